@@ -1,0 +1,1 @@
+//! Inserts text at a marker: text in, text out.

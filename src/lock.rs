@@ -1,0 +1,1 @@
+//! The `Cargo.lock` of a new project, written without asking cargo.

@@ -1,0 +1,18 @@
+//! kbr: kubebuilder for people who write Kubernetes operators in Rust.
+
+mod changes;
+mod cli;
+mod commit;
+mod edit;
+mod envtest;
+mod lock;
+mod manifests;
+mod plan;
+mod project;
+mod resource;
+mod scaffold;
+mod vars;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}
