@@ -1,0 +1,71 @@
+//! `Foo`.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
+
+/// What a user wants of a `Foo`.
+#[derive(
+    kube::CustomResource,
+    kube::KubeSchema,
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[kube(
+    group = "samplecontroller.c9g.io",
+    version = "v1alpha1",
+    kind = "Foo",
+    plural = "foos",
+    singular = "foo",
+    namespaced,
+    status = "FooStatus",
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A `Foo`.",
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
+    printcolumn(
+        name = "Available",
+        type_ = "integer",
+        json_path = ".status.availableReplicas"
+    ),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp"
+    )
+)]
+#[serde(rename_all = "camelCase")]
+pub struct FooSpec {
+    /// The image that each Pod runs.
+    pub image: String,
+
+    /// How many Pods there should be.
+    #[schemars(range(min = 0))]
+    pub replicas: i32,
+}
+
+/// What the operator has seen and done for a `Foo`.
+#[derive(
+    kube::KubeSchema, Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "camelCase")]
+pub struct FooStatus {
+    /// How many Pods serve.
+    #[serde(default)]
+    pub available_replicas: i32,
+
+    /// The generation of the object that the rest of the status is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
+    /// How things stand, by type. `Ready` sums up the others.
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<meta::Condition>,
+}
