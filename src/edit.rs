@@ -1,1 +1,99 @@
-//! Inserts text at a marker: text in, text out.
+//! Inserts lines at a marker: text in, text out.
+
+mod order;
+
+use order::Item;
+
+/// The whole line of the marker `name` as it stands in the file at `path`: `// +kbr:scaffold:<name>` in Rust, `# …` elsewhere.
+pub fn marker_line(path: &str, name: &str) -> String {
+    let rust = path.rsplit_once('.').is_some_and(|(_, end)| end == "rs");
+    let comment = if rust { "//" } else { "#" };
+    format!("{comment} +kbr:scaffold:{name}")
+}
+
+/// The name in a marker's line, or `None` for any other line. A marker is a comment line of its own, indented or not.
+pub fn marker_name(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let comment = line.strip_prefix("//").or_else(|| line.strip_prefix('#'))?;
+    comment.trim_start().strip_prefix("+kbr:scaffold:")
+}
+
+/// Puts `lines` above the marker, with the marker's indentation and line ending, and leaves out those that `source` already has
+/// somewhere (whatever their indentation) and blank ones. `mod` and `use` lines take rustfmt's place among those right above the marker.
+///
+/// # Errors
+/// The numbers (from 1) of the lines that are the marker, when that is not exactly one: empty, or two and more.
+pub fn insert(source: &str, marker: &str, lines: &str) -> Result<String, Vec<usize>> {
+    let text = source.strip_prefix('\u{feff}').unwrap_or(source);
+    let mut out: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+    let mut at = only_marker(&out, marker)?;
+    let indent: String = out[at]
+        .chars()
+        .take_while(|c| matches!(c, ' ' | '\t'))
+        .collect();
+    let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
+
+    for line in lines.lines().filter(|line| !line.trim().is_empty()) {
+        if out.iter().any(|have| have.trim() == line.trim()) {
+            continue;
+        }
+        let place = place(&out[..at], line);
+        out.insert(place, format!("{indent}{}{ending}", line.trim_end()));
+        at += 1;
+    }
+    let mark = &source[..source.len() - text.len()];
+    Ok(format!("{mark}{}", out.concat()))
+}
+
+fn only_marker(lines: &[String], marker: &str) -> Result<usize, Vec<usize>> {
+    let found: Vec<usize> = (0..lines.len())
+        .filter(|&at| marker_name(&lines[at]) == Some(marker))
+        .collect();
+    match found[..] {
+        [at] => Ok(at),
+        _ => Err(found.iter().map(|at| at + 1).collect()),
+    }
+}
+
+/// Where `line` goes when `above` are the lines before the marker: right before the marker, or further up if rustfmt would sort it there.
+fn place(above: &[String], line: &str) -> usize {
+    let mut place = above.len();
+    let Some(new) = Item::parse(line) else {
+        return place;
+    };
+    let mut end = above.len();
+    while let Some((start, item)) = last_item(&above[..end]) {
+        match item.partial_cmp(&new) {
+            Some(order) if order.is_gt() => place = start,
+            Some(_) => {}
+            None => break,
+        }
+        end = start;
+    }
+    place
+}
+
+/// The `mod` or `use` item that ends on the last of `lines`, and the index of its first line, attributes and doc comments included.
+fn last_item(lines: &[String]) -> Option<(usize, Item)> {
+    let mut start = lines.len().checked_sub(1)?;
+    if lines[start].trim() == "};" {
+        start = lines[..start]
+            .iter()
+            .rposition(|line| line.trim_end().ends_with('{'))?;
+    }
+    let item = Item::parse(&lines[start..].concat())?;
+    let attributes = lines[..start]
+        .iter()
+        .rev()
+        .take_while(|line| is_attribute(line))
+        .count();
+    Some((start - attributes, item))
+}
+
+fn is_attribute(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with("#[") || line.starts_with("///")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! What keeps a plan from being carried out, and what to do about it.
+
+use std::fmt;
+
+use crate::edit;
+
+/// One thing in the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// A sentence about the file, with its name.
+    what: String,
+    /// What to do, without `help: `.
+    help: String,
+}
+
+impl Conflict {
+    /// About the file at `path`: `what` goes on from its name.
+    pub fn new(path: &str, what: impl fmt::Display, help: impl Into<String>) -> Self {
+        Conflict {
+            what: format!("`{path}` {what}"),
+            help: help.into(),
+        }
+    }
+
+    pub fn differs(path: &str) -> Self {
+        Conflict::new(
+            path,
+            "exists already and differs",
+            "pass `--force` to write over the files that differ, or move them away",
+        )
+    }
+
+    pub fn missing_file(path: &str, marker: &str) -> Self {
+        let line = edit::marker_line(path, marker);
+        let help = format!(
+            "bring `{path}` back (`git checkout -- {path}`), or create it with this line where lines are to go:\n    {line}"
+        );
+        Conflict::new(
+            path,
+            format_args!("is missing, and lines go above its marker `{marker}`"),
+            help,
+        )
+    }
+
+    /// `found` are the numbers of the lines that are the marker; `lines` are what should go above it.
+    pub fn marker(path: &str, marker: &str, found: &[usize], lines: &str) -> Self {
+        let line = edit::marker_line(path, marker);
+        if found.is_empty() {
+            let help = format!(
+                "add this line to `{path}`, right below the place for what follows it here:\n    {line}"
+            );
+            let lines = lines
+                .lines()
+                .fold(help + "\n  which goes above it:", |help, line| {
+                    help + "\n    " + line
+                });
+            return Conflict::new(
+                path,
+                format_args!("has no marker `+kbr:scaffold:{marker}`"),
+                lines,
+            );
+        }
+        let numbers = found
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(" and ");
+        let help = format!(
+            "keep one of the lines {numbers} of `{path}`, the one that new lines should go above:\n    {line}"
+        );
+        Conflict::new(
+            path,
+            format_args!("has the marker `+kbr:scaffold:{marker}` in lines {numbers}"),
+            help,
+        )
+    }
+
+    pub fn not_utf8(path: &str) -> Self {
+        Conflict::new(
+            path,
+            "is not UTF-8 text",
+            format!("convert `{path}` to UTF-8"),
+        )
+    }
+
+    pub fn not_toml(path: &str, error: impl fmt::Display) -> Self {
+        let error = error.to_string().trim_end().replace('\n', "\n    ");
+        Conflict::new(
+            path,
+            format_args!("would not be TOML:\n    {error}"),
+            format!("repair `{path}`, or remove what clashes from it"),
+        )
+    }
+
+    pub fn no_project() -> Self {
+        Conflict::new(
+            "PROJECT",
+            "is missing: this is not a kbr project",
+            "run `kbr init`, or change to the project's folder",
+        )
+    }
+
+    pub fn project_exists() -> Self {
+        Conflict::new(
+            "PROJECT",
+            "exists already: this is a kbr project",
+            "use another folder, or remove `PROJECT`",
+        )
+    }
+
+    /// Two planned paths that links make one file.
+    pub fn one_file(path: &str, other: &str) -> Self {
+        Conflict::new(
+            path,
+            format_args!("is the same file as `{other}`"),
+            "replace the link by a file or folder of its own",
+        )
+    }
+
+    /// A mistake in the scaffolds.
+    pub fn planned_twice(path: &str) -> Self {
+        Conflict::new(
+            path,
+            "is planned twice",
+            "this is a mistake in kbr: please report it",
+        )
+    }
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\nhelp: {}", self.what, self.help)
+    }
+}
+
+impl std::error::Error for Conflict {}
+
+/// All of them as one error; the same help is given once.
+pub fn error(conflicts: &[Conflict]) -> anyhow::Error {
+    let count = match conflicts.len() {
+        1 => "a conflict".to_owned(),
+        count => format!("{count} conflicts"),
+    };
+    let mut text = format!("{count}, nothing was written");
+    for what in distinct(conflicts.iter().map(|conflict| &conflict.what)) {
+        text += &format!("\n  {what}");
+    }
+    for help in distinct(conflicts.iter().map(|conflict| &conflict.help)) {
+        text += &format!("\nhelp: {help}");
+    }
+    anyhow::Error::msg(text)
+}
+
+fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
+    let mut distinct = Vec::new();
+    for text in texts {
+        if !distinct.contains(&text) {
+            distinct.push(text);
+        }
+    }
+    distinct
+}

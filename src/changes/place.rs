@@ -1,0 +1,186 @@
+//! Where a path of a project lies on disk. Links are followed, but never out of the project.
+
+use std::fs::{self, FileType};
+use std::io;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::{Conflict, PROJECT};
+
+/// What is at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    Nothing,
+    File,
+    Folder,
+}
+
+/// Where a path leads, links followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// No part of it is a link, as far as it exists.
+    pub path: PathBuf,
+    pub found: Found,
+}
+
+/// Finds `path`, which is relative to the project at `root` and uses `/`.
+///
+/// # Errors
+/// What is in the way: a path or link out of the project, one that leads nowhere, a file where a folder is needed, something that is
+/// neither, a folder that cannot be read.
+pub fn locate(root: &Path, path: &str) -> Result<Place, Conflict> {
+    check_legal(path)?;
+    let real_root = match fs::canonicalize(root) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(Place {
+                path: root.join(path),
+                found: Found::Nothing,
+            });
+        }
+        result => result.map_err(|error| unreadable(path, &error))?,
+    };
+    let mut place = Place {
+        path: real_root.clone(),
+        found: Found::Folder,
+    };
+    let mut name = String::new();
+    for part in path.split('/') {
+        place = match place.found {
+            Found::Folder => step(&real_root, &place.path.join(part), path)?,
+            Found::Nothing => Place {
+                path: place.path.join(part),
+                found: Found::Nothing,
+            },
+            Found::File => {
+                let what = format!("cannot be there: `{name}` is a file");
+                return Err(Conflict::new(
+                    path,
+                    what,
+                    format!("move `{name}` away: a folder is needed there"),
+                ));
+            }
+        };
+        name += if name.is_empty() { "" } else { "/" };
+        name += part;
+    }
+    Ok(place)
+}
+
+/// A place for a file, and what the file holds.
+///
+/// # Errors
+/// As [`locate`], and if it is a folder or, for PROJECT, a link.
+pub(super) fn read(root: &Path, path: &str) -> Result<(Place, Option<Vec<u8>>), Vec<Conflict>> {
+    if path == PROJECT && fs::symlink_metadata(root.join(path)).is_ok_and(|it| it.is_symlink()) {
+        return Err(vec![Conflict::new(
+            path,
+            "is a link",
+            "put the file itself in its place",
+        )]);
+    }
+    let place = locate(root, path).map_err(|conflict| vec![conflict])?;
+    let before = match place.found {
+        Found::Nothing => None,
+        Found::Folder => {
+            return Err(vec![Conflict::new(
+                path,
+                "is a folder",
+                format!("move `{path}` away: a file goes there"),
+            )]);
+        }
+        Found::File => Some(fs::read(&place.path).map_err(|error| vec![unreadable(path, &error)])?),
+    };
+    Ok((place, before))
+}
+
+fn check_legal(path: &str) -> Result<(), Conflict> {
+    let plain = |part| matches!(part, Component::Normal(_));
+    let ours = ["", ".", ".git", ".kbr"].contains(&path.split('/').next().unwrap_or_default());
+    let same = Path::new(path)
+        .components()
+        .collect::<PathBuf>()
+        .as_os_str()
+        == path;
+    if same && !ours && Path::new(path).components().all(plain) {
+        return Ok(());
+    }
+    Err(Conflict::new(
+        path,
+        "is no path of a project's file",
+        "use other names: this one leads out of the project or into `.git` or `.kbr`",
+    ))
+}
+
+/// From a folder to what is in it under one name.
+fn step(real_root: &Path, next: &Path, path: &str) -> Result<Place, Conflict> {
+    let is = match fs::symlink_metadata(next) {
+        Ok(metadata) => metadata.file_type(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(Place {
+                path: next.to_owned(),
+                found: Found::Nothing,
+            });
+        }
+        Err(error) => return Err(unreadable(path, &error)),
+    };
+    if !is.is_symlink() {
+        return Ok(Place {
+            path: next.to_owned(),
+            found: kind(is, path)?,
+        });
+    }
+    let link = next
+        .strip_prefix(real_root)
+        .unwrap_or(next)
+        .display()
+        .to_string();
+    let help = format!("put a file or folder in the place of `{link}`");
+    let Ok(real) = fs::canonicalize(next) else {
+        return Err(Conflict::new(
+            path,
+            format_args!("cannot be reached: `{link}` is a link that leads nowhere"),
+            help,
+        ));
+    };
+    let inside = real
+        .strip_prefix(real_root)
+        .ok()
+        .and_then(|real| real.to_str());
+    if inside.is_none_or(|real| check_legal(real).is_err()) {
+        return Err(Conflict::new(
+            path,
+            format_args!("is not reached: `{link}` is a link out of the project"),
+            help,
+        ));
+    }
+    let is = fs::metadata(&real)
+        .map_err(|error| unreadable(path, &error))?
+        .file_type();
+    Ok(Place {
+        path: real,
+        found: kind(is, path)?,
+    })
+}
+
+fn kind(is: FileType, path: &str) -> Result<Found, Conflict> {
+    let odd = match () {
+        () if is.is_file() => return Ok(Found::File),
+        () if is.is_dir() => return Ok(Found::Folder),
+        () if is.is_fifo() => "a named pipe",
+        () if is.is_socket() => "a socket",
+        () => "a device",
+    };
+    Err(Conflict::new(
+        path,
+        format_args!("is {odd}, or lies in one"),
+        format!("move `{path}` away: a file goes there"),
+    ))
+}
+
+fn unreadable(path: &str, error: &io::Error) -> Conflict {
+    Conflict::new(
+        path,
+        format_args!("cannot be read: {error}"),
+        format!("make `{path}` readable"),
+    )
+}

@@ -1,0 +1,481 @@
+use std::fs;
+use std::os::unix::fs::{FileTypeExt as _, symlink};
+use std::os::unix::net::UnixListener;
+
+use super::*;
+
+const MARKER: &str = "// +kbr:scaffold:m\n";
+
+fn create(path: &str, text: &str) -> Op {
+    Op::Create {
+        path: path.into(),
+        text: text.into(),
+    }
+}
+
+fn once(path: &str, text: &str) -> Op {
+    Op::Once {
+        path: path.into(),
+        text: text.into(),
+    }
+}
+
+fn insert(path: &str, lines: &str) -> Op {
+    Op::Insert {
+        path: path.into(),
+        marker: "m".into(),
+        lines: lines.into(),
+    }
+}
+
+fn record(text: &str) -> Op {
+    Op::Record { text: text.into() }
+}
+
+/// A project with these files.
+fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    root
+}
+
+/// `after` holds what is planned to be written or left: verb, path, text.
+fn check_with(
+    before: &[(&str, &str)],
+    ops: &[Op],
+    existing: Existing,
+    after: &[(Verb, &str, &str)],
+) {
+    let root = project(before);
+    let changes = resolve(root.path(), ops, existing).unwrap();
+    let texts: Vec<String> = changes
+        .iter()
+        .map(|change| String::from_utf8(change.after.clone()).unwrap())
+        .collect();
+    let found: Vec<_> = changes
+        .iter()
+        .zip(&texts)
+        .map(|(it, text)| (it.verb, it.path.as_str(), text.as_str()))
+        .collect();
+    assert_eq!(found, after);
+    for change in &changes {
+        let disk = fs::read(root.path().join(&change.path)).ok();
+        assert_eq!(change.before, disk, "{}", change.path);
+        assert_eq!(
+            change.writes(),
+            matches!(change.verb, Verb::Create | Verb::Insert | Verb::Force),
+            "{}",
+            change.path
+        );
+    }
+}
+
+fn check(before: &[(&str, &str)], ops: &[Op], after: &[(Verb, &str, &str)]) {
+    check_with(before, ops, Existing::Refuse, after);
+}
+
+fn refused_in(root: &Path, ops: &[Op]) -> String {
+    resolve(root, ops, Existing::Refuse)
+        .unwrap_err()
+        .to_string()
+}
+
+fn check_refused(before: &[(&str, &str)], ops: &[Op], error: &str) {
+    assert_eq!(refused_in(project(before).path(), ops), error);
+}
+
+#[test]
+fn new_files_are_created_in_order_of_path_with_project_last() {
+    check(
+        &[],
+        &[record("name = 1\n"), once("z", "z"), create("a/b", "b")],
+        &[
+            (Verb::Create, "a/b", "b"),
+            (Verb::Create, "z", "z"),
+            (Verb::Create, "PROJECT", "name = 1\n"),
+        ],
+    );
+}
+
+#[test]
+fn a_missing_root_has_no_files() {
+    let root = project(&[]);
+    let changes = resolve(
+        &root.path().join("x/y"),
+        &[create("a", "b")],
+        Existing::Refuse,
+    )
+    .unwrap();
+    assert_eq!(
+        changes,
+        [Change {
+            path: "a".into(),
+            verb: Verb::Create,
+            before: None,
+            after: "b".into()
+        }]
+    );
+}
+
+#[test]
+fn an_owned_file_that_differs_is_a_conflict_or_kept_or_written_over() {
+    let (before, ops) = ([("a", "mine")], [create("a", "kbr's")]);
+    check_refused(
+        &before,
+        &ops,
+        "a conflict, nothing was written\n  `a` exists already and differs\n\
+         help: pass `--force` to write over the files that differ, or move them away",
+    );
+    check_with(&before, &ops, Existing::Keep, &[(Verb::Keep, "a", "mine")]);
+    check_with(
+        &before,
+        &ops,
+        Existing::Force,
+        &[(Verb::Force, "a", "kbr's")],
+    );
+}
+
+#[test]
+fn an_owned_file_that_is_equal_is_the_same() {
+    for existing in [Existing::Refuse, Existing::Keep, Existing::Force] {
+        check_with(
+            &[("a", "b")],
+            &[create("a", "b")],
+            existing,
+            &[(Verb::Same, "a", "b")],
+        );
+    }
+}
+
+#[test]
+fn a_shared_file_is_the_users_even_with_force() {
+    for existing in [Existing::Refuse, Existing::Keep, Existing::Force] {
+        check_with(
+            &[("a", "mine")],
+            &[once("a", "b")],
+            existing,
+            &[(Verb::Keep, "a", "mine")],
+        );
+    }
+    check(&[("a", "b")], &[once("a", "b")], &[(Verb::Same, "a", "b")]);
+}
+
+#[test]
+fn insertions_come_after_files_whatever_the_order() {
+    check(
+        &[],
+        &[insert("a.rs", "x\n"), once("a.rs", MARKER)],
+        &[(Verb::Create, "a.rs", "x\n// +kbr:scaffold:m\n")],
+    );
+    check(
+        &[],
+        &[once("a.rs", MARKER), once("a.rs", "other")],
+        &[(Verb::Create, "a.rs", MARKER)],
+    );
+}
+
+#[test]
+fn lines_go_into_a_file_that_is_there() {
+    check(
+        &[("a.rs", MARKER)],
+        &[insert("a.rs", "x\n"), insert("a.rs", "y\n")],
+        &[(Verb::Insert, "a.rs", "x\ny\n// +kbr:scaffold:m\n")],
+    );
+    check(
+        &[("a.rs", MARKER)],
+        &[insert("a.rs", "x\n"), once("a.rs", "y")],
+        &[(Verb::Insert, "a.rs", "x\n// +kbr:scaffold:m\n")],
+    );
+}
+
+#[test]
+fn the_same_command_again_changes_nothing() {
+    let after = "x\n// +kbr:scaffold:m\n";
+    check(
+        &[("a.rs", after)],
+        &[insert("a.rs", "x\n")],
+        &[(Verb::Same, "a.rs", after)],
+    );
+    check(
+        &[("a.rs", after)],
+        &[insert("a.rs", "x\n"), create("a.rs", MARKER)],
+        &[(Verb::Same, "a.rs", after)],
+    );
+    check(
+        &[("a.rs", "x\nmine\n// +kbr:scaffold:m\n")],
+        &[insert("a.rs", "x\n"), once("a.rs", MARKER)],
+        &[(Verb::Keep, "a.rs", "x\nmine\n// +kbr:scaffold:m\n")],
+    );
+}
+
+#[test]
+fn a_missing_file_or_marker_is_a_conflict_with_the_line_to_paste() {
+    check_refused(
+        &[("b.yaml", "x\n")],
+        &[
+            insert("a.rs", "new(\n    1);\n"),
+            insert("b.yaml", "- new\n- newer\n"),
+        ],
+        "2 conflicts, nothing was written
+  `a.rs` is missing, and lines go above its marker `m`
+  `b.yaml` has no marker `+kbr:scaffold:m`
+help: bring `a.rs` back (`git checkout -- a.rs`), or create it with this line where lines are to go:
+    // +kbr:scaffold:m
+help: add this line to `b.yaml`, right below the place for what follows it here:
+    # +kbr:scaffold:m
+  which goes above it:
+    - new
+    - newer",
+    );
+}
+
+#[test]
+fn a_doubled_marker_is_a_conflict_with_both_lines() {
+    check_refused(
+        &[("a.rs", "// +kbr:scaffold:m\nx\n// +kbr:scaffold:m\n")],
+        &[insert("a.rs", "y")],
+        "a conflict, nothing was written
+  `a.rs` has the marker `+kbr:scaffold:m` in lines 1 and 3
+help: keep one of the lines 1 and 3 of `a.rs`, the one that new lines should go above:
+    // +kbr:scaffold:m",
+    );
+}
+
+#[test]
+fn every_conflict_is_named_and_each_help_once() {
+    check_refused(
+        &[("a", "1"), ("b", "2"), ("c/d", "")],
+        &[
+            create("a", ""),
+            create("b", ""),
+            create("c", ""),
+            create("a/b", ""),
+        ],
+        "4 conflicts, nothing was written
+  `a` exists already and differs
+  `a/b` cannot be there: `a` is a file
+  `b` exists already and differs
+  `c` is a folder
+help: pass `--force` to write over the files that differ, or move them away
+help: move `a` away: a folder is needed there
+help: move `c` away: a file goes there",
+    );
+}
+
+#[test]
+fn text_that_lines_go_into_is_utf8_and_other_files_may_be_anything() {
+    let root = project(&[]);
+    fs::write(root.path().join("a.rs"), b"\xff// +kbr:scaffold:m").unwrap();
+    let error = refused_in(root.path(), &[insert("a.rs", "x")]);
+    assert!(
+        error.contains("`a.rs` is not UTF-8 text\nhelp: convert"),
+        "{error}"
+    );
+    let changes = resolve(root.path(), &[create("a.rs", "x")], Existing::Keep).unwrap();
+    assert_eq!(
+        (changes[0].verb, changes[0].after.as_slice()),
+        (Verb::Keep, b"\xff// +kbr:scaffold:m".as_slice())
+    );
+}
+
+#[test]
+fn what_would_not_be_toml_is_a_conflict() {
+    let manifest = "[dependencies]\nkube = \"4\"\n# +kbr:scaffold:m\n";
+    let root = project(&[("Cargo.toml", manifest)]);
+    let error = refused_in(root.path(), &[insert("Cargo.toml", "kube = \"5\"")]);
+    assert!(
+        error.contains("`Cargo.toml` would not be TOML:") && error.contains("duplicate key"),
+        "{error}"
+    );
+    check(
+        &[("a.toml", "\u{feff}[a]\r\n# +kbr:scaffold:m\r\n")],
+        &[insert("a.toml", "b = 1")],
+        &[(
+            Verb::Insert,
+            "a.toml",
+            "\u{feff}[a]\r\nb = 1\r\n# +kbr:scaffold:m\r\n",
+        )],
+    );
+    check(
+        &[("a.toml", "broken")],
+        &[once("a.toml", "b = 1")],
+        &[(Verb::Keep, "a.toml", "broken")],
+    );
+}
+
+#[test]
+fn project_grows_by_a_table_after_a_blank_line() {
+    let api = record("[[api]]\nkind = 1\n");
+    let grown = |before, after| {
+        check(
+            &[("PROJECT", before)],
+            std::slice::from_ref(&api),
+            &[(Verb::Insert, "PROJECT", after)],
+        )
+    };
+    grown("# mine\nx = 1\n", "# mine\nx = 1\n\n[[api]]\nkind = 1\n");
+    grown("x = 1", "x = 1\n\n[[api]]\nkind = 1\n");
+    grown("x = 1\n\n", "x = 1\n\n[[api]]\nkind = 1\n");
+    grown("x = 1\r\n", "x = 1\r\n\r\n[[api]]\r\nkind = 1\r\n");
+    check(
+        &[],
+        &[record("x = 1\n"), api.clone(), record("[[b]]\n")],
+        &[(
+            Verb::Create,
+            "PROJECT",
+            "x = 1\n\n[[api]]\nkind = 1\n\n[[b]]\n",
+        )],
+    );
+}
+
+#[test]
+fn project_must_be_there_for_a_table_and_must_not_for_its_head() {
+    let no_project = "a conflict, nothing was written\n  `PROJECT` is missing: this is not a kbr project\n\
+                      help: run `kbr init`, or change to the project's folder";
+    check_refused(&[], &[record("[[api]]\n")], no_project);
+    check_refused(&[("PROJECT", "\n")], &[record("[[api]]\n")], no_project);
+    let root = project(&[("PROJECT", "x = 1\n")]);
+    let error = refused_in(root.path(), &[record("name = 1\n")]);
+    assert!(
+        error.contains("`PROJECT` exists already: this is a kbr project"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_broken_project_is_a_conflict() {
+    let root = project(&[("PROJECT", "x = \n")]);
+    assert!(
+        refused_in(root.path(), &[record("[[api]]\n")])
+            .contains("`PROJECT` would not be TOML:\n    TOML parse error at line 1")
+    );
+    fs::write(root.path().join("PROJECT"), b"x = 1 # \xff\n").unwrap();
+    assert!(
+        refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is not UTF-8 text")
+    );
+}
+
+#[test]
+fn a_project_that_is_a_folder_a_link_or_a_pipe_is_a_conflict() {
+    let root = project(&[("PROJECT/a", ""), ("real", "x = 1\n")]);
+    let path = root.path().join("PROJECT");
+    assert!(refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a folder"));
+    fs::remove_dir_all(&path).unwrap();
+    symlink("real", &path).unwrap();
+    assert!(refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a link"));
+    fs::remove_file(&path).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &path,
+        rustix::fs::FileType::Fifo,
+        0o600.into(),
+        0,
+    )
+    .unwrap();
+    assert!(refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a named pipe"));
+}
+
+#[test]
+fn what_is_neither_file_nor_folder_is_a_conflict() {
+    let root = project(&[]);
+    let _socket = UnixListener::bind(root.path().join("a")).unwrap();
+    assert!(
+        fs::metadata(root.path().join("a"))
+            .unwrap()
+            .file_type()
+            .is_socket()
+    );
+    assert!(refused_in(root.path(), &[create("a", "")]).contains("`a` is a socket"));
+    assert!(
+        refused_in(root.path(), &[create("a/b", "")]).contains("`a/b` is a socket, or lies in one")
+    );
+}
+
+#[test]
+fn links_are_followed_inside_the_project_only() {
+    let root = project(&[
+        ("project/real/a.rs", MARKER),
+        ("outside/a.rs", MARKER),
+        ("project/.git/a.rs", MARKER),
+    ]);
+    let root = root.path().join("project");
+    for (link, to) in [
+        ("in", "real"),
+        ("out", "../outside"),
+        ("dead", "nowhere"),
+        ("loop", "loop"),
+        ("git", ".git"),
+        ("up", "."),
+    ] {
+        symlink(to, root.join(link)).unwrap();
+    }
+    let changes = resolve(
+        &root,
+        &[insert("in/a.rs", "x"), create("in/new/b", "")],
+        Existing::Refuse,
+    )
+    .unwrap();
+    assert_eq!(
+        changes
+            .iter()
+            .map(|it| (it.verb, it.path.as_str()))
+            .collect::<Vec<_>>(),
+        [(Verb::Insert, "in/a.rs"), (Verb::Create, "in/new/b")]
+    );
+    for link in ["out", "git"] {
+        let error = refused_in(&root, &[insert(&format!("{link}/a.rs"), "x")]);
+        assert!(
+            error.contains(&format!("`{link}` is a link out of the project")),
+            "{error}"
+        );
+    }
+    for link in ["dead", "loop"] {
+        let error = refused_in(&root, &[create(link, "x")]);
+        assert!(
+            error.contains(&format!("`{link}` is a link that leads nowhere")),
+            "{error}"
+        );
+    }
+    let error = refused_in(&root, &[insert("in/a.rs", "x"), insert("real/a.rs", "y")]);
+    assert!(
+        error.contains("`real/a.rs` is the same file as `in/a.rs`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn paths_stay_in_the_project() {
+    for path in [
+        "",
+        "/a",
+        "../a",
+        "a/../b",
+        "a//b",
+        "./a",
+        "a/",
+        ".git/a",
+        ".kbr/commit",
+    ] {
+        let error = refused_in(project(&[]).path(), &[create(path, "")]);
+        assert!(
+            error.contains("is no path of a project's file"),
+            "{path}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_planned_twice_is_a_conflict() {
+    let root = project(&[]);
+    for ops in [
+        [create("a", ""), create("a", "")],
+        [once("a", ""), create("a", "")],
+        [create("a", ""), once("a", "")],
+    ] {
+        assert!(refused_in(root.path(), &ops).contains("`a` is planned twice"));
+    }
+}

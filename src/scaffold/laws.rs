@@ -1,0 +1,271 @@
+//! What holds of every file in `scaffolds/`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::*;
+use crate::vars::Vars;
+
+/// Rendered length that rustfmt allows; it would break a longer line, and the next run would not find it.
+const WIDTH: usize = 100;
+
+/// Every file as (set, path in it, text).
+fn everything() -> Vec<(&'static str, &'static str, &'static str)> {
+    let layout = SCAFFOLDS.get_dir(LAYOUT).unwrap();
+    assert_eq!(
+        layout.files().count(),
+        0,
+        "a file of `scaffolds/{LAYOUT}` that belongs to no set"
+    );
+    let sets = layout.dirs().map(|set| {
+        (
+            set.path().file_name().unwrap().to_str().unwrap(),
+            files(set).unwrap(),
+        )
+    });
+    sets.flat_map(|(set, files)| files.into_iter().map(move |(path, text)| (set, path, text)))
+        .collect()
+}
+
+fn is_template(path: &str) -> bool {
+    form(path).0 != Form::Copied
+}
+
+/// Names as people choose them, and the longest that design and rustfmt get along with (24 characters), each with every switch on and off.
+fn samples() -> Vec<Value> {
+    let long = |name: &str| format!("{name:x<24}");
+    let names = [
+        ["crew", "v1", "captain", "Captain"].map(String::from),
+        [long("g"), "v1alpha1".into(), long("c"), long("C")],
+    ];
+    let mut samples = Vec::new();
+    for [group, version, lower, kind] in names {
+        for on in [true, false] {
+            let vars = Vars {
+                project: "captains".into(),
+                domain: "example.com".into(),
+                namespace: "captains-system".into(),
+                manager_id: "captains.example.com".into(),
+                full_group: format!("{group}.example.com"),
+                group_module: group.clone(),
+                plural: format!("{lower}s"),
+                singular: lower.clone(),
+                kind_lower: lower.clone(),
+                controller: lower.clone(),
+                controller_module: lower.clone(),
+                type_path: format!("api::{group}::{version}::{kind}"),
+                type_use: format!("use api::{group}::{version}::{kind};"),
+                type_name: kind.clone(),
+                finalizer: format!("{group}.example.com/{lower}"),
+                group: group.clone(),
+                version: version.clone(),
+                kind: kind.clone(),
+                ..Vars::default()
+            };
+            samples.push(with_switches(&vars, on));
+        }
+    }
+    samples
+}
+
+/// `vars` with every `bool` set to `on`, and with `on` something in each text and list that is still empty.
+fn with_switches(vars: &Vars, on: bool) -> Value {
+    let Value::Object(mut fields) = serde_json::to_value(vars).unwrap() else {
+        panic!("Vars is a struct")
+    };
+    for value in fields.values_mut() {
+        match value {
+            Value::Bool(switch) => *switch = on,
+            Value::String(text) if on && text.is_empty() => *text = "sample".into(),
+            Value::Array(list) if on && list.is_empty() => list.push("sample".into()),
+            _ => {}
+        }
+    }
+    Value::Object(fields)
+}
+
+/// Every operation of every set with `vars`, by set.
+fn planned(vars: &Value) -> Vec<(&'static str, Op)> {
+    let renderer = Renderer::new(vars).unwrap();
+    let plan = |(set, path, text): (&'static str, &str, &str)| match plan(&renderer, path, text) {
+        Ok(ops) => ops.into_iter().map(move |op| (set, op)),
+        Err(error) => panic!("scaffolds/{LAYOUT}/{set}/{path}: {error:#}"),
+    };
+    everything().into_iter().flat_map(plan).collect()
+}
+
+/// Markers of each file that some set writes, with the indentation of each: path -> marker -> columns.
+fn markers(ops: &[(&str, Op)]) -> BTreeMap<String, BTreeMap<String, usize>> {
+    let mut markers: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
+    for (set, op) in ops {
+        let (Op::Create { path, text } | Op::Once { path, text }) = op else {
+            continue;
+        };
+        let file = markers.entry(path.clone()).or_default();
+        let mut here = BTreeSet::new();
+        for line in text.lines() {
+            let Some(name) = edit::marker_name(line) else {
+                continue;
+            };
+            assert!(
+                here.insert(name),
+                "`{set}/{path}` has the marker `{name}` twice"
+            );
+            file.insert(name.to_owned(), line.len() - line.trim_start().len());
+        }
+    }
+    markers
+}
+
+#[test]
+fn every_file_has_a_known_suffix() {
+    for (set, path, _) in everything() {
+        let (form, output) = form(path);
+        let rest = output.rsplit('/').next().unwrap();
+        let strange = [".tera", ".once", ".insert"]
+            .iter()
+            .any(|suffix| rest.ends_with(suffix) || rest.contains(&format!("{suffix}.")));
+        assert!(
+            !strange && !rest.is_empty(),
+            "`{set}/{path}` has a suffix of ours in the wrong place"
+        );
+        let manifest = form == Form::Copied && rest == "Cargo.toml";
+        assert!(
+            !manifest,
+            "`{set}/{path}`: cargo leaves its folder out of the published crate; add `.tera`"
+        );
+    }
+}
+
+#[test]
+fn every_template_renders() {
+    for vars in samples() {
+        planned(&vars);
+    }
+}
+
+#[test]
+fn templates_mention_only_variables_that_exist() {
+    let Value::Object(known) = serde_json::to_value(Vars::default()).unwrap() else {
+        panic!("Vars is a struct")
+    };
+    for (set, path, text) in everything()
+        .into_iter()
+        .filter(|(_, path, _)| is_template(path))
+    {
+        let mut tera = Tera::new();
+        tera.add_raw_template("it", &format!("{text}{path}"))
+            .unwrap_or_else(|error| panic!("{set}/{path}: {error}"));
+        for name in tera.get_template_variables("it").unwrap() {
+            assert!(
+                known.contains_key(name),
+                "`{set}/{path}` mentions `{name}`, which `Vars` does not have"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_path_is_legal_on_every_system() {
+    let devices = ["con", "prn", "aux", "nul", "com1", "lpt1"];
+    for (set, op) in samples().iter().flat_map(planned) {
+        let (Op::Create { path, .. } | Op::Once { path, .. } | Op::Insert { path, .. }) = op else {
+            continue;
+        };
+        for part in path.split('/') {
+            let stem = part.split('.').next().unwrap_or_default().to_lowercase();
+            let odd = part.contains(|c: char| c.is_control() || r#"\:*?"<>|{}"#.contains(c));
+            let bad = odd
+                || part.is_empty()
+                || part.ends_with(['.', ' '])
+                || devices.contains(&stem.as_str());
+            assert!(
+                !bad,
+                "set `{set}` writes `{path}`, and `{part}` is no legal name everywhere"
+            );
+        }
+        assert_ne!(
+            path, "PROJECT",
+            "set `{set}` writes it; that is for `Op::Record`"
+        );
+    }
+}
+
+#[test]
+fn every_marker_that_is_inserted_at_is_in_its_target() {
+    for vars in samples() {
+        let ops = planned(&vars);
+        let markers = markers(&ops);
+        for (set, op) in &ops {
+            let Op::Insert { path, marker, .. } = op else {
+                continue;
+            };
+            let known = markers
+                .get(path)
+                .is_some_and(|file| file.contains_key(marker));
+            assert!(
+                known,
+                "set `{set}` inserts at `{marker}` in `{path}`, but no set writes that marker there"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_marker_is_used() {
+    let ops: Vec<(&str, Op)> = samples().iter().flat_map(planned).collect();
+    let used: BTreeSet<(&str, &str)> = ops
+        .iter()
+        .filter_map(|(_, op)| match op {
+            Op::Insert { path, marker, .. } => Some((path.as_str(), marker.as_str())),
+            _ => None,
+        })
+        .collect();
+    for (path, names) in markers(&ops) {
+        for name in names.into_keys() {
+            assert!(
+                used.contains(&(path.as_str(), name.as_str())),
+                "no set inserts at `{name}` of `{path}`"
+            );
+        }
+    }
+}
+
+#[test]
+fn inserted_lines_survive_rustfmt_and_are_found_again() {
+    for vars in samples() {
+        let ops = planned(&vars);
+        let markers = markers(&ops);
+        for (set, op) in &ops {
+            let Op::Insert {
+                path,
+                marker,
+                lines,
+            } = op
+            else {
+                continue;
+            };
+            let indent = markers
+                .get(path)
+                .and_then(|file| file.get(marker))
+                .copied()
+                .unwrap_or_default();
+            let mut seen = BTreeSet::new();
+            for line in lines.lines() {
+                assert!(
+                    indent + line.chars().count() <= WIDTH,
+                    "set `{set}`, `{path}`: over {WIDTH} columns: {line}"
+                );
+                assert!(
+                    seen.insert(line.trim()),
+                    "set `{set}`, `{path}`: a line is there twice, and would be left out: {line}"
+                );
+                assert!(
+                    !line.trim().starts_with("#["),
+                    "set `{set}`, `{path}`: an attribute is no line that occurs once: {line}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+use serde_json::json;
+
+use super::*;
+
+fn planned(path: &str, text: &str) -> anyhow::Result<Vec<Op>> {
+    plan(
+        &Renderer::new(&json!({"kind": "Captain", "group": "crew", "on": true, "off": false}))?,
+        path,
+        text,
+    )
+}
+
+fn check(path: &str, text: &str, ops: &[Op]) {
+    assert_eq!(planned(path, text).unwrap(), ops);
+}
+
+fn create(path: &str, text: &str) -> Op {
+    Op::Create {
+        path: path.into(),
+        text: text.into(),
+    }
+}
+
+fn insert(marker: &str, lines: &str) -> Op {
+    Op::Insert {
+        path: "a.rs".into(),
+        marker: marker.into(),
+        lines: lines.into(),
+    }
+}
+
+#[test]
+fn the_suffix_says_what_becomes_of_a_file() {
+    check("a.rs.tera", "{{kind}}\n", &[create("a.rs", "Captain\n")]);
+    check(
+        "a.rs",
+        "{{kind}} {% raw\n",
+        &[create("a.rs", "{{kind}} {% raw\n")],
+    );
+    check(
+        "a.once.tera",
+        "{{ kind }}",
+        &[Op::Once {
+            path: "a".into(),
+            text: "Captain".into(),
+        }],
+    );
+    check(
+        "a.rs.insert.tera",
+        "// +kbr:scaffold:m\n{{kind}};\n",
+        &[insert("m", "Captain;\n")],
+    );
+}
+
+#[test]
+fn variables_work_in_folder_and_file_names() {
+    check(
+        "{{group}}/v1/{{ kind }}.rs.tera",
+        "a",
+        &[create("crew/v1/Captain.rs", "a")],
+    );
+    check("{{group}}/a.rs", "a", &[create("crew/a.rs", "a")]);
+}
+
+#[test]
+fn text_is_not_escaped() {
+    check(
+        "a.html.tera",
+        "{{kind}} & \"<b>\"",
+        &[create("a.html", "Captain & \"<b>\"")],
+    );
+}
+
+#[test]
+fn a_section_begins_with_its_marker() {
+    check(
+        "a.rs.insert.tera",
+        "\n// +kbr:scaffold:m\na {\n    b\n\n    // +kbr:scaffold:n\nc\n",
+        &[insert("m", "a {\n    b\n"), insert("n", "c\n")],
+    );
+    assert!(
+        format!(
+            "{:#}",
+            planned("a.insert.tera", "a\n# +kbr:scaffold:m\n").unwrap_err()
+        )
+        .contains("`a` stands before")
+    );
+}
+
+#[test]
+fn what_renders_to_nothing_is_left_out() {
+    check("a.tera", "{% if off %}a{% endif %}\n  \n", &[]);
+    check("a.once.tera", "\n", &[]);
+    check(
+        "a.rs.insert.tera",
+        "// +kbr:scaffold:m\n{% if off %}a{% endif %}\n// +kbr:scaffold:n\nb",
+        &[insert("n", "b\n")],
+    );
+    check("a", "\n", &[create("a", "\n")]);
+}
+
+#[test]
+fn an_unknown_variable_is_an_error() {
+    assert!(planned("a.tera", "{{knid}}").is_err());
+    assert!(planned("{{knid}}.tera", "a").is_err());
+    assert!(planned("a.tera", "{{kind.x}}").is_err());
+}
+
+#[test]
+fn an_unknown_set_is_an_error() {
+    let error = render("no-such", &json!({})).unwrap_err();
+    assert_eq!(error.to_string(), "there is no scaffold `v1/no-such`");
+}
