@@ -16,7 +16,7 @@ const WRITES: [&str; 12] = [
     "File::options",
     "OpenOptions",
     "set_permissions",
-    "symlink(",
+    "fs::symlink(",
 ];
 
 /// Who may change files: the commit those of a project, the test environment its store and folders of its own outside of any project.
