@@ -32,8 +32,10 @@ pub struct Vars {
     pub version: String,
     /// `Captain`.
     pub kind: String,
-    /// `captain`: file, module, controller and sample.
+    /// `captain`: what kubectl calls the kind, and the sample.
     pub kind_lower: String,
+    /// `captain`, or `type_` where Rust has the word: the kind's file and module in the `api` crate.
+    pub kind_module: String,
     /// `captains`.
     pub plural: String,
     /// `captain`.
