@@ -161,7 +161,7 @@ fn record(table: &str, fields: &impl Serialize, path: &str) -> anyhow::Result<Op
 /// There is none.
 pub fn find_root(start: &Path) -> anyhow::Result<PathBuf> {
     let is_root = |folder: &&Path| {
-        fs::symlink_metadata(folder.join(PROJECT)).is_ok() || folder.join(".kbr/commit").exists()
+        fs::symlink_metadata(folder.join(PROJECT)).is_ok() || folder.join(".kbr").is_dir()
     };
     let root = start.ancestors().find(is_root);
     root.map(Path::to_path_buf).ok_or_else(missing)

@@ -13,6 +13,7 @@ use crate::problems::Problems;
 use crate::vars::Vars;
 
 pub use plural::plural;
+pub use validate::{protected, shared};
 
 /// What the command line says of an API, as it says it.
 #[derive(Clone, Debug, Default)]
@@ -63,9 +64,29 @@ impl Resource {
     /// # Errors
     /// Everything that is wrong, each with a name that would do.
     pub fn new(wanted: &Wanted) -> anyhow::Result<Self> {
+        let resource = Self::derive(wanted);
+        let mut problems = Problems::default();
+        validate::check(&resource, &mut problems);
+        problems.into_result()?;
+        Ok(resource)
+    }
+
+    /// A kind that another crate defines: only its spelling is checked.
+    ///
+    /// # Errors
+    /// Everything that is wrong, each with a name that would do.
+    pub fn foreign(wanted: &Wanted) -> anyhow::Result<Self> {
+        let resource = Self::derive(wanted);
+        let mut problems = Problems::default();
+        validate::check_foreign(&resource, &mut problems);
+        problems.into_result()?;
+        Ok(resource)
+    }
+
+    fn derive(wanted: &Wanted) -> Self {
         let kind_lower = wanted.kind.to_lowercase();
         let (group, full_group) = groups(&wanted.group, &wanted.domain);
-        let resource = Resource {
+        Resource {
             group,
             full_group,
             version: wanted.version.clone(),
@@ -74,11 +95,7 @@ impl Resource {
             kind: wanted.kind.clone(),
             short_names: wanted.short_names.clone(),
             namespaced: wanted.namespaced,
-        };
-        let mut problems = Problems::default();
-        validate::check(&resource, &mut problems);
-        problems.into_result()?;
-        Ok(resource)
+        }
     }
 
     /// Checks this API against those that the project has already: other kinds, groups and versions, not itself.
@@ -88,11 +105,6 @@ impl Resource {
             validate::check_pair(self, other, &mut problems);
         }
         problems.into_result()
-    }
-
-    /// `crew.example.com/v1`.
-    pub fn api_version(&self) -> String {
-        format!("{}/{}", self.full_group, self.version)
     }
 
     /// `captain`: what kubectl calls the kind.

@@ -1,7 +1,5 @@
 //! The kinds of Kubernetes itself, as k8s-openapi has them.
 
-use super::words;
-
 /// One line a kind; how it was made stands on top of it.
 const TABLE: &str = include_str!("kubernetes-1.36.txt");
 
@@ -91,11 +89,6 @@ pub fn nearest(group: &str, version: &str, kind: &str) -> Vec<String> {
     scored.sort_by_key(|(score, _)| *score);
     scored.truncate(NEAREST);
     scored.iter().map(|(_, known)| known.flags()).collect()
-}
-
-/// Whether some kind of Kubernetes has this group.
-pub fn is_group(group: &str) -> bool {
-    !words::is_keyword(group) && kinds().any(|known| known.is_of_group(group))
 }
 
 #[cfg(test)]

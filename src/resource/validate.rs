@@ -44,19 +44,24 @@ pub(super) fn check(resource: &Resource, problems: &mut Problems) {
     }
 }
 
+/// A kind of another crate is what it is, as long as Kubernetes can have it.
+pub(super) fn check_foreign(resource: &Resource, problems: &mut Problems) {
+    check_group_spelling(&resource.full_group, problems);
+    check_version(&resource.version, problems);
+    if let Some(problem) = kind_spelling(&resource.kind) {
+        problems.add(
+            problem,
+            format!("`--kind {}` would do", nearest_kind(&resource.kind)),
+        );
+    }
+    check_label("plural", &resource.plural, problems);
+}
+
 fn check_group(group: &str, problems: &mut Problems) {
-    if group.is_empty() {
-        let help = "pass `--group`, `--domain` or both: `--group crew --domain example.com`";
-        problems.add("group and domain are both empty", help);
-    } else if !words::is_subdomain(group) {
-        let nearest = words::to_subdomain(group);
-        let help = match nearest.contains('.') {
-            true => format!("`{nearest}` would do"),
-            false => "`crew.example.com` would do".to_owned(),
-        };
-        let rule = "lower-case letters, digits, `-` between them, and dots, at most 253 in all";
-        problems.add(format!("`{group}` is not a group: {rule}"), help);
-    } else if !group.contains('.') {
+    if !check_group_spelling(group, problems) {
+        return;
+    }
+    if !group.contains('.') {
         problems.add(
             format!("`{group}` is not a whole group: the API server wants one with a dot"),
             format!("pass a domain: `--group {group} --domain example.com`"),
@@ -68,6 +73,26 @@ fn check_group(group: &str, problems: &mut Problems) {
             format!("use a domain of your own: `--group {word} --domain example.com`; for a controller of one of Kubernetes' own kinds, pass `--resource=false`"),
         );
     }
+}
+
+/// Whether it is a group at all.
+fn check_group_spelling(group: &str, problems: &mut Problems) -> bool {
+    if group.is_empty() {
+        let help = "pass `--group`, `--domain` or both: `--group crew --domain example.com`";
+        problems.add("group and domain are both empty", help);
+        return false;
+    }
+    if words::is_subdomain(group) {
+        return true;
+    }
+    let nearest = words::to_subdomain(group);
+    let help = match nearest.contains('.') {
+        true => format!("`{nearest}` would do"),
+        false => "`crew.example.com` would do".to_owned(),
+    };
+    let rule = "lower-case letters, digits, `-` between them, and dots, at most 253 in all";
+    problems.add(format!("`{group}` is not a group: {rule}"), help);
+    false
 }
 
 /// The protected name that `group` is under.
