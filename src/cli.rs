@@ -47,6 +47,8 @@ struct WriteArgs {
     yes: bool,
 }
 
+mod report;
+
 /// Parses, runs, prints the error; the exit code is 0, 1 (failed) or 2 (usage).
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {

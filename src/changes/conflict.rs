@@ -8,9 +8,9 @@ use crate::edit;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// A sentence about the file, with its name.
-    what: String,
+    pub what: String,
     /// What to do, without `help: `.
-    help: String,
+    pub help: String,
 }
 
 impl Conflict {
@@ -127,14 +127,6 @@ impl Conflict {
     }
 }
 
-impl fmt::Display for Conflict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\nhelp: {}", self.what, self.help)
-    }
-}
-
-impl std::error::Error for Conflict {}
-
 /// All of them as one error; the same help is given once.
 pub fn error(conflicts: &[Conflict]) -> anyhow::Error {
     let count = match conflicts.len() {
@@ -143,10 +135,10 @@ pub fn error(conflicts: &[Conflict]) -> anyhow::Error {
     };
     let mut text = format!("{count}, nothing was written");
     for what in distinct(conflicts.iter().map(|conflict| &conflict.what)) {
-        text += &format!("\n  {what}");
+        text.extend(["\n  ", what]);
     }
     for help in distinct(conflicts.iter().map(|conflict| &conflict.help)) {
-        text += &format!("\nhelp: {help}");
+        text.extend(["\nhelp: ", help]);
     }
     anyhow::Error::msg(text)
 }
