@@ -1,7 +1,11 @@
 //! JSON -> YAML that every reader takes for the same data, and that is the same bytes each time.
 
+use std::collections::BTreeMap;
+
 use anyhow::Context;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
+use serde_saphyr::DoubleQuoted;
 
 /// Each document as block YAML with sorted keys, `---` between them, under `header` (lines of a comment).
 pub fn render(header: &str, documents: &[Value]) -> anyhow::Result<String> {
@@ -16,10 +20,26 @@ pub fn render(header: &str, documents: &[Value]) -> anyhow::Result<String> {
 }
 
 fn document_text(document: &Value) -> anyhow::Result<String> {
-    let mut document = document.clone();
-    document.sort_all_objects();
-    let text = serde_saphyr::to_string(&document).context("cannot write YAML")?;
-    Ok(without_blanks(&text, &document).unwrap_or(text))
+    let text = serde_saphyr::to_string(&Node(document)).context("cannot write YAML")?;
+    Ok(without_blanks(&text, document).unwrap_or(text))
+}
+
+/// A value with sorted keys, whatever map `serde_json` was built with, and strings in the style that suits them.
+struct Node<'a>(&'a Value);
+
+impl Serialize for Node<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Object(map) => {
+                let sorted: BTreeMap<&String, &Value> = map.iter().collect();
+                serializer.collect_map(sorted.into_iter().map(|(key, value)| (key, Node(value))))
+            }
+            Value::Array(items) => serializer.collect_seq(items.iter().map(Node)),
+            // As a block that begins with a tab it would be refused by libyaml and by Go's YAML.
+            Value::String(text) if text.contains('\t') => DoubleQuoted(text).serialize(serializer),
+            other => other.serialize(serializer),
+        }
+    }
 }
 
 /// Empty lines of a block scalar come with their indentation, which editors and `git diff --check` complain of.
@@ -124,6 +144,8 @@ mod tests {
             "a: b\n# c\n---\n",
             "a\r\nb",
             "a\tb\n\tc",
+            "\ta\nb",
+            "\n\ta",
             "a \nb ",
             "- a\n- b",
             &word,
