@@ -15,5 +15,9 @@ mod scaffold;
 mod vars;
 
 fn main() -> std::process::ExitCode {
+    #[cfg(feature = "faults")]
+    if let Some(code) = commit::faults::drive() {
+        return code;
+    }
     cli::main()
 }

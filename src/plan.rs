@@ -2,6 +2,7 @@
 
 /// One thing that a command wants of one file. Paths are relative to the project's root, with `/` between their parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "faults", derive(serde::Deserialize))]
 pub enum Op {
     /// The command owns this file: `x.tera`, or a file without a suffix of ours.
     Create {

@@ -8,9 +8,9 @@ use crate::edit;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// A sentence about the file, with its name.
-    what: String,
+    pub what: String,
     /// What to do, without `help: `.
-    help: String,
+    pub help: String,
 }
 
 impl Conflict {
@@ -126,14 +126,6 @@ impl Conflict {
         )
     }
 }
-
-impl fmt::Display for Conflict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\nhelp: {}", self.what, self.help)
-    }
-}
-
-impl std::error::Error for Conflict {}
 
 /// All of them as one error; the same help is given once.
 pub fn error(conflicts: &[Conflict]) -> anyhow::Error {

@@ -1,0 +1,32 @@
+# What a developer of kbr types. `make` alone lists it.
+
+.DEFAULT_GOAL := help
+.PHONY: help build lint test soak bench demo control-plane update
+
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## Build kbr for release: target/release/kbr
+	cargo build --release
+
+control-plane: ## Build etcd, kube-apiserver and kubectl from Go modules, once, into setup-envtest's store
+	cargo run --quiet -- envtest build
+
+lint: ## Check the form of kbr and of the scaffolds' library
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --all-features -- -D warnings
+
+test: lint control-plane ## Run every test: takes a while from empty caches
+	cargo test --workspace --all-features
+
+soak: control-plane ## Run the long form of the tests of faults
+	SOAK=1 cargo test --all-features --test faults -- --nocapture
+
+bench: ## Measure kbr and a generated operator; prints figures and judges none
+	tests/bench/run
+
+demo: ## Scaffold an operator and watch it reconcile on a real API server
+	demo/run
+
+update: ## Record golden files and docs as they are now
+	UPDATE=1 cargo test --test golden --test docs

@@ -1,0 +1,68 @@
+//! Faults at numbered steps of a commit, for tests only: `KBR_FAULT=7:error,9:kill`.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustix::process::{Signal, getpid, kill_process};
+
+use crate::changes::{self, Existing};
+use crate::plan::Op;
+
+/// Counts a step, and lets it fail if `KBR_FAULT` names its number with `error` (an I/O error), `full` (the disk is full), `kill`
+/// (SIGKILL) or `stop` (SIGSTOP; the step is taken after SIGCONT). Says on stderr that it did.
+pub fn step() -> io::Result<()> {
+    static STEPS: AtomicUsize = AtomicUsize::new(0);
+    let number = STEPS.fetch_add(1, Ordering::Relaxed) + 1;
+    let faults = std::env::var("KBR_FAULT").unwrap_or_default();
+    let mut faults = faults.split(',').filter_map(|fault| fault.split_once(':'));
+    let Some((_, fault)) = faults.find(|(at, _)| at.parse() == Ok(number)) else {
+        return Ok(());
+    };
+    eprintln!("fault at step {number}");
+    let error = match fault {
+        "error" => {
+            return Err(io::Error::from_raw_os_error(
+                rustix::io::Errno::IO.raw_os_error(),
+            ));
+        }
+        "full" => {
+            return Err(io::Error::from_raw_os_error(
+                rustix::io::Errno::NOSPC.raw_os_error(),
+            ));
+        }
+        "kill" => kill_process(getpid(), Signal::KILL),
+        "stop" => kill_process(getpid(), Signal::STOP),
+        _ => return Err(io::Error::other(format!("no fault `{fault}`"))),
+    };
+    Ok(error?)
+}
+
+/// `kbr faults-drive <root>`: carries out the plan that stdin holds as JSON, or only looks at the project if that is `null`. `None` for
+/// any other command line.
+pub fn drive() -> Option<ExitCode> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [command, root] = args.as_slice() else {
+        return None;
+    };
+    (command == "faults-drive").then(|| match run(Path::new(root)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+fn run(root: &Path) -> anyhow::Result<()> {
+    let mut plan = String::new();
+    io::stdin().read_to_string(&mut plan)?;
+    let Some(ops) = serde_json::from_str::<Option<Vec<Op>>>(&plan)? else {
+        eprintln!("{}", super::unfinished(root)?.unwrap_or_default());
+        return Ok(());
+    };
+    let lock = super::lock(root)?;
+    let changes = changes::resolve(root, &ops, Existing::Refuse)?;
+    super::commit(&lock, &changes)
+}

@@ -1,0 +1,105 @@
+//! One kbr at a time in a project.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+use super::{disk, finish};
+
+/// The lock on a project, held while a command resolves and commits. Dropped, it also removes the root again if it created it and
+/// nothing was written.
+#[derive(Debug)]
+pub struct Lock {
+    root: PathBuf,
+    /// The open root folder, which is what is locked.
+    _folder: File,
+    /// Folders that had to be created, the outermost first.
+    created: Created,
+}
+
+impl Lock {
+    /// The project's root, as it was given to [`lock()`].
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+/// Folders that go again when this is dropped, unless something is in them.
+#[derive(Debug, Default)]
+struct Created(Vec<PathBuf>);
+
+impl Drop for Created {
+    fn drop(&mut self) {
+        for folder in self.0.iter().rev() {
+            disk::remove_folder(folder).ok();
+        }
+    }
+}
+
+/// Locks the project at `root` (created if missing, for `init`), and ends a commit that was interrupted, which it says on stderr.
+///
+/// # Errors
+/// Another kbr holds the lock; `root` is no folder or cannot be created; the interrupted commit cannot be ended, and why.
+pub fn lock(root: &Path) -> anyhow::Result<Lock> {
+    // A kbr that created the root and wrote nothing removes it: then what was opened is no longer what is there.
+    for _ in 0..10 {
+        let created = create(root)?;
+        let folder = match File::open(root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            result => {
+                result.with_context(|| format!("cannot open the folder `{}`", root.display()))?
+            }
+        };
+        match folder.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => bail!(
+                "another kbr is at work in `{}`; nothing was written\nhelp: wait until it has ended, then run the command again",
+                root.display()
+            ),
+            Err(TryLockError::Error(error)) => {
+                return Err(error)
+                    .with_context(|| format!("cannot lock the folder `{}`", root.display()));
+            }
+        }
+        if same_folder(&folder, root)? {
+            let lock = Lock {
+                root: root.to_owned(),
+                _folder: folder,
+                created,
+            };
+            finish(&lock.root)?;
+            return Ok(lock);
+        }
+    }
+    bail!(
+        "`{}` is created and removed all the time by others; nothing was written\nhelp: run the command again",
+        root.display()
+    )
+}
+
+fn create(root: &Path) -> anyhow::Result<Created> {
+    let mut created = Created::default();
+    let missing: Vec<&Path> = root
+        .ancestors()
+        .take_while(|it| !it.as_os_str().is_empty() && !it.exists())
+        .collect();
+    for folder in missing.into_iter().rev() {
+        disk::create_folder(folder).map_err(|failure| failure.explain("nothing was written"))?;
+        created.0.push(folder.to_owned());
+    }
+    if !root.is_dir() {
+        bail!(
+            "`{}` is no folder; nothing was written\nhelp: give the folder of a project, or a new one",
+            root.display()
+        );
+    }
+    Ok(created)
+}
+
+fn same_folder(folder: &File, root: &Path) -> anyhow::Result<bool> {
+    let open = folder.metadata()?;
+    Ok(fs::metadata(root).is_ok_and(|now| (now.dev(), now.ino()) == (open.dev(), open.ino())))
+}

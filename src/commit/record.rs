@@ -1,0 +1,163 @@
+//! What a commit is about to do, so that it can be carried to its end by another process.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::FOLDER;
+use super::disk::Failure;
+use crate::changes::{Change, Found, locate};
+
+/// Goes up with every change of what a record holds.
+const FORMAT: u32 = 1;
+
+/// A whole commit. The place of a file in `files` is the name of its staged result.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    format: u32,
+    /// Folders to create, outer before inner, relative to the root.
+    pub folders: Vec<String>,
+    /// In the order in which they are replaced.
+    #[serde(rename = "file")]
+    pub files: Vec<FileRecord>,
+}
+
+/// One file of a commit.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileRecord {
+    /// Relative to the root; links are followed.
+    pub path: String,
+    /// Permission bits of the result.
+    pub mode: u32,
+    /// SHA-256 of what is replaced, in hexadecimal; `None` for a new file.
+    pub before: Option<String>,
+    /// SHA-256 of the result.
+    pub after: String,
+}
+
+impl Record {
+    /// Looks up modes and missing folders.
+    pub fn new(root: &Path, changes: &[&Change]) -> Result<Self, Failure> {
+        let mut folders = BTreeSet::new();
+        let mut files = Vec::new();
+        for change in changes {
+            let place = locate(root, &change.path)?;
+            files.push(FileRecord {
+                path: change.path.clone(),
+                mode: mode(&place.path),
+                before: change.before.as_deref().map(sha256),
+                after: sha256(&change.after),
+            });
+            let mut path = change.path.as_str();
+            while let Some((folder, _)) = path.rsplit_once('/') {
+                if place.found != Found::Nothing || locate(root, folder)?.found != Found::Nothing {
+                    break;
+                }
+                folders.insert(folder.to_owned());
+                path = folder;
+            }
+        }
+        Ok(Record {
+            format: FORMAT,
+            folders: folders.into_iter().collect(),
+            files,
+        })
+    }
+
+    /// Reads the record at `path` in the project; `None` if there is none.
+    pub fn load(root: &Path, path: &str) -> anyhow::Result<Option<Self>> {
+        let text = match fs::read_to_string(root.join(path)) {
+            Err(error)
+                if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory]
+                    .contains(&error.kind()) =>
+            {
+                return Ok(None);
+            }
+            result => result.with_context(|| format!("cannot read `{path}`"))?,
+        };
+        let record: Record = toml::from_str(&text).with_context(|| foreign(path))?;
+        anyhow::ensure!(record.format == FORMAT, foreign(path));
+        Ok(Some(record))
+    }
+
+    pub fn to_toml(&self) -> Result<String, Failure> {
+        toml::to_string(self).map_err(|error| {
+            Failure::new(
+                format!("cannot record the commit: {error}"),
+                "please report this",
+            )
+        })
+    }
+
+    /// Makes sure that every target is still what was resolved.
+    pub fn check_unchanged(&self, root: &Path) -> Result<(), Failure> {
+        for file in &self.files {
+            if file.now(root)?.0 != file.before {
+                return Err(Failure::new(
+                    format!("`{}` changed while kbr was at work", file.path),
+                    "run the command again",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The paths, each on a line of its own after a line feed.
+    pub fn list(&self) -> String {
+        self.files.iter().fold(String::new(), |list, file| {
+            list + "\n  `" + &file.path + "`"
+        })
+    }
+}
+
+impl FileRecord {
+    /// The hash of what the file is now, and where it really lies.
+    pub fn now(&self, root: &Path) -> Result<(Option<String>, PathBuf), Failure> {
+        let place = locate(root, &self.path)?;
+        let hash = match place.found {
+            Found::Nothing => None,
+            Found::Folder => return Err(self.in_the_way("is a folder now")),
+            Found::File => match fs::read(&place.path) {
+                Ok(bytes) => Some(sha256(&bytes)),
+                Err(error) => return Err(self.in_the_way(&format!("cannot be read: {error}"))),
+            },
+        };
+        Ok((hash, place.path))
+    }
+
+    fn in_the_way(&self, what: &str) -> Failure {
+        Failure::new(
+            format!("`{}` {what}", self.path),
+            format!("see to `{}`, then run the command again", self.path),
+        )
+    }
+}
+
+fn foreign(path: &str) -> String {
+    format!(
+        "`{path}` is no record of this kbr\nhelp: end what a newer kbr began with that one; or keep the project as it is: `rm -r {FOLDER}`"
+    )
+}
+
+/// That of the file, or `rw-r--r--` for a new one.
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).map_or(0o644, |metadata| metadata.permissions().mode() & 0o7777)
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .fold(String::new(), |mut hex, byte| {
+            write!(hex, "{byte:02x}").ok();
+            hex
+        })
+}

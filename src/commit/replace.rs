@@ -1,0 +1,83 @@
+//! Puts the files of a commit in their places, or back. Both may be done again from any point at which they were left.
+
+use std::path::Path;
+
+use super::disk::{self, Failure};
+use super::record::{FileRecord, Record};
+use super::{FOLDER, copy_before, staged};
+use crate::changes::{Found, locate};
+
+/// Makes every file what the commit wants: one that is so already is done, one that is as before is replaced.
+///
+/// # Errors
+/// Any other stops here, and both versions are kept.
+pub fn forward(root: &Path, record: &Record) -> Result<(), Failure> {
+    for folder in &record.folders {
+        let place = locate(root, folder)?;
+        if place.found != Found::Folder {
+            disk::create_folder(&place.path)?;
+        }
+    }
+    for (at, file) in record.files.iter().enumerate() {
+        let (now, path) = file.now(root)?;
+        if now.as_deref() == Some(&file.after) {
+            continue;
+        }
+        if now != file.before {
+            return Err(changed(root, at, file));
+        }
+        disk::rename(&staged(root, at), &path)?;
+    }
+    Ok(())
+}
+
+/// Makes every file what it was before the commit, and removes the folders that it created. A file whose result is still staged was
+/// never replaced: whatever it is now is not the commit's doing.
+///
+/// # Errors
+/// A file was replaced and has changed since.
+pub fn back(root: &Path, record: &Record) -> Result<(), Failure> {
+    for (at, file) in record.files.iter().enumerate().rev() {
+        if staged(root, at).exists() {
+            continue;
+        }
+        let (now, path) = file.now(root)?;
+        if now == file.before {
+            continue;
+        }
+        if now.as_deref() != Some(&file.after) {
+            return Err(changed(root, at, file));
+        }
+        match file.before {
+            Some(_) => disk::rename(&copy_before(root, at), &path)?,
+            None => disk::remove_file(&path)?,
+        }
+    }
+    for folder in record.folders.iter().rev() {
+        disk::remove_folder(&locate(root, folder)?.path)?;
+    }
+    Ok(())
+}
+
+fn changed(root: &Path, at: usize, file: &FileRecord) -> Failure {
+    let path = &file.path;
+    let relative = |full: std::path::PathBuf| {
+        full.strip_prefix(root)
+            .unwrap_or(&full)
+            .display()
+            .to_string()
+    };
+    let staged = staged(root, at);
+    let mut help = String::new();
+    if staged.exists() {
+        let staged = relative(staged);
+        help = format!("to take kbr's version, run `mv {staged} {path}` and the command again; ");
+    }
+    help += &format!(
+        "to keep everything as it is now, run `rm -r {FOLDER}` and the command that was interrupted again"
+    );
+    Failure::new(
+        format!("`{path}` was changed by somebody else meanwhile"),
+        help,
+    )
+}

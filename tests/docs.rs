@@ -1,0 +1,81 @@
+//! The docs say what is so: the reference equals the real help, and each link leads to a file.
+//! What the guide says is run by `tests/projects.rs`.
+
+mod support;
+
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use support::{KBR, repository};
+
+const HEAD: &str = "# Commands\n\nThis is what `kbr help` prints, written by a test: `make update` brings it up to date.\n";
+
+#[test]
+fn the_reference_of_commands_is_the_real_help() {
+    let mut page = HEAD.to_owned();
+    describe(&mut page, &mut Vec::new());
+    let path = repository().join("docs/cli.md");
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, &page).expect("a writable file");
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == page, "docs/cli.md is stale: `make update` writes it anew");
+}
+
+/// Adds a section for the command `words`, and for each of its subcommands.
+fn describe(page: &mut String, words: &mut Vec<String>) {
+    let output = Command::new(KBR)
+        .args(&*words)
+        .arg("--help")
+        .env("COLUMNS", "100")
+        .output()
+        .expect("kbr runs");
+    let help = String::from_utf8(output.stdout).expect("UTF-8");
+    let name = ["kbr".to_owned()].into_iter().chain(words.iter().cloned()).collect::<Vec<_>>().join(" ");
+    write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", help.trim_end()).expect("a string takes it");
+    for command in subcommands(&help) {
+        words.push(command);
+        describe(page, words);
+        words.pop();
+    }
+}
+
+/// The names under `Commands:`, without `help`.
+fn subcommands(help: &str) -> Vec<String> {
+    let section = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    section
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn each_link_leads_to_a_file() {
+    let docs = fs::read_dir(repository().join("docs")).expect("docs");
+    let mut pages: Vec<PathBuf> = docs.map(|entry| entry.expect("readable").path()).collect();
+    pages.push(repository().join("README.md"));
+    let mut dead = Vec::new();
+    let mut links = 0;
+    for page in pages.iter().filter(|page| page.extension().is_some_and(|end| end == "md")) {
+        let text = fs::read_to_string(page).expect("readable");
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if link.starts_with("http") || link.starts_with('#') {
+                continue;
+            }
+            links += 1;
+            let file = link.split('#').next().expect("a first part");
+            if !page.parent().unwrap_or(Path::new("")).join(file).exists() {
+                dead.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(links > 0, "there are links");
+    assert!(dead.is_empty(), "{dead:#?}");
+}

@@ -1,0 +1,249 @@
+//! What becomes of a project when a commit fails or is killed, at each of its steps and at any time.
+//!
+//! Whatever happens, the project is as before, or as after, or becomes one of these with the next command that writes.
+
+mod disk;
+mod others;
+mod project;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use project::{Project, Tree, create_api, init, large_init, nothing, run, spawn, stderr};
+use serde_json::Value;
+
+/// A way to make a fresh project, and the plan to carry out there.
+type Case = (fn() -> Project, fn() -> Value);
+
+const CASES: [Case; 2] = [(Project::grown, create_api), (Project::missing, init)];
+/// The one with fewer steps, for what takes the square of them.
+const SHORT: Case = CASES[0];
+
+/// What the project is before and after its plan was carried out.
+fn outcomes((new, plan): Case) -> (Tree, Tree) {
+    let project = new();
+    let before = project.tree();
+    let output = run(&project, &plan(), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!project.has_commit());
+    (before, project.tree())
+}
+
+fn reached(text: &str) -> bool {
+    text.contains("fault at step")
+}
+
+/// Runs `check` with a fault at each step of the plan; it says whether the step was reached. Gives the number of steps.
+fn each_step(mut check: impl FnMut(usize) -> bool) -> usize {
+    let steps = (1..).find(|&step| !check(step)).unwrap() - 1;
+    assert!(
+        steps > 20,
+        "only {steps} steps: is `kbr` built with the feature `faults`?"
+    );
+    steps
+}
+
+/// Every file is wholly as before or wholly as after, and none is missing that was there before.
+fn assert_nothing_lost(now: &Tree, before: &Tree, after: &Tree, context: &str) {
+    for (path, old) in before {
+        let new = now.get(path);
+        assert!(
+            new == Some(old) || new == after.get(path),
+            "{context}: {path} is {new:?}"
+        );
+    }
+    for (path, new) in now {
+        assert!(
+            before.get(path) == Some(new) || after.get(path) == Some(new),
+            "{context}: {path} is {new:?}"
+        );
+    }
+}
+
+/// The next command that writes leaves one of the two trees, and nothing else; gives whether it is the second.
+fn assert_ends(project: &Project, before: &Tree, after: &Tree, context: &str) -> bool {
+    assert_nothing_lost(&project.tree(), before, after, context);
+    let changed = project.tree() != *before && project.tree() != *after;
+    let next = run(project, &nothing(), "");
+    assert!(next.status.success(), "{context}: {}", stderr(&next));
+    let said = ["finished the changes", "took back the changes"]
+        .iter()
+        .any(|what| stderr(&next).contains(what));
+    assert!(
+        said || !changed,
+        "{context}: the project changed in silence"
+    );
+    let now = project.tree();
+    assert!(
+        now == *after || now == *before,
+        "{context}: {:?}",
+        differences(&now, before, after)
+    );
+    assert!(!project.has_commit(), "{context}: `.kbr` is still there");
+    now == *after
+}
+
+/// Each file that is not the same before and after, and which of them it is.
+fn differences<'a>(
+    now: &'a Tree,
+    before: &'a Tree,
+    after: &'a Tree,
+) -> BTreeMap<&'a String, &'static str> {
+    let all = now.keys().chain(before.keys()).chain(after.keys());
+    all.map(|path| {
+        let what = match now.get(path) {
+            None => "missing",
+            it if it == before.get(path) && it == after.get(path) => "",
+            it if it == before.get(path) => "as before",
+            it if it == after.get(path) => "as after",
+            Some(_) => "neither",
+        };
+        (path, what)
+    })
+    .filter(|(_, what)| !what.is_empty())
+    .collect()
+}
+
+#[test]
+fn an_error_at_any_step_leaves_the_project_as_before_or_as_after() {
+    for case in CASES {
+        let (before, after) = outcomes(case);
+        for fault in ["error", "full"] {
+            each_step(|step| {
+                let project = case.0();
+                let output = run(&project, &case.1(), &format!("{step}:{fault}"));
+                let (text, context) = (stderr(&output), format!("{fault} at {step}"));
+                let written = output.status.success() || text.contains("everything was written");
+                let expected = if written { &after } else { &before };
+                assert_eq!(
+                    differences(&project.tree(), expected, expected),
+                    BTreeMap::new(),
+                    "{context}: {text}"
+                );
+                if !output.status.success() {
+                    assert!(text.contains("\nhelp: "), "{context}: {text}");
+                    let told = [
+                        "nothing was written",
+                        "everything was written",
+                        "the project is as it was",
+                    ];
+                    assert!(
+                        told.iter().any(|state| text.contains(state)),
+                        "{context}: {text}"
+                    );
+                }
+                assert_eq!(
+                    assert_ends(&project, &before, &after, &context),
+                    written,
+                    "{context}"
+                );
+                reached(&text)
+            });
+        }
+    }
+}
+
+#[test]
+fn a_kill_at_any_step_leaves_what_the_next_command_brings_to_an_end() {
+    for case in CASES {
+        let (before, after) = outcomes(case);
+        let mut finished = 0;
+        let steps = each_step(|step| {
+            let project = case.0();
+            let output = run(&project, &case.1(), &format!("{step}:kill"));
+            finished += usize::from(assert_ends(
+                &project,
+                &before,
+                &after,
+                &format!("kill at {step}"),
+            ));
+            reached(&stderr(&output))
+        });
+        assert!(
+            finished > 5 && finished < steps,
+            "{finished} of {steps} were finished"
+        );
+    }
+}
+
+#[test]
+fn a_second_fault_while_an_error_is_taken_back_is_ended_by_the_next_command() {
+    let (before, after) = outcomes(SHORT);
+    let mut pairs = 0;
+    each_step(|first| {
+        let mut first_reached = false;
+        for second in first + 1.. {
+            let fault = format!(
+                "{first}:error,{second}:{}",
+                if pairs % 2 == 0 { "kill" } else { "error" }
+            );
+            let project = SHORT.0();
+            let text = stderr(&run(&project, &SHORT.1(), &fault));
+            assert_ends(&project, &before, &after, &fault);
+            first_reached = reached(&text);
+            if text.matches("fault at step").count() < 2 {
+                break;
+            }
+            pairs += 1;
+        }
+        first_reached
+    });
+    assert!(pairs > 200, "only {pairs} pairs of faults");
+}
+
+#[test]
+fn a_command_that_finishes_may_be_killed_at_any_step_too() {
+    let (before, after) = outcomes(SHORT);
+    let mut pairs = 0;
+    each_step(|first| {
+        for second in 1.. {
+            let project = SHORT.0();
+            let text = stderr(&run(&project, &SHORT.1(), &format!("{first}:kill")));
+            if !reached(&text) {
+                return false;
+            }
+            let action = if pairs % 2 == 0 { "kill" } else { "error" };
+            let text = stderr(&run(&project, &nothing(), &format!("{second}:{action}")));
+            assert_ends(
+                &project,
+                &before,
+                &after,
+                &format!("kill at {first}, {action} at {second} of the next"),
+            );
+            if !reached(&text) {
+                break;
+            }
+            pairs += 1;
+        }
+        true
+    });
+    assert!(pairs > 200, "only {pairs} pairs of faults");
+}
+
+#[test]
+fn a_real_kill_at_any_time_leaves_what_the_next_command_brings_to_an_end() {
+    let case: Case = (Project::missing, large_init);
+    let (before, after) = outcomes(case);
+    let started = Instant::now();
+    outcomes(case);
+    let whole = started.elapsed();
+    let rounds = std::env::var("KBR_KILL_ROUNDS").map_or(60, |rounds| rounds.parse().unwrap());
+    let mut ended = [0, 0];
+    for round in 0..rounds {
+        let project = case.0();
+        let mut child = spawn(project::command(&project.root, ""), &case.1());
+        // The time is what is tested: it goes evenly over the length of the command.
+        std::thread::sleep(
+            whole * round / rounds + Duration::from_micros(u64::from(round % 7) * 13),
+        );
+        child.kill().unwrap();
+        child.wait().unwrap();
+        ended[usize::from(assert_ends(
+            &project,
+            &before,
+            &after,
+            &format!("round {round}"),
+        ))] += 1;
+    }
+    println!("as before: {}, as after: {}", ended[0], ended[1]);
+}

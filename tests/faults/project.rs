@@ -1,0 +1,170 @@
+//! A project to commit into, and what it looks like from outside.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+/// Path -> kind, mode and content of everything in a project but `.kbr`.
+pub type Tree = BTreeMap<String, (char, u32, Vec<u8>)>;
+
+/// A project in a folder of its own, which goes with this value.
+pub struct Project {
+    _folder: tempfile::TempDir,
+    pub root: PathBuf,
+}
+
+impl Project {
+    /// A project that has seen `init` and somebody's work.
+    pub fn grown() -> Self {
+        let project = Project::missing();
+        let root = &project.root;
+        for folder in ["src", "real"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        fs::write(root.join("PROJECT"), "# mine\nname = \"x\"\n").unwrap();
+        fs::write(
+            root.join("src/main.rs"),
+            "fn main() {\r\n    // +kbr:scaffold:m\r\n}",
+        )
+        .unwrap();
+        fs::write(root.join("run.sh"), "#!/bin/sh\n# +kbr:scaffold:m\n").unwrap();
+        fs::write(root.join("real/list.yaml"), "- a\n# +kbr:scaffold:m\n").unwrap();
+        fs::write(root.join("notes"), b"mine \xff").unwrap();
+        fs::set_permissions(root.join("run.sh"), PermissionsExt::from_mode(0o750)).unwrap();
+        symlink("real", root.join("config")).unwrap();
+        project
+    }
+
+    /// No folder yet, as for `init --directory`.
+    pub fn missing() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("new/project");
+        Project {
+            _folder: folder,
+            root,
+        }
+    }
+
+    pub fn tree(&self) -> Tree {
+        let mut tree = Tree::new();
+        if self.root.exists() {
+            walk(&self.root, &self.root, &mut tree);
+        }
+        tree
+    }
+
+    /// Whether a commit, or what is left of one, is there.
+    pub fn has_commit(&self) -> bool {
+        self.root.join(".kbr").exists()
+    }
+
+    pub fn write(&self, path: &str, text: &str) {
+        fs::write(self.root.join(path), text).unwrap();
+    }
+
+    pub fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.root.join(path)).unwrap()
+    }
+}
+
+fn walk(root: &Path, folder: &Path, tree: &mut Tree) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path
+            .strip_prefix(root)
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned();
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let mode = metadata.permissions().mode() & 0o7777;
+        if name == ".kbr" {
+        } else if metadata.is_symlink() {
+            let to = fs::read_link(&path).unwrap();
+            tree.insert(name, ('l', 0, to.into_os_string().into_encoded_bytes()));
+        } else if metadata.is_dir() {
+            tree.insert(name, ('d', 0, Vec::new()));
+            walk(root, &path, tree);
+        } else {
+            tree.insert(name, ('f', mode, fs::read(&path).unwrap()));
+        }
+    }
+}
+
+/// New files in old and new folders, lines for old files (one of them through a link), a table.
+pub fn create_api() -> Value {
+    let insert = |path, lines| json!({"Insert": {"path": path, "marker": "m", "lines": lines}});
+    json!([
+        {"Create": {"path": "src/controllers/captain.rs", "text": "// captain\n"}},
+        {"Create": {"path": "api/src/crew/v1/captain.rs", "text": "// type\n"}},
+        {"Once": {"path": "api/src/crew/mod.rs", "text": "// +kbr:scaffold:m\n"}},
+        insert("src/main.rs", "register();\n"),
+        insert("run.sh", "true\n"),
+        insert("config/list.yaml", "- b\n"),
+        insert("api/src/crew/mod.rs", "pub mod v1;\n"),
+        {"Record": {"text": "[[api]]\nkind = \"Captain\"\n"}},
+    ])
+}
+
+/// Some new files and folders, of different sizes.
+pub fn init() -> Value {
+    new_files(20)
+}
+
+/// Enough of them for a kill to land among.
+pub fn large_init() -> Value {
+    new_files(200)
+}
+
+fn new_files(count: usize) -> Value {
+    let file = |at| json!({"Create": {"path": format!("config/{}/{at}.yaml", at % 5), "text": "a: b\n".repeat(at % 50 * 10)}});
+    let mut ops: Vec<Value> = (0..count).map(file).collect();
+    ops.push(json!({"Record": {"text": "name = \"x\"\n"}}));
+    Value::Array(ops)
+}
+
+/// A command that writes nothing itself, but as every command that writes ends a commit that it finds.
+pub fn nothing() -> Value {
+    json!([])
+}
+
+/// The command as it would be run on `root`, with `KBR_FAULT`.
+pub fn command(root: &Path, fault: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
+    command
+        .arg("faults-drive")
+        .arg(root)
+        .env("KBR_FAULT", fault);
+    command
+}
+
+pub fn spawn(mut command: Command, plan: &Value) -> Child {
+    let streams = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = streams.spawn().unwrap();
+    // A child that is killed before it reads closes the pipe.
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(plan.to_string().as_bytes())
+        .ok();
+    child
+}
+
+pub fn run(project: &Project, plan: &Value, fault: &str) -> Output {
+    spawn(command(&project.root, fault), plan)
+        .wait_with_output()
+        .unwrap()
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}

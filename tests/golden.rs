@@ -1,0 +1,148 @@
+//! Golden projects: what each command writes, file by file, and what it says.
+//!
+//! A case is a folder `tests/golden/<sentence>/`:
+//!
+//! - `cmd`: a shell script, run in an empty folder named `captains`;
+//! - `from` (optional): another case, whose script is run first;
+//! - `in/` (optional): files put there before `cmd` runs;
+//! - `out/`: every file that `cmd` created or changed, and no other;
+//! - `said`: what it printed, and its exit code.
+//!
+//! `manager/` is one line, its hash; `Cargo.lock` is compared only where a case has one in `out/`.
+//! `UPDATE=1` writes `out/` and `said` anew.
+
+mod support;
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use support::{copy, folders, repository, shell, stderr, stdout, tree, write};
+
+type Tree = BTreeMap<String, Vec<u8>>;
+
+#[test]
+fn every_case_writes_and_says_what_is_recorded() {
+    let update = std::env::var_os("UPDATE").is_some();
+    let mut wrong = String::new();
+    let cases = folders(&repository().join("tests/golden"));
+    assert!(!cases.is_empty(), "there are cases");
+    for case in &cases {
+        let found = run(case);
+        if update {
+            record(case, &found);
+        } else {
+            compare(case, &found, &mut wrong);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}\nUPDATE=1 cargo test --test golden records what is now");
+}
+
+struct Found {
+    files: Tree,
+    said: String,
+}
+
+fn run(case: &Path) -> Found {
+    let temp = tempfile::tempdir().expect("a temporary folder");
+    let folder = temp.path().join("captains");
+    fs::create_dir(&folder).expect("a folder");
+    for earlier in chain(case) {
+        let output = shell(&folder, &script(&earlier));
+        assert!(output.status.success(), "{}: {}", earlier.display(), stderr(&output, &folder));
+    }
+    copy(&case.join("in"), &folder);
+    let before = tree(&folder);
+    let output = shell(&folder, &script(case));
+    let mut said = String::new();
+    let exit = output.status.code().expect("an exit code");
+    for (name, text) in [("stdout", stdout(&output, &folder)), ("stderr", stderr(&output, &folder))] {
+        if !text.is_empty() {
+            writeln!(said, "# {name}\n{text}").expect("a string takes it");
+        }
+    }
+    writeln!(said, "# exit {exit}").expect("a string takes it");
+    let mut files = tree(&folder);
+    assert!(before.keys().all(|path| files.contains_key(path)), "no command removes a file");
+    files.retain(|path, text| before.get(path) != Some(text));
+    summarize(case, &mut files);
+    Found { files, said }
+}
+
+/// The cases whose scripts come before that of `case`, first one first.
+fn chain(case: &Path) -> Vec<PathBuf> {
+    let Ok(from) = fs::read_to_string(case.join("from")) else {
+        return Vec::new();
+    };
+    let from = case.with_file_name(from.trim());
+    let mut all = chain(&from);
+    all.push(from);
+    all
+}
+
+fn script(case: &Path) -> String {
+    fs::read_to_string(case.join("cmd")).unwrap_or_else(|error| panic!("{}: {error}", case.display()))
+}
+
+/// Puts one line in the place of `manager/`, and leaves the lock out where the case does not record it.
+fn summarize(case: &Path, files: &mut Tree) {
+    let manager: Tree = files
+        .extract_if(.., |path, _| path.starts_with("manager/"))
+        .collect();
+    if !manager.is_empty() {
+        let project = String::from_utf8_lossy(&files["PROJECT"]).into_owned();
+        let line = project.lines().find(|line| line.starts_with("manager = "));
+        let line = line.expect("PROJECT tells the hash of `manager/`");
+        files.insert("manager".into(), format!("{line}\n").into_bytes());
+    }
+    if !case.join("out/Cargo.lock").exists() {
+        files.remove("Cargo.lock");
+    }
+}
+
+fn record(case: &Path, found: &Found) {
+    let out = case.join("out");
+    for path in tree(&out).keys() {
+        if !found.files.contains_key(path) {
+            fs::remove_file(out.join(path)).expect("a removable file");
+        }
+    }
+    for (path, text) in &found.files {
+        write(&out.join(path), text);
+    }
+    write(&case.join("said"), found.said.as_bytes());
+}
+
+fn compare(case: &Path, found: &Found, wrong: &mut String) {
+    let mut expected = tree(&case.join("out"));
+    let said = fs::read(case.join("said")).unwrap_or_default();
+    expected.insert("said".into(), said);
+    let mut actual = found.files.clone();
+    actual.insert("said".into(), found.said.clone().into_bytes());
+    let name = case.file_name().expect("a case has a name").to_string_lossy();
+    for (path, text) in &actual {
+        match expected.get(path) {
+            None => writeln!(wrong, "{name}: `{path}` is new"),
+            Some(old) if old != text => writeln!(wrong, "{name}: `{path}`: {}", first_difference(old, text)),
+            Some(_) => Ok(()),
+        }
+        .expect("a string takes it");
+    }
+    for path in expected.keys().filter(|path| !actual.contains_key(*path)) {
+        writeln!(wrong, "{name}: `{path}` is missing").expect("a string takes it");
+    }
+}
+
+fn first_difference(old: &[u8], new: &[u8]) -> String {
+    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
+    let lines = old.lines().zip(new.lines()).enumerate();
+    for (number, (old, new)) in lines {
+        if old != new {
+            return format!("line {}\n  - {old}\n  + {new}", number + 1);
+        }
+    }
+    format!("{} lines, and now {}", old.lines().count(), new.lines().count())
+}

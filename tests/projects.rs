@@ -1,0 +1,184 @@
+//! Generated projects are formatted, free of warnings, tested, rendered, deployed and run, in every state that commands leave them in.
+//!
+//! All are built into one target folder, so that only the first one pays for the third-party crates.
+
+mod support;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use support::{KBR, repository};
+
+/// A project in a folder of its own, empty at first.
+struct Project(PathBuf);
+
+impl Project {
+    fn new(name: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).expect("a removable folder");
+        }
+        fs::create_dir_all(&folder).expect("a folder");
+        Self(folder)
+    }
+
+    /// Runs a command in the project; what it prints is shown when it fails.
+    fn run(&self, program: &str, args: &[&str]) -> String {
+        let output = Command::new(program)
+            .args(args)
+            .current_dir(&self.0)
+            .env("KBR", KBR)
+            .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("build"))
+            .env_remove("CARGO")
+            .env_remove("MAKEFLAGS")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap_or_else(|error| panic!("cannot run `{program}`: {error}"));
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "`{program} {}` in {}:\n{out}\n{err}", args.join(" "), self.0.display());
+        out.into_owned()
+    }
+
+    fn kbr(&self, words: &str) {
+        let words: Vec<_> = words.split(' ').collect();
+        self.run(KBR, &words);
+    }
+
+    fn create_api(&self, words: &str) {
+        self.kbr(&format!("create api {words}"));
+    }
+
+    /// What every state must stand: manifests, formatting, clippy.
+    fn lint(&self) {
+        self.run("make", &["manifests", "lint"]);
+        self.run(KBR, &["manifests", "--check"]);
+    }
+
+    /// Unit tests, and integration tests in which the operator brings each sample to `Ready` on a real API server.
+    fn test(&self) {
+        self.run("make", &["test"]);
+    }
+
+    /// Runs a shell script that has a cluster, and its `kubectl`.
+    fn cluster(&self, script: &str) -> String {
+        self.run(KBR, &["envtest", "run", "--", "sh", "-e", "-c", script])
+    }
+}
+
+#[test]
+fn a_project_holds_in_every_state_that_it_grows_through() {
+    let project = Project::new("captains");
+    project.kbr("init --domain example.com");
+    project.lint();
+    project.test();
+
+    project.create_api("--group crew --version v1 --kind Captain --resource --controller");
+    project.lint();
+    project.test();
+
+    project.create_api("--group crew --version v2 --kind Captain --resource --controller=false");
+    project.lint();
+    project.create_api("--group crew --version v1 --kind Ship --namespaced=false --short-name sh --resource --controller");
+    project.lint();
+    project.create_api("--group galley --version v1alpha1 --kind Captain --resource --controller");
+    project.lint();
+    project.create_api("--group apps --version v1 --kind Deployment --resource=false --controller");
+    project.create_api("--group core --version v1 --kind Namespace --resource=false --controller");
+    project.lint();
+    project.create_api("--group crew --version v1 --kind Captain --controller-name captain-backup --resource=false --controller");
+    project.create_api("--group crew --version v1 --kind Log --resource --controller=false");
+    project.lint();
+    project.test();
+
+    // Either order of removal succeeds, and a second one too.
+    project.cluster(
+        "make install deploy IMG=registry.example.com/captains:v1
+         kubectl apply -k config/samples
+         kubectl get deployment -n captains-system captains-controller-manager -o yaml | grep registry.example.com/captains:v1
+         make undeploy
+         kubectl get captains.crew.example.com captain-sample
+         make uninstall
+         make undeploy uninstall
+         make deploy uninstall undeploy",
+    );
+}
+
+#[test]
+fn names_that_rust_or_rustfmt_might_trip_over_compile() {
+    let project = Project::new("odd-names");
+    project.kbr("init --project-name o2-odd-names --domain example.com");
+    let kinds = [
+        "--group crew --version v1 --kind IPPool",
+        "--group crew --version v1 --kind A",
+        "--group crew --version v1 --kind Type",
+        "--group crew --version v1 --kind Match",
+        "--group crew --version v1 --kind Context",
+        "--group crew --version v1 --kind Condition",
+        "--group crew --version v1 --kind Default",
+        "--group crew --version v1 --kind K8S2GoX",
+        "--group crew --version v1 --kind Abcdefghijklmnopqrstuvwx",
+        "--group type --version v1beta1 --kind Captain",
+        "--group 3scale --version v2alpha13 --kind Captain",
+        "--group sea-creatures.deep --version v12 --kind Captain",
+        "--group foo.policy --version v1 --kind HealthCheckPolicy",
+        "--group kube --version v1 --kind Kube",
+        "--group std --version v1 --kind Std",
+        "--group serde --version v1 --kind Serde",
+        "--group abcdefghijklmnopqrstuvwx --version v12345678alpha1234567890 --kind Zbcdefghijklmnopqrstuvwx",
+    ];
+    for words in kinds {
+        project.create_api(&format!("{words} --resource --controller"));
+    }
+    project.lint();
+    project.test();
+}
+
+/// What users' own documents type, with `kubebuilder` replaced by `kbr`, each in its own folder.
+#[test]
+fn commands_of_kubebuilder_that_people_have_typed_work() {
+    let tsi = Project::new("tsi");
+    tsi.kbr("init --domain tiduyun.com --repo git.tiduyun.com/tsi-controller");
+    tsi.run("sh", &["-c", "printf 'y\\ny\\n' | $KBR create api --group tsi --version v1alpha1 --kind IPPool"]);
+    tsi.kbr("manifests");
+    let crd = fs::read_to_string(tsi.0.join("config/crd/bases/tsi.tiduyun.com_ippools.yaml")).expect("a CRD");
+    assert!(crd.contains("name: ippools.tsi.tiduyun.com"), "{crd}");
+    let types = tsi.0.join("api/src/tsi/v1alpha1/ippool.rs");
+    let source = fs::read_to_string(&types).expect("types");
+    fs::write(&types, source.replace("    namespaced,\n", "")).expect("a writable file");
+    tsi.kbr("manifests");
+    let crd = fs::read_to_string(tsi.0.join("config/crd/bases/tsi.tiduyun.com_ippools.yaml")).expect("a CRD");
+    assert!(crd.contains("scope: Cluster"), "the types are the truth: {crd}");
+
+    let guestbook = Project::new("guestbook");
+    guestbook.kbr("init --repo myk8soperator");
+    guestbook.run("sh", &["-c", "printf 'y\\ny\\n' | $KBR create api --group webapp --version v1 --kind Guestbook"]);
+    guestbook.run("sh", &["-c", "printf 'y\\ny\\n' | $KBR create api --group ajd --version v1 --kind Home"]);
+    guestbook.lint();
+    guestbook.cluster("kubectl get crd homes.ajd.my.domain guestbooks.webapp.my.domain; kubectl apply -k config/samples");
+}
+
+/// From an empty folder to a status that follows its Deployment.
+#[test]
+fn what_the_guide_says_works_word_by_word() {
+    let foo = Project::new("myk8soperator");
+    let script = repository().join("demo/script");
+    let guide = repository().join("docs/guide.md");
+    let script = foo.run("awk", &["-f", text(&script), text(&guide)]);
+    let shown = foo.shell(&format!("set -e\n{script}"));
+    for expected in [
+        "customresourcedefinition.apiextensions.k8s.io/foos.samplecontroller.c9g.io",
+        "foo.samplecontroller.c9g.io/foo-sample condition met",
+        r#""availableReplicas":3"#,
+        "deployment.apps/foo-sample   3/5",
+    ] {
+        assert!(shown.contains(expected), "{expected:?} is not in:\n{shown}");
+    }
+    foo.lint();
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
