@@ -14,13 +14,14 @@ mod version;
 mod yaml;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use serde_json::Value;
 
 use crate::changes::Verb;
 use crate::commit;
+use crate::project::{self, Project};
 use files::{BASES, Compared, File};
 use problem::Problem;
 
@@ -45,66 +46,47 @@ pub struct Args {
 /// When the code does not compile, or says what no API server would take: everything that is wrong at once, nothing
 /// written. With `--check`, also when anything is stale.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let project =
-        Project::find(&std::env::current_dir().context("cannot tell the current folder")?)?;
-    let (files, warnings) = generate(&project, args)?;
+    let folder = std::env::current_dir().context("cannot tell the current folder")?;
+    let root = project::find_root(&folder)?;
+    finish(&root, args.check)?;
+    let role = manager_role(&Project::load(&root)?);
+    let (files, warnings) = generate(&root, &role, args.crd_only)?;
     for warning in &warnings {
         eprintln!("warning: {warning}");
     }
     if args.check {
-        check(&project, &files)
+        check(&root, &files)
     } else {
-        write(&project, &files)
+        write(&root, &files)
     }
 }
 
-/// As much of PROJECT as is needed here.
-struct Project {
-    root: PathBuf,
-    name: String,
+/// Ends a commit that was interrupted before its files are read; `--check` only tells of it.
+fn finish(root: &Path, check: bool) -> anyhow::Result<()> {
+    match commit::unfinished(root)? {
+        Some(state) if check => eprintln!("warning: {state}"),
+        Some(_) => drop(commit::lock(root)?),
+        None => {}
+    }
+    Ok(())
 }
 
-impl Project {
-    /// The project that `folder` is in.
-    fn find(folder: &Path) -> anyhow::Result<Self> {
-        let Some(root) = folder
-            .ancestors()
-            .find(|folder| folder.join("PROJECT").is_file())
-        else {
-            bail!(
-                "there is no `PROJECT` here or above, so this is no project of kbr\nhelp: run `kbr init`"
-            );
-        };
-        let text =
-            std::fs::read_to_string(root.join("PROJECT")).context("cannot read `PROJECT`")?;
-        let table: toml::Table = text.parse().context("cannot read `PROJECT`")?;
-        let name = table
-            .get("name")
-            .and_then(toml::Value::as_str)
-            .context("`PROJECT` has no `name`")?;
-        Ok(Self {
-            root: root.to_owned(),
-            name: name.to_owned(),
-        })
-    }
-
-    /// `captains-manager-role`.
-    fn role(&self) -> String {
-        format!("{}-manager-role", self.name)
-    }
+/// `captains-manager-role`: what the scaffolded bindings refer to.
+fn manager_role(project: &Project) -> String {
+    format!("{}-manager-role", project.name)
 }
 
 /// Every file as it should be, and what a person should know.
-fn generate(project: &Project, args: &Args) -> anyhow::Result<(Vec<File>, Vec<Problem>)> {
-    let packages = cargo::packages(&project.root)?;
+fn generate(root: &Path, role: &str, crd_only: bool) -> anyhow::Result<(Vec<File>, Vec<Problem>)> {
+    let packages = cargo::packages(root)?;
     let mut problems = Vec::new();
     let mut files = Vec::new();
-    if !args.crd_only {
-        files = roles(project, &packages, &mut problems)?;
+    if !crd_only {
+        files = roles(root, role, &packages, &mut problems)?;
     }
     let mut crds = Vec::new();
     if packages.iter().any(|package| package.crdgen) {
-        match cargo::crds(&project.root) {
+        match cargo::crds(root) {
             Ok(printed) => crds = crd::merge(&printed, &mut problems),
             Err(error) => problems.push(Problem::new(format!("{error:#}"))),
         }
@@ -126,38 +108,39 @@ fn generate(project: &Project, args: &Args) -> anyhow::Result<(Vec<File>, Vec<Pr
         });
     }
     let mut warnings: Vec<Problem> = crds.iter().filter_map(drift::lost_fields).collect();
-    warnings.extend(unlisted(project, &crds)?);
+    warnings.extend(unlisted(root, &crds)?);
     Ok((files, warnings))
 }
 
 /// The roles of the whole cluster and of namespaces; for who deploys `config/namespaced`, the same for one namespace.
 fn roles(
-    project: &Project,
+    root: &Path,
+    role: &str,
     packages: &[cargo::Package],
     problems: &mut Vec<Problem>,
 ) -> anyhow::Result<Vec<File>> {
-    let sources = sources::read(&project.root, packages)?;
+    let sources = sources::read(root, packages)?;
     let read = |(file, text): &(String, String)| markers::markers(file, text, "rbac", problems);
     let markers: Vec<_> = sources.iter().flat_map(read).collect();
-    let roles = rbac::Roles::new(&project.role(), &markers, problems);
+    let roles = rbac::Roles::new(role, &markers, problems);
     let header = files::header("the `+kbr:rbac` comments in the sources");
     let mut files = vec![File {
         path: "config/rbac/role.yaml".to_owned(),
         text: yaml::render(&header, &roles.manifests())?,
     }];
-    if project.root.join("config/namespaced/role").is_dir() {
+    if root.join("config/namespaced/role").is_dir() {
         files.push(File {
             path: "config/namespaced/role/role.yaml".to_owned(),
-            text: yaml::render(&header, &[roles.namespaced(&project.role())])?,
+            text: yaml::render(&header, &[roles.namespaced(role)])?,
         });
     }
     Ok(files)
 }
 
 /// CRDs that `config/crd/kustomization.yaml` does not list, so that nobody would install them.
-fn unlisted(project: &Project, crds: &[crd::Crd]) -> anyhow::Result<Vec<Problem>> {
+fn unlisted(root: &Path, crds: &[crd::Crd]) -> anyhow::Result<Vec<Problem>> {
     const PATH: &str = "config/crd/kustomization.yaml";
-    let Some(text) = files::read(&project.root.join(PATH))? else {
+    let Some(text) = files::read(&root.join(PATH))? else {
         return Ok(Vec::new());
     };
     let text = String::from_utf8_lossy(&text);
@@ -179,8 +162,8 @@ fn unlisted(project: &Project, crds: &[crd::Crd]) -> anyhow::Result<Vec<Problem>
         .collect())
 }
 
-fn check(project: &Project, files: &[File]) -> anyhow::Result<()> {
-    let compared = files::compare(&project.root, files)?;
+fn check(root: &Path, files: &[File]) -> anyhow::Result<()> {
+    let compared = files::compare(root, files)?;
     let mut stdout = std::io::stdout().lock();
     for change in &compared.changes {
         write!(stdout, "{}", files::diff(change)).context("cannot print the diff")?;
@@ -198,11 +181,13 @@ fn check(project: &Project, files: &[File]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn write(project: &Project, files: &[File]) -> anyhow::Result<()> {
-    let lock = commit::lock(&project.root)?;
-    let compared = files::compare(&project.root, files)?;
+fn write(root: &Path, files: &[File]) -> anyhow::Result<()> {
+    let mut compared = files::compare(root, files)?;
+    // Without changes there is nothing to lock for: builds and tests that run side by side all come this way.
     if !compared.changes.is_empty() {
-        commit::commit(&lock, &project.root, &compared.changes)?;
+        let lock = commit::lock(root)?;
+        compared = files::compare(root, files)?;
+        commit::commit(&lock, &compared.changes)?;
     }
     for change in &compared.changes {
         let verb = if change.verb == Verb::Create {

@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+const PROJECT: &str =
+    "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
 const ROLE: &str = "config/rbac/role.yaml";
 const CRD: &str = "config/crd/bases/crew.example.com_captains.yaml";
 
@@ -19,7 +21,7 @@ fn project(crds: &Value) -> TempDir {
     let workspace = "[workspace]\nmembers = [\"api\", \"manager\"]\n";
     let main = "// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list\nfn main() {}\n";
     let files = [
-        ("PROJECT", "name = \"captains\"\n".to_owned()),
+        ("PROJECT", PROJECT.to_owned()),
         ("Cargo.toml", package("captains") + workspace),
         ("src/main.rs", main.to_owned()),
         ("api/Cargo.toml", package("captains-api")),
@@ -280,7 +282,7 @@ fn a_folder_outside_of_a_project_is_an_error() {
     fs::create_dir(root.path().join("src")).unwrap();
     let (_, talk) = fails(&root, &[]);
     assert!(
-        talk.contains("no project of kbr\nhelp: run `kbr init`"),
+        talk.contains("not a kbr project"),
         "{talk}"
     );
 }
