@@ -35,11 +35,15 @@ impl Serialize for Node<'_> {
                 serializer.collect_map(sorted.into_iter().map(|(key, value)| (key, Node(value))))
             }
             Value::Array(items) => serializer.collect_seq(items.iter().map(Node)),
-            // As a block that begins with a tab it would be refused by libyaml and by Go's YAML.
-            Value::String(text) if text.contains('\t') => DoubleQuoted(text).serialize(serializer),
+            Value::String(text) if begins_with_tab(text) => DoubleQuoted(text).serialize(serializer),
             other => other.serialize(serializer),
         }
     }
+}
+
+/// Such a block would be refused by libyaml and by Go's YAML: they look for its indentation there.
+fn begins_with_tab(text: &str) -> bool {
+    text.trim_start_matches([' ', '\n']).starts_with('\t')
 }
 
 /// Empty lines of a block scalar come with their indentation, which editors and `git diff --check` complain of.
