@@ -35,7 +35,9 @@ impl Serialize for Node<'_> {
                 serializer.collect_map(sorted.into_iter().map(|(key, value)| (key, Node(value))))
             }
             Value::Array(items) => serializer.collect_seq(items.iter().map(Node)),
-            Value::String(text) if begins_with_tab(text) => DoubleQuoted(text).serialize(serializer),
+            Value::String(text) if begins_with_tab(text) => {
+                DoubleQuoted(text).serialize(serializer)
+            }
             other => other.serialize(serializer),
         }
     }
