@@ -1,5 +1,7 @@
 //! The command line.
 
+pub mod report;
+
 use clap::Parser;
 
 #[derive(Parser)]

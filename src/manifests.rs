@@ -19,7 +19,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::changes::Verb;
+use crate::cli::report;
 use crate::commit;
 use crate::project::{self, Project};
 use files::{BASES, Compared, File};
@@ -168,7 +168,7 @@ fn check(root: &Path, files: &[File]) -> anyhow::Result<()> {
     for change in &compared.changes {
         write!(stdout, "{}", files::diff(change)).context("cannot print the diff")?;
     }
-    report(&compared);
+    leftovers(&compared);
     let stale = compared.changes.len() + compared.gone.len();
     if stale > 0 {
         let files = if stale == 1 {
@@ -189,15 +189,8 @@ fn write(root: &Path, files: &[File]) -> anyhow::Result<()> {
         compared = files::compare(root, files)?;
         commit::commit(&lock, &compared.changes)?;
     }
-    for change in &compared.changes {
-        let verb = if change.verb == Verb::Create {
-            "create"
-        } else {
-            "update"
-        };
-        eprintln!("{verb:>12} {}", change.path);
-    }
-    report(&compared);
+    report::report(&compared.changes);
+    leftovers(&compared);
     let same = files.len() - compared.changes.len() - compared.kept.len();
     if same > 0 {
         eprintln!("{:>12} {same} of {} manifests", "same", files.len());
@@ -206,7 +199,7 @@ fn write(root: &Path, files: &[File]) -> anyhow::Result<()> {
 }
 
 /// What is neither written nor right.
-fn report(compared: &Compared) {
+fn leftovers(compared: &Compared) {
     for path in &compared.kept {
         eprintln!(
             "{:>12} {path} (yours: it does not begin with kbr's first line)",

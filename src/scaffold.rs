@@ -138,7 +138,7 @@ fn sections(path: &str, text: &str) -> anyhow::Result<Vec<Op>> {
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         match (edit::marker_name(line), sections.last_mut()) {
             (Some(marker), _) => sections.push((marker, String::new())),
-            (None, Some((_, lines))) => *lines += &format!("{line}\n"),
+            (None, Some((_, lines))) => lines.extend([line, "\n"]),
             (None, None) => bail!("`{}` stands before the first marker", line.trim()),
         }
     }

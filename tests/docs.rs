@@ -23,7 +23,10 @@ fn the_reference_of_commands_is_the_real_help() {
         fs::write(&path, &page).expect("a writable file");
     }
     let found = fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == page, "docs/cli.md is stale: `make update` writes it anew");
+    assert!(
+        found == page,
+        "docs/cli.md is stale: `make update` writes it anew"
+    );
 }
 
 /// Adds a section for the command `words`, and for each of its subcommands.
@@ -35,8 +38,13 @@ fn describe(page: &mut String, words: &mut Vec<String>) {
         .output()
         .expect("kbr runs");
     let help = String::from_utf8(output.stdout).expect("UTF-8");
-    let name = ["kbr".to_owned()].into_iter().chain(words.iter().cloned()).collect::<Vec<_>>().join(" ");
-    write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", help.trim_end()).expect("a string takes it");
+    let name = ["kbr".to_owned()]
+        .into_iter()
+        .chain(words.iter().cloned())
+        .collect::<Vec<_>>()
+        .join(" ");
+    write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", help.trim_end())
+        .expect("a string takes it");
     for command in subcommands(&help) {
         words.push(command);
         describe(page, words);
@@ -63,9 +71,16 @@ fn each_link_leads_to_a_file() {
     pages.push(repository().join("README.md"));
     let mut dead = Vec::new();
     let mut links = 0;
-    for page in pages.iter().filter(|page| page.extension().is_some_and(|end| end == "md")) {
+    for page in pages
+        .iter()
+        .filter(|page| page.extension().is_some_and(|end| end == "md"))
+    {
         let text = fs::read_to_string(page).expect("readable");
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        for link in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
             if link.starts_with("http") || link.starts_with('#') {
                 continue;
             }

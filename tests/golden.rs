@@ -38,7 +38,10 @@ fn every_case_writes_and_says_what_is_recorded() {
             compare(case, &found, &mut wrong);
         }
     }
-    assert!(wrong.is_empty(), "{wrong}\nUPDATE=1 cargo test --test golden records what is now");
+    assert!(
+        wrong.is_empty(),
+        "{wrong}\nUPDATE=1 cargo test --test golden records what is now"
+    );
 }
 
 struct Found {
@@ -52,21 +55,32 @@ fn run(case: &Path) -> Found {
     fs::create_dir(&folder).expect("a folder");
     for earlier in chain(case) {
         let output = shell(&folder, &script(&earlier));
-        assert!(output.status.success(), "{}: {}", earlier.display(), stderr(&output, &folder));
+        assert!(
+            output.status.success(),
+            "{}: {}",
+            earlier.display(),
+            stderr(&output, &folder)
+        );
     }
     copy(&case.join("in"), &folder);
     let before = tree(&folder);
     let output = shell(&folder, &script(case));
     let mut said = String::new();
     let exit = output.status.code().expect("an exit code");
-    for (name, text) in [("stdout", stdout(&output, &folder)), ("stderr", stderr(&output, &folder))] {
+    for (name, text) in [
+        ("stdout", stdout(&output, &folder)),
+        ("stderr", stderr(&output, &folder)),
+    ] {
         if !text.is_empty() {
             writeln!(said, "# {name}\n{text}").expect("a string takes it");
         }
     }
     writeln!(said, "# exit {exit}").expect("a string takes it");
     let mut files = tree(&folder);
-    assert!(before.keys().all(|path| files.contains_key(path)), "no command removes a file");
+    assert!(
+        before.keys().all(|path| files.contains_key(path)),
+        "no command removes a file"
+    );
     files.retain(|path, text| before.get(path) != Some(text));
     summarize(case, &mut files);
     Found { files, said }
@@ -84,7 +98,8 @@ fn chain(case: &Path) -> Vec<PathBuf> {
 }
 
 fn script(case: &Path) -> String {
-    fs::read_to_string(case.join("cmd")).unwrap_or_else(|error| panic!("{}: {error}", case.display()))
+    fs::read_to_string(case.join("cmd"))
+        .unwrap_or_else(|error| panic!("{}: {error}", case.display()))
 }
 
 /// Puts one line in the place of `manager/`, and leaves the lock out where the case does not record it.
@@ -122,11 +137,16 @@ fn compare(case: &Path, found: &Found, wrong: &mut String) {
     expected.insert("said".into(), said);
     let mut actual = found.files.clone();
     actual.insert("said".into(), found.said.clone().into_bytes());
-    let name = case.file_name().expect("a case has a name").to_string_lossy();
+    let name = case
+        .file_name()
+        .expect("a case has a name")
+        .to_string_lossy();
     for (path, text) in &actual {
         match expected.get(path) {
             None => writeln!(wrong, "{name}: `{path}` is new"),
-            Some(old) if old != text => writeln!(wrong, "{name}: `{path}`: {}", first_difference(old, text)),
+            Some(old) if old != text => {
+                writeln!(wrong, "{name}: `{path}`: {}", first_difference(old, text))
+            }
             Some(_) => Ok(()),
         }
         .expect("a string takes it");
@@ -144,5 +164,9 @@ fn first_difference(old: &[u8], new: &[u8]) -> String {
             return format!("line {}\n  - {old}\n  + {new}", number + 1);
         }
     }
-    format!("{} lines, and now {}", old.lines().count(), new.lines().count())
+    format!(
+        "{} lines, and now {}",
+        old.lines().count(),
+        new.lines().count()
+    )
 }

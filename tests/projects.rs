@@ -31,14 +31,25 @@ impl Project {
             .args(args)
             .current_dir(&self.0)
             .env("KBR", KBR)
-            .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("build"))
+            .env(
+                "CARGO_TARGET_DIR",
+                Path::new(env!("CARGO_TARGET_TMPDIR")).join("build"),
+            )
             .env_remove("CARGO")
             .env_remove("MAKEFLAGS")
             .stdin(Stdio::null())
             .output()
             .unwrap_or_else(|error| panic!("cannot run `{program}`: {error}"));
-        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "`{program} {}` in {}:\n{out}\n{err}", args.join(" "), self.0.display());
+        let (out, err) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        assert!(
+            output.status.success(),
+            "`{program} {}` in {}:\n{out}\n{err}",
+            args.join(" "),
+            self.0.display()
+        );
         out.into_owned()
     }
 
@@ -141,21 +152,44 @@ fn names_that_rust_or_rustfmt_might_trip_over_compile() {
 fn commands_of_kubebuilder_that_people_have_typed_work() {
     let tsi = Project::new("tsi");
     tsi.kbr("init --domain tiduyun.com --repo git.tiduyun.com/tsi-controller");
-    tsi.run("sh", &["-c", "printf 'y\\ny\\n' | $KBR create api --group tsi --version v1alpha1 --kind IPPool"]);
+    tsi.run(
+        "sh",
+        &[
+            "-c",
+            "printf 'y\\ny\\n' | $KBR create api --group tsi --version v1alpha1 --kind IPPool",
+        ],
+    );
     tsi.kbr("manifests");
-    let crd = fs::read_to_string(tsi.0.join("config/crd/bases/tsi.tiduyun.com_ippools.yaml")).expect("a CRD");
+    let crd = fs::read_to_string(tsi.0.join("config/crd/bases/tsi.tiduyun.com_ippools.yaml"))
+        .expect("a CRD");
     assert!(crd.contains("name: ippools.tsi.tiduyun.com"), "{crd}");
     let types = tsi.0.join("api/src/tsi/v1alpha1/ippool.rs");
     let source = fs::read_to_string(&types).expect("types");
     fs::write(&types, source.replace("    namespaced,\n", "")).expect("a writable file");
     tsi.kbr("manifests");
-    let crd = fs::read_to_string(tsi.0.join("config/crd/bases/tsi.tiduyun.com_ippools.yaml")).expect("a CRD");
-    assert!(crd.contains("scope: Cluster"), "the types are the truth: {crd}");
+    let crd = fs::read_to_string(tsi.0.join("config/crd/bases/tsi.tiduyun.com_ippools.yaml"))
+        .expect("a CRD");
+    assert!(
+        crd.contains("scope: Cluster"),
+        "the types are the truth: {crd}"
+    );
 
     let guestbook = Project::new("guestbook");
     guestbook.kbr("init --repo myk8soperator");
-    guestbook.run("sh", &["-c", "printf 'y\\ny\\n' | $KBR create api --group webapp --version v1 --kind Guestbook"]);
-    guestbook.run("sh", &["-c", "printf 'y\\ny\\n' | $KBR create api --group ajd --version v1 --kind Home"]);
+    guestbook.run(
+        "sh",
+        &[
+            "-c",
+            "printf 'y\\ny\\n' | $KBR create api --group webapp --version v1 --kind Guestbook",
+        ],
+    );
+    guestbook.run(
+        "sh",
+        &[
+            "-c",
+            "printf 'y\\ny\\n' | $KBR create api --group ajd --version v1 --kind Home",
+        ],
+    );
     guestbook.lint();
     guestbook.cluster("kubectl get crd homes.ajd.my.domain guestbooks.webapp.my.domain; kubectl apply -k config/samples");
 }

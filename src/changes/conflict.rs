@@ -135,10 +135,10 @@ pub fn error(conflicts: &[Conflict]) -> anyhow::Error {
     };
     let mut text = format!("{count}, nothing was written");
     for what in distinct(conflicts.iter().map(|conflict| &conflict.what)) {
-        text += &format!("\n  {what}");
+        text.extend(["\n  ", what]);
     }
     for help in distinct(conflicts.iter().map(|conflict| &conflict.help)) {
-        text += &format!("\nhelp: {help}");
+        text.extend(["\nhelp: ", help]);
     }
     anyhow::Error::msg(text)
 }

@@ -96,10 +96,12 @@ fn append(project: &str, record: &str) -> Result<String, Conflict> {
         (false, true) => return Err(Conflict::project_exists()),
         (false, false) => {}
     }
-    let (ending, record) = match project.contains("\r\n") {
-        true => ("\r\n", record.replace('\n', "\r\n")),
-        false => ("\n", record.to_owned()),
+    let ending = if project.contains("\r\n") {
+        "\r\n"
+    } else {
+        "\n"
     };
+    let record = record.replace('\n', ending);
     let gap = match () {
         () if !project.ends_with('\n') => ending.repeat(2),
         () if project.ends_with(&ending.repeat(2)) => String::new(),
@@ -109,7 +111,11 @@ fn append(project: &str, record: &str) -> Result<String, Conflict> {
 }
 
 fn check_toml(change: &Change) -> Result<(), Vec<Conflict>> {
-    let toml = change.path == PROJECT || change.path.ends_with(".toml");
+    let toml = change.path == PROJECT
+        || change
+            .path
+            .rsplit_once('.')
+            .is_some_and(|(_, end)| end == "toml");
     if !toml || !change.writes() {
         return Ok(());
     }

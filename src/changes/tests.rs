@@ -315,7 +315,7 @@ fn project_grows_by_a_table_after_a_blank_line() {
             &[("PROJECT", before)],
             std::slice::from_ref(&api),
             &[(Verb::Insert, "PROJECT", after)],
-        )
+        );
     };
     grown("# mine\nx = 1\n", "# mine\nx = 1\n\n[[api]]\nkind = 1\n");
     grown("x = 1", "x = 1\n\n[[api]]\nkind = 1\n");

@@ -61,21 +61,16 @@ pub fn back(root: &Path, record: &Record) -> Result<(), Failure> {
 
 fn changed(root: &Path, at: usize, file: &FileRecord) -> Failure {
     let path = &file.path;
-    let relative = |full: std::path::PathBuf| {
-        full.strip_prefix(root)
-            .unwrap_or(&full)
-            .display()
-            .to_string()
-    };
     let staged = staged(root, at);
-    let mut help = String::new();
-    if staged.exists() {
-        let staged = relative(staged);
-        help = format!("to take kbr's version, run `mv {staged} {path}` and the command again; ");
-    }
-    help += &format!(
+    let keep = format!(
         "to keep everything as it is now, run `rm -r {FOLDER}` and the command that was interrupted again"
     );
+    let help = if staged.exists() {
+        let staged = staged.strip_prefix(root).unwrap_or(&staged).display();
+        format!("to take kbr's version, run `mv {staged} {path}` and the command again; {keep}")
+    } else {
+        keep
+    };
     Failure::new(
         format!("`{path}` was changed by somebody else meanwhile"),
         help,

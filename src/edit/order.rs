@@ -72,7 +72,7 @@ fn parse_path(text: &str) -> Path {
     let mut segments: Path = names.map(parse_segment).collect();
     if let Some(list) = list {
         let mut paths: Vec<Path> = split_list(list).into_iter().map(parse_path).collect();
-        paths.sort_by(|a, b| compare_paths(a, b));
+        paths.sort_by(compare_paths);
         segments.push(Segment::List(paths));
     }
     segments
@@ -116,6 +116,7 @@ fn plain(name: &str) -> &str {
     name.strip_prefix("r#").unwrap_or(name)
 }
 
+#[allow(clippy::ptr_arg, reason = "it is passed to `sort_by` of paths")]
 fn compare_paths(a: &Path, b: &Path) -> Ordering {
     let differing = a
         .iter()

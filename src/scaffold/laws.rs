@@ -10,6 +10,12 @@ use crate::vars::Vars;
 /// Rendered length that rustfmt allows; it would break a longer line, and the next run would not find it.
 const WIDTH: usize = 100;
 
+/// Markers for commands that are still to come: path and name. Every project should have them from its first day.
+const LATER: [(&str, &str); 2] = [
+    ("config/default/kustomization.yaml", "components"),
+    ("tests/integration/main.rs", "modules"),
+];
+
 /// Every file as (set, path in it, text).
 fn everything() -> Vec<(&'static str, &'static str, &'static str)> {
     let layout = SCAFFOLDS.get_dir(LAYOUT).unwrap();
@@ -32,57 +38,72 @@ fn is_template(path: &str) -> bool {
     form(path).0 != Form::Copied
 }
 
-/// Names as people choose them, and the longest that design and rustfmt get along with (24 characters), each with every switch on and off.
+/// Names as people choose them, and the longest that the design promises to be formatted (24 characters), each with every switch on
+/// and off.
 fn samples() -> Vec<Value> {
     let long = |name: &str| format!("{name:x<24}");
-    let names = [
-        ["crew", "v1", "captain", "Captain"].map(String::from),
-        [long("g"), "v1alpha1".into(), long("c"), long("C")],
+    let short = ["crew", "v1", "captain", "Captain"].map(String::from);
+    let long = [long("g"), "v1".into(), long("c"), long("C")];
+    let long_version = [
+        "crew".into(),
+        format!("v1alpha{}", "1".repeat(17)),
+        "captain".into(),
+        "Captain".into(),
     ];
-    let mut samples = Vec::new();
-    for [group, version, lower, kind] in names {
-        for on in [true, false] {
-            let vars = Vars {
-                project: "captains".into(),
-                domain: "example.com".into(),
-                namespace: "captains-system".into(),
-                manager_id: "captains.example.com".into(),
-                full_group: format!("{group}.example.com"),
-                group_module: group.clone(),
-                plural: format!("{lower}s"),
-                singular: lower.clone(),
-                kind_lower: lower.clone(),
-                controller: lower.clone(),
-                controller_module: lower.clone(),
-                type_path: format!("api::{group}::{version}::{kind}"),
-                type_use: format!("use api::{group}::{version}::{kind};"),
-                type_name: kind.clone(),
-                finalizer: format!("{group}.example.com/{lower}"),
-                group: group.clone(),
-                version: version.clone(),
-                kind: kind.clone(),
-                ..Vars::default()
-            };
-            samples.push(with_switches(&vars, on));
-        }
-    }
-    samples
+    let names = [short, long, long_version];
+    names
+        .iter()
+        .flat_map(|names| [sample(names, true), sample(names, false)])
+        .collect()
 }
 
-/// `vars` with every `bool` set to `on`, and with `on` something in each text and list that is still empty.
-fn with_switches(vars: &Vars, on: bool) -> Value {
-    let Value::Object(mut fields) = serde_json::to_value(vars).unwrap() else {
+/// Variables for one kind. Those that are not set here are `sample`; with `on`, every switch is, and no text or list is empty.
+fn sample([group, version, lower, kind]: &[String; 4], on: bool) -> Value {
+    let Value::Object(mut vars) = serde_json::to_value(Vars::default()).unwrap() else {
         panic!("Vars is a struct")
     };
-    for value in fields.values_mut() {
+    let known = [
+        ("project", "captains".to_owned()),
+        ("domain", "example.com".to_owned()),
+        ("namespace", "captains-system".to_owned()),
+        ("manager_id", "captains.example.com".to_owned()),
+        ("group", group.clone()),
+        ("group_module", group.clone()),
+        ("full_group", format!("{group}.example.com")),
+        ("version", version.clone()),
+        ("kind", kind.clone()),
+        ("kind_lower", lower.clone()),
+        ("kind_module", lower.clone()),
+        ("plural", format!("{lower}s")),
+        ("singular", lower.clone()),
+        ("controller", lower.clone()),
+        ("controller_module", lower.clone()),
+        ("type_path", format!("api::{group}::{version}::{kind}")),
+        ("type_use", format!("use api::{group}::{version}::{kind};")),
+        ("type_name", kind.clone()),
+        ("finalizer", format!("{group}.example.com/{lower}")),
+    ];
+    for (name, value) in &mut vars {
         match value {
             Value::Bool(switch) => *switch = on,
-            Value::String(text) if on && text.is_empty() => *text = "sample".into(),
-            Value::Array(list) if on && list.is_empty() => list.push("sample".into()),
+            Value::Array(list) if on => list.push("sample".into()),
+            Value::String(text) => {
+                let set = known
+                    .iter()
+                    .find(|(known, _)| known == name)
+                    .map(|(_, value)| value.clone());
+                *text = set.unwrap_or_else(|| {
+                    if on {
+                        "sample".to_owned()
+                    } else {
+                        String::new()
+                    }
+                });
+            }
             _ => {}
         }
     }
-    Value::Object(fields)
+    Value::Object(vars)
 }
 
 /// Every operation of every set with `vars`, by set.
@@ -224,6 +245,13 @@ fn every_marker_is_used() {
         .collect();
     for (path, names) in markers(&ops) {
         for name in names.into_keys() {
+            if LATER.contains(&(&path, &name)) {
+                assert!(
+                    !used.contains(&(path.as_str(), name.as_str())),
+                    "`{name}` of `{path}` is used by now"
+                );
+                continue;
+            }
             assert!(
                 used.contains(&(path.as_str(), name.as_str())),
                 "no set inserts at `{name}` of `{path}`"
@@ -253,8 +281,10 @@ fn inserted_lines_survive_rustfmt_and_are_found_again() {
                 .unwrap_or_default();
             let mut seen = BTreeSet::new();
             for line in lines.lines() {
+                let fits = indent + line.chars().count() <= WIDTH;
+                let rust = path.rsplit_once('.').is_some_and(|(_, end)| end == "rs");
                 assert!(
-                    indent + line.chars().count() <= WIDTH,
+                    fits || !rust,
                     "set `{set}`, `{path}`: over {WIDTH} columns: {line}"
                 );
                 assert!(

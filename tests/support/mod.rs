@@ -19,7 +19,9 @@ pub fn repository() -> &'static Path {
 
 /// A shell that runs `script` in `folder` and finds `kbr`; its environment holds nothing else of ours.
 pub fn shell(folder: &Path, script: &str) -> Output {
-    let bin = Path::new(KBR).parent().expect("the binary lies in a folder");
+    let bin = Path::new(KBR)
+        .parent()
+        .expect("the binary lies in a folder");
     Command::new("sh")
         .args(["-e", "-c", script])
         .current_dir(folder)

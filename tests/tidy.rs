@@ -1,0 +1,83 @@
+//! Rules for the sources that no compiler checks.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Calls that change a file system.
+const WRITES: [&str; 12] = [
+    "fs::write",
+    "fs::rename",
+    "fs::copy",
+    "fs::hard_link",
+    "fs::remove_",
+    "create_dir",
+    "DirBuilder",
+    "File::create",
+    "File::options",
+    "OpenOptions",
+    "set_permissions",
+    "fs::symlink(",
+];
+
+/// Who may change files: the commit those of a project, the test environment its store and folders of its own outside of any project.
+const WRITERS: [&str; 4] = [
+    "src/commit.rs",
+    "src/commit/",
+    "src/envtest.rs",
+    "src/envtest/",
+];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The code without its unit tests, which stand last in a file or in files named `tests.rs`.
+fn without_tests(text: &str) -> &str {
+    text.split("\n#[cfg(test)]\nmod ")
+        .next()
+        .unwrap_or_default()
+}
+
+#[test]
+fn only_the_commit_writes_project_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    sources(&root.join("src"), &mut files);
+    let (mut writers, mut others) = (0, Vec::new());
+    for file in files {
+        let path = file
+            .strip_prefix(root)
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned();
+        let text = fs::read_to_string(&file).unwrap();
+        if path.ends_with("tests.rs") {
+            continue;
+        }
+        for (at, line) in without_tests(&text).lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            if !WRITES.iter().any(|call| code.contains(call)) {
+                continue;
+            }
+            if WRITERS.iter().any(|writer| path.starts_with(writer)) {
+                writers += 1;
+            } else {
+                others.push(format!("{path}:{}: {}", at + 1, line.trim()));
+            }
+        }
+    }
+    assert!(
+        others.is_empty(),
+        "these change files, which is for src/commit alone:\n{}",
+        others.join("\n")
+    );
+    assert!(writers > 5, "the test no longer sees how src/commit writes");
+}
