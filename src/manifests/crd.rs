@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::problem::Problem;
 use super::version::priority;
+use crate::resource::words::is_subdomain;
 
 /// The annotation that says which kbr wrote a CRD.
 pub const ANNOTATION: &str = "kbr/version";
@@ -105,7 +106,7 @@ fn merge_kind(group: &str, kind: &str, parts: &[&Value]) -> Result<Crd, Vec<Prob
     let plural = first["spec"]["names"]["plural"]
         .as_str()
         .unwrap_or_default();
-    if !is_dns_name(group) || !is_dns_name(plural) {
+    if !is_subdomain(group) || !is_subdomain(plural) {
         let text = format!("`{kind}`: `{plural}.{group}` is no name that a CRD may have");
         let help = "use `a` to `z`, `0` to `9`, `-`, and `.` in the group";
         problems.push(Problem::new(text).help(help));
@@ -303,17 +304,6 @@ fn whole(number: f64) -> Option<i64> {
         reason = "checked to be a whole number in range"
     )]
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
-}
-
-fn is_dns_name(name: &str) -> bool {
-    let part = |part: &str| {
-        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        !part.is_empty()
-            && part.chars().all(allowed)
-            && !part.starts_with('-')
-            && !part.ends_with('-')
-    };
-    name.split('.').all(part)
 }
 
 #[cfg(test)]

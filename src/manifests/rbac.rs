@@ -1,5 +1,6 @@
 //! RBAC markers -> roles. What goes together, and in which order, is as in controller-gen.
 
+mod known;
 mod read;
 
 use std::collections::{BTreeMap, BTreeSet};

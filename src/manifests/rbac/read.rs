@@ -1,6 +1,6 @@
 //! One RBAC marker -> one rule and the role that it is for.
 
-use super::{Rule, Set};
+use super::{Rule, Set, known};
 use crate::manifests::markers::Marker;
 use crate::manifests::problem::{Problem, nearest};
 
@@ -12,31 +12,6 @@ const ARGUMENTS: [&str; 7] = [
     "verbs",
     "namespace",
     "roleName",
-];
-
-/// Verbs of Kubernetes' own APIs, and of non-resource URLs.
-const VERBS: [&str; 21] = [
-    "*",
-    "approve",
-    "attest",
-    "bind",
-    "create",
-    "delete",
-    "deletecollection",
-    "escalate",
-    "get",
-    "head",
-    "impersonate",
-    "list",
-    "options",
-    "patch",
-    "post",
-    "proxy",
-    "put",
-    "sign",
-    "update",
-    "use",
-    "watch",
 ];
 
 /// What a marker grants, and where.
@@ -63,7 +38,8 @@ pub(super) fn grant(marker: &Marker) -> Result<Grant, Vec<Problem>> {
         }
     }
     problems.extend(faults(&grant).map(Problem::new));
-    problems.extend(unknown_verbs(&grant.rule));
+    problems.extend(known::unknown_verbs(&grant.rule));
+    problems.extend(known::unknown_resources(&grant.rule));
     if problems.is_empty() {
         return Ok(grant);
     }
@@ -143,22 +119,4 @@ fn faults(grant: &Grant) -> impl Iterator<Item = &'static str> {
     ]
     .into_iter()
     .filter_map(|(wrong, text)| wrong.then_some(text))
-}
-
-/// A verb that Kubernetes' own groups do not have, or that looks like a slip of the pen. Other groups may have verbs
-/// of their own, so a word that is near to none is let through there.
-fn unknown_verbs(rule: &Rule) -> Vec<Problem> {
-    let own = |group: &String| !group.contains('.') || group.ends_with(".k8s.io");
-    let known_group = rule.groups.is_empty() || rule.groups.iter().any(own);
-    let unknown = rule
-        .verbs
-        .iter()
-        .filter(|verb| !verb.is_empty() && !VERBS.contains(&verb.as_str()));
-    unknown
-        .filter_map(|verb| {
-            let near = nearest(verb, VERBS.into_iter().filter(|known| *known != "*"));
-            (known_group || near.is_some())
-                .then(|| Problem::new(format!("`{verb}` is no verb")).did_you_mean(near))
-        })
-        .collect()
 }

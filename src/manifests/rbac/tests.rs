@@ -122,14 +122,14 @@ fn urls_with_the_same_verbs_are_one_rule_and_come_first() {
 fn core_is_the_empty_group_before_anything_is_merged() {
     check(
         &[
-            "groups=core,resources=duplicate,verbs=list",
-            "groups=\"\",resources=me,verbs=list",
-            "groups=core;\"\";x.io,resources=me,verbs=list;get",
+            "groups=core,resources=pods,verbs=list",
+            "groups=\"\",resources=secrets,verbs=list",
+            "groups=core;\"\";x.io,resources=secrets,verbs=list;get",
         ],
         &[
             "= /manager-role",
-            " / duplicate;me /  /  : list",
-            ";x.io / me /  /  : get;list",
+            " / pods;secrets /  /  : list",
+            ";x.io / secrets /  /  : get;list",
         ],
     );
 }
@@ -249,6 +249,45 @@ fn unknown_arguments_and_verbs_are_refused_with_the_nearest_name() {
         "groups=crew.example.com,resources=captains,verbs=GET",
         "did you mean `get`",
     );
+}
+
+#[test]
+fn resources_that_no_group_of_the_rule_has_are_refused_with_the_nearest_name() {
+    refused(
+        "groups=apps,resources=deployment,verbs=get",
+        "`deployment` is no resource of group `apps`\n    help: did you mean `deployments`",
+    );
+    refused(
+        "groups=core,resources=Pods,verbs=get",
+        "did you mean `pods`",
+    );
+    refused(
+        "groups=networking.k8s.io,resources=ingress/status,verbs=get",
+        "did you mean `ingresses`",
+    );
+    refused(
+        "groups=core,resources=deployments,verbs=get",
+        "`deployments` is no resource of group `core`\n    help: it is in `groups=apps`",
+    );
+    refused(
+        "groups=apps;core,resources=jobs,verbs=get",
+        "`jobs` is no resource of group `core` or `apps`",
+    );
+}
+
+#[test]
+fn resources_that_some_group_of_the_rule_has_or_may_have_are_let_through() {
+    let (_, problems) = roles(&[
+        "groups=apps;core,resources=deployments;pods/exec,verbs=get",
+        "groups=apps;extensions,resources=ingresses,verbs=get",
+        "groups=authentication.k8s.io,resources=tokenreviews,verbs=create",
+        "groups=metrics.k8s.io,resources=pods,verbs=get",
+        "groups=core,resources=*;*/scale,verbs=get",
+        "groups=*,resources=anything,verbs=get",
+        "groups=core,resources=users,verbs=impersonate",
+        "groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get",
+    ]);
+    assert_eq!(problems, [""; 0]);
 }
 
 #[test]
