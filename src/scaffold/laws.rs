@@ -10,6 +10,9 @@ use crate::vars::Vars;
 /// Rendered length that rustfmt allows; it would break a longer line, and the next run would not find it.
 const WIDTH: usize = 100;
 
+/// Markers for sets that are yet to come: projects made before them have the places already.
+const RESERVED: [(&str, &str); 1] = [("config/default/kustomization.yaml", "components")];
+
 /// Every file as (set, path in it, text).
 fn everything() -> Vec<(&'static str, &'static str, &'static str)> {
     let layout = SCAFFOLDS.get_dir(LAYOUT).unwrap();
@@ -225,7 +228,8 @@ fn every_marker_is_used() {
     for (path, names) in markers(&ops) {
         for name in names.into_keys() {
             assert!(
-                used.contains(&(path.as_str(), name.as_str())),
+                used.contains(&(path.as_str(), name.as_str()))
+                    || RESERVED.contains(&(path.as_str(), name.as_str())),
                 "no set inserts at `{name}` of `{path}`"
             );
         }
@@ -254,7 +258,7 @@ fn inserted_lines_survive_rustfmt_and_are_found_again() {
             let mut seen = BTreeSet::new();
             for line in lines.lines() {
                 assert!(
-                    indent + line.chars().count() <= WIDTH,
+                    !path.ends_with(".rs") || indent + line.chars().count() <= WIDTH,
                     "set `{set}`, `{path}`: over {WIDTH} columns: {line}"
                 );
                 assert!(
