@@ -4,6 +4,7 @@ mod create;
 mod init;
 mod kubebuilder;
 mod prompt;
+mod report;
 mod write;
 
 use std::process::ExitCode;
@@ -46,8 +47,6 @@ struct WriteArgs {
     #[arg(short, long)]
     yes: bool,
 }
-
-mod report;
 
 /// Parses, runs, prints the error; the exit code is 0, 1 (failed) or 2 (usage).
 pub fn main() -> ExitCode {
