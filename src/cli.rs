@@ -4,6 +4,7 @@ mod create;
 mod init;
 mod kubebuilder;
 mod prompt;
+pub mod report;
 mod write;
 
 use std::process::ExitCode;
@@ -29,6 +30,9 @@ enum Command {
     Init(init::Args),
     #[command(subcommand)]
     Create(create::Command),
+    /// Generate CRDs and roles from the code
+    Manifests(crate::manifests::Args),
+    Envtest(crate::envtest::Args),
     /// Print kbr's version
     Version,
 }
@@ -46,8 +50,6 @@ struct WriteArgs {
     #[arg(short, long)]
     yes: bool,
 }
-
-mod report;
 
 /// Parses, runs, prints the error; the exit code is 0, 1 (failed) or 2 (usage).
 pub fn main() -> ExitCode {
@@ -68,6 +70,8 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Init(args) => init::run(&args)?,
         Command::Create(command) => create::run(&command)?,
+        Command::Manifests(args) => crate::manifests::run(&args)?,
+        Command::Envtest(args) => return crate::envtest::run(args),
         Command::Version => println!("kbr {}", env!("CARGO_PKG_VERSION")),
     }
     Ok(ExitCode::SUCCESS)

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use super::WriteArgs;
-use crate::changes::{self, Change, Existing};
+use anyhow::Context as _;
+
+use super::{WriteArgs, report};
+use crate::changes::{self, Existing};
 use crate::commit;
 use crate::plan::Op;
 
@@ -23,6 +25,8 @@ pub struct Plan {
 pub fn settle(root: &Path, args: WriteArgs) -> anyhow::Result<()> {
     if !args.dry_run {
         commit::lock(root)?;
+    } else if let Some(unfinished) = commit::unfinished(root)? {
+        eprintln!("note: {unfinished}");
     }
     Ok(())
 }
@@ -36,25 +40,15 @@ pub fn carry_out(
     args: WriteArgs,
     plan: impl FnOnce() -> anyhow::Result<Plan>,
 ) -> anyhow::Result<()> {
-    let lock = match args.dry_run {
-        true => None,
-        false => Some(commit::lock(root)?),
-    };
+    if args.dry_run {
+        let plan = plan()?;
+        let changes = changes::resolve(root, &plan.ops, plan.existing)?;
+        return report::dry_run(&changes).context("cannot say what would be written");
+    }
+    let lock = commit::lock(root)?;
     let plan = plan()?;
     let changes = changes::resolve(root, &plan.ops, plan.existing)?;
-    if let Some(lock) = &lock {
-        commit::commit(lock, root, &changes)?;
-    }
-    report(&changes);
+    commit::commit(&lock, &changes)?;
+    report::report(&changes);
     Ok(())
-}
-
-fn report(changes: &[Change]) {
-    for change in changes {
-        eprintln!(
-            "{:>8} {}",
-            format!("{:?}", change.verb).to_lowercase(),
-            change.path
-        );
-    }
 }

@@ -160,9 +160,6 @@ fn plan(chosen: &Chosen, project: &Project, force: bool) -> anyhow::Result<Plan>
             scaffold::render("controller", &vars)?,
             *recorded && !force,
         ));
-        if !vars.external_dependency.is_empty() {
-            ops.extend(scaffold::render("controller-external", &vars)?);
-        }
         if !recorded {
             new = true;
             ops.push(project::record_controller(value)?);
