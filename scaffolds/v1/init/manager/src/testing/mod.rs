@@ -3,12 +3,14 @@
 mod cluster;
 pub(crate) mod fake;
 mod objects;
+mod operator;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 pub use self::{
     cluster::{Cluster, eventually},
     fake::FakeApi,
+    operator::Operator,
 };
 
 /// Whether the condition `Ready` is `True`.
