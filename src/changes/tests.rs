@@ -221,9 +221,9 @@ fn a_missing_file_or_marker_is_a_conflict_with_the_line_to_paste() {
             insert("b.yaml", "- new\n- newer\n"),
         ],
         "2 conflicts, nothing was written
-  `a.rs` is missing, and lines go above its marker `m`
+  `a.rs` is missing, and lines go into it
   `b.yaml` has no marker `+kbr:scaffold:m`
-help: bring `a.rs` back (`git checkout -- a.rs`), or create it with this line where lines are to go:
+help: bring `a.rs` back (`git checkout -- a.rs`), or create it with these lines where others are to go above them:
     // +kbr:scaffold:m
 help: add this line to `b.yaml`, right below the place for what follows it here:
     # +kbr:scaffold:m
