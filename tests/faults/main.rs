@@ -43,7 +43,7 @@ fn each_step(mut check: impl FnMut(usize) -> bool) -> usize {
     steps
 }
 
-/// Every file is wholly as before or wholly as after, and none is missing that was there before.
+/// Every file is wholly as before or wholly as after, none is missing that was there before, and PROJECT is the last to change.
 fn assert_nothing_lost(now: &Tree, before: &Tree, after: &Tree, context: &str) {
     for (path, old) in before {
         let new = now.get(path);
@@ -58,6 +58,11 @@ fn assert_nothing_lost(now: &Tree, before: &Tree, after: &Tree, context: &str) {
             "{context}: {path} is {new:?}"
         );
     }
+    let project = now.get("PROJECT");
+    assert!(
+        project == before.get("PROJECT") || now == after,
+        "{context}: PROJECT is not the last"
+    );
 }
 
 /// The next command that writes leaves one of the two trees, and nothing else; gives whether it is the second.
