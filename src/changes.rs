@@ -28,6 +28,8 @@ pub enum Verb {
     Same,
     /// The file is written over, because of `--force`.
     Force,
+    /// A generated file, which is kbr's alone, is brought up to date.
+    Update,
 }
 
 /// What to do with an owned file that exists and differs.

@@ -1,8 +1,89 @@
-//! The command line.
+//! The command line: parse, run, print the error once.
 
-mod report;
+mod create;
+mod init;
+mod kubebuilder;
+mod prompt;
+pub mod report;
+mod write;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Scaffold Kubernetes operators in Rust, generate their manifests, run them against a real API server
+///
+/// From an empty folder to a running operator:
+///
+///     kbr init --domain example.com
+///     kbr create api --group crew --version v1 --kind Captain --yes
+///     make test
+#[derive(Debug, Parser)]
+#[command(name = "kbr", version, verbatim_doc_comment)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(init::Args),
+    #[command(subcommand)]
+    Create(create::Command),
+    /// Generate CRDs and roles from the code
+    Manifests(crate::manifests::Args),
+    Envtest(crate::envtest::Args),
+    /// Print kbr's version
+    Version,
+}
+
+/// Flags of every command that writes.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+struct WriteArgs {
+    /// Say what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Write over files that exist and differ: what was changed in them by hand is lost
+    #[arg(long)]
+    force: bool,
+    /// Ask nothing: answer every question with yes, or with its default
+    #[arg(short, long)]
+    yes: bool,
+}
 
 /// Parses, runs, prints the error; the exit code is 0, 1 (failed) or 2 (usage).
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    match run(cli) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    match cli.command {
+        Command::Init(args) => init::run(&args)?,
+        Command::Create(command) => create::run(&command)?,
+        Command::Manifests(args) => crate::manifests::run(&args)?,
+        Command::Envtest(args) => return crate::envtest::run(args),
+        Command::Version => println!("kbr {}", env!("CARGO_PKG_VERSION")),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints help, or what is wrong with the command line.
+fn usage(error: &clap::Error) -> ExitCode {
+    if let Some(answer) = kubebuilder::answer(error) {
+        eprintln!("error: {answer}");
+        return ExitCode::from(2);
+    }
+    // Help that cannot be printed, since nobody reads on, is no error.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

@@ -1,1 +1,77 @@
-//! The `Cargo.lock` of a new project, written without asking cargo.
+//! The `Cargo.lock` of a new project, written without asking cargo: the reference project's, with our packages renamed and in cargo's
+//! order. Packages stand in order of name, and so do the dependencies of each.
+
+/// The lock of the reference project: a project as `kbr init` makes it, called [`REFERENCE`].
+const LOCK: &str = include_str!("../scaffolds/Cargo.lock");
+
+/// The reference project's name.
+const REFERENCE: &str = "kbr-reference";
+
+/// What begins each package.
+const PACKAGE: &str = "\n[[package]]\n";
+
+/// The lock of the project `name`.
+pub fn lock(name: &str) -> String {
+    rename(LOCK, name)
+}
+
+/// The names of the crates in the lock that are not the project's own.
+pub fn crates() -> impl Iterator<Item = &'static str> {
+    LOCK.split(PACKAGE)
+        .skip(1)
+        .map(package_name)
+        .filter(|name| ![REFERENCE, "kbr-reference-api", "manager"].contains(name))
+}
+
+fn rename(lock: &str, name: &str) -> String {
+    let mut parts = lock.split(PACKAGE);
+    let head = parts.next().unwrap_or_default();
+    let mut packages: Vec<String> = parts.map(|package| rename_package(package, name)).collect();
+    // Stable: versions of one crate stay in their order.
+    packages.sort_by(|a, b| package_name(a).cmp(package_name(b)));
+    let mut lock = head.to_owned();
+    for package in packages {
+        lock += PACKAGE;
+        lock += package.trim_end();
+        lock += "\n";
+    }
+    lock
+}
+
+fn rename_package(package: &str, name: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut dependencies: Vec<String> = Vec::new();
+    for line in package.lines() {
+        let line = rename_line(line, name);
+        if line.starts_with(' ') {
+            dependencies.push(line);
+            continue;
+        }
+        dependencies.sort();
+        lines.append(&mut dependencies);
+        lines.push(line);
+    }
+    lines.join("\n")
+}
+
+fn rename_line(line: &str, name: &str) -> String {
+    for ours in [REFERENCE, "kbr-reference-api"] {
+        let renamed = ours.replacen(REFERENCE, name, 1);
+        if line == format!("name = \"{ours}\"") {
+            return format!("name = \"{renamed}\"");
+        }
+        if line == format!(" \"{ours}\",") {
+            return format!(" \"{renamed}\",");
+        }
+    }
+    line.to_owned()
+}
+
+/// The name in a package's first line.
+fn package_name(package: &str) -> &str {
+    let line = package.lines().next().unwrap_or_default();
+    line.trim_start_matches("name = \"").trim_end_matches('"')
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ mod envtest;
 mod lock;
 mod manifests;
 mod plan;
+mod problems;
 mod project;
 mod resource;
 mod scaffold;

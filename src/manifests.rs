@@ -1,1 +1,214 @@
-//! TODO
+//! `kbr manifests`: CRDs from the types of the `api` crate, roles from `+kbr:rbac:` comments.
+
+mod cargo;
+mod comments;
+mod crd;
+mod drift;
+mod files;
+mod markers;
+mod paths;
+mod problem;
+mod rbac;
+mod sources;
+mod version;
+mod yaml;
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+use crate::cli::report;
+use crate::commit;
+use crate::project::{self, Project};
+use files::{BASES, Compared, File};
+use problem::Problem;
+
+/// Generate CRDs and roles from the code
+///
+/// CRDs go to `config/crd/bases`, from the types that `api/src/bin/crdgen.rs` lists; roles to `config/rbac/role.yaml`,
+/// from comments like `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch` in the operator's sources.
+/// A file that is right is not touched, and one without kbr's first line is yours and stays as it is.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Args {
+    /// Write nothing; print what is stale as a diff, and fail if anything is
+    #[arg(long)]
+    pub check: bool,
+    /// Generate the CRDs only
+    #[arg(long)]
+    pub crd_only: bool,
+}
+
+/// Generates the manifests of the project that the current folder belongs to.
+///
+/// # Errors
+/// When the code does not compile, or says what no API server would take: everything that is wrong at once, nothing
+/// written. With `--check`, also when anything is stale.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let folder = std::env::current_dir().context("cannot tell the current folder")?;
+    let root = project::find_root(&folder)?;
+    finish(&root, args.check)?;
+    let role = manager_role(&Project::load(&root)?);
+    let (files, warnings) = generate(&root, &role, args.crd_only)?;
+    for warning in &warnings {
+        eprintln!("warning: {warning}");
+    }
+    if args.check {
+        check(&root, &files)
+    } else {
+        write(&root, &files)
+    }
+}
+
+/// Ends a commit that was interrupted before its files are read; `--check` only tells of it.
+fn finish(root: &Path, check: bool) -> anyhow::Result<()> {
+    match commit::unfinished(root)? {
+        Some(state) if check => eprintln!("warning: {state}"),
+        Some(_) => drop(commit::lock(root)?),
+        None => {}
+    }
+    Ok(())
+}
+
+/// `captains-manager-role`: what the scaffolded bindings refer to.
+fn manager_role(project: &Project) -> String {
+    format!("{}-manager-role", project.name)
+}
+
+/// Every file as it should be, and what a person should know.
+fn generate(root: &Path, role: &str, crd_only: bool) -> anyhow::Result<(Vec<File>, Vec<Problem>)> {
+    let packages = cargo::packages(root)?;
+    let mut problems = Vec::new();
+    let mut files = Vec::new();
+    if !crd_only {
+        files = roles(root, role, &packages, &mut problems)?;
+    }
+    let mut crds = Vec::new();
+    if packages.iter().any(|package| package.crdgen) {
+        match cargo::crds(root) {
+            Ok(printed) => crds = crd::merge(&printed, &mut problems),
+            Err(error) => problems.push(Problem::new(format!("{error:#}"))),
+        }
+    }
+    for crd in &crds {
+        paths::check(crd, &mut problems);
+        problems.extend(drift::selectable_fields(crd));
+    }
+    if let Some(error) = problem::error(&problems) {
+        return Err(error);
+    }
+    for crd in &crds {
+        files.push(File {
+            path: format!("{BASES}/{}", crd.file()),
+            text: yaml::render(
+                &files::header("the types in `api`"),
+                std::slice::from_ref(&crd.object),
+            )?,
+        });
+    }
+    let mut warnings: Vec<Problem> = crds.iter().filter_map(drift::lost_fields).collect();
+    warnings.extend(unlisted(root, &crds)?);
+    Ok((files, warnings))
+}
+
+/// The roles of the whole cluster and of namespaces; for who deploys `config/namespaced`, the same for one namespace.
+fn roles(
+    root: &Path,
+    role: &str,
+    packages: &[cargo::Package],
+    problems: &mut Vec<Problem>,
+) -> anyhow::Result<Vec<File>> {
+    let sources = sources::read(root, packages)?;
+    let read = |(file, text): &(String, String)| markers::markers(file, text, "rbac", problems);
+    let markers: Vec<_> = sources.iter().flat_map(read).collect();
+    let roles = rbac::Roles::new(role, &markers, problems);
+    let header = files::header("the `+kbr:rbac` comments in the sources");
+    let mut files = vec![File {
+        path: "config/rbac/role.yaml".to_owned(),
+        text: yaml::render(&header, &roles.manifests())?,
+    }];
+    if root.join("config/namespaced/role").is_dir() {
+        files.push(File {
+            path: "config/namespaced/role/role.yaml".to_owned(),
+            text: yaml::render(&header, &[roles.namespaced(role)])?,
+        });
+    }
+    Ok(files)
+}
+
+/// CRDs that `config/crd/kustomization.yaml` does not list, so that nobody would install them.
+fn unlisted(root: &Path, crds: &[crd::Crd]) -> anyhow::Result<Vec<Problem>> {
+    const PATH: &str = "config/crd/kustomization.yaml";
+    let Some(text) = files::read(&root.join(PATH))? else {
+        return Ok(Vec::new());
+    };
+    let text = String::from_utf8_lossy(&text);
+    let parsed: Value = serde_saphyr::from_str(&text)
+        .with_context(|| format!("cannot read `{PATH}`, nothing was written"))?;
+    let listed: Vec<&str> = parsed["resources"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let lines = crds.iter().map(|crd| format!("bases/{}", crd.file()));
+    let missing = lines.filter(|line| !listed.contains(&line.as_str()));
+    Ok(missing
+        .map(|line| {
+            let text = format!("`{PATH}` does not list `{line}`, so it is not installed");
+            Problem::new(text).help(format!("add `- {line}` to its `resources`"))
+        })
+        .collect())
+}
+
+fn check(root: &Path, files: &[File]) -> anyhow::Result<()> {
+    let compared = files::compare(root, files)?;
+    let mut stdout = std::io::stdout().lock();
+    for change in &compared.changes {
+        write!(stdout, "{}", files::diff(change)).context("cannot print the diff")?;
+    }
+    leftovers(&compared);
+    let stale = compared.changes.len() + compared.gone.len();
+    if stale > 0 {
+        let files = if stale == 1 {
+            "1 manifest is".to_owned()
+        } else {
+            format!("{stale} manifests are")
+        };
+        bail!("{files} stale, nothing was written\nhelp: run `kbr manifests`");
+    }
+    Ok(())
+}
+
+fn write(root: &Path, files: &[File]) -> anyhow::Result<()> {
+    let mut compared = files::compare(root, files)?;
+    // Without changes there is nothing to lock for: builds and tests that run side by side all come this way.
+    if !compared.changes.is_empty() {
+        let lock = commit::lock(root)?;
+        compared = files::compare(root, files)?;
+        commit::commit(&lock, &compared.changes)?;
+    }
+    report::report(&compared.changes);
+    leftovers(&compared);
+    let same = files.len() - compared.changes.len() - compared.kept.len();
+    if same > 0 {
+        eprintln!("{:>12} {same} of {} manifests", "same", files.len());
+    }
+    Ok(())
+}
+
+/// What is neither written nor right.
+fn leftovers(compared: &Compared) {
+    for path in &compared.kept {
+        eprintln!(
+            "{:>12} {path} (yours: it does not begin with kbr's first line)",
+            "keep"
+        );
+    }
+    for path in &compared.gone {
+        eprintln!(
+            "warning: no type gives `{path}` any more\n    help: `git rm {path}`, and its line in `config/crd/kustomization.yaml`"
+        );
+    }
+}

@@ -1,1 +1,183 @@
-//! TODO
+//! Group, version and kind of an API, and every name that follows from them.
+
+pub mod controller;
+pub mod external;
+pub mod kubernetes;
+mod plural;
+mod validate;
+pub mod words;
+
+use serde::{Deserialize, Serialize};
+
+use crate::problems::Problems;
+use crate::vars::Vars;
+
+pub use plural::plural;
+pub use validate::{protected, shared};
+
+/// What the command line says of an API, as it says it.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// `--group`: a word or a whole group.
+    pub group: String,
+    /// `--domain`, or the project's.
+    pub domain: String,
+    /// `--version`.
+    pub version: String,
+    /// `--kind`.
+    pub kind: String,
+    /// `--plural`.
+    pub plural: Option<String>,
+    /// `--singular`.
+    pub singular: Option<String>,
+    /// `--short-name`, any number of them.
+    pub short_names: Vec<String>,
+    /// `--namespaced`.
+    pub namespaced: bool,
+}
+
+/// An API of the project's own; also a table `[[api]]` of PROJECT.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resource {
+    /// `crew`: the `--group` word, or the whole group when that is all there is.
+    pub group: String,
+    /// `crew.example.com`.
+    pub full_group: String,
+    /// `v1`.
+    pub version: String,
+    /// `Captain`.
+    pub kind: String,
+    /// `captains`.
+    pub plural: String,
+    /// `captain`.
+    pub singular: String,
+    /// `["cap"]`.
+    #[serde(default)]
+    pub short_names: Vec<String>,
+    /// Whether objects live in namespaces.
+    pub namespaced: bool,
+}
+
+impl Resource {
+    /// Validates `wanted` and fills in what it leaves open.
+    ///
+    /// # Errors
+    /// Everything that is wrong, each with a name that would do.
+    pub fn new(wanted: &Wanted) -> anyhow::Result<Self> {
+        let resource = Self::derive(wanted);
+        let mut problems = Problems::default();
+        validate::check(&resource, &mut problems);
+        problems.into_result()?;
+        Ok(resource)
+    }
+
+    /// A kind that another crate defines: only its spelling is checked.
+    ///
+    /// # Errors
+    /// Everything that is wrong, each with a name that would do.
+    pub fn foreign(wanted: &Wanted) -> anyhow::Result<Self> {
+        let resource = Self::derive(wanted);
+        let mut problems = Problems::default();
+        validate::check_foreign(&resource, &mut problems);
+        problems.into_result()?;
+        Ok(resource)
+    }
+
+    fn derive(wanted: &Wanted) -> Self {
+        let kind_lower = wanted.kind.to_lowercase();
+        let (group, full_group) = groups(&wanted.group, &wanted.domain);
+        Resource {
+            group,
+            full_group,
+            version: wanted.version.clone(),
+            plural: wanted.plural.clone().unwrap_or_else(|| plural(&kind_lower)),
+            singular: wanted.singular.clone().unwrap_or(kind_lower),
+            kind: wanted.kind.clone(),
+            short_names: wanted.short_names.clone(),
+            namespaced: wanted.namespaced,
+        }
+    }
+
+    /// Checks this API against those that the project has already: other kinds, groups and versions, not itself.
+    pub fn check_among(&self, others: &[Resource]) -> anyhow::Result<()> {
+        let mut problems = Problems::default();
+        for other in others {
+            validate::check_pair(self, other, &mut problems);
+        }
+        problems.into_result()
+    }
+
+    /// `captain`: what kubectl calls the kind.
+    pub fn kind_lower(&self) -> String {
+        self.kind.to_lowercase()
+    }
+
+    /// `crew`: the module of the group in the `api` crate.
+    pub fn group_module(&self) -> String {
+        words::module(&self.group)
+    }
+
+    /// `captain`: the module of the kind in the `api` crate.
+    pub fn kind_module(&self) -> String {
+        words::module(&self.kind_lower())
+    }
+
+    /// `api::crew::v1::Captain`.
+    pub fn type_path(&self) -> String {
+        format!(
+            "api::{}::{}::{}",
+            self.group_module(),
+            self.version,
+            self.kind
+        )
+    }
+
+    /// `api/src/crew/v1/captain.rs`.
+    pub fn path(&self) -> String {
+        format!(
+            "api/src/{}/{}/{}.rs",
+            self.group_module(),
+            self.version,
+            self.kind_module()
+        )
+    }
+
+    /// Whether both are the same API.
+    pub fn is(&self, other: &Resource) -> bool {
+        self.is_version_of(other) && self.version == other.version
+    }
+
+    /// Whether both are versions of one kind.
+    pub fn is_version_of(&self, other: &Resource) -> bool {
+        self.full_group == other.full_group && self.kind == other.kind
+    }
+
+    /// Fills in what templates may use; `storage`: whether this is the stored version of its kind.
+    pub fn fill(&self, vars: &mut Vars, storage: bool) {
+        vars.group.clone_from(&self.group);
+        vars.full_group.clone_from(&self.full_group);
+        vars.group_module = self.group_module();
+        vars.version.clone_from(&self.version);
+        vars.kind.clone_from(&self.kind);
+        vars.kind_lower = self.kind_lower();
+        vars.kind_module = self.kind_module();
+        vars.plural.clone_from(&self.plural);
+        vars.singular.clone_from(&self.singular);
+        vars.short_names.clone_from(&self.short_names);
+        vars.namespaced = self.namespaced;
+        vars.storage = storage;
+        vars.own_kind = true;
+    }
+}
+
+/// The short and the full group: an empty `domain` makes `group` the whole group, an empty `group` makes the domain the group.
+pub fn groups(group: &str, domain: &str) -> (String, String) {
+    match (group, domain) {
+        ("", domain) => (domain.to_owned(), domain.to_owned()),
+        (group, "") => (group.to_owned(), group.to_owned()),
+        (group, domain) => (group.to_owned(), format!("{group}.{domain}")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -34,6 +34,7 @@ fn verb(verb: Verb) -> &'static str {
         Verb::Keep => "keep",
         Verb::Same => "same",
         Verb::Force => "force",
+        Verb::Update => "update",
     }
 }
 

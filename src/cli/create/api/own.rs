@@ -1,0 +1,77 @@
+//! A kind of the project's own, from the flags of `kbr create api`.
+
+use super::Args;
+use super::target::Named;
+use crate::problems::Problems;
+use crate::project::Project;
+use crate::resource::{Resource, Wanted, groups, shared};
+
+/// The kind of the project's own that the flags describe.
+///
+/// # Errors
+/// Everything that is wrong with it, and what it clashes with.
+pub fn find(args: &Args, project: &Project) -> anyhow::Result<Named<Resource>> {
+    let domain = args.domain.as_ref().unwrap_or(&project.domain);
+    let (_, full_group) = groups(&args.group, domain);
+    let of_kind = |api: &&Resource| api.full_group == full_group && api.kind == args.kind;
+    let same = |api: &&Resource| of_kind(api) && api.version == args.version;
+    let recorded = project.apis.iter().find(same);
+    // What the flags leave open is as it was for the version before.
+    let before = recorded.or_else(|| project.apis.iter().find(of_kind));
+    let wanted = Wanted {
+        group: args.group.clone(),
+        domain: domain.clone(),
+        version: args.version.clone(),
+        kind: args.kind.clone(),
+        plural: args
+            .plural
+            .clone()
+            .or_else(|| before.map(|api| api.plural.clone())),
+        singular: args
+            .singular
+            .clone()
+            .or_else(|| before.map(|api| api.singular.clone())),
+        short_names: match before {
+            Some(before) if args.short_names.is_empty() => before.short_names.clone(),
+            _ => args.short_names.clone(),
+        },
+        namespaced: args
+            .namespaced
+            .or_else(|| before.map(|api| api.namespaced))
+            .unwrap_or(true),
+    };
+    let mut api = Resource::new(&wanted)?;
+    // One group, one module: `--group crew` and `--group crew.example.com --domain ''` mean the same.
+    if let Some(known) = project
+        .apis
+        .iter()
+        .find(|known| known.full_group == api.full_group)
+    {
+        api.group.clone_from(&known.group);
+    }
+    if let Some(recorded) = recorded {
+        same_parameters(&api, recorded)?;
+    }
+    api.check_among(&project.apis)?;
+    Ok(Named {
+        value: api,
+        recorded: recorded.is_some(),
+    })
+}
+
+/// The command again: what PROJECT says of the kind stays.
+fn same_parameters(wanted: &Resource, recorded: &Resource) -> anyhow::Result<()> {
+    let mut problems = Problems::default();
+    for (flag, wanted_value, recorded_value) in shared(wanted, recorded) {
+        if wanted_value != recorded_value {
+            problems.add(
+                format!(
+                    "`{}` {} is there already, with {flag} `{recorded_value}`, not `{wanted_value}`",
+                    recorded.kind, recorded.version
+                ),
+                format!("leave `--{flag}` out; to change it, edit `{}`", recorded.path()),
+            );
+        }
+    }
+    problems.into_result()
+}

@@ -1,0 +1,57 @@
+//! What `kbr create api` says at the end.
+
+use std::fmt::Write as _;
+
+use super::target::{Chosen, Named};
+use crate::project::Project;
+
+impl Chosen {
+    /// What the user would not expect.
+    pub fn notes(&self, project: &Project) -> String {
+        let mut text = String::new();
+        if let Some(api) = &self.api
+            && !self.storage(project)
+        {
+            let _ = writeln!(
+                text,
+                "note: `{}` {} is served and not stored, and nothing converts between its versions yet: keep their fields alike, `kbr manifests` says where they differ",
+                api.value.kind, api.value.version
+            );
+        }
+        if let Some(Named {
+            value,
+            recorded: false,
+        }) = &self.controller
+        {
+            let kind = value.kind.to_lowercase();
+            let other = project.controllers.iter().find(|known| known.name == kind);
+            if let Some(other) = other.filter(|other| other.full_group != value.full_group) {
+                let _ = writeln!(
+                    text,
+                    "note: the controller is called `{}`: `{kind}` is the one for `{}` of `{}`",
+                    value.name, other.kind, other.full_group
+                );
+            }
+        }
+        if !self.external_dependency.is_empty() {
+            let _ = writeln!(
+                text,
+                "note: `Cargo.lock` does not have `{}`: the next cargo command looks it up, once, and needs the network",
+                self.external_dependency
+            );
+        }
+        text
+    }
+
+    /// What to type next.
+    pub fn next_steps(&self) -> String {
+        let mut text = "next:\n".to_owned();
+        if let Some(api) = &self.api {
+            let _ = writeln!(text, "  edit {}", api.value.path());
+        }
+        if let Some(controller) = &self.controller {
+            let _ = writeln!(text, "  edit {}", controller.value.path());
+        }
+        text + "  make manifests\n  make test\n"
+    }
+}

@@ -1,0 +1,295 @@
+use std::path::Path;
+
+use clap::Parser;
+
+use super::target::{Chosen, choose};
+use super::{Args, Parts};
+use crate::project::{KBR, Manager, Project};
+
+#[derive(Parser)]
+struct Command {
+    #[command(flatten)]
+    args: Args,
+}
+
+/// A project on which commands are tried one after another, as far as PROJECT goes.
+struct Try {
+    project: Project,
+}
+
+impl Try {
+    fn new(domain: &str) -> Self {
+        let project = Project {
+            layout: "v1".to_owned(),
+            kbr: KBR.to_owned(),
+            name: "captains".to_owned(),
+            domain: domain.to_owned(),
+            repo: String::new(),
+            owner: String::new(),
+            license: String::new(),
+            manager: Manager::default(),
+            apis: Vec::new(),
+            controllers: Vec::new(),
+        };
+        Try { project }
+    }
+
+    fn choose(&self, flags: &str) -> Result<Chosen, String> {
+        let flags = flags.split(' ').map(|flag| flag.trim_matches('\''));
+        let args = Command::try_parse_from(std::iter::once("kbr").chain(flags))
+            .map_err(|error| error.to_string())?
+            .args;
+        let parts = Parts {
+            resource: args.resource.unwrap_or(args.external_crate.is_none()),
+            controller: args.controller.unwrap_or(true),
+        };
+        choose(&args, parts, &self.project, Path::new("/nowhere"))
+            .map_err(|error| error.to_string())
+    }
+
+    /// What PROJECT has after the command: `api,controller`, `=` before what was there already.
+    #[track_caller]
+    fn run(&mut self, flags: &str) -> String {
+        let chosen = self.choose(flags).unwrap();
+        let mut said = Vec::new();
+        if let Some(api) = chosen.api {
+            let mark = if api.recorded { "=" } else { "" };
+            said.push(format!("{mark}{}", api.value.type_path()));
+            if !api.recorded {
+                self.project.apis.push(api.value);
+            }
+        }
+        if let Some(controller) = chosen.controller {
+            let mark = if controller.recorded { "=" } else { "" };
+            said.push(format!("{mark}{}", controller.value.name));
+            if !controller.recorded {
+                self.project.controllers.push(controller.value);
+            }
+        }
+        said.join(",")
+    }
+
+    #[track_caller]
+    fn refused(&self, flags: &str, reason: &str, help: &str) {
+        let error = self.choose(flags).unwrap_err();
+        assert!(error.contains(reason), "{error}");
+        assert!(error.contains(&format!("help: {help}")), "{error}");
+        assert!(error.contains("nothing was written"), "{error}");
+    }
+}
+
+#[test]
+fn a_second_kind_version_and_group_need_no_mode() {
+    let mut project = Try::new("example.com");
+    for (flags, expected) in [
+        (
+            "--group crew --version v1 --kind Captain",
+            "api::crew::v1::Captain,captain",
+        ),
+        (
+            "--group crew --version v1 --kind Mate",
+            "api::crew::v1::Mate,mate",
+        ),
+        (
+            "--group crew --version v2 --kind Captain --controller=false",
+            "api::crew::v2::Captain",
+        ),
+        (
+            "--group ship --version v1 --kind Sail",
+            "api::ship::v1::Sail,sail",
+        ),
+        (
+            "--group ship --version v1 --kind Captain",
+            "api::ship::v1::Captain,ship-captain",
+        ),
+    ] {
+        assert_eq!(project.run(flags), expected);
+    }
+}
+
+#[test]
+fn the_same_command_again_finds_what_is_there() {
+    let mut project = Try::new("example.com");
+    let flags = "--group crew --version v1 --kind Captain --plural captain --short-name cap --namespaced=false";
+    assert_eq!(project.run(flags), "api::crew::v1::Captain,captain");
+    assert_eq!(project.run(flags), "=api::crew::v1::Captain,=captain");
+    let short = "--group crew --version v1 --kind Captain";
+    assert_eq!(project.run(short), "=api::crew::v1::Captain,=captain");
+    let whole = "--group crew.example.com --domain '' --version v1 --kind Captain";
+    assert_eq!(project.run(whole), "=api::crew::v1::Captain,=captain");
+    project.refused(
+        &format!("{short} --plural captains"),
+        "`Captain` v1 is there already, with plural `captain`, not `captains`",
+        "leave `--plural` out; to change it, edit `api/src/crew/v1/captain.rs`",
+    );
+    project.refused(
+        &format!("{short} --namespaced"),
+        "with namespaced `false`, not `true`",
+        "leave `--namespaced` out",
+    );
+}
+
+#[test]
+fn a_further_version_has_the_names_and_scope_of_the_first() {
+    let mut project = Try::new("example.com");
+    project.run("--group crew --version v1 --kind Captain --plural captain --short-name cap --namespaced=false");
+    project.run("--group crew --version v2 --kind Captain --controller=false");
+    let second = &project.project.apis[1];
+    assert_eq!(
+        (second.plural.as_str(), second.namespaced),
+        ("captain", false)
+    );
+    assert_eq!(second.short_names, ["cap"]);
+    project.refused(
+        "--group crew --version v3 --kind Captain --namespaced",
+        "all versions of a kind share it",
+        "leave `--namespaced` out",
+    );
+    project.refused(
+        "--group crew --version v2 --kind Captain",
+        "the controller `captain` is there already, and is for `Captain` of `crew.example.com/v1`",
+        "pass another name with `--controller-name`, or `--controller=false`",
+    );
+    let stored = |flags: &str| {
+        let chosen = project.choose(flags).unwrap();
+        chosen.storage(&project.project)
+    };
+    assert!(stored("--group crew --version v1 --kind Captain"));
+    assert!(!stored(
+        "--group crew --version v2 --kind Captain --controller=false"
+    ));
+    assert!(!stored(
+        "--group crew --version v3 --kind Captain --controller=false"
+    ));
+}
+
+#[test]
+fn one_kind_may_have_several_controllers() {
+    let mut project = Try::new("example.com");
+    project.run("--group crew --version v1 --kind Captain");
+    let backup = "--group crew --version v1 --kind Captain --resource=false --controller-name captain-backup";
+    assert_eq!(project.run(backup), "captain-backup");
+    assert_eq!(project.run(backup), "=captain-backup");
+    assert_eq!(
+        project.run("--group crew --version v1 --kind Captain --resource=false"),
+        "=captain"
+    );
+    project.refused(
+        "--group ship --version v1 --kind Sail --controller-name captain",
+        "the controller `captain` is there already, and is for `Captain` of `crew.example.com/v1`, not for `Sail`",
+        "pass another name",
+    );
+    project.refused(
+        "--group crew --version v1 --kind Captain --controller-name My_Backup",
+        "`My_Backup` cannot be a controller's name",
+        "`--controller-name my-backup` would do",
+    );
+}
+
+#[test]
+fn domains_may_be_the_whole_group_or_another() {
+    let mut project = Try::new("hopegi.com");
+    for (flags, expected) in [
+        (
+            "--group '' --version v1 --kind EcsBinding --plural ecsbinding",
+            "hopegi.com",
+        ),
+        (
+            "--group cnat.programming-kubernetes.info --domain '' --version v1 --kind At",
+            "cnat.programming-kubernetes.info",
+        ),
+        (
+            "--group crew --domain example.com --version v1 --kind Captain",
+            "crew.example.com",
+        ),
+    ] {
+        project.run(flags);
+        assert_eq!(project.project.apis.last().unwrap().full_group, expected);
+    }
+    // A controller finds them again by the word alone.
+    assert_eq!(
+        project.run(
+            "--group crew --version v1 --kind Captain --resource=false --controller-name other"
+        ),
+        "other"
+    );
+}
+
+#[test]
+fn a_controller_for_a_kind_of_kubernetes_has_its_type() {
+    let mut project = Try::new("example.com");
+    let flags = "--group apps --version v1 --kind Deployment --resource=false";
+    assert_eq!(project.run(flags), "deployment");
+    assert_eq!(project.run(flags), "=deployment");
+    let controller = &project.project.controllers[0];
+    assert_eq!(
+        controller.type_path,
+        "k8s_openapi::api::apps::v1::Deployment"
+    );
+    assert_eq!(
+        project.run("--group core --version v1 --kind Pod --resource=false"),
+        "pod"
+    );
+    assert_eq!(
+        project.run("--group '' --version v1 --kind Node --resource=false"),
+        "node"
+    );
+    assert_eq!(
+        project.run("--group events --version v1 --kind Event --resource=false"),
+        "event"
+    );
+    assert_eq!(
+        project.run("--group core --version v1 --kind Event --resource=false"),
+        "core-event"
+    );
+    project.refused(
+        "--group apps --version v1 --kind Deployment --resource=false --namespaced=false",
+        "`--namespaced` cannot change `Deployment`",
+        "leave `--namespaced` out",
+    );
+}
+
+#[test]
+fn an_unknown_kind_is_refused_with_the_nearest_ones() {
+    let mut project = Try::new("example.com");
+    project.run("--group crew --version v1 --kind Captain");
+    project.refused(
+        "--group apps --version v1 --kind Deploment --resource=false",
+        "there is no kind `Deploment` in `apps/v1`, neither in this project nor in Kubernetes 1.36",
+        "did you mean `--group apps --version v1 --kind Deployment`?",
+    );
+    project.refused(
+        "--group crew --version v2 --kind Captan --resource=false",
+        "there is no kind `Captan`",
+        "did you mean `--group crew --version v1 --kind Captain`?",
+    );
+    project.refused(
+        "--group x --version v1 --kind Zymurgy --resource=false",
+        "there is no kind `Zymurgy`",
+        "for a kind of another crate, pass `--external-crate` and `--external-type`",
+    );
+}
+
+#[test]
+fn a_kind_of_another_crate_keeps_its_group() {
+    let mut project = Try::new("example.com");
+    let flags = "--group cert-manager.io --version v1 --kind Certificate --external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate";
+    let chosen = project.choose(flags).unwrap();
+    assert_eq!(chosen.external_dependency, "cert-manager = \"0.5\"");
+    assert_eq!(project.run(flags), "certificate");
+    assert_eq!(project.run(flags), "=certificate");
+    let controller = &project.project.controllers[0];
+    assert_eq!(controller.full_group, "cert-manager.io");
+    assert_eq!(controller.plural, "certificates");
+    assert_eq!(controller.type_use(), "use cert_manager::v1::Certificate;");
+    project.refused(
+        &format!("{flags} --resource"),
+        "`--external-crate` is for a kind that another crate defines",
+        "leave `--resource` out",
+    );
+    project.refused(
+        &flags.replace("@0.5", "@0.6"),
+        "takes its type from `cert-manager@0.5`, not `cert-manager@0.6`",
+        "pass another name",
+    );
+}

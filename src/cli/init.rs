@@ -1,0 +1,296 @@
+//! `kbr init`: a new project.
+
+use std::env;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::write::{self, Plan};
+use super::{WriteArgs, prompt};
+use crate::changes::Existing;
+use crate::lock;
+use crate::plan::Op;
+use crate::problems::Problems;
+use crate::project::{self, KBR, Manager, Project, name};
+use crate::resource::controller::FIELD_MANAGER_MAX;
+use crate::resource::protected;
+use crate::resource::words;
+use crate::scaffold::{self, LAYOUT};
+
+/// The domain of a project that was given none.
+const DOMAIN: &str = "my.domain";
+
+/// Room for a controller's name in its field manager, `<project>.<domain>/<controller>`.
+const CONTROLLER_ROOM: usize = 24;
+
+/// Start a project in an empty folder, or one that holds no more than a `.git`, a README or a licence
+///
+/// Nothing is downloaded and no program is run. The same command again brings back what is missing.
+///
+///     kbr init --domain example.com --repo github.com/crew/captains
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Suffix of the project's API groups, as in `crew.example.com` [default: my.domain]
+    ///
+    /// It becomes part of names in the cluster that never change again. On a terminal kbr asks for it.
+    #[arg(long)]
+    domain: Option<String>,
+    /// Name of the crate, the binary, and everything in the cluster [default: the folder's]
+    #[arg(long)]
+    project_name: Option<String>,
+    /// Repository: a URL, or a path such as `github.com/crew/captains`, for `Cargo.toml`
+    ///
+    /// A bare word, as Go modules may have, is kept in PROJECT and is no URL.
+    #[arg(long)]
+    repo: Option<String>,
+    /// Who owns the copyright
+    #[arg(long)]
+    owner: Option<String>,
+    /// Licence: a `LICENSE` file and a key in `Cargo.toml` [default: apache2]
+    #[arg(long)]
+    license: Option<License>,
+    /// Folder of the project, made if it is missing
+    #[arg(long, value_name = "PATH", default_value = ".")]
+    directory: PathBuf,
+    #[command(flatten)]
+    write: WriteArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum License {
+    Apache2,
+    Mit,
+    None,
+}
+
+impl License {
+    /// What `--license` calls it.
+    fn name(self) -> &'static str {
+        match self {
+            License::Apache2 => "apache2",
+            License::Mit => "mit",
+            License::None => "none",
+        }
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Whatever stops it; then nothing was written.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let current = env::current_dir().context("cannot find the current folder")?;
+    let root = current.join(&args.directory);
+    let root = root.canonicalize().unwrap_or(root);
+    if root.exists() {
+        write::settle(&root, args.write)?;
+    }
+    let found = Project::load_if_any(&root)?;
+    let mut wanted = wanted(args, &root, found.as_ref());
+    check(&wanted)?;
+    if let Some(found) = &found {
+        check_same(&wanted, found)?;
+    } else if args.domain.is_none() && !args.write.yes && prompt::is_terminal() {
+        wanted.domain = prompt::text("Domain", DOMAIN, |domain| {
+            domain_problem(domain).map_or(Ok(()), |(problem, _)| Err(problem))
+        })?;
+        check(&wanted)?;
+    }
+    eprint!("{}", summary(args, &wanted, found.is_some()));
+    write::carry_out(&root, args.write, || {
+        plan(
+            wanted,
+            args.write.force,
+            Project::load_if_any(&root)?.is_some(),
+        )
+    })?;
+    if !args.write.dry_run {
+        next_steps(args);
+    }
+    Ok(())
+}
+
+/// What the flags say, then what PROJECT says, then the defaults.
+fn wanted(args: &Args, root: &Path, found: Option<&Project>) -> Project {
+    let or = |flag: &Option<String>, recorded: fn(&Project) -> &String, default: &str| {
+        let recorded = || found.map_or(default.to_owned(), |project| recorded(project).clone());
+        flag.as_ref()
+            .map_or_else(recorded, |flag| flag.trim().to_owned())
+    };
+    let folder = root.file_name().unwrap_or_default().to_string_lossy();
+    let license = args.license.map(|license| license.name().to_owned());
+    Project {
+        layout: LAYOUT.to_owned(),
+        kbr: KBR.to_owned(),
+        name: or(
+            &args.project_name,
+            |project| &project.name,
+            &name::propose(&folder),
+        ),
+        domain: or(&args.domain, |project| &project.domain, DOMAIN),
+        repo: or(&args.repo, |project| &project.repo, ""),
+        owner: or(&args.owner, |project| &project.owner, ""),
+        license: or(&license, |project| &project.license, "apache2"),
+        manager: Manager::default(),
+        apis: Vec::new(),
+        controllers: Vec::new(),
+    }
+}
+
+fn check(project: &Project) -> anyhow::Result<()> {
+    let mut problems = Problems::default();
+    if let Some(problem) = name::problem(&project.name) {
+        let help = format!("`--project-name {}` would do", name::propose(&project.name));
+        problems.add(problem, help);
+    }
+    let manager_id = project.manager_id();
+    if let Some((problem, help)) = domain_problem(&project.domain) {
+        problems.add(problem, help);
+    } else if manager_id.len() + 1 + CONTROLLER_ROOM > FIELD_MANAGER_MAX {
+        problems.add(
+            format!("`{manager_id}` is too long: a field manager is `{manager_id}/<controller>`, of at most {FIELD_MANAGER_MAX} characters"),
+            format!("choose a shorter domain or project name, of {} characters together", FIELD_MANAGER_MAX - CONTROLLER_ROOM - 2),
+        );
+    }
+    if !project
+        .repo
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && !b"\"'\\<>`".contains(&byte))
+    {
+        problems.add(
+            format!("`{}` is not a repository", project.repo.escape_debug()),
+            "pass a URL or a path: `--repo github.com/crew/captains`",
+        );
+    }
+    if project.owner.chars().any(char::is_control) {
+        problems.add(
+            format!(
+                "the owner `{}` is not one line of text",
+                project.owner.escape_debug()
+            ),
+            "pass a name: `--owner 'The Crew'`",
+        );
+    }
+    problems.into_result()
+}
+
+/// What is wrong with a domain, and what would do.
+fn domain_problem(domain: &str) -> Option<(String, String)> {
+    let nearest = match words::to_subdomain(domain) {
+        nearest if nearest.is_empty() => DOMAIN.to_owned(),
+        nearest => nearest,
+    };
+    if !words::is_subdomain(domain) {
+        let rule = "lower-case letters, digits, `-` between them, and dots";
+        let problem = format!("`{domain}` is not a domain: {rule}");
+        return Some((problem, format!("`--domain {nearest}` would do")));
+    }
+    let owner = protected(domain)?;
+    Some((
+        format!(
+            "`{domain}` belongs to the Kubernetes project: the API server refuses new kinds under `{owner}`"
+        ),
+        "use a domain of your own: `--domain example.com`".to_owned(),
+    ))
+}
+
+/// `init` again: what PROJECT says stays.
+fn check_same(wanted: &Project, found: &Project) -> anyhow::Result<()> {
+    let mut problems = Problems::default();
+    for (flag, wanted, found) in [
+        ("project-name", &wanted.name, &found.name),
+        ("domain", &wanted.domain, &found.domain),
+        ("repo", &wanted.repo, &found.repo),
+        ("owner", &wanted.owner, &found.owner),
+        ("license", &wanted.license, &found.license),
+    ] {
+        if wanted != found {
+            problems.add(
+                format!("this is a project already, with `--{flag} '{found}'`, not `{wanted}`"),
+                format!("leave `--{flag}` out, or use another folder"),
+            );
+        }
+    }
+    problems.into_result()
+}
+
+fn plan(mut project: Project, force: bool, again: bool) -> anyhow::Result<Plan> {
+    let vars = project.vars();
+    let mut ops = scaffold::render("init", &vars)?;
+    if project.license != "none" {
+        ops.extend(scaffold::render(
+            &format!("license-{}", project.license),
+            &vars,
+        )?);
+    }
+    ops.push(Op::Create {
+        path: "Cargo.lock".to_owned(),
+        text: lock::lock(&project.name),
+    });
+    if !again {
+        project.manager = Manager {
+            version: KBR.to_owned(),
+            sha256: project::manager_hash(&ops),
+        };
+        ops.push(project.record()?);
+    }
+    let existing = match (force, again) {
+        (true, _) => Existing::Force,
+        (false, true) => Existing::Keep,
+        (false, false) => Existing::Refuse,
+    };
+    Ok(Plan { ops, existing })
+}
+
+/// Every value, and where it comes from if the user did not say it.
+fn summary(args: &Args, project: &Project, again: bool) -> String {
+    let mut text = String::new();
+    let mut line = |what: &str, flag: &str, value: &str, given: bool, source: &str| {
+        let source = match (given, again) {
+            (true, _) => String::new(),
+            (false, true) => " (from PROJECT)".to_owned(),
+            (false, false) => format!(" ({source}; `--{flag}` sets another)"),
+        };
+        let _ = writeln!(text, "{what:>8} {value}{source}");
+    };
+    let domain_given = args.domain.is_some() || project.domain != DOMAIN;
+    line(
+        "project",
+        "project-name",
+        &project.name,
+        args.project_name.is_some(),
+        "from the folder",
+    );
+    line(
+        "domain",
+        "domain",
+        &project.domain,
+        domain_given,
+        "the default",
+    );
+    line(
+        "licence",
+        "license",
+        &project.license,
+        args.license.is_some(),
+        "the default",
+    );
+    if !project.repo.is_empty() && project::repository(&project.repo).is_none() {
+        let _ = writeln!(
+            text,
+            "note: `{}` is not a URL: PROJECT keeps it, `Cargo.toml` gets no `repository`",
+            project.repo
+        );
+    }
+    text
+}
+
+fn next_steps(args: &Args) {
+    eprintln!("next:");
+    if args.directory != Path::new(".") {
+        eprintln!("  cd {}", args.directory.display());
+    }
+    eprintln!("  kbr create api --group crew --version v1 --kind Captain");
+}

@@ -1,0 +1,122 @@
+//! What kubebuilder has and kbr does not: said with what to do instead.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Flags that have no counterpart, and what to do instead.
+const FLAGS: &[(&str, &str)] = &[
+    (
+        "--make",
+        "leave it out: kbr runs nothing; type `make manifests` after you have edited the types",
+    ),
+    (
+        "--plugins",
+        "leave it out: there is one layout, and parts of the deployment are switched by lines in `config/default/kustomization.yaml`",
+    ),
+    (
+        "--project-version",
+        "leave it out: there is one layout, `v1`",
+    ),
+    (
+        "--multigroup",
+        "leave it out: a project may have any number of groups, with no mode to switch",
+    ),
+    (
+        "--namespaced",
+        "leave it out: `config/namespaced` is a component, switched by a line in `config/default/kustomization.yaml`",
+    ),
+    (
+        "--fetch-deps",
+        "leave it out: kbr fetches nothing; the project comes with a `Cargo.lock`, and cargo fetches when it builds",
+    ),
+    (
+        "--skip-go-version-check",
+        "leave it out: kbr needs no Go, and `rust-version` in `Cargo.toml` says which Rust is needed",
+    ),
+    (
+        "--license-file",
+        "leave it out: put your licence into `LICENSE` and pass `--license none`; files get no headers",
+    ),
+    (
+        "--component-config",
+        "leave it out: the operator takes flags, which `config/manager` sets",
+    ),
+    (
+        "--ssa",
+        "leave it out: controllers apply with server-side apply, and the types are their own apply configuration",
+    ),
+    (
+        "--external-api-path",
+        "name the crate and the type instead: `--external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate`",
+    ),
+    (
+        "--external-api-module",
+        "name the crate and its version instead: `--external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate`",
+    ),
+    (
+        "--external-api-domain",
+        "pass the whole group instead: `--group cert-manager.io`",
+    ),
+    (
+        "--crd-version",
+        "leave it out: CRDs are `apiextensions.k8s.io/v1`",
+    ),
+    ("--pattern", "leave it out: there is one form of controller"),
+];
+
+/// Commands that have no counterpart, and what to do instead.
+const COMMANDS: &[(&str, &str)] = &[
+    (
+        "edit",
+        "there is no mode to switch: parts of the deployment are lines in `config/default/kustomization.yaml`",
+    ),
+    (
+        "alpha",
+        "PROJECT is the history of the project: type its commands again, they finish what is missing",
+    ),
+    ("completion", "type `kbr --help`"),
+    (
+        "controller",
+        "type `kbr create api … --resource=false --controller`",
+    ),
+];
+
+/// What to print for a command line that kubebuilder understands, without `error: `.
+pub fn answer(error: &clap::Error) -> Option<String> {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let argument = context(ContextKind::InvalidArg)?;
+            let flag = argument.split('=').next().unwrap_or_default();
+            if let Some((flag, instead)) = FLAGS.iter().find(|(known, _)| *known == flag) {
+                return Some(format!(
+                    "kbr has no `{flag}`; nothing was written\nhelp: {instead}"
+                ));
+            }
+            let of_init = context(ContextKind::Usage).is_none() && is_init();
+            (of_init && !argument.starts_with('-')).then(|| {
+                let help = if argument.contains('.') {
+                    format!("did you mean `--domain {argument}`?")
+                } else {
+                    format!("did you mean `--project-name {argument}`?")
+                };
+                format!("`kbr init` takes no `{argument}`; nothing was written\nhelp: {help}")
+            })
+        }
+        ErrorKind::InvalidSubcommand => {
+            let command = context(ContextKind::InvalidSubcommand)?;
+            let (command, instead) = COMMANDS.iter().find(|(known, _)| *known == command)?;
+            Some(format!(
+                "kbr has no command `{command}`; nothing was written\nhelp: {instead}"
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// Whether this process was started as `kbr init …`: clap does not say which command's argument it was.
+fn is_init() -> bool {
+    std::env::args().nth(1).as_deref() == Some("init")
+}

@@ -1,0 +1,83 @@
+//! Questions: with dialoguer on a terminal, line by line from anything else. They go to stderr.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use anyhow::{Context as _, bail};
+
+/// Whether there is somebody to ask.
+pub fn is_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Puts `question`, which gets ` [y/n]` after it; `help` says which flags answer it.
+///
+/// # Errors
+/// The input ended, or cannot be read.
+pub fn yes_or_no(question: &str, help: &str) -> anyhow::Result<bool> {
+    if is_terminal() {
+        return dialoguer::Confirm::new()
+            .with_prompt(question)
+            .wait_for_newline(true)
+            .interact()
+            .with_context(|| format!("`{question}` was not answered, nothing was written"));
+    }
+    loop {
+        eprint!("{question} [y/n] ");
+        io::stderr().flush().ok();
+        let mut line = String::new();
+        let read = io::stdin()
+            .read_line(&mut line)
+            .context("cannot read the answer, nothing was written")?;
+        eprintln!();
+        if read == 0 {
+            bail!("`{question} [y/n]` was not answered; nothing was written\nhelp: {help}");
+        }
+        match answer(&line) {
+            Some(answer) => return Ok(answer),
+            None => eprintln!("please answer `y` or `n`, not `{}`", line.trim()),
+        }
+    }
+}
+
+fn answer(line: &str) -> Option<bool> {
+    match line.trim().to_lowercase().as_str() {
+        "y" | "yes" => Some(true),
+        "n" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// Asks for a line of text on a terminal until `check` finds nothing wrong with it; Enter takes `default`.
+///
+/// # Errors
+/// The input ended, or cannot be read.
+pub fn text(
+    question: &str,
+    default: &str,
+    check: impl Fn(&str) -> Result<(), String>,
+) -> anyhow::Result<String> {
+    dialoguer::Input::<String>::new()
+        .with_prompt(question)
+        .default(default.to_owned())
+        .validate_with(|text: &String| check(text))
+        .interact_text()
+        .with_context(|| format!("`{question}` was not answered, nothing was written"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yes_and_no_may_be_short_and_in_capitals() {
+        for yes in ["y", "yes", "Y\n", " YES \r\n"] {
+            assert_eq!(answer(yes), Some(true));
+        }
+        for no in ["n", "No\n"] {
+            assert_eq!(answer(no), Some(false));
+        }
+        for neither in ["", "\n", "yep", "1"] {
+            assert_eq!(answer(neither), None);
+        }
+    }
+}

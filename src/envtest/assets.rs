@@ -1,0 +1,155 @@
+//! The binaries of the control plane, and the store of setup-envtest that they lie in.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+/// The programs of a complete folder.
+pub const PROGRAMS: [&str; 3] = ["etcd", "kube-apiserver", "kubectl"];
+
+/// The Go module file that says which versions are built.
+pub const GO_MOD: &str = include_str!("control-plane/go.mod");
+
+/// A folder that holds etcd, kube-apiserver and kubectl.
+#[derive(Debug, Clone)]
+pub struct Assets {
+    /// Absolute.
+    pub folder: PathBuf,
+}
+
+impl Assets {
+    /// The binaries of `KUBEBUILDER_ASSETS` if that is set, else those of the store (see [`Store::new`]).
+    pub fn find(store: Option<PathBuf>) -> anyhow::Result<Self> {
+        if let Some(folder) = env::var_os("KUBEBUILDER_ASSETS").filter(|value| !value.is_empty()) {
+            let help = "unset KUBEBUILDER_ASSETS, or let it name a folder with etcd, kube-apiserver and kubectl";
+            return complete(Path::new(&folder), help);
+        }
+        complete(&Store::new(store)?.folder(), "run kbr envtest build")
+    }
+
+    /// The path of one of [`PROGRAMS`].
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+}
+
+/// The store of setup-envtest: `<root>/k8s/<version>-<os>-<arch>/{etcd,kube-apiserver,kubectl}`.
+#[derive(Debug)]
+pub struct Store {
+    /// Absolute.
+    pub root: PathBuf,
+}
+
+impl Store {
+    /// The store in `root`, or in setup-envtest's own place.
+    pub fn new(root: Option<PathBuf>) -> anyhow::Result<Self> {
+        let root = root.or_else(default_root).context(
+            "there is no home folder to keep the binaries in\nhelp: pass --store DIR, or set HOME",
+        )?;
+        let root = std::path::absolute(&root).with_context(|| format!("`{}`", root.display()))?;
+        Ok(Self { root })
+    }
+
+    /// The folder of kbr's own version of Kubernetes, for this platform.
+    pub fn folder(&self) -> PathBuf {
+        let name = format!("{}-{}-{}", version(), os(), arch());
+        self.root.join("k8s").join(name)
+    }
+}
+
+/// `folder`, if it holds all the programs.
+pub fn complete(folder: &Path, help: &str) -> anyhow::Result<Assets> {
+    let missing: Vec<String> = PROGRAMS
+        .iter()
+        .filter(|name| !is_program(&folder.join(name)))
+        .map(|name| format!("`{name}`"))
+        .collect();
+    if !missing.is_empty() {
+        bail!(
+            "`{}` has no {}\nhelp: {help}",
+            folder.display(),
+            missing.join(", no ")
+        );
+    }
+    let folder = std::path::absolute(folder)?;
+    Ok(Assets { folder })
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// The version of Kubernetes that [`GO_MOD`] names, without the `v`.
+pub fn version() -> &'static str {
+    required(GO_MOD, "k8s.io/kubernetes v").unwrap_or("unknown")
+}
+
+/// What follows `prefix` in the line of `go_mod` that begins with it, up to the next space.
+pub fn required<'a>(go_mod: &'a str, prefix: &str) -> Option<&'a str> {
+    let mut lines = go_mod.lines();
+    let rest = lines.find_map(|line| line.trim_start().strip_prefix(prefix))?;
+    rest.split_whitespace().next()
+}
+
+fn default_root() -> Option<PathBuf> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+    if cfg!(target_os = "macos") {
+        let library = PathBuf::from(set("HOME")?).join("Library/Application Support");
+        return Some(library.join("io.kubebuilder.envtest"));
+    }
+    let data = match set("XDG_DATA_HOME") {
+        Some(data) => PathBuf::from(data),
+        None => PathBuf::from(set("HOME")?).join(".local/share"),
+    };
+    Some(data.join("kubebuilder-envtest"))
+}
+
+/// The operating system, as Go calls it.
+pub fn os() -> &'static str {
+    match env::consts::OS {
+        "macos" => "darwin",
+        other => other,
+    }
+}
+
+/// The architecture, as Go calls it.
+pub fn arch() -> &'static str {
+    match env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "powerpc64" => "ppc64le",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_comes_from_the_module_file() {
+        assert_eq!(version(), "1.36.3");
+    }
+
+    #[test]
+    fn a_store_has_the_layout_of_setup_envtest() {
+        let store = Store::new(Some(PathBuf::from("/store"))).unwrap();
+        let expected = format!("/store/k8s/1.36.3-{}-{}", os(), arch());
+        assert_eq!(store.folder(), Path::new(&expected));
+    }
+
+    #[test]
+    fn every_missing_program_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("etcd"), "not executable").unwrap();
+        let error = complete(folder.path(), "do this").unwrap_err().to_string();
+        let expected = format!(
+            "`{}` has no `etcd`, no `kube-apiserver`, no `kubectl`\nhelp: do this",
+            folder.path().display()
+        );
+        assert_eq!(error, expected);
+    }
+}

@@ -1,0 +1,85 @@
+//! The certificates of one control plane: X.509 v3 (rustls refuses v1), ECDSA P-256, made anew for each.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use anyhow::Context;
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
+};
+
+/// Writes into `folder`, keys with mode 0600:
+/// - `ca.crt`, and `apiserver.crt` and `.key` signed by it, for `localhost` and `127.0.0.1`;
+/// - `client-ca.crt`, and `admin.crt` and `.key` signed by it, of the group `system:masters`;
+/// - `sa.pub` and `sa.key`, which sign the tokens of service accounts.
+///
+/// The keys of the two authorities are never written. Nothing expires: it all goes with the folder.
+pub fn write(folder: &Path) -> anyhow::Result<()> {
+    let serving_ca = authority("kbr envtest")?;
+    let mut serving = leaf("kube-apiserver", ExtendedKeyUsagePurpose::ServerAuth);
+    serving.subject_alt_names =
+        CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()])?.subject_alt_names;
+    pair(folder, "apiserver", &serving, &serving_ca)?;
+    file(folder, "ca.crt", &serving_ca.pem())?;
+
+    // An authority of its own: a serving certificate must not let anybody in.
+    let client_ca = authority("kbr envtest clients")?;
+    let mut admin = leaf("admin", ExtendedKeyUsagePurpose::ClientAuth);
+    admin
+        .distinguished_name
+        .push(DnType::OrganizationName, "system:masters");
+    pair(folder, "admin", &admin, &client_ca)?;
+    file(folder, "client-ca.crt", &client_ca.pem())?;
+
+    let tokens = KeyPair::generate()?;
+    file(folder, "sa.pub", &tokens.public_key_pem())?;
+    file(folder, "sa.key", &tokens.serialize_pem())
+}
+
+fn authority(name: &str) -> anyhow::Result<CertifiedIssuer<'static, KeyPair>> {
+    let mut params = named(name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    Ok(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?)
+}
+
+fn leaf(name: &str, usage: ExtendedKeyUsagePurpose) -> CertificateParams {
+    let mut params = named(name);
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![usage];
+    // Strict verifiers, as of Python 3.13, ask for it.
+    params.use_authority_key_identifier_extension = true;
+    params
+}
+
+fn named(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params
+}
+
+fn pair(
+    folder: &Path,
+    name: &str,
+    params: &CertificateParams,
+    ca: &CertifiedIssuer<'static, KeyPair>,
+) -> anyhow::Result<()> {
+    let key = KeyPair::generate()?;
+    let certificate = params.signed_by(&key, ca)?;
+    file(folder, &format!("{name}.crt"), &certificate.pem())?;
+    file(folder, &format!("{name}.key"), &key.serialize_pem())
+}
+
+fn file(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
+    let path = folder.join(name);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    options
+        .open(&path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .with_context(|| format!("cannot write `{}`", path.display()))
+}

@@ -1,0 +1,259 @@
+//! A running control plane, as kbr sees it: the guard's pipe, the folder, and kubectl.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, bail};
+
+use super::assets::Assets;
+use super::folder::{self, Folder};
+use super::logs::{self, tail};
+use super::servers::Setup;
+use super::{certificates, say};
+
+/// How often the whole start is tried when a port was taken in the meantime.
+const ATTEMPTS: usize = 5;
+
+/// Everything but two parts that only begin after a second's pause: the default roles of RBAC, which nobody in
+/// `system:masters` needs, and the priority classes. CRDs are installed meanwhile.
+const SERVING: &str = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes";
+
+/// etcd and kube-apiserver. Dropped, it is stopped and its folder removed, which takes up to half a second.
+#[derive(Debug)]
+pub struct ControlPlane {
+    setup: Setup,
+    assets: Assets,
+    guard: Child,
+    /// Its end tells the guard to stop.
+    pipe: Option<ChildStdin>,
+    events: Option<Receiver<String>>,
+    /// Removed after the guard has ended; it does that itself, unless it was killed.
+    _folder: Folder,
+    deadline: Instant,
+    stopping: Arc<AtomicBool>,
+}
+
+/// Starts a control plane that answers requests of the administrator within `limit`. The logs go to `logs`, or away
+/// with the folder. [`ControlPlane::wait_until_ready`] is still to be called.
+pub fn start(
+    assets: &Assets,
+    logs: Option<&Path>,
+    limit: Duration,
+) -> anyhow::Result<ControlPlane> {
+    folder::remove_stale();
+    say("starting", "etcd and kube-apiserver");
+    let mut attempt = 1;
+    loop {
+        let plane = ControlPlane::launch(assets, logs, limit)?;
+        match plane.wait_for(SERVING) {
+            Ok(()) => return Ok(plane),
+            Err(_) if attempt < ATTEMPTS && plane.lost_its_port() => attempt += 1,
+            Err(error) => return Err(error),
+        }
+        say(
+            "starting",
+            "once more, since a port was taken in the meantime",
+        );
+    }
+}
+
+impl ControlPlane {
+    fn launch(assets: &Assets, logs: Option<&Path>, limit: Duration) -> anyhow::Result<Self> {
+        let folder = Folder::create()?;
+        let logs = logs.unwrap_or(&folder.path);
+        let setup = Setup::new(assets, &folder.path, logs)?;
+        certificates::write(&folder.path)?;
+        fs::write(folder.path.join("kubeconfig"), kubeconfig(&setup))?;
+        let mut guard = Command::new(env::current_exe()?)
+            .args(["envtest", "guard"])
+            .args(setup.to_args())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(folder.lock()?)
+            .spawn()
+            .context("cannot start kbr envtest guard")?;
+        Ok(Self {
+            pipe: guard.stdin.take(),
+            events: guard.stdout.take().map(events),
+            assets: assets.clone(),
+            deadline: Instant::now() + limit,
+            _folder: folder,
+            stopping: Arc::default(),
+            guard,
+            setup,
+        })
+    }
+
+    /// Waits until all of the server's own start is done, and the namespace `default` is there.
+    pub fn wait_until_ready(&self) -> anyhow::Result<()> {
+        self.wait_for("/readyz")?;
+        self.wait_for("/api/v1/namespaces/default")
+    }
+
+    /// Waits until a GET of `path` succeeds.
+    fn wait_for(&self, path: &str) -> anyhow::Result<()> {
+        let mut told = Instant::now();
+        loop {
+            let answer = self
+                .kubectl()
+                .args(["get", "--request-timeout=5s", "--raw", path])
+                .output()?;
+            if answer.status.success() {
+                return Ok(());
+            }
+            self.check_servers()?;
+            if Instant::now() > self.deadline {
+                let said = String::from_utf8_lossy(&answer.stderr);
+                let what = format!("kube-apiserver is not ready in time: {}", said.trim());
+                return Err(self.with_log(
+                    &what,
+                    "kube-apiserver",
+                    "pass a longer --start-timeout",
+                ));
+            }
+            if told.elapsed() > Duration::from_secs(10) {
+                told = Instant::now();
+                say("waiting", "for kube-apiserver");
+            }
+        }
+    }
+
+    /// Fails if a server has ended. Takes a moment, so that it may be called in a loop.
+    fn check_servers(&self) -> anyhow::Result<()> {
+        let Some(events) = &self.events else {
+            return Ok(());
+        };
+        match events.recv_timeout(Duration::from_millis(50)) {
+            Err(RecvTimeoutError::Timeout) => Ok(()),
+            Err(RecvTimeoutError::Disconnected) => bail!("kbr envtest guard has ended"),
+            Ok(event) => match exited(&event) {
+                Some((name, status)) => {
+                    let what = format!("{name} ended at its start ({status})");
+                    Err(self.with_log(&what, name, "pass --keep-logs DIR to keep the whole log"))
+                }
+                None => Err(anyhow!("{}", event.trim_start_matches("failed "))),
+            },
+        }
+    }
+
+    fn with_log(&self, what: &str, name: &str, help: &str) -> anyhow::Error {
+        let log = tail(&self.setup.log(name), 20);
+        anyhow!("{what}; the end of its log:\n{log}help: {help}")
+    }
+
+    fn lost_its_port(&self) -> bool {
+        let end = |name| logs::end(&self.setup.log(name)).unwrap_or_default();
+        ["etcd", "kube-apiserver"]
+            .map(end)
+            .iter()
+            .any(|log| log.contains("address already in use"))
+    }
+
+    /// The matching kubectl, as administrator, without stdin.
+    pub fn kubectl(&self) -> Command {
+        let mut kubectl = Command::new(self.assets.program("kubectl"));
+        // Without what the user's own preferences add to its commands.
+        kubectl.env("KUBERC", "off");
+        kubectl.envs(self.environment()).stdin(Stdio::null());
+        kubectl
+    }
+
+    /// What a program needs to find this API server and nothing else.
+    pub fn environment(&self) -> Vec<(&'static str, OsString)> {
+        vec![
+            ("KUBECONFIG", self.setup.folder.join("kubeconfig").into()),
+            // What kubectl has learnt of another server on the same port must not be believed.
+            (
+                "KUBECACHEDIR",
+                self.setup.folder.join("kubectl-cache").into(),
+            ),
+            ("NO_PROXY", without_proxy()),
+            ("no_proxy", without_proxy()),
+        ]
+    }
+
+    /// From now on tells on stderr when a server ends, instead of failing.
+    pub fn tell_when_servers_end(&mut self) {
+        let Some(events) = self.events.take() else {
+            return;
+        };
+        let (setup, stopping) = (self.setup.clone(), self.stopping.clone());
+        thread::spawn(move || {
+            for event in events {
+                if let Some((name, status)) = exited(&event) {
+                    let log = tail(&setup.log(name), 10);
+                    eprintln!("warning: {name} ended ({status}); the end of its log:\n{log}");
+                }
+            }
+            if !stopping.load(Ordering::Relaxed) {
+                eprintln!("warning: kbr envtest guard was killed, and with it the servers");
+            }
+        });
+    }
+}
+
+impl Drop for ControlPlane {
+    fn drop(&mut self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        drop(self.pipe.take());
+        let _ = self.guard.wait();
+    }
+}
+
+/// The program and its status, of a line `exited <program> <status>`.
+fn exited(event: &str) -> Option<(&str, &str)> {
+    event.strip_prefix("exited ")?.split_once(' ')
+}
+
+/// The lines the guard prints.
+fn events(stdout: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// The hosts that are reached without a proxy, and the loopback.
+fn without_proxy() -> OsString {
+    let set = |name| env::var_os(name).filter(|hosts| !hosts.is_empty());
+    let mut hosts = OsString::from("127.0.0.1,localhost");
+    if let Some(before) = set("NO_PROXY").or_else(|| set("no_proxy")) {
+        hosts.push(",");
+        hosts.push(before);
+    }
+    hosts
+}
+
+/// A kubeconfig of the administrator. JSON, which is YAML too and needs no quoting of paths.
+fn kubeconfig(setup: &Setup) -> String {
+    let file = |name: &str| setup.folder.join(name).display().to_string();
+    serde_json::json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "envtest",
+        "clusters": [{ "name": "envtest", "cluster": {
+            "server": format!("https://127.0.0.1:{}", setup.port),
+            "certificate-authority": file("ca.crt"),
+        } }],
+        "users": [{ "name": "admin", "user": {
+            "client-certificate": file("admin.crt"),
+            "client-key": file("admin.key"),
+        } }],
+        "contexts": [{ "name": "envtest", "context": { "cluster": "envtest", "user": "admin" } }],
+    })
+    .to_string()
+}

@@ -1,0 +1,138 @@
+//! Custom resource definitions: read from folders, installed, and waited for.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+
+use super::control_plane::ControlPlane;
+use super::logs::indented;
+
+/// How long the API server may take to serve what was installed.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The custom resource definitions in the `.yaml`, `.yml` and `.json` files of `folder`; other objects are left out.
+pub fn read(folder: &Path) -> anyhow::Result<Vec<Value>> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+        .with_context(|| format!("cannot read `{}`", folder.display()))?;
+    paths.retain(|path| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        matches!(extension, Some("yaml" | "yml" | "json"))
+    });
+    paths.sort();
+    let mut crds = Vec::new();
+    for path in paths {
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("cannot read `{}`", path.display()))?;
+        let documents: Vec<Value> = serde_saphyr::from_multiple(&text)
+            .with_context(|| format!("`{}` is not YAML", path.display()))?;
+        crds.extend(
+            documents
+                .into_iter()
+                .filter(|object| object["kind"] == "CustomResourceDefinition"),
+        );
+    }
+    Ok(crds)
+}
+
+/// Applies `crds` and waits until each served version is found in discovery.
+pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
+    apply(plane, crds)?;
+    let deadline = Instant::now() + LIMIT;
+    for version in served(crds) {
+        while !is_listed(plane, &version)? {
+            if Instant::now() > deadline {
+                bail!(
+                    "`{}` is not served within {} s\n{}",
+                    version.plural,
+                    LIMIT.as_secs(),
+                    conditions(plane, &version)?
+                );
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    Ok(())
+}
+
+fn apply(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
+    let mut kubectl = plane
+        .kubectl()
+        .args([
+            "apply",
+            "--server-side",
+            "--force-conflicts",
+            "--field-manager=kbr",
+            "-f",
+            "-",
+        ])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": crds });
+    if let Some(mut stdin) = kubectl.stdin.take() {
+        // If kubectl ends early, it says why.
+        let _ = stdin.write_all(list.to_string().as_bytes());
+    }
+    let output = kubectl.wait_with_output()?;
+    if !output.status.success() {
+        bail!(
+            "the API server does not accept the CRDs:\n{}",
+            said(&output)
+        );
+    }
+    Ok(())
+}
+
+/// One served version of a kind.
+#[derive(Debug, PartialEq)]
+struct Served {
+    group: String,
+    version: String,
+    plural: String,
+}
+
+fn served(crds: &[Value]) -> Vec<Served> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut all = Vec::new();
+    for spec in crds.iter().map(|crd| &crd["spec"]) {
+        let versions = spec["versions"].as_array().into_iter().flatten();
+        for version in versions.filter(|version| version["served"] == true) {
+            all.push(Served {
+                group: text(&spec["group"]),
+                version: text(&version["name"]),
+                plural: text(&spec["names"]["plural"]),
+            });
+        }
+    }
+    all
+}
+
+fn is_listed(plane: &ControlPlane, version: &Served) -> anyhow::Result<bool> {
+    let path = format!("/apis/{}/{}", version.group, version.version);
+    let output = plane.kubectl().args(["get", "--raw", &path]).output()?;
+    let list: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let mut resources = list["resources"].as_array().into_iter().flatten();
+    Ok(resources.any(|resource| resource["name"] == version.plural.as_str()))
+}
+
+/// Why a kind is not served: the conditions of its definition, as the API server gives them.
+fn conditions(plane: &ControlPlane, version: &Served) -> anyhow::Result<String> {
+    let name = format!("crd/{}.{}", version.plural, version.group);
+    let output = plane
+        .kubectl()
+        .args(["get", &name, "-o", "jsonpath={.status.conditions}"])
+        .output()?;
+    Ok(said(&output))
+}
+
+fn said(output: &Output) -> String {
+    let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    indented(String::from_utf8_lossy(&text).lines())
+}

@@ -1,0 +1,66 @@
+//! `kbr envtest exec`: becomes another program, which ends when its parent does.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+use anyhow::Context;
+use rustix::process::{Pid, Signal};
+
+/// A command, and the process that it is to end with.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The process that starts this one.
+    #[arg(long)]
+    parent: i32,
+    /// Ends the program with SIGKILL instead of SIGTERM.
+    #[arg(long)]
+    kill: bool,
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// A command line that becomes `program`, which gets `signal` (SIGTERM or SIGKILL) when the calling *thread* ends.
+///
+/// Only Linux has such a signal; it is sent even if this process is killed with SIGKILL. Where it does not exist, the
+/// program is simply started.
+pub fn ending_with_us(program: impl Into<OsString>, signal: Signal) -> anyhow::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["envtest", "exec", "--parent"]);
+    command.arg(std::process::id().to_string());
+    if signal == Signal::KILL {
+        command.arg("--kill");
+    }
+    command.arg("--").arg(program.into());
+    Ok(command)
+}
+
+/// Becomes the command. Returns only if that fails: 127 if there is no such program, else 126, as a shell would.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    end_with_parent(args)?;
+    let (program, rest) = args.command.split_first().context("there is no command")?;
+    let error = Command::new(program).args(rest).exec();
+    eprintln!("error: cannot run `{}`: {error}", program.display());
+    let missing = error.kind() == std::io::ErrorKind::NotFound;
+    Ok(ExitCode::from(if missing { 127 } else { 126 }))
+}
+
+#[cfg(target_os = "linux")]
+fn end_with_parent(args: &Args) -> anyhow::Result<()> {
+    let signal = if args.kill {
+        Signal::KILL
+    } else {
+        Signal::TERM
+    };
+    rustix::process::set_parent_process_death_signal(Some(signal))?;
+    // The parent may have ended before the line above: then nobody would send the signal.
+    if rustix::process::getppid().map(Pid::as_raw_pid) != Some(args.parent) {
+        anyhow::bail!("kbr has ended");
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_with_parent(_args: &Args) -> anyhow::Result<()> {
+    Ok(())
+}

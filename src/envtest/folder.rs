@@ -1,0 +1,135 @@
+//! The temporary folder of one control plane, and those that nobody owns any more.
+
+use std::env;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use super::say;
+
+const PREFIX: &str = "kbr-envtest-";
+
+/// Its lock says that the folder is in use; the kernel releases it, however its holders end.
+const LOCK: &str = "guard.log";
+
+/// A folder, mode 0700, that is removed when dropped.
+#[derive(Debug)]
+pub struct Folder {
+    /// Absolute.
+    pub path: PathBuf,
+    lock: File,
+}
+
+impl Folder {
+    /// Makes a new one.
+    pub fn create() -> anyhow::Result<Self> {
+        let create = || -> io::Result<Self> {
+            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+            // Locked first and named then: a folder with an unlocked file of that name is never in use.
+            let unnamed = folder.path().join("new");
+            let lock = File::create(&unnamed)?;
+            lock.lock()?;
+            fs::rename(&unnamed, folder.path().join(LOCK))?;
+            let path = std::path::absolute(folder.keep())?;
+            Ok(Self { path, lock })
+        };
+        create().with_context(|| format!("cannot make a folder in `{}`", env::temp_dir().display()))
+    }
+
+    /// A share of the lock, to be the stderr of the guard: so it is held as long as kbr or the guard lives.
+    pub fn lock(&self) -> io::Result<File> {
+        self.lock.try_clone()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        remove(&self.path);
+    }
+}
+
+/// Removes `folder` and all in it; it may have been removed already.
+pub fn remove(folder: &Path) {
+    if let Err(error) = fs::remove_dir_all(folder)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        eprintln!("warning: cannot remove `{}`: {error}", folder.display());
+    }
+}
+
+/// Removes the folders whose kbr and guard were both killed with SIGKILL.
+pub fn remove_stale() {
+    let Ok(entries) = fs::read_dir(env::temp_dir()) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let folder = entry.path();
+        let ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        if !ours || !is_abandoned(&folder) {
+            continue;
+        }
+        // On Linux the servers ended with their guard (see `exec`). Elsewhere they may live on, and a process id is no
+        // proof of whose they are, so it is for the user to look.
+        if cfg!(not(target_os = "linux")) {
+            let servers = fs::read_to_string(folder.join("pids")).unwrap_or_default();
+            let folder = folder.display();
+            eprintln!(
+                "warning: `{folder}` is left from a killed run, whose servers were:\n{servers}"
+            );
+            continue;
+        }
+        say(
+            "removing",
+            &format!("{}, left from a killed run", folder.display()),
+        );
+        remove(&folder);
+    }
+}
+
+fn is_abandoned(folder: &Path) -> bool {
+    File::open(folder.join(LOCK)).is_ok_and(|file| file.try_lock().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_abandoned_when_the_last_holder_of_its_lock_is_gone() {
+        let Folder { path, lock } = &Folder::create().unwrap();
+        assert!(!is_abandoned(path));
+        lock.unlock().unwrap();
+        assert!(is_abandoned(path));
+    }
+
+    #[test]
+    fn a_share_of_the_lock_holds_it() {
+        let folder = Folder::create().unwrap();
+        let share = folder.lock().unwrap();
+        // As if kbr were killed: its file is closed, and the folder is still there.
+        let moved = folder.path.with_extension("moved");
+        fs::rename(&folder.path, &moved).unwrap();
+        drop(folder);
+        assert!(!is_abandoned(&moved));
+        drop(share);
+        assert!(is_abandoned(&moved));
+        remove(&moved);
+    }
+
+    #[test]
+    fn a_folder_goes_when_it_is_dropped() {
+        let folder = Folder::create().unwrap();
+        let path = folder.path.clone();
+        assert!(path.is_dir());
+        drop(folder);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_folder_without_the_lock_file_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(!is_abandoned(folder.path()));
+    }
+}

@@ -1,0 +1,136 @@
+//! `kbr envtest guard`: the parent of the servers, which outlives kbr just long enough to tidy up.
+//!
+//! It holds the reading end of a pipe from kbr. The kernel closes the other end however kbr ends, and then the guard
+//! stops the servers and removes their folder. If the guard itself is killed with SIGKILL, the kernel ends the servers
+//! (Linux), and the folder is removed by kbr, or else by the next `kbr envtest run`.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use rustix::process::{Pid, Signal};
+
+use super::servers::Setup;
+use super::{exec, folder};
+
+/// How long a server may take to end by itself. Nothing is lost if it does not: the data goes anyway. kube-apiserver
+/// closes its connections within 20 ms of SIGTERM, then lingers for a second; without its etcd it does for minutes.
+const GRACE: Duration = Duration::from_millis(250);
+
+/// How often to look whether a server has ended.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What to guard.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    setup: Setup,
+}
+
+struct Server {
+    name: &'static str,
+    process: Child,
+    ended: bool,
+}
+
+/// Runs the servers until the end of stdin. Reports on stdout, a line each: `exited <program> <status>`.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    // Away from the terminal: Ctrl-C is for the command that uses the servers.
+    let _ = rustix::process::setsid();
+    let kbr = end_of_stdin();
+    let mut servers = Vec::new();
+    let started = start(&args.setup, &mut servers);
+    if let Err(error) = &started {
+        report(&format!("failed {error:#}"));
+    }
+    watch(&mut servers, &kbr);
+    // kube-apiserver first: once its etcd is gone it does not react to SIGTERM.
+    while let Some(server) = servers.pop() {
+        stop(server);
+    }
+    folder::remove(&args.setup.folder);
+    started
+}
+
+fn start(setup: &Setup, servers: &mut Vec<Server>) -> anyhow::Result<()> {
+    // Both at once: kube-apiserver waits for etcd by itself.
+    for (name, args) in [
+        ("etcd", setup.etcd()),
+        ("kube-apiserver", setup.kube_apiserver()),
+    ] {
+        let log = File::create(setup.log(name))
+            .with_context(|| format!("cannot write `{}`", setup.log(name).display()))?;
+        let mut command = exec::ending_with_us(setup.assets.join(name), Signal::KILL)?;
+        for (variable, _) in std::env::vars_os() {
+            // etcd takes a flag from each of them.
+            if variable.to_string_lossy().starts_with("ETCD_") {
+                command.env_remove(variable);
+            }
+        }
+        let process = command
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()
+            .with_context(|| format!("cannot start {name}"))?;
+        servers.push(Server {
+            name,
+            process,
+            ended: false,
+        });
+    }
+    let lines = servers
+        .iter()
+        .map(|server| format!("{} {}\n", server.name, server.process.id()));
+    fs::write(setup.folder.join("pids"), lines.collect::<String>())?;
+    Ok(())
+}
+
+/// A channel that is closed at the end of stdin.
+fn end_of_stdin() -> Receiver<()> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let _ = io::stdin().read_to_end(&mut Vec::new());
+        drop(sender);
+    });
+    receiver
+}
+
+fn watch(servers: &mut [Server], kbr: &Receiver<()>) {
+    while kbr.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+        for server in servers.iter_mut().filter(|server| !server.ended) {
+            if let Ok(Some(status)) = server.process.try_wait() {
+                server.ended = true;
+                report(&format!("exited {} {status}", server.name));
+            }
+        }
+    }
+}
+
+/// kbr may be gone: then nobody needs the report.
+fn report(line: &str) {
+    let mut out = io::stdout();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+fn stop(mut server: Server) {
+    let running = |server: &mut Server| matches!(server.process.try_wait(), Ok(None));
+    if !running(&mut server) {
+        return;
+    }
+    let _ = rustix::process::kill_process(Pid::from_child(&server.process), Signal::TERM);
+    let until = Instant::now() + GRACE;
+    while running(&mut server) {
+        if Instant::now() > until {
+            let _ = server.process.kill();
+            let _ = server.process.wait();
+            return;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,59 @@
+//! The end of a server's log, for an error message.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// How much of a log is looked at, in bytes.
+const END: u64 = 64 * 1024;
+
+/// The last `count` lines of `log`, indented; empty if it cannot be read.
+pub fn tail(log: &Path, count: usize) -> String {
+    let text = end(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    indented(lines[lines.len().saturating_sub(count)..].iter().copied())
+}
+
+/// The last 64 KiB of `log`.
+pub fn end(log: &Path) -> io::Result<String> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(END)))?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end)?;
+    Ok(String::from_utf8_lossy(&end).into_owned())
+}
+
+/// Each line after two spaces.
+pub fn indented<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let mut text = String::new();
+    for line in lines {
+        text.extend(["  ", line, "\n"]);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(log: &str, count: usize, expected: &str) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), log).unwrap();
+        assert_eq!(tail(file.path(), count), expected);
+    }
+
+    #[test]
+    fn the_tail_is_the_last_lines() {
+        check("one\ntwo\nthree\n", 2, "  two\n  three\n");
+        check("one\n", 2, "  one\n");
+        check("", 2, "");
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_log_is_read() {
+        let long = "x".repeat(100_000) + "\nlast";
+        check(&long, 1, "  last\n");
+        assert_eq!(tail(Path::new("/no/such/log"), 1), "");
+    }
+}

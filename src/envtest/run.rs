@@ -1,0 +1,139 @@
+//! `kbr envtest run`: a command, with a control plane of its own.
+
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitCode, ExitStatus};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use rustix::process::{Pid, Signal};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::assets::Assets;
+use super::control_plane::{self, ControlPlane};
+use super::{crds, exec, say};
+
+/// The command, and how to start its control plane.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Install the CRDs of this folder too, besides `config/crd/bases` of the project [may be repeated]
+    #[arg(long, value_name = "DIR")]
+    crds: Vec<PathBuf>,
+    /// Write the logs of the two servers to this folder
+    #[arg(long, value_name = "DIR")]
+    keep_logs: Option<PathBuf>,
+    /// How long the servers may take to be ready
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    start_timeout: u64,
+    /// Where the binaries are kept [default: the store of setup-envtest]
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// The command and its arguments
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Runs the command; the exit code is its own, or 128 + n if signal n ended it.
+///
+/// Ctrl-C reaches the command, as it does in a shell; kbr waits for it. SIGTERM and SIGHUP are handed on to it.
+/// If kbr is killed with SIGKILL, the command gets SIGTERM (on Linux; elsewhere it merely loses its API server).
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let began = Instant::now();
+    let assets = Assets::find(args.store)?;
+    let definitions = definitions(&args.crds)?;
+    let logs = args.keep_logs.as_deref().map(make_folder).transpose()?;
+    let limit = Duration::from_secs(args.start_timeout);
+    let mut plane = control_plane::start(&assets, logs.as_deref(), limit)?;
+    if !definitions.is_empty() {
+        crds::install(&plane, &definitions)?;
+        let (count, s) = (
+            definitions.len(),
+            if definitions.len() == 1 { "" } else { "s" },
+        );
+        say("installed", &format!("{count} CRD{s}"));
+    }
+    plane.wait_until_ready()?;
+    say(
+        "ready",
+        &format!("after {:.1} s", began.elapsed().as_secs_f32()),
+    );
+    plane.tell_when_servers_end();
+    let status = run_command(&plane, &assets, &args.command)?;
+    drop(plane);
+    Ok(exit_code(status))
+}
+
+/// The CRDs of the project that the current folder is in, if any, and those of `folders`.
+fn definitions(folders: &[PathBuf]) -> anyhow::Result<Vec<serde_json::Value>> {
+    let here = env::current_dir().context("there is no current folder")?;
+    let project = here
+        .ancestors()
+        .find(|folder| folder.join("PROJECT").is_file());
+    let bases = project
+        .map(|project| project.join("config/crd/bases"))
+        .filter(|bases| bases.is_dir());
+    let mut all = Vec::new();
+    for folder in bases.iter().chain(folders) {
+        all.extend(crds::read(folder)?);
+    }
+    Ok(all)
+}
+
+fn make_folder(path: &Path) -> anyhow::Result<PathBuf> {
+    std::fs::create_dir_all(path)
+        .and_then(|()| std::path::absolute(path))
+        .with_context(|| format!("cannot make the folder `{}`", path.display()))
+}
+
+fn run_command(
+    plane: &ControlPlane,
+    assets: &Assets,
+    command: &[OsString],
+) -> anyhow::Result<ExitStatus> {
+    // Before the command is there, so that its end cannot be missed.
+    let mut signals = Signals::new([SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
+    let (program, rest) = command.split_first().context("there is no command")?;
+    let mut child = exec::ending_with_us(program, Signal::TERM)?
+        .args(rest)
+        .envs(plane.environment())
+        .env("KBR_ENVTEST", "1")
+        .env("KUBEBUILDER_ASSETS", &assets.folder)
+        .env("PATH", path_with(&assets.folder)?)
+        .spawn()
+        .context("cannot start the command")?;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        for signal in signals.wait() {
+            hand_on(signal, &child);
+        }
+    }
+}
+
+/// What a terminal sends (SIGINT, SIGQUIT) goes to the command by itself.
+fn hand_on(signal: i32, command: &Child) {
+    let signal = match signal {
+        SIGHUP => Signal::HUP,
+        SIGTERM => Signal::TERM,
+        _ => return,
+    };
+    // It has not been waited for, so its id is still its own.
+    let _ = rustix::process::kill_process(Pid::from_child(command), signal);
+}
+
+fn path_with(folder: &Path) -> anyhow::Result<OsString> {
+    let before = env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(folder.to_owned()).chain(env::split_paths(&before));
+    env::join_paths(folders).with_context(|| format!("`{}` cannot be in PATH", folder.display()))
+}
+
+fn exit_code(status: ExitStatus) -> ExitCode {
+    let code = status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}

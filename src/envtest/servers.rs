@@ -1,0 +1,160 @@
+//! The command lines of etcd and kube-apiserver: what envtest of controller-runtime passes, and why kbr adds to it.
+
+use std::ffi::OsString;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use super::assets::Assets;
+
+/// What the two servers of one control plane are started from. It is also the command line of the guard.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Setup {
+    /// The folder of the programs.
+    #[arg(long)]
+    pub assets: PathBuf,
+    /// The folder of this control plane: certificates, data, kubeconfig.
+    #[arg(long)]
+    pub folder: PathBuf,
+    /// Where the logs go.
+    #[arg(long)]
+    pub logs: PathBuf,
+    /// Where etcd serves its clients.
+    #[arg(long)]
+    pub etcd_port: u16,
+    /// Where etcd serves its peers, of which there are none.
+    #[arg(long)]
+    pub peer_port: u16,
+    /// Where kube-apiserver serves HTTPS.
+    #[arg(long)]
+    pub port: u16,
+}
+
+impl Setup {
+    /// A control plane in `folder`, on three ports that are free just now.
+    pub fn new(assets: &Assets, folder: &Path, logs: &Path) -> anyhow::Result<Self> {
+        let [etcd_port, peer_port, port] = free_ports().context("no free port on 127.0.0.1")?;
+        Ok(Self {
+            assets: assets.folder.clone(),
+            folder: folder.to_owned(),
+            logs: logs.to_owned(),
+            etcd_port,
+            peer_port,
+            port,
+        })
+    }
+
+    /// The arguments that make the same setup in another process.
+    pub fn to_args(&self) -> Vec<OsString> {
+        vec![
+            flag("--assets", &self.assets),
+            flag("--folder", &self.folder),
+            flag("--logs", &self.logs),
+            flag("--etcd-port", self.etcd_port.to_string()),
+            flag("--peer-port", self.peer_port.to_string()),
+            flag("--port", self.port.to_string()),
+        ]
+    }
+
+    /// The log of the program `name`.
+    pub fn log(&self, name: &str) -> PathBuf {
+        self.logs.join(format!("{name}.log"))
+    }
+
+    /// The arguments of etcd.
+    pub fn etcd(&self) -> Vec<OsString> {
+        let clients = format!("http://127.0.0.1:{}", self.etcd_port);
+        let peers = format!("http://127.0.0.1:{}", self.peer_port);
+        vec![
+            flag("--data-dir", self.folder.join("etcd")),
+            flag("--listen-client-urls", &clients),
+            flag("--advertise-client-urls", &clients),
+            flag("--listen-peer-urls", peers),
+            // The data is thrown away: it need not survive a power loss.
+            "--unsafe-no-fsync=true".into(),
+        ]
+    }
+
+    /// The arguments of kube-apiserver.
+    pub fn kube_apiserver(&self) -> Vec<OsString> {
+        let file = |name| self.folder.join(name);
+        let mut prefix = OsString::from("/");
+        prefix.push(self.folder.file_name().unwrap_or_default());
+        vec![
+            flag(
+                "--etcd-servers",
+                format!("http://127.0.0.1:{}", self.etcd_port),
+            ),
+            // If another etcd took the port, this server writes nothing among the objects of that one's.
+            flag("--etcd-prefix", prefix),
+            "--bind-address=127.0.0.1".into(),
+            flag("--secure-port", self.port.to_string()),
+            // Without these two a machine that is offline has no address to advertise, and the server refuses to start.
+            "--advertise-address=127.0.0.1".into(),
+            "--endpoint-reconciler-type=none".into(),
+            flag("--cert-dir", &self.folder),
+            flag("--tls-cert-file", file("apiserver.crt")),
+            flag("--tls-private-key-file", file("apiserver.key")),
+            flag("--client-ca-file", file("client-ca.crt")),
+            flag(
+                "--service-account-issuer",
+                format!("https://127.0.0.1:{}/", self.port),
+            ),
+            flag("--service-account-key-file", file("sa.pub")),
+            flag("--service-account-signing-key-file", file("sa.key")),
+            "--service-cluster-ip-range=10.0.0.0/24".into(),
+            "--authorization-mode=RBAC".into(),
+            "--allow-privileged=true".into(),
+            // There is no controller that would make the default service account of a namespace.
+            "--disable-admission-plugins=ServiceAccount".into(),
+        ]
+    }
+}
+
+fn flag(name: &str, value: impl Into<OsString>) -> OsString {
+    let mut flag = OsString::from(name);
+    flag.push("=");
+    flag.push(value.into());
+    flag
+}
+
+/// Three different ports. They are free again when this returns: a server may find its port taken by then.
+fn free_ports() -> std::io::Result<[u16; 3]> {
+    let bind = || TcpListener::bind(("127.0.0.1", 0));
+    let listeners = [bind()?, bind()?, bind()?];
+    let mut ports = [0; 3];
+    for (port, listener) in ports.iter_mut().zip(&listeners) {
+        *port = listener.local_addr()?.port();
+    }
+    Ok(ports)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Guard {
+        #[command(flatten)]
+        setup: Setup,
+    }
+
+    #[test]
+    fn the_arguments_of_the_guard_make_the_same_setup() {
+        let assets = Assets {
+            folder: "/a b/assets".into(),
+        };
+        let setup = Setup::new(&assets, Path::new("/tmp/x"), Path::new("--logs")).unwrap();
+        let args = std::iter::once("guard".into()).chain(setup.to_args());
+        let parsed = Guard::try_parse_from(args).unwrap().setup;
+        assert_eq!(format!("{parsed:?}"), format!("{setup:?}"));
+    }
+
+    #[test]
+    fn the_ports_differ() {
+        let [a, b, c] = free_ports().unwrap();
+        assert!(a != b && b != c && a != c);
+    }
+}

@@ -1,0 +1,309 @@
+//! Rust source -> its comments, with everything that only looks like one left out.
+
+/// A line of a comment that a marker may stand in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment<'a> {
+    /// Counted from 1.
+    pub line: usize,
+    /// Whether rustdoc reads it: `///`, `//!`, `/** */`, `/*! */`.
+    pub doc: bool,
+    /// What follows the comment's sign, trimmed.
+    pub text: &'a str,
+}
+
+/// A string or comment that never ends: what follows it cannot be told from its inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unterminated {
+    /// Where it begins, counted from 1.
+    pub line: usize,
+    /// `string` or `comment`.
+    pub what: &'static str,
+}
+
+/// Every `//` comment and every line of a doc comment, in order. Plain block comments hold no markers (code that
+/// is commented out shall not give rights), so they are left out.
+///
+/// # Errors
+/// When a string or a block comment does not end.
+pub fn comments(source: &str) -> Result<Vec<Comment<'_>>, Unterminated> {
+    let mut lexer = Lexer {
+        source,
+        at: 0,
+        line: 1,
+        found: Vec::new(),
+    };
+    lexer.shebang();
+    while let Some(next) = lexer.peek() {
+        lexer.token(next)?;
+    }
+    Ok(lexer.found)
+}
+
+/// As much of Rust's lexical grammar as tells comments from the rest.
+struct Lexer<'a> {
+    source: &'a str,
+    at: usize,
+    line: usize,
+    found: Vec<Comment<'a>>,
+}
+
+impl<'a> Lexer<'a> {
+    fn rest(&self) -> &'a str {
+        &self.source[self.at..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        let skipped = &self.source[self.at..self.at + bytes];
+        self.line += skipped.matches('\n').count();
+        self.at += bytes;
+    }
+
+    /// Skips to just behind `end`; `None` when there is none.
+    fn skip_past(&mut self, end: &str) -> Option<()> {
+        let length = self.rest().find(end)? + end.len();
+        self.skip(length);
+        Some(())
+    }
+
+    /// `#!/usr/bin/env …` is no Rust, `#![…]` is.
+    fn shebang(&mut self) {
+        let rest = self.rest();
+        if rest.starts_with("#!") && !rest[2..].trim_start().starts_with('[') {
+            self.skip(rest.find('\n').unwrap_or(rest.len()));
+        }
+    }
+
+    fn token(&mut self, next: char) -> Result<(), Unterminated> {
+        let rest = self.rest();
+        if rest.starts_with("//") {
+            self.line_comment();
+        } else if rest.starts_with("/*") {
+            self.block_comment()?;
+        } else if next == '"' {
+            self.string()?;
+        } else if next == '\'' {
+            self.quote();
+        } else if next == '_' || next.is_alphanumeric() {
+            self.word()?;
+        } else {
+            self.skip(next.len_utf8());
+        }
+        Ok(())
+    }
+
+    fn line_comment(&mut self) {
+        let rest = self.rest();
+        let whole = &rest[..rest.find('\n').unwrap_or(rest.len())];
+        // Four slashes and more are a plain comment again.
+        let doc =
+            whole.starts_with("//!") || whole.starts_with("///") && !whole.starts_with("////");
+        let text = whole[if doc { 3 } else { 2 }..].trim();
+        self.found.push(Comment {
+            line: self.line,
+            doc,
+            text,
+        });
+        self.skip(whole.len());
+    }
+
+    fn block_comment(&mut self) -> Result<(), Unterminated> {
+        let start = self.at;
+        let line = self.line;
+        let mut depth = 0;
+        loop {
+            let rest = self.rest();
+            if rest.starts_with("/*") {
+                depth += 1;
+                self.skip(2);
+            } else if rest.starts_with("*/") {
+                depth -= 1;
+                self.skip(2);
+            } else if let Some(next) = self.peek() {
+                self.skip(next.len_utf8());
+            } else {
+                let what = "comment";
+                return Err(Unterminated { line, what });
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        self.block_doc(&self.source[start..self.at], line);
+        Ok(())
+    }
+
+    fn block_doc(&mut self, whole: &'a str, line: usize) {
+        // `/***` and `/**/` are plain comments.
+        let outer = whole.starts_with("/**") && !whole.starts_with("/***") && whole.len() > 4;
+        if !outer && !whole.starts_with("/*!") {
+            return;
+        }
+        let inside = &whole[3..whole.len() - 2];
+        for (offset, text) in inside.split('\n').enumerate() {
+            let text = text.trim_start_matches([' ', '\t', '*']).trim_end();
+            self.found.push(Comment {
+                line: line + offset,
+                doc: true,
+                text,
+            });
+        }
+    }
+
+    fn string(&mut self) -> Result<(), Unterminated> {
+        let line = self.line;
+        self.skip(1);
+        while let Some(next) = self.peek() {
+            self.skip(next.len_utf8());
+            match next {
+                '"' => return Ok(()),
+                '\\' => self.skip(self.peek().map_or(0, char::len_utf8)),
+                _ => {}
+            }
+        }
+        let what = "string";
+        Err(Unterminated { line, what })
+    }
+
+    /// A character (`'"'`, `'\''`, `'\u{1F980}'`) or the quote of a lifetime (`'a`).
+    fn quote(&mut self) {
+        self.skip(1);
+        let mut ahead = self.rest().chars();
+        match (ahead.next(), ahead.next()) {
+            (Some('\\'), Some(escaped)) => {
+                self.skip(1 + escaped.len_utf8());
+                // Without an end this is no Rust, and cargo says so.
+                let _ = self.skip_past("'");
+            }
+            (Some(letter), Some('\'')) => self.skip(letter.len_utf8() + 1),
+            _ => {}
+        }
+    }
+
+    /// An identifier, keyword or number; with `r`, `br`, `cr` perhaps the beginning of a raw string.
+    fn word(&mut self) -> Result<(), Unterminated> {
+        let rest = self.rest();
+        let end = rest.find(|c: char| c != '_' && !c.is_alphanumeric());
+        let word = &rest[..end.unwrap_or(rest.len())];
+        self.skip(word.len());
+        if !matches!(word, "r" | "br" | "cr") {
+            return Ok(());
+        }
+        let rest = self.rest();
+        let hashes = &rest[..rest.len() - rest.trim_start_matches('#').len()];
+        if !rest[hashes.len()..].starts_with('"') {
+            return Ok(());
+        }
+        let line = self.line;
+        let what = "string";
+        self.skip(hashes.len() + 1);
+        self.skip_past(&format!("\"{hashes}"))
+            .ok_or(Unterminated { line, what })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The comments of `source` as `line text`, doc comments with a `!` before their line.
+    fn check(source: &str, expected: &[&str]) {
+        let found = comments(source).unwrap();
+        let shown: Vec<String> = found
+            .iter()
+            .map(|c| format!("{}{} {}", if c.doc { "!" } else { "" }, c.line, c.text))
+            .collect();
+        assert_eq!(shown, expected, "in {source:?}");
+    }
+
+    #[test]
+    fn line_comments_are_found_with_their_lines() {
+        check("// a\nfn f() {} // b\r\n\n//c", &["1 a", "2 b", "4 c"]);
+    }
+
+    #[test]
+    fn strings_hold_no_comments() {
+        check("let s = \"// no\"; // yes", &["1 yes"]);
+        check(r#"let s = "\" // no"; // yes"#, &["1 yes"]);
+        check("let s = \"\n// no\n\"; // yes", &["3 yes"]);
+        check("let s = \"a \\\n // no\"; // yes", &["2 yes"]);
+        check(r#"let s = b"// no"; let t = c"// no"; // yes"#, &["1 yes"]);
+        check(r#"let s = "\\"; // yes"#, &["1 yes"]);
+    }
+
+    #[test]
+    fn raw_strings_hold_no_comments() {
+        check(r##"let s = r#"" // no"#; // yes"##, &["1 yes"]);
+        check(r###"let s = br##""# // no"##; // yes"###, &["1 yes"]);
+        check(r#"let s = r"\"; // yes"#, &["1 yes"]);
+        check(r##"let s = cr#"// no"#; // yes"##, &["1 yes"]);
+    }
+
+    #[test]
+    fn raw_identifiers_and_words_that_end_in_r_are_no_raw_strings() {
+        check("let r#fn = 1; // yes", &["1 yes"]);
+        check(r#"bar!(r); let r = "// no"; // yes"#, &["1 yes"]);
+    }
+
+    #[test]
+    fn characters_are_told_from_lifetimes() {
+        check(r#"let c = '"'; // yes"#, &["1 yes"]);
+        check(r"let c = '\''; // yes", &["1 yes"]);
+        check(r"let c = '\\'; // yes", &["1 yes"]);
+        check(r"let c = b'\x22'; // yes", &["1 yes"]);
+        check(r"let c = '\u{22}'; // yes", &["1 yes"]);
+        check("let c = '/'; // yes", &["1 yes"]);
+        check(
+            "fn f<'a>(s: &'a str) { g(s, 'é', \"// no\") } // yes",
+            &["1 yes"],
+        );
+        check("'r: loop { break 'r; } // yes", &["1 yes"]);
+    }
+
+    #[test]
+    fn plain_block_comments_are_left_out_whatever_they_nest() {
+        check("/* // no\n /* no */ // no\n */ // yes", &["3 yes"]);
+        check("/* \" */ // yes", &["1 yes"]);
+        check("/**/ // yes", &["1 yes"]);
+        check("/*** no */ // yes", &["1 yes"]);
+    }
+
+    #[test]
+    fn doc_comments_are_told_apart() {
+        check("//! a\n/// b\n//// c", &["!1 a", "!2 b", "3 // c"]);
+        check("/** a\n * b\n */", &["!1 a", "!2 b", "!3 "]);
+        check("/*! a */", &["!1 a"]);
+    }
+
+    #[test]
+    fn comments_in_macros_are_comments() {
+        check("macro_rules! m { () => { // yes\n } }", &["1 yes"]);
+    }
+
+    #[test]
+    fn a_shebang_is_skipped_and_an_inner_attribute_is_not() {
+        check("#!/usr/bin/env don't\n// yes", &["2 yes"]);
+        check("#![allow(dead_code)] // yes", &["1 yes"]);
+    }
+
+    #[test]
+    fn what_never_ends_is_an_error_with_its_line() {
+        let what = "string";
+        assert_eq!(
+            comments("\nlet s = \"a\n").unwrap_err(),
+            Unterminated { line: 2, what }
+        );
+        assert_eq!(
+            comments("r#\"a\"").unwrap_err(),
+            Unterminated { line: 1, what }
+        );
+        let what = "comment";
+        assert_eq!(
+            comments("\n\n/* /* */").unwrap_err(),
+            Unterminated { line: 3, what }
+        );
+    }
+}

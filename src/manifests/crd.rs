@@ -1,0 +1,310 @@
+//! One CRD a version -> one CRD a kind, as it goes into `config/crd/bases`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::problem::Problem;
+use super::version::priority;
+use crate::resource::words::is_subdomain;
+
+/// The annotation that says which kbr wrote a CRD.
+pub const ANNOTATION: &str = "kbr/version";
+
+/// The full definition of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Crd {
+    /// `crew.example.com`.
+    pub group: String,
+    /// `Captain`.
+    pub kind: String,
+    /// `captains`.
+    pub plural: String,
+    /// The object, with all versions, the newest first.
+    pub object: Value,
+}
+
+impl Crd {
+    /// `crew.example.com_captains.yaml`.
+    pub fn file(&self) -> String {
+        format!("{}_{}.yaml", self.group, self.plural)
+    }
+
+    /// The versions, the newest first.
+    pub fn versions(&self) -> &[Value] {
+        versions(&self.object)
+    }
+}
+
+/// Puts the versions of each kind together, in order of group and plural. A kind with problems is left out.
+pub fn merge(printed: &[Value], problems: &mut Vec<Problem>) -> Vec<Crd> {
+    let mut kinds: BTreeMap<(&str, &str), Vec<&Value>> = BTreeMap::new();
+    for crd in printed {
+        match identity(crd) {
+            Some(key) => kinds.entry(key).or_default().push(crd),
+            None => problems.push(Problem::new(
+                "`crdgen` printed something that is no CustomResourceDefinition",
+            )),
+        }
+    }
+    let mut merged: Vec<Crd> = Vec::new();
+    for ((group, kind), parts) in kinds {
+        match merge_kind(group, kind, &parts) {
+            Ok(crd) => merged.push(crd),
+            Err(found) => problems.extend(found),
+        }
+    }
+    merged.sort_by_key(Crd::file);
+    for pair in merged
+        .windows(2)
+        .filter(|pair| pair[0].file() == pair[1].file())
+    {
+        let text = format!(
+            "`{}` and `{}` of group `{}` have the same plural `{}`",
+            pair[0].kind, pair[1].kind, pair[0].group, pair[0].plural
+        );
+        problems
+            .push(Problem::new(text).help("set `plural = \"…\"` in `#[kube(…)]` of one of them"));
+    }
+    merged
+}
+
+/// Group and kind of what has the form of a CRD, as far as it matters below.
+fn identity(crd: &Value) -> Option<(&str, &str)> {
+    let spec = &crd["spec"];
+    let metadata = crd["metadata"].as_object()?;
+    let maps = ["annotations", "labels"]
+        .iter()
+        .filter_map(|key| metadata.get(*key));
+    let versions = spec["versions"].as_array()?;
+    let sound = maps
+        .map(Value::is_object)
+        .chain(versions.iter().map(Value::is_object))
+        .all(|good| good);
+    let names = spec["names"].as_object()?;
+    (sound && !versions.is_empty())
+        .then_some((spec["group"].as_str()?, names.get("kind")?.as_str()?))
+}
+
+fn merge_kind(group: &str, kind: &str, parts: &[&Value]) -> Result<Crd, Vec<Problem>> {
+    let mut versions: Vec<Value> = parts
+        .iter()
+        .flat_map(|part| versions(part))
+        .cloned()
+        .collect();
+    versions.sort_by(|a, b| priority(name(b)).cmp(&priority(name(a))));
+    versions.iter_mut().for_each(tidy);
+
+    let mut problems = version_faults(group, kind, &versions);
+    let stored = parts
+        .iter()
+        .find(|part| self::versions(part).iter().any(stored));
+    let first = stored.or(parts.first()).copied().unwrap_or(&Value::Null);
+    for other in parts {
+        problems.extend(disagreements(group, kind, first, other));
+    }
+    let plural = first["spec"]["names"]["plural"]
+        .as_str()
+        .unwrap_or_default();
+    if !is_subdomain(group) || !is_subdomain(plural) {
+        let text = format!("`{kind}`: `{plural}.{group}` is no name that a CRD may have");
+        let help = "use `a` to `z`, `0` to `9`, `-`, and `.` in the group";
+        problems.push(Problem::new(text).help(help));
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    Ok(Crd {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+        plural: plural.to_owned(),
+        object: object(first, parts, versions),
+    })
+}
+
+/// The CRD of the stored version (`first`) with the versions and the metadata of all.
+fn object(first: &Value, parts: &[&Value], versions: Vec<Value>) -> Value {
+    let mut object = first.clone();
+    object["spec"]["versions"] = Value::Array(versions);
+    object["spec"]["names"] = names(&first["spec"]["names"]);
+    for key in ["annotations", "labels"] {
+        let all = metadata(parts, key);
+        if !all.is_empty() {
+            object["metadata"][key] = Value::Object(all);
+        }
+    }
+    object["metadata"]["annotations"][ANNOTATION] = json!(env!("CARGO_PKG_VERSION"));
+    object
+}
+
+fn versions(crd: &Value) -> &[Value] {
+    crd["spec"]["versions"]
+        .as_array()
+        .map_or(&[], Vec::as_slice)
+}
+
+fn name(version: &Value) -> &str {
+    version["name"].as_str().unwrap_or_default()
+}
+
+fn stored(version: &Value) -> bool {
+    version["storage"] == json!(true)
+}
+
+/// Exactly one version is stored, at least one is served, none is there twice.
+fn version_faults(group: &str, kind: &str, versions: &[Value]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let list = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(" and ")
+    };
+    for pair in versions
+        .windows(2)
+        .filter(|pair| name(&pair[0]) == name(&pair[1]))
+    {
+        let text = format!(
+            "`{kind}` of group `{group}`: two types are version `{}`",
+            name(&pair[0])
+        );
+        problems.push(Problem::new(text).help("list each type once in `api/src/bin/crdgen.rs`"));
+    }
+    match versions
+        .iter()
+        .filter(|version| stored(version))
+        .map(name)
+        .collect::<Vec<_>>()[..]
+    {
+        [_] => {}
+        [] => {
+            let text = format!("`{kind}` of group `{group}`: no version is stored");
+            problems.push(
+                Problem::new(text)
+                    .help("leave `storage = false` out of `#[kube(…)]` of one version"),
+            );
+        }
+        ref several => {
+            let text = format!(
+                "`{kind}` of group `{group}`: {} are all stored, only one may be",
+                list(several)
+            );
+            let help = "`storage` is true unless `#[kube(storage = false)]` says otherwise: write that for all versions but one";
+            problems.push(Problem::new(text).help(help));
+        }
+    }
+    if versions
+        .iter()
+        .all(|version| version["served"] == json!(false))
+    {
+        let text = format!("`{kind}` of group `{group}`: no version is served");
+        problems.push(
+            Problem::new(text).help("leave `served = false` out of `#[kube(…)]` of one version"),
+        );
+    }
+    problems
+}
+
+/// What the versions of a kind say differently, although there is only one place for it.
+fn disagreements(group: &str, kind: &str, first: &Value, other: &Value) -> Vec<Problem> {
+    let version = |part: &Value| name(&part["spec"]["versions"][0]).to_owned();
+    let differ = |what: &str, a: &Value, b: &Value| {
+        let (first, other) = (version(first), version(other));
+        let text = format!(
+            "`{kind}` of group `{group}`: {what} is `{a}` in `{first}` and `{b}` in `{other}`, but versions share it"
+        );
+        Problem::new(text).help("write the same in `#[kube(…)]` of both")
+    };
+    let mut problems = Vec::new();
+    for what in ["plural", "singular", "shortNames", "categories"] {
+        let (a, b) = (&first["spec"]["names"][what], &other["spec"]["names"][what]);
+        if a != b {
+            problems.push(differ(what, a, b));
+        }
+    }
+    if first["spec"]["scope"] != other["spec"]["scope"] {
+        problems.push(differ(
+            "scope",
+            &first["spec"]["scope"],
+            &other["spec"]["scope"],
+        ));
+    }
+    for what in ["annotations", "labels"] {
+        for (key, value) in first["metadata"][what].as_object().into_iter().flatten() {
+            let theirs = &other["metadata"][what][key];
+            if !theirs.is_null() && theirs != value {
+                problems.push(differ(&format!("{what} `{key}`"), value, theirs));
+            }
+        }
+    }
+    problems
+}
+
+/// The annotations or labels of all versions.
+fn metadata(parts: &[&Value], key: &str) -> Map<String, Value> {
+    let maps = parts
+        .iter()
+        .filter_map(|part| part["metadata"][key].as_object());
+    maps.flatten()
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// With the name of the list, as controller-gen writes it, and without the empty lists that the API server drops.
+fn names(names: &Value) -> Value {
+    let mut names = names.clone();
+    let list = format!("{}List", names["kind"].as_str().unwrap_or_default());
+    if let Some(names) = names.as_object_mut() {
+        names.entry("listKind").or_insert(json!(list));
+        names.retain(|_, value| value != &json!([]));
+    }
+    names
+}
+
+/// Drops empty lists, which the API server drops too, and writes whole limits without a fraction, as Go does.
+fn tidy(version: &mut Value) {
+    if let Some(version) = version.as_object_mut() {
+        version.retain(|_, value| value != &json!([]));
+    }
+    if let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") {
+        limits(schema);
+    }
+}
+
+fn limits(schema: &mut Value) {
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
+    for (key, value) in object {
+        match (key.as_str(), &mut *value) {
+            ("minimum" | "maximum" | "multipleOf", Value::Number(number)) => {
+                if let Some(whole) = number.as_f64().and_then(whole) {
+                    *value = json!(whole);
+                }
+            }
+            ("properties" | "patternProperties" | "definitions", Value::Object(children)) => {
+                children.values_mut().for_each(limits);
+            }
+            ("allOf" | "anyOf" | "oneOf", Value::Array(children)) => {
+                children.iter_mut().for_each(limits);
+            }
+            ("items" | "additionalProperties" | "not", child) => limits(child),
+            // `default`, `enum`, `example` are data, and stay as they are.
+            _ => {}
+        }
+    }
+}
+
+/// The integer that `number` is, if it is one that a float holds exactly.
+fn whole(number: f64) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "checked to be a whole number in range"
+    )]
+    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
+}
+
+#[cfg(test)]
+mod tests;

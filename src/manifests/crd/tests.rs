@@ -1,0 +1,195 @@
+use super::*;
+
+fn part(kind: &str, version: &str, change: impl Fn(&mut Value)) -> Value {
+    let plural = format!("{}s", kind.to_lowercase());
+    let mut crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("{plural}.x.io") },
+        "spec": {
+            "group": "x.io",
+            "names": { "categories": [], "kind": kind, "plural": plural, "shortNames": [], "singular": "s" },
+            "scope": "Namespaced",
+            "versions": [{ "name": version, "served": true, "storage": true, "additionalPrinterColumns": [],
+                "schema": { "openAPIV3Schema": { "type": "object" } } }],
+        },
+    });
+    change(&mut crd);
+    crd
+}
+
+fn later(crd: &mut Value) {
+    crd["spec"]["versions"][0]["storage"] = json!(false);
+}
+
+fn refused(printed: &[Value], reason: &str) {
+    let mut problems = Vec::new();
+    merge(printed, &mut problems);
+    let [problem] = &problems[..] else {
+        panic!("one problem, not {problems:?}");
+    };
+    assert!(problem.to_string().contains(reason), "{problem}");
+}
+
+#[test]
+fn versions_of_a_kind_are_merged_and_sorted() {
+    let printed = [
+        part("Ship", "v1", |_| {}),
+        part("Captain", "v1beta1", later),
+        part("Captain", "v1", |_| {}),
+        part("Captain", "v2alpha1", later),
+    ];
+    let mut problems = Vec::new();
+    let merged = merge(&printed, &mut problems);
+    assert!(problems.is_empty(), "{problems:?}");
+    let files: Vec<String> = merged.iter().map(Crd::file).collect();
+    assert_eq!(files, ["x.io_captains.yaml", "x.io_ships.yaml"]);
+    let versions: Vec<&str> = merged[0].versions().iter().map(name).collect();
+    assert_eq!(versions, ["v1", "v1beta1", "v2alpha1"]);
+}
+
+#[test]
+fn the_tool_and_the_kind_of_the_list_are_added_and_empty_lists_dropped() {
+    let merged = merge(&[part("Ship", "v1", |_| {})], &mut Vec::new());
+    let object = &merged[0].object;
+    assert_eq!(
+        object["metadata"]["annotations"],
+        json!({ ANNOTATION: env!("CARGO_PKG_VERSION") })
+    );
+    let names =
+        json!({ "kind": "Ship", "listKind": "ShipList", "plural": "ships", "singular": "s" });
+    assert_eq!(object["spec"]["names"], names);
+    assert_eq!(
+        merged[0].versions()[0].get("additionalPrinterColumns"),
+        None
+    );
+}
+
+#[test]
+fn several_stored_versions_are_an_error_that_names_them() {
+    let printed = [part("Ship", "v1", |_| {}), part("Ship", "v2", |_| {})];
+    refused(
+        &printed,
+        "`Ship` of group `x.io`: `v2` and `v1` are all stored",
+    );
+    refused(
+        &printed,
+        "help: `storage` is true unless `#[kube(storage = false)]`",
+    );
+}
+
+#[test]
+fn a_kind_that_is_stored_or_served_in_no_version_is_an_error() {
+    refused(&[part("Ship", "v1", later)], "no version is stored");
+    let unserved = |crd: &mut Value| crd["spec"]["versions"][0]["served"] = json!(false);
+    refused(&[part("Ship", "v1", unserved)], "no version is served");
+}
+
+#[test]
+fn a_version_that_is_there_twice_is_an_error() {
+    refused(
+        &[part("Ship", "v1", |_| {}), part("Ship", "v1", later)],
+        "two types are version `v1`",
+    );
+}
+
+#[test]
+fn names_and_scope_must_agree() {
+    let second = |change: fn(&mut Value)| {
+        part("Ship", "v2", |crd| {
+            later(crd);
+            change(crd);
+        })
+    };
+    let first = part("Ship", "v1", |crd| {
+        crd["metadata"]["labels"]["a"] = json!("b");
+    });
+    let check = |change, reason| refused(&[first.clone(), second(change)], reason);
+    check(
+        |crd| crd["spec"]["names"]["shortNames"] = json!(["sh"]),
+        "shortNames is `[]` in `v1` and `[\"sh\"]` in `v2`",
+    );
+    check(
+        |crd| crd["spec"]["names"]["plural"] = json!("shippen"),
+        "plural is",
+    );
+    check(|crd| crd["spec"]["scope"] = json!("Cluster"), "scope is");
+    check(
+        |crd| crd["metadata"]["labels"]["a"] = json!("c"),
+        "labels `a` is",
+    );
+}
+
+#[test]
+fn annotations_and_labels_of_all_versions_are_kept() {
+    let first = part("Ship", "v1", |crd| {
+        crd["metadata"]["labels"]["a"] = json!("b");
+    });
+    let second = part("Ship", "v2", |crd| {
+        later(crd);
+        crd["metadata"]["labels"]["c"] = json!("d");
+    });
+    let merged = merge(&[first, second], &mut Vec::new());
+    assert_eq!(
+        merged[0].object["metadata"]["labels"],
+        json!({ "a": "b", "c": "d" })
+    );
+}
+
+#[test]
+fn two_kinds_with_one_plural_are_an_error() {
+    let fleet = part("Fleet", "v1", |crd| {
+        crd["spec"]["names"]["plural"] = json!("ships");
+    });
+    refused(
+        &[part("Ship", "v1", |_| {}), fleet],
+        "have the same plural `ships`",
+    );
+}
+
+#[test]
+fn a_name_that_would_leave_the_folder_is_an_error() {
+    let evil = part("Ship", "v1", |crd| {
+        crd["spec"]["names"]["plural"] = json!("../ships");
+    });
+    refused(&[evil], "is no name that a CRD may have");
+}
+
+#[test]
+fn what_is_no_crd_is_an_error() {
+    let no_crd = [
+        json!("text"),
+        json!({}),
+        json!([]),
+        json!({ "spec": { "group": "x.io", "names": { "kind": "A" } } }),
+    ];
+    for printed in no_crd {
+        refused(&[printed], "no CustomResourceDefinition");
+    }
+    refused(
+        &[part("Ship", "v1", |crd| {
+            crd["spec"]["versions"] = json!(["v1"]);
+        })],
+        "no CustomResourceDefinition",
+    );
+    refused(
+        &[part("Ship", "v1", |crd| {
+            crd["metadata"]["labels"] = json!("a");
+        })],
+        "no CustomResourceDefinition",
+    );
+}
+
+#[test]
+fn whole_limits_are_integers_and_data_stays_as_it_is() {
+    let crd = part("Ship", "v1", |crd| {
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!({
+            "properties": { "minimum": { "type": "number", "minimum": 0.0, "maximum": 0.5, "default": 1.0 } },
+            "default": { "minimum": 1.0 },
+        });
+    });
+    let merged = merge(&[crd], &mut Vec::new());
+    let schema = merged[0].versions()[0]["schema"]["openAPIV3Schema"].to_string();
+    let expected = r#"{"default":{"minimum":1.0},"properties":{"minimum":{"default":1.0,"maximum":0.5,"minimum":0,"type":"number"}}}"#;
+    assert_eq!(schema, expected);
+}

@@ -1,0 +1,204 @@
+//! Versions of a kind that differ while nothing converts one into the other.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::crd::Crd;
+use super::problem::Problem;
+
+/// A warning if served versions have different fields: which are lost, and when.
+pub fn lost_fields(crd: &Crd) -> Option<Problem> {
+    if crd.object["spec"]["conversion"]["strategy"] == json!("Webhook") {
+        return None;
+    }
+    let versions = crd.versions();
+    let stored = versions
+        .iter()
+        .find(|version| version["storage"] == json!(true))?;
+    let served = versions
+        .iter()
+        .filter(|version| version["served"] == json!(true));
+    let others = served.filter(|version| *version != stored);
+    let lost: String = others
+        .flat_map(|other| differences(stored, other))
+        .collect();
+    if lost.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "versions of `{}` of group `{}` differ, and nothing converts them{lost}",
+        crd.kind, crd.group
+    );
+    let help = "give them the same fields, or serve one only (`served = false` in `#[kube(…)]` of the others)";
+    Some(Problem::new(text).help(help))
+}
+
+/// A line each, with its line feed before it.
+fn differences(stored: &Value, other: &Value) -> Vec<String> {
+    let [new, old] = [stored, other].map(|version| version["name"].as_str().unwrap_or_default());
+    let [here, there] =
+        [stored, other].map(|version| fields(&version["schema"]["openAPIV3Schema"]));
+    let mut lines = Vec::new();
+    for (path, kind) in &here {
+        match there.get(path) {
+            Some(same) if same == kind => {}
+            Some(theirs) => lines.push(format!(
+                "\n    `{path}`: `{kind}` in `{new}`, `{theirs}` in `{old}`"
+            )),
+            None if parent_is_in(path, &there) => {
+                lines.push(format!(
+                    "\n    `{path}` is not in `{old}`: lost when an object is written as that"
+                ));
+            }
+            None => {}
+        }
+    }
+    let only_there = there
+        .keys()
+        .filter(|path| !here.contains_key(*path) && parent_is_in(path, &here));
+    lines.extend(
+        only_there.map(|path| {
+            format!("\n    `{path}` is not in `{new}`, the stored version: never kept")
+        }),
+    );
+    lines
+}
+
+/// An error if all versions have the same selectable fields and different schemas: kube-apiserver (up to 1.36 at least)
+/// refuses that, with a message about a field that is not there.
+pub fn selectable_fields(crd: &Crd) -> Option<Problem> {
+    let [first, others @ ..] = crd.versions() else {
+        return None;
+    };
+    let same = |key: &str| others.iter().all(|other| other[key] == first[key]);
+    if first["selectableFields"].is_null() || !same("selectableFields") || same("schema") {
+        return None;
+    }
+    let text = format!(
+        "`{}` of group `{}`: all versions have the same selectable fields but different schemas, which kube-apiserver refuses",
+        crd.kind, crd.group
+    );
+    Some(Problem::new(text).help("leave `selectable` out of `#[kube(…)]` of one version"))
+}
+
+/// Only the first field that differs is told, not all that is in it.
+fn parent_is_in(path: &str, fields: &BTreeMap<String, String>) -> bool {
+    let parent = path.rfind(['.', '[']).map_or("", |end| &path[..end]);
+    parent.is_empty() || fields.contains_key(parent)
+}
+
+/// Every field with its type: `.spec.tags` `array`, `.spec.tags[]` `string`.
+fn fields(schema: &Value) -> BTreeMap<String, String> {
+    fn walk(path: &str, schema: &Value, found: &mut BTreeMap<String, String>) {
+        if !path.is_empty() {
+            let kind = if schema["x-kubernetes-int-or-string"] == json!(true) {
+                &json!("string or integer")
+            } else {
+                &schema["type"]
+            };
+            found.insert(path.to_owned(), kind.as_str().unwrap_or("value").to_owned());
+        }
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            walk(&format!("{path}.{name}"), field, found);
+        }
+        for (key, sign) in [("items", "[]"), ("additionalProperties", "[*]")] {
+            if schema[key].is_object() {
+                walk(&format!("{path}{sign}"), &schema[key], found);
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    walk("", schema, &mut found);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> Value {
+        json!({ "type": "object", "properties": {
+            "spec": { "type": "object", "properties": {
+                "image": { "type": "string" },
+                "labels": { "type": "object", "additionalProperties": { "type": "string" } },
+                "any": { "type": "object", "x-kubernetes-preserve-unknown-fields": true },
+            } },
+            "status": { "type": "object", "properties": {
+                "conditions": { "type": "array", "items": { "type": "object", "properties": {
+                    "type": { "type": "string" }, "status": { "type": "string" },
+                } } },
+            } },
+        } })
+    }
+
+    fn crd(second: &Value, served: bool) -> Crd {
+        let version = |name: &str, storage: bool, served: bool, schema: &Value| json!({ "name": name, "served": served, "storage": storage, "schema": { "openAPIV3Schema": schema } });
+        let versions = [
+            version("v2", true, true, &schema()),
+            version("v1", false, served, second),
+        ];
+        Crd {
+            group: "x.io".to_owned(),
+            kind: "Ship".to_owned(),
+            plural: "ships".to_owned(),
+            object: json!({ "spec": { "versions": versions } }),
+        }
+    }
+
+    #[test]
+    fn fields_that_only_one_version_has_are_told() {
+        let mut second = schema();
+        let spec = second["properties"]["spec"]["properties"]
+            .as_object_mut()
+            .unwrap();
+        spec.insert(
+            "old".to_owned(),
+            json!({ "type": "object", "properties": { "deep": { "type": "string" } } }),
+        );
+        spec.insert("image".to_owned(), json!({ "type": "integer" }));
+        second["properties"]
+            .as_object_mut()
+            .unwrap()
+            .remove("status");
+        let warning = lost_fields(&crd(&second, true)).unwrap().to_string();
+        let expected = "versions of `Ship` of group `x.io` differ, and nothing converts them
+    `.spec.image`: `string` in `v2`, `integer` in `v1`
+    `.status` is not in `v1`: lost when an object is written as that
+    `.spec.old` is not in `v2`, the stored version: never kept
+    help: ";
+        assert!(warning.starts_with(expected), "{warning}");
+    }
+
+    #[test]
+    fn equal_unserved_and_converted_versions_are_fine() {
+        assert_eq!(lost_fields(&crd(&schema(), true)), None);
+        assert_eq!(lost_fields(&crd(&json!({}), false)), None);
+        let mut converted = crd(&json!({}), true);
+        converted.object["spec"]["conversion"] = json!({ "strategy": "Webhook" });
+        assert_eq!(lost_fields(&converted), None);
+    }
+
+    #[test]
+    fn the_same_selectable_fields_with_different_schemas_are_an_error() {
+        let selectable = |second: &Value, fields: [&str; 2]| {
+            let mut crd = crd(second, true);
+            for (position, field) in fields.into_iter().enumerate() {
+                crd.object["spec"]["versions"][position]["selectableFields"] =
+                    json!([{ "jsonPath": field }]);
+            }
+            selectable_fields(&crd)
+        };
+        let problem = selectable(&json!({}), [".spec.a", ".spec.a"])
+            .unwrap()
+            .to_string();
+        assert!(
+            problem
+                .contains("`Ship` of group `x.io`: all versions have the same selectable fields"),
+            "{problem}"
+        );
+        assert_eq!(selectable(&schema(), [".spec.a", ".spec.a"]), None);
+        assert_eq!(selectable(&json!({}), [".spec.a", ".spec.b"]), None);
+        assert_eq!(selectable_fields(&crd(&json!({}), true)), None);
+    }
+}

@@ -1,0 +1,277 @@
+//! Comments -> markers: `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list`.
+
+use super::comments::{Comment, comments};
+use super::problem::{Problem, nearest};
+
+/// Markers that kbr knows by `+kbr:<name>`.
+const KNOWN: [&str; 4] = ["rbac", "scaffold", "webhook", "webhookconfiguration"];
+
+/// One marker that a generator reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// `src/main.rs:12`.
+    pub at: String,
+    /// `rbac`.
+    pub name: String,
+    /// Names and values, in order.
+    pub arguments: Vec<(String, Vec<String>)>,
+}
+
+/// The markers called `name` in one Rust file; what is wrong goes to `problems`.
+/// `+kubebuilder:<name>` is the same marker, so that a project ported from Go keeps its comments.
+pub fn markers(file: &str, source: &str, name: &str, problems: &mut Vec<Problem>) -> Vec<Marker> {
+    let comments = match comments(source) {
+        Ok(comments) => comments,
+        Err(open) => {
+            let text = format!("`{file}:{}`: this {} never ends", open.line, open.what);
+            problems.push(Problem::new(text));
+            return Vec::new();
+        }
+    };
+    let mut found = Vec::new();
+    for comment in comments {
+        let at = format!("{file}:{}", comment.line);
+        match marker(&at, &comment, name) {
+            Ok(marker) => found.extend(marker),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    found
+}
+
+fn marker(at: &str, comment: &Comment, wanted: &str) -> Result<Option<Marker>, Problem> {
+    let (ours, rest) = if let Some(rest) = comment.text.strip_prefix("+kbr:") {
+        (true, rest)
+    } else if let Some(rest) = comment.text.strip_prefix("+kubebuilder:") {
+        (false, rest)
+    } else {
+        return Ok(None);
+    };
+    let (name, arguments) = rest.split_once(':').unwrap_or((rest, ""));
+    let name = name.trim();
+    if ours && !KNOWN.contains(&name) {
+        let text = format!("`{at}`: `+kbr:{name}` is no marker of kbr");
+        return Err(Problem::new(text).did_you_mean(nearest(name, KNOWN)));
+    }
+    if name != wanted {
+        return Ok(None);
+    }
+    if comment.doc {
+        let text = format!(
+            "`{at}`: a marker in a doc comment would end up in rustdoc and in descriptions of CRDs"
+        );
+        return Err(Problem::new(text).help(format!("write `// {}`", comment.text)));
+    }
+    match parse(arguments) {
+        Ok(arguments) => Ok(Some(Marker {
+            at: at.to_owned(),
+            name: name.to_owned(),
+            arguments,
+        })),
+        Err(reason) => Err(Problem::new(format!("`{at}`: {reason}"))),
+    }
+}
+
+/// `groups=apps;batch,urls={/a,/b},roleName="x"`: controller-gen's grammar.
+fn parse(mut text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
+    let mut arguments: Vec<(String, Vec<String>)> = Vec::new();
+    text = text.trim();
+    while !text.is_empty() {
+        let (name, rest) = text
+            .split_once('=')
+            .ok_or_else(|| format!("expected `name=value` instead of `{text}`"))?;
+        let name = name.trim();
+        if arguments.iter().any(|(known, _)| known == name) {
+            return Err(format!("`{name}` is given twice"));
+        }
+        let (values, rest) = values(rest.trim_start())?;
+        arguments.push((name.to_owned(), values));
+        text = match rest.strip_prefix(',').map(str::trim_start) {
+            Some("") => return Err("nothing follows the last `,`".to_owned()),
+            Some(rest) => rest,
+            None if rest.is_empty() => rest,
+            None => return Err(format!("expected `,` instead of `{rest}` after `{name}`")),
+        };
+    }
+    Ok(arguments)
+}
+
+/// `a;b` or `{a,b}`, and what follows.
+fn values(text: &str) -> Result<(Vec<String>, &str), String> {
+    let mut found = Vec::new();
+    let (mut text, separator) = match text.strip_prefix('{') {
+        Some(inside) => (inside.trim_start(), ','),
+        None => (text, ';'),
+    };
+    loop {
+        let rest;
+        if !text.is_empty() && !text.starts_with([',', ';', '}']) {
+            let value;
+            (value, rest) = scalar(text)?;
+            found.push(value);
+        } else {
+            rest = text;
+        }
+        match rest.strip_prefix(separator) {
+            Some(more) => text = more.trim_start(),
+            None if separator == ';' => return Ok((found, rest)),
+            None => {
+                let rest = rest
+                    .strip_prefix('}')
+                    .ok_or_else(|| format!("expected `}}` instead of `{rest}`"))?;
+                return Ok((found, rest.trim_start()));
+            }
+        }
+    }
+}
+
+/// A bare word, `"quoted"` or `` `raw` ``, and what follows.
+fn scalar(text: &str) -> Result<(String, &str), String> {
+    if let Some(inside) = text.strip_prefix('`') {
+        let (value, rest) = inside
+            .split_once('`')
+            .ok_or_else(|| format!("the quote of `{text}` is not closed"))?;
+        return Ok((value.to_owned(), rest.trim_start()));
+    }
+    if let Some(inside) = text.strip_prefix('"') {
+        return quoted(inside).ok_or_else(|| {
+            format!("the quote of `{text}` is not closed, or has an unknown escape")
+        });
+    }
+    let end = text
+        .find([',', ';', '}', '"', '`', '{'])
+        .unwrap_or(text.len());
+    let (value, rest) = text.split_at(end);
+    Ok((value.trim().to_owned(), rest))
+}
+
+fn quoted(inside: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut letters = inside.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '"' => return Some((value, inside[at + 1..].trim_start())),
+            '\\' => match letters.next()?.1 {
+                'n' => value.push('\n'),
+                't' => value.push('\t'),
+                same @ ('"' | '\\') => value.push(same),
+                _ => return None,
+            },
+            letter => value.push(letter),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[(&str, &[&str])]) {
+        let found = parse(text).unwrap();
+        let shown: Vec<(&str, Vec<&str>)> = found
+            .iter()
+            .map(|(name, values)| (name.as_str(), values.iter().map(String::as_str).collect()))
+            .collect();
+        let expected: Vec<(&str, Vec<&str>)> =
+            expected.iter().map(|(n, v)| (*n, v.to_vec())).collect();
+        assert_eq!(shown, expected, "in {text:?}");
+    }
+
+    fn refused(text: &str, reason: &str) {
+        let found = parse(text).unwrap_err();
+        assert!(found.contains(reason), "{text:?}: {found}");
+    }
+
+    #[test]
+    fn values_are_bare_quoted_or_raw() {
+        check("a=b", &[("a", &["b"])]);
+        check(r#"a="b,c;d""#, &[("a", &["b,c;d"])]);
+        check(r#"a="b\"c\\",d=e"#, &[("a", &["b\"c\\"]), ("d", &["e"])]);
+        check("a=`b\"\\,`", &[("a", &["b\"\\,"])]);
+        check(r#"groups="",x=y"#, &[("groups", &[""]), ("x", &["y"])]);
+        check(
+            "resourceNames=system:node",
+            &[("resourceNames", &["system:node"])],
+        );
+    }
+
+    #[test]
+    fn lists_have_two_forms() {
+        check("a=b;c,d=e", &[("a", &["b", "c"]), ("d", &["e"])]);
+        check("a={b,c},d=e", &[("a", &["b", "c"]), ("d", &["e"])]);
+        check(r#"a=core;"";x"#, &[("a", &["core", "", "x"])]);
+        check("a={}", &[("a", &[])]);
+        check("a=,b=c", &[("a", &[]), ("b", &["c"])]);
+    }
+
+    #[test]
+    fn blanks_do_not_matter() {
+        check(
+            " a = b ; c , d = { e , f } ",
+            &[("a", &["b", "c"]), ("d", &["e", "f"])],
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        refused("a", "expected `name=value`");
+        refused("a=b,", "nothing follows");
+        refused("a=\"b", "not closed");
+        refused("a=`b", "not closed");
+        refused("a={b", "expected `}`");
+        refused("a=b}c", "expected `,`");
+        refused("a=b,a=c", "twice");
+        refused("a=b\"c\"", "expected `,`");
+    }
+
+    fn problems_of(source: &str) -> Vec<String> {
+        let mut problems = Vec::new();
+        assert_eq!(markers("a.rs", source, "rbac", &mut problems), []);
+        problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn both_names_of_a_marker_are_read_and_other_markers_are_not() {
+        let source = "// +kbr:rbac:a=b\n//+kubebuilder:rbac:c=d\n// +kubebuilder:object:root=true\n// +kbr:scaffold:x\n// text\n";
+        let mut problems = Vec::new();
+        let found = markers("a.rs", source, "rbac", &mut problems);
+        let places: Vec<&str> = found.iter().map(|marker| marker.at.as_str()).collect();
+        assert_eq!(places, ["a.rs:1", "a.rs:2"]);
+        assert!(problems.is_empty());
+    }
+
+    #[test]
+    fn a_marker_in_a_doc_comment_is_refused_with_the_reason() {
+        let [problem] = &problems_of("/// +kbr:rbac:a=b")[..] else {
+            panic!("one problem");
+        };
+        assert!(
+            problem.contains("`a.rs:1`") && problem.contains("doc comment"),
+            "{problem}"
+        );
+        assert!(
+            problem.contains("help: write `// +kbr:rbac:a=b`"),
+            "{problem}"
+        );
+        assert_eq!(problems_of("/** text\n * +kbr:rbac:a=b\n */").len(), 1);
+    }
+
+    #[test]
+    fn a_marker_that_is_quoted_in_a_doc_comment_is_text() {
+        assert!(problems_of("/// Write `+kbr:rbac:a=b`.\n/// // +kbr:rbac:a=b").is_empty());
+    }
+
+    #[test]
+    fn an_unknown_marker_of_ours_is_refused_with_the_nearest_name() {
+        let [problem] = &problems_of("// +kbr:rbca:a=b")[..] else {
+            panic!("one problem");
+        };
+        assert!(problem.contains("did you mean `rbac`"), "{problem}");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_a_problem_not_a_smaller_role() {
+        assert!(problems_of("\n\"")[0].contains("`a.rs:2`: this string never ends"));
+    }
+}

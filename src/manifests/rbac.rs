@@ -1,0 +1,194 @@
+//! RBAC markers -> roles. What goes together, and in which order, is as in controller-gen.
+
+mod known;
+mod read;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::markers::Marker;
+use super::problem::Problem;
+
+type Set = BTreeSet<String>;
+
+/// One rule of a role; `core` is written as the empty group already.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Rule {
+    groups: Set,
+    resources: Set,
+    names: Set,
+    urls: Set,
+    verbs: Set,
+}
+
+/// Namespace (empty: a `ClusterRole`) and name.
+type RoleKey = (String, String);
+
+/// The rules of a project, by role.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Roles(BTreeMap<RoleKey, Vec<Rule>>);
+
+impl Roles {
+    /// Reads the markers; those without `roleName` go into the role called `default`, which is there in any case.
+    pub fn new(default: &str, markers: &[Marker], problems: &mut Vec<Problem>) -> Self {
+        let mut rules: BTreeMap<RoleKey, Vec<Rule>> = BTreeMap::new();
+        rules.insert((String::new(), default.to_owned()), Vec::new());
+        for marker in markers {
+            match read::grant(marker) {
+                Ok(grant) => {
+                    let name = grant.role_name.unwrap_or_else(|| default.to_owned());
+                    let role = rules.entry((grant.namespace, name)).or_default();
+                    role.extend(split(&grant.rule));
+                }
+                Err(found) => problems.extend(found),
+            }
+        }
+        Self(
+            rules
+                .into_iter()
+                .map(|(key, rules)| (key, normalize(rules)))
+                .collect(),
+        )
+    }
+
+    /// A `ClusterRole` or `Role` each: first those of the whole cluster, then by namespace and name.
+    pub fn manifests(&self) -> Vec<Value> {
+        self.0
+            .iter()
+            .map(|((namespace, name), rules)| role(namespace, name, rules))
+            .collect()
+    }
+
+    /// The `ClusterRole` called `name` as a `Role` without namespace, for whoever deploys it into one.
+    /// Rules for URLs are left out: the API server refuses a `Role` that has any.
+    pub fn namespaced(&self, name: &str) -> Value {
+        let rules = self
+            .0
+            .get(&(String::new(), name.to_owned()))
+            .map_or(&[][..], Vec::as_slice);
+        let rules = rules
+            .iter()
+            .filter(|rule| rule.urls.is_empty())
+            .map(policy_rule);
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "Role",
+            "metadata": { "name": name },
+            "rules": rules.collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn role(namespace: &str, name: &str, rules: &[Rule]) -> Value {
+    let mut role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": { "name": name },
+        "rules": rules.iter().map(policy_rule).collect::<Vec<_>>(),
+    });
+    if !namespace.is_empty() {
+        role["kind"] = json!("Role");
+        role["metadata"]["namespace"] = json!(namespace);
+    }
+    role
+}
+
+fn policy_rule(rule: &Rule) -> Value {
+    let mut policy = json!({ "verbs": rule.verbs });
+    let lists = [
+        ("apiGroups", &rule.groups),
+        ("resources", &rule.resources),
+        ("resourceNames", &rule.names),
+        ("nonResourceURLs", &rule.urls),
+    ];
+    for (key, list) in lists {
+        if !list.is_empty() {
+            policy[key] = json!(list);
+        }
+    }
+    policy
+}
+
+/// One rule a resource, so that rules can be merged whatever was written together.
+fn split(rule: &Rule) -> Vec<Rule> {
+    if rule.resources.is_empty() {
+        return vec![rule.clone()];
+    }
+    let of = |resource: &String| Rule {
+        resources: Set::from([resource.clone()]),
+        ..rule.clone()
+    };
+    rule.resources.iter().map(of).collect()
+}
+
+fn normalize(rules: Vec<Rule>) -> Vec<Rule> {
+    let whole = |r: &Rule| {
+        (
+            r.groups.clone(),
+            r.resources.clone(),
+            r.names.clone(),
+            r.urls.clone(),
+        )
+    };
+    let rules = merge(rules, whole);
+    let rules = merge(rules, |r| {
+        (
+            r.groups.clone(),
+            r.names.clone(),
+            r.urls.clone(),
+            r.verbs.clone(),
+        )
+    });
+    let rules = merge(rules, |r| {
+        (
+            r.resources.clone(),
+            r.names.clone(),
+            r.urls.clone(),
+            r.verbs.clone(),
+        )
+    });
+    let rules = merge(rules, |r| {
+        (
+            r.groups.clone(),
+            r.resources.clone(),
+            r.names.clone(),
+            r.verbs.clone(),
+        )
+    });
+    // Merged groups may meet other merged groups; controller-gen then loses one of the two.
+    let mut rules = merge(rules, whole);
+    rules.sort_by_cached_key(order);
+    // Last, or a rule with all verbs would swallow narrower ones and take their groups with it.
+    for rule in &mut rules {
+        if rule.verbs.contains("*") {
+            rule.verbs = Set::from(["*".to_owned()]);
+        }
+    }
+    rules
+}
+
+/// Makes one rule of all that have the same `key`.
+fn merge<K: Ord>(rules: Vec<Rule>, key: impl Fn(&Rule) -> K) -> Vec<Rule> {
+    let mut merged: BTreeMap<K, Rule> = BTreeMap::new();
+    for rule in rules {
+        let into = merged.entry(key(&rule)).or_default();
+        into.groups.extend(rule.groups);
+        into.resources.extend(rule.resources);
+        into.names.extend(rule.names);
+        into.urls.extend(rule.urls);
+        into.verbs.extend(rule.verbs);
+    }
+    merged.into_values().collect()
+}
+
+/// controller-gen's key, so that files do not change their order when a project moves from it.
+fn order(rule: &Rule) -> String {
+    let join = |set: &Set| set.iter().map(String::as_str).collect::<Vec<_>>().join("&");
+    [&rule.groups, &rule.resources, &rule.names, &rule.urls]
+        .map(join)
+        .join(" + ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! Verbs and resources that nobody has, with the name that was meant.
+
+use super::Rule;
+use crate::manifests::problem::{Problem, nearest};
+use crate::resource::kubernetes;
+
+/// Verbs of Kubernetes' own APIs, and of non-resource URLs.
+const VERBS: [&str; 21] = [
+    "*",
+    "approve",
+    "attest",
+    "bind",
+    "create",
+    "delete",
+    "deletecollection",
+    "escalate",
+    "get",
+    "head",
+    "impersonate",
+    "list",
+    "options",
+    "patch",
+    "post",
+    "proxy",
+    "put",
+    "sign",
+    "update",
+    "use",
+    "watch",
+];
+
+/// Resources of Kubernetes that cannot be listed, so that they are not in the table of kinds: reviews, and what
+/// only roles name (`impersonate`, `approve`, `sign`).
+const UNLISTED: [(&str, &str); 12] = [
+    ("", "bindings"),
+    ("", "groups"),
+    ("", "users"),
+    ("authentication.k8s.io", "selfsubjectreviews"),
+    ("authentication.k8s.io", "tokenreviews"),
+    ("authentication.k8s.io", "uids"),
+    ("authentication.k8s.io", "userextras"),
+    ("authorization.k8s.io", "localsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectrulesreviews"),
+    ("authorization.k8s.io", "subjectaccessreviews"),
+    ("certificates.k8s.io", "signers"),
+];
+
+/// A verb that Kubernetes' own groups do not have, or that looks like a slip of the pen. Other groups may have verbs
+/// of their own, so a word that is near to none is let through there.
+pub(super) fn unknown_verbs(rule: &Rule) -> Vec<Problem> {
+    let own = |group: &String| !group.contains('.') || group.ends_with(".k8s.io");
+    let known_group = rule.groups.is_empty() || rule.groups.iter().any(own);
+    let unknown = rule
+        .verbs
+        .iter()
+        .filter(|verb| !verb.is_empty() && !VERBS.contains(&verb.as_str()));
+    unknown
+        .filter_map(|verb| {
+            let near = nearest(verb, VERBS.into_iter().filter(|known| *known != "*"));
+            (known_group || near.is_some())
+                .then(|| Problem::new(format!("`{verb}` is no verb")).did_you_mean(near))
+        })
+        .collect()
+}
+
+/// Resources that none of the rule's groups has. Only groups of Kubernetes itself are known: with any other in the rule,
+/// nothing can be said.
+pub(super) fn unknown_resources(rule: &Rule) -> Vec<Problem> {
+    let listed = kubernetes::kinds().map(|kind| (kind.group, kind.plural));
+    let known: Vec<(&str, &str)> = listed.chain(UNLISTED).collect();
+    let is_known = |group: &String| known.iter().any(|(known, _)| known == group);
+    if rule.groups.is_empty() || !rule.groups.iter().all(is_known) {
+        return Vec::new();
+    }
+    let here = || {
+        known
+            .iter()
+            .filter(|(group, _)| rule.groups.contains(*group))
+    };
+    let names = rule
+        .resources
+        .iter()
+        .filter(|name| !name.contains('*') && !name.is_empty());
+    names
+        .filter_map(|resource| {
+            let name = resource.split('/').next().unwrap_or_default();
+            if here().any(|(_, known)| *known == name) {
+                return None;
+            }
+            let problem = Problem::new(format!("`{name}` is no resource of {}", groups(rule)));
+            if let Some(near) = nearest(name, here().map(|(_, known)| *known)) {
+                return Some(problem.did_you_mean(Some(near)));
+            }
+            let elsewhere = known.iter().find(|(_, known)| *known == name);
+            Some(match elsewhere {
+                Some((group, _)) => problem.help(format!("it is in `groups={}`", shown(group))),
+                None => problem,
+            })
+        })
+        .collect()
+}
+
+fn groups(rule: &Rule) -> String {
+    let names: Vec<String> = rule
+        .groups
+        .iter()
+        .map(|group| format!("`{}`", shown(group)))
+        .collect();
+    format!("group {}", names.join(" or "))
+}
+
+fn shown(group: &str) -> &str {
+    if group.is_empty() { "core" } else { group }
+}

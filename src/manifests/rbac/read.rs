@@ -1,0 +1,122 @@
+//! One RBAC marker -> one rule and the role that it is for.
+
+use super::{Rule, Set, known};
+use crate::manifests::markers::Marker;
+use crate::manifests::problem::{Problem, nearest};
+
+const ARGUMENTS: [&str; 7] = [
+    "groups",
+    "resources",
+    "resourceNames",
+    "urls",
+    "verbs",
+    "namespace",
+    "roleName",
+];
+
+/// What a marker grants, and where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Grant {
+    /// Empty: in the whole cluster.
+    pub namespace: String,
+    /// `None`: the manager's role.
+    pub role_name: Option<String>,
+    /// The rule, of any number of resources.
+    pub rule: Rule,
+}
+
+/// Reads a marker.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub(super) fn grant(marker: &Marker) -> Result<Grant, Vec<Problem>> {
+    let mut grant = Grant::default();
+    let mut problems = Vec::new();
+    for (name, values) in &marker.arguments {
+        if let Err(problem) = argument(&mut grant, name, values) {
+            problems.push(problem);
+        }
+    }
+    problems.extend(faults(&grant).map(Problem::new));
+    problems.extend(known::unknown_verbs(&grant.rule));
+    problems.extend(known::unknown_resources(&grant.rule));
+    if problems.is_empty() {
+        return Ok(grant);
+    }
+    Err(problems
+        .into_iter()
+        .map(|problem| problem.at(&marker.at))
+        .collect())
+}
+
+fn argument(grant: &mut Grant, name: &str, values: &[String]) -> Result<(), Problem> {
+    let rule = &mut grant.rule;
+    let list = || values.iter().cloned().collect::<Set>();
+    match name {
+        "groups" => rule.groups = values.iter().map(|group| group_name(group)).collect(),
+        "resources" => rule.resources = list(),
+        "resourceNames" => rule.names = list(),
+        "urls" => rule.urls = list(),
+        "verbs" => rule.verbs = list(),
+        "namespace" => grant.namespace = single(name, values)?,
+        "roleName" => grant.role_name = Some(single(name, values)?).filter(|name| !name.is_empty()),
+        _ => {
+            let text = format!("`{name}` is no argument of an RBAC marker");
+            return Err(Problem::new(text).did_you_mean(nearest(name, ARGUMENTS)));
+        }
+    }
+    Ok(())
+}
+
+/// `core` is what people say, the empty string is what the group is called.
+fn group_name(group: &str) -> String {
+    if group == "core" {
+        String::new()
+    } else {
+        group.to_owned()
+    }
+}
+
+fn single(name: &str, values: &[String]) -> Result<String, Problem> {
+    match values {
+        [value] => Ok(value.clone()),
+        _ => Err(Problem::new(format!("`{name}` takes one value"))),
+    }
+}
+
+/// What the API server would refuse, or grant to nobody.
+fn faults(grant: &Grant) -> impl Iterator<Item = &'static str> {
+    let rule = &grant.rule;
+    let resources = !rule.resources.is_empty();
+    let urls = !rule.urls.is_empty();
+    [
+        (rule.verbs.is_empty(), "`verbs` is missing"),
+        (!resources && !urls, "`resources` or `urls` is missing"),
+        (
+            resources && urls,
+            "a rule is for `resources` or for `urls`, not for both",
+        ),
+        (
+            resources && rule.groups.is_empty(),
+            "`groups` is missing (`groups=core` for Pods, Services and their like)",
+        ),
+        (
+            urls && !resources && !rule.groups.is_empty(),
+            "`urls` have no `groups`",
+        ),
+        (
+            !resources && !rule.names.is_empty(),
+            "`resourceNames` need `resources`",
+        ),
+        (
+            urls && !grant.namespace.is_empty(),
+            "`urls` are of the whole cluster: a rule for them has no `namespace`",
+        ),
+        (
+            rule.resources.contains("") || rule.verbs.contains("") || rule.urls.contains(""),
+            "a value is empty",
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(wrong, text)| wrong.then_some(text))
+}

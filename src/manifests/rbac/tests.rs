@@ -1,0 +1,346 @@
+use super::super::markers::markers;
+use super::*;
+
+fn roles(markers_text: &[&str]) -> (Roles, Vec<String>) {
+    let lines: Vec<String> = markers_text
+        .iter()
+        .map(|text| format!("// +kbr:rbac:{text}"))
+        .collect();
+    let source = lines.join("\n");
+    let mut problems = Vec::new();
+    let found = markers("a.rs", &source, "rbac", &mut problems);
+    let roles = Roles::new("manager-role", &found, &mut problems);
+    (roles, problems.iter().map(ToString::to_string).collect())
+}
+
+/// Each rule as `groups / resources / names / urls : verbs`, under its role as `namespace/name`.
+fn check(markers: &[&str], expected: &[&str]) {
+    let (roles, problems) = roles(markers);
+    assert_eq!(problems, [""; 0]);
+    let join = |set: &Set| set.iter().map(String::as_str).collect::<Vec<_>>().join(";");
+    let shown: Vec<String> = roles
+        .0
+        .iter()
+        .flat_map(|((namespace, name), rules)| {
+            let head = format!("= {namespace}/{name}");
+            let lines = rules.iter().map(|r| {
+                let of = [&r.groups, &r.resources, &r.names, &r.urls].map(join);
+                format!("{} : {}", of.join(" / "), join(&r.verbs))
+            });
+            std::iter::once(head).chain(lines).collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(shown, expected);
+}
+
+fn refused(marker: &str, reason: &str) {
+    let (_, problems) = roles(&[marker]);
+    let [problem] = &problems[..] else {
+        panic!("one problem with {marker}, not {problems:?}");
+    };
+    assert!(
+        problem.starts_with("`a.rs:1`: ") && problem.contains(reason),
+        "{problem}"
+    );
+}
+
+#[test]
+fn a_project_without_rules_has_an_empty_role() {
+    check(&[], &["= /manager-role"]);
+}
+
+#[test]
+fn verbs_of_the_same_resource_are_united() {
+    check(
+        &[
+            "groups=g,resources=a,verbs=get;list",
+            "groups=g,resources=a,verbs=watch;get",
+        ],
+        &["= /manager-role", "g / a /  /  : get;list;watch"],
+    );
+}
+
+#[test]
+fn resources_with_the_same_verbs_are_one_rule() {
+    check(
+        &[
+            "groups=g,resources=b,verbs=get",
+            "groups=g,resources=a,verbs=get",
+            "groups=g,resources=c,verbs=list",
+        ],
+        &[
+            "= /manager-role",
+            "g / a;b /  /  : get",
+            "g / c /  /  : list",
+        ],
+    );
+}
+
+#[test]
+fn resources_that_were_written_together_part_when_their_verbs_differ() {
+    check(
+        &[
+            "groups=g,resources=a;b,verbs=get",
+            "groups=g,resources=b,verbs=list",
+        ],
+        &[
+            "= /manager-role",
+            "g / a /  /  : get",
+            "g / b /  /  : get;list",
+        ],
+    );
+}
+
+#[test]
+fn groups_with_the_same_rest_are_one_rule() {
+    check(
+        &[
+            "groups=g1.x.io,resources=a,verbs=get",
+            "groups=g2.x.io;g2.x.io,resources=a,verbs=get",
+        ],
+        &["= /manager-role", "g1.x.io;g2.x.io / a /  /  : get"],
+    );
+}
+
+#[test]
+fn urls_with_the_same_verbs_are_one_rule_and_come_first() {
+    check(
+        &[
+            "groups=core,resources=pods,verbs=get",
+            "urls=/b,verbs=get",
+            "urls=/a,verbs=get",
+        ],
+        &[
+            "= /manager-role",
+            " /  /  / /a;/b : get",
+            " / pods /  /  : get",
+        ],
+    );
+}
+
+#[test]
+fn core_is_the_empty_group_before_anything_is_merged() {
+    check(
+        &[
+            "groups=core,resources=pods,verbs=list",
+            "groups=\"\",resources=secrets,verbs=list",
+            "groups=core;\"\";x.io,resources=secrets,verbs=list;get",
+        ],
+        &[
+            "= /manager-role",
+            " / pods;secrets /  /  : list",
+            ";x.io / secrets /  /  : get;list",
+        ],
+    );
+}
+
+#[test]
+fn resource_names_keep_a_rule_apart() {
+    check(
+        &[
+            "groups=g,resources=a,verbs=get",
+            "groups=g,resources=a,resourceNames=y;x,verbs=get",
+        ],
+        &[
+            "= /manager-role",
+            "g / a /  /  : get",
+            "g / a / x;y /  : get",
+        ],
+    );
+}
+
+#[test]
+fn all_verbs_are_one_verb_but_do_not_swallow_other_rules() {
+    check(
+        &[
+            "groups=g,resources=a,verbs=get;*",
+            "groups=g,resources=b,verbs=*",
+            "groups=g,resources=c,verbs=get",
+        ],
+        &[
+            "= /manager-role",
+            "g / a /  /  : *",
+            "g / b /  /  : *",
+            "g / c /  /  : get",
+        ],
+    );
+}
+
+#[test]
+fn subresources_are_resources_and_sort_behind_their_resource() {
+    check(
+        &[
+            "groups=g,resources=a/status,verbs=patch",
+            "groups=g,resources=a,verbs=get",
+        ],
+        &[
+            "= /manager-role",
+            "g / a /  /  : get",
+            "g / a/status /  /  : patch",
+        ],
+    );
+}
+
+#[test]
+fn merged_groups_that_meet_lose_no_verb() {
+    check(
+        &[
+            "groups=a;b,resources=r,verbs=get",
+            "groups=c,resources=r,verbs=get",
+            "groups=a,resources=r,verbs=list",
+            "groups=b;c,resources=r,verbs=list",
+        ],
+        &["= /manager-role", "a;b;c / r /  /  : get;list"],
+    );
+}
+
+#[test]
+fn namespaces_and_names_make_roles_of_their_own() {
+    check(
+        &[
+            "groups=g,resources=a,verbs=get,namespace=zoo",
+            "groups=h,resources=a,verbs=get,namespace=zoo",
+            "groups=g,resources=a,verbs=get,namespace=park,roleName=keeper",
+            "groups=g,resources=a,verbs=get,roleName=other",
+        ],
+        &[
+            "= /manager-role",
+            "= /other",
+            "g / a /  /  : get",
+            "= park/keeper",
+            "g / a /  /  : get",
+            "= zoo/manager-role",
+            "g;h / a /  /  : get",
+        ],
+    );
+}
+
+#[test]
+fn what_the_api_server_would_refuse_is_refused_before() {
+    refused("groups=g,resources=a", "`verbs` is missing");
+    refused("groups=g,verbs=get", "`resources` or `urls` is missing");
+    refused("resources=a,verbs=get", "`groups` is missing");
+    refused("groups=,resources=a,verbs=get", "`groups` is missing");
+    refused("groups=g,resources=a,urls=/a,verbs=get", "not for both");
+    refused("urls=/a,verbs=get,namespace=n", "no `namespace`");
+    refused("urls=/a,resourceNames=x,verbs=get", "need `resources`");
+    refused(
+        "groups=g,resources=a,verbs=get,namespace=a;b",
+        "takes one value",
+    );
+    refused("groups=g,resources=a;\"\",verbs=get", "a value is empty");
+}
+
+#[test]
+fn unknown_arguments_and_verbs_are_refused_with_the_nearest_name() {
+    refused(
+        "groups=g,resources=a,resourceName=x,verbs=get",
+        "did you mean `resourceNames`",
+    );
+    refused(
+        "groups=apps,resources=deployments,verbs=lits",
+        "did you mean `list`",
+    );
+    refused(
+        "groups=apps,resources=deployments,verbs=read",
+        "`read` is no verb",
+    );
+    refused(
+        "groups=crew.example.com,resources=captains,verbs=GET",
+        "did you mean `get`",
+    );
+}
+
+#[test]
+fn resources_that_no_group_of_the_rule_has_are_refused_with_the_nearest_name() {
+    refused(
+        "groups=apps,resources=deployment,verbs=get",
+        "`deployment` is no resource of group `apps`\n    help: did you mean `deployments`",
+    );
+    refused(
+        "groups=core,resources=Pods,verbs=get",
+        "did you mean `pods`",
+    );
+    refused(
+        "groups=networking.k8s.io,resources=ingress/status,verbs=get",
+        "did you mean `ingresses`",
+    );
+    refused(
+        "groups=core,resources=deployments,verbs=get",
+        "`deployments` is no resource of group `core`\n    help: it is in `groups=apps`",
+    );
+    refused(
+        "groups=apps;core,resources=jobs,verbs=get",
+        "`jobs` is no resource of group `core` or `apps`",
+    );
+}
+
+#[test]
+fn resources_that_some_group_of_the_rule_has_or_may_have_are_let_through() {
+    let (_, problems) = roles(&[
+        "groups=apps;core,resources=deployments;pods/exec,verbs=get",
+        "groups=apps;extensions,resources=ingresses,verbs=get",
+        "groups=authentication.k8s.io,resources=tokenreviews,verbs=create",
+        "groups=metrics.k8s.io,resources=pods,verbs=get",
+        "groups=core,resources=*;*/scale,verbs=get",
+        "groups=*,resources=anything,verbs=get",
+        "groups=core,resources=users,verbs=impersonate",
+        "groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get",
+    ]);
+    assert_eq!(problems, [""; 0]);
+}
+
+#[test]
+fn foreign_groups_may_have_verbs_of_their_own() {
+    check(
+        &["groups=argoproj.io,resources=applications,verbs=override"],
+        &[
+            "= /manager-role",
+            "argoproj.io / applications /  /  : override",
+        ],
+    );
+}
+
+#[test]
+fn every_problem_is_reported_at_once() {
+    let (_, problems) = roles(&[
+        "groups=g,resources=a",
+        "groups=g,resources=a,verb=get,verbs=gte",
+    ]);
+    assert_eq!(problems.len(), 3);
+    assert!(problems[1].starts_with("`a.rs:2`") && problems[2].starts_with("`a.rs:2`"));
+}
+
+#[test]
+fn manifests_are_roles_as_the_api_has_them() {
+    let (roles, _) = roles(&[
+        "urls=/a,verbs=get",
+        "groups=g,resources=a,resourceNames=x,verbs=get,namespace=n",
+    ]);
+    let [cluster, role] = &roles.manifests()[..] else {
+        panic!("two roles");
+    };
+    assert_eq!(cluster["kind"], "ClusterRole");
+    assert_eq!(
+        cluster["rules"],
+        json!([{ "nonResourceURLs": ["/a"], "verbs": ["get"] }])
+    );
+    assert_eq!(
+        role["metadata"],
+        json!({ "name": "manager-role", "namespace": "n" })
+    );
+    let expected = json!([{ "apiGroups": ["g"], "resources": ["a"], "resourceNames": ["x"], "verbs": ["get"] }]);
+    assert_eq!((&role["kind"], &role["rules"]), (&json!("Role"), &expected));
+}
+
+#[test]
+fn the_namespaced_role_has_the_same_rules_but_for_urls() {
+    let (roles, _) = roles(&["urls=/a,verbs=get", "groups=g,resources=a,verbs=get"]);
+    let role = roles.namespaced("manager-role");
+    assert_eq!(role["kind"], "Role");
+    assert_eq!(role["metadata"], json!({ "name": "manager-role" }));
+    assert_eq!(
+        role["rules"],
+        json!([{ "apiGroups": ["g"], "resources": ["a"], "verbs": ["get"] }])
+    );
+}

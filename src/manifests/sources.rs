@@ -1,0 +1,94 @@
+//! The Rust files that markers are read from.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use super::cargo::Package;
+
+/// Every `src/**/*.rs` of the operator and its crates, with its text, in order of path (relative to `root`, with `/`).
+///
+/// `manager/` is left out: it is the same in every project, and what it needs is in the scaffolded roles.
+pub fn read(root: &Path, packages: &[Package]) -> anyhow::Result<Vec<(String, String)>> {
+    let root = root
+        .canonicalize()
+        .with_context(|| format!("cannot open `{}`", root.display()))?;
+    let mut files = Vec::new();
+    for package in packages {
+        let folder = package
+            .folder
+            .canonicalize()
+            .unwrap_or_else(|_| package.folder.clone());
+        if folder != root.join("manager") {
+            walk(&folder.join("src"), &mut files)?;
+        }
+    }
+    files.sort();
+    files.dedup();
+    let text = |path: PathBuf| {
+        let name = relative(&root, &path);
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{name}`"))?;
+        Ok((name, text))
+    };
+    files.into_iter().map(text).collect()
+}
+
+/// Links to folders are not followed, so that this ends.
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let shown = || format!("cannot list `{}`", folder.display());
+    for entry in fs::read_dir(folder).with_context(shown)? {
+        let entry = entry.with_context(shown)?;
+        let path = entry.path();
+        if entry.file_type().with_context(shown)?.is_dir() {
+            walk(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") && path.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn relative(root: &Path, path: &Path) -> String {
+    let parts = path.strip_prefix(root).unwrap_or(path).components();
+    let parts: Vec<_> = parts
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect();
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_of_all_packages_but_the_manager_are_read() {
+        let root = tempfile::tempdir().unwrap();
+        let files = [
+            "src/main.rs",
+            "src/a/b.rs",
+            "src/a/b.txt",
+            "tests/t.rs",
+            "api/src/lib.rs",
+            "manager/src/lib.rs",
+            "target/src/x.rs",
+        ];
+        for file in files {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, file).unwrap();
+        }
+        let package = |folder: &str| Package {
+            folder: root.path().join(folder),
+            crdgen: false,
+        };
+        let packages = [package(""), package("manager"), package("api")];
+        let found = read(root.path(), &packages).unwrap();
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["api/src/lib.rs", "src/a/b.rs", "src/main.rs"]);
+        assert!(found.iter().all(|(name, text)| name == text));
+    }
+}

@@ -1,0 +1,194 @@
+//! JSON -> YAML that every reader takes for the same data, and that is the same bytes each time.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_saphyr::DoubleQuoted;
+
+/// Each document as block YAML with sorted keys, `---` between them, under `header` (lines of a comment).
+pub fn render(header: &str, documents: &[Value]) -> anyhow::Result<String> {
+    let mut text = header.to_owned();
+    for (position, document) in documents.iter().enumerate() {
+        if position > 0 {
+            text.push_str("---\n");
+        }
+        text.push_str(&document_text(document)?);
+    }
+    Ok(text)
+}
+
+fn document_text(document: &Value) -> anyhow::Result<String> {
+    let text = serde_saphyr::to_string(&Node(document)).context("cannot write YAML")?;
+    Ok(without_blanks(&text, document).unwrap_or(text))
+}
+
+/// A value with sorted keys, whatever map `serde_json` was built with, and strings in the style that suits them.
+struct Node<'a>(&'a Value);
+
+impl Serialize for Node<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Object(map) => {
+                let sorted: BTreeMap<&String, &Value> = map.iter().collect();
+                serializer.collect_map(sorted.into_iter().map(|(key, value)| (key, Node(value))))
+            }
+            Value::Array(items) => serializer.collect_seq(items.iter().map(Node)),
+            Value::String(text) if begins_with_tab(text) => {
+                DoubleQuoted(text).serialize(serializer)
+            }
+            other => other.serialize(serializer),
+        }
+    }
+}
+
+/// Such a block would be refused by libyaml and by Go's YAML: they look for its indentation there.
+fn begins_with_tab(text: &str) -> bool {
+    text.trim_start_matches([' ', '\n']).starts_with('\t')
+}
+
+/// Empty lines of a block scalar come with their indentation, which editors and `git diff --check` complain of.
+/// `None` when there are none, or when the blanks of some line mean something.
+fn without_blanks(text: &str, document: &Value) -> Option<String> {
+    let empty = |line: &str| !line.is_empty() && line.bytes().all(|byte| byte == b' ');
+    if !text.lines().any(empty) {
+        return None;
+    }
+    let lines = text.lines().map(|line| if empty(line) { "" } else { line });
+    let trimmed: String = lines.flat_map(|line| [line, "\n"]).collect();
+    let read: Value = serde_saphyr::from_str(&trimmed).ok()?;
+    (read == *document).then_some(trimmed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Written and read again, by the parser of the same crate and by libyaml's (Go's YAML descends from it).
+    fn check(value: &Value) {
+        let text = document_text(value).unwrap();
+        let read: Value = serde_saphyr::from_str(&text).unwrap();
+        assert_eq!(&read, value, "saphyr reads:\n{text}");
+        let read: Value = serde_yaml_ng::from_str(&text).unwrap();
+        assert_eq!(&read, value, "libyaml reads:\n{text}");
+    }
+
+    #[test]
+    fn strings_that_look_like_something_else_stay_strings() {
+        let odd = [
+            "",
+            " ",
+            "~",
+            "null",
+            "true",
+            "on",
+            "Off",
+            "yes",
+            "n",
+            "1",
+            "1.0",
+            "1e3",
+            "0x1F",
+            "0o17",
+            "017",
+            "1_000",
+            ".5",
+            ".inf",
+            "-.NaN",
+            "12:30:45",
+            "2024-01-01",
+            "a: b",
+            "a #b",
+            "#a",
+            "- a",
+            "-",
+            "? a",
+            ":",
+            "*",
+            "&a",
+            "!a",
+            "|",
+            ">",
+            "%a",
+            "@a",
+            "`a`",
+            "{a}",
+            "[a]",
+            "'a'",
+            "\"a\"",
+            "a\\b",
+            "<<",
+            "=",
+            "---",
+            "...",
+            " a",
+            "a ",
+            "\ta",
+            "a\t",
+        ];
+        for text in odd {
+            check(&json!({ "key": text, "list": [text, { "deep": text }] }));
+            check(&json!({ text: "value" }));
+        }
+    }
+
+    #[test]
+    fn several_lines_stay_as_they_are() {
+        let word = "word ".repeat(40);
+        let texts = [
+            "a\nb",
+            "a\n",
+            "a\n\n",
+            "\na",
+            "\n",
+            "\n\n",
+            "  a\nb",
+            "a\n  b\n",
+            "a\n\n\nb",
+            "a: b\n# c\n---\n",
+            "a\r\nb",
+            "a\tb\n\tc",
+            "\ta\nb",
+            "\n\ta",
+            "a \nb ",
+            "- a\n- b",
+            &word,
+            word.trim(),
+            "é\u{85}\u{2028}x",
+            "\u{feff}a",
+        ];
+        for text in texts {
+            let long = format!("{text}\n{word}\n {word}\n\n{word}");
+            for text in [text, &long] {
+                check(
+                    &json!({ "key": text, "list": [text, [text], { "deep": { "deeper": text } }] }),
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_and_empty_things_keep_their_type() {
+        check(
+            &json!({ "a": 0, "b": -1, "c": 1.5, "d": 1e300, "e": u64::MAX, "f": i64::MIN, "g": null, "h": true }),
+        );
+        check(&json!({ "a": {}, "b": [], "c": [[]], "d": [{}], "e": [[1, [2]], 3] }));
+    }
+
+    #[test]
+    fn empty_lines_of_a_text_are_empty_and_blanks_that_mean_something_stay() {
+        let text = document_text(&json!({ "a": { "b": "c\n\nd" } })).unwrap();
+        assert_eq!(text, "a:\n  b: |-\n    c\n\n    d\n");
+        check(&json!({ "a": { "b": "c\n\nd", "e": "f\n  \ng" } }));
+    }
+
+    #[test]
+    fn files_read_as_people_write_them() {
+        let role = json!({ "rules": [{ "apiGroups": ["", "apps"], "verbs": ["*"] }], "kind": "Role", "empty": [] });
+        let text = render("# header\n", &[role, json!({ "a": 1 })]).unwrap();
+        let expected = "# header\nempty: []\nkind: Role\nrules:\n- apiGroups:\n  - \"\"\n  - apps\n  verbs:\n  - \"*\"\n---\na: 1\n";
+        assert_eq!(text, expected);
+    }
+}

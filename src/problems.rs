@@ -1,0 +1,62 @@
+//! All that is wrong with what the user asked for, in one error.
+
+/// What is wrong, each with what to do about it.
+#[derive(Debug, Default)]
+pub struct Problems(Vec<(String, String)>);
+
+impl Problems {
+    /// `problem` is a sentence without a full stop, `help` says what to type.
+    pub fn add(&mut self, problem: impl Into<String>, help: impl Into<String>) {
+        self.0.push((problem.into(), help.into()));
+    }
+
+    /// Whether nothing was wrong so far.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// One error that lists everything, if there is anything.
+    pub fn into_result(self) -> anyhow::Result<()> {
+        let text = match &self.0[..] {
+            [] => return Ok(()),
+            [(problem, help)] => format!("{problem}; nothing was written\nhelp: {help}"),
+            all => {
+                let mut text = format!("{} problems, nothing was written", all.len());
+                for (problem, _) in all {
+                    text += &format!("\n  {problem}");
+                }
+                for (_, help) in all {
+                    text += &format!("\nhelp: {help}");
+                }
+                text
+            }
+        };
+        Err(anyhow::Error::msg(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_problem_is_one_line_and_several_are_a_list() {
+        let mut problems = Problems::default();
+        assert!(problems.is_empty());
+        problems.add("`a` is wrong", "type `b`");
+        assert!(!problems.is_empty());
+        let mut two = Problems::default();
+        two.add("`a` is wrong", "type `b`");
+        two.add("`c` is wrong", "type `d`");
+        let text = |problems: Problems| problems.into_result().unwrap_err().to_string();
+        assert_eq!(
+            text(problems),
+            "`a` is wrong; nothing was written\nhelp: type `b`"
+        );
+        assert_eq!(
+            text(two),
+            "2 problems, nothing was written\n  `a` is wrong\n  `c` is wrong\nhelp: type `b`\nhelp: type `d`"
+        );
+        assert!(Problems::default().into_result().is_ok());
+    }
+}

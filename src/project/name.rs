@@ -1,0 +1,134 @@
+//! What a project may be called: the name is that of a crate, of a binary, and the beginning of every name in the cluster.
+
+use crate::lock;
+use crate::resource::words;
+
+/// Longest name: `<name>-webhook-certificate` and the names of Pods have to stay DNS labels.
+pub const NAME_MAX: usize = 40;
+
+/// Names with a meaning for cargo: crates that come with Rust, and folders of its build directory.
+const OF_CARGO: &[&str] = &[
+    "alloc",
+    "build",
+    "core",
+    "deps",
+    "doc",
+    "examples",
+    "incremental",
+    "package",
+    "proc-macro",
+    "std",
+    "test",
+    "tests",
+];
+
+/// Crates and binaries that every project holds.
+const OF_PROJECTS: &[&str] = &["api", "crdgen", "manager"];
+
+/// What is wrong with `name`, as a sentence.
+pub fn problem(name: &str) -> Option<String> {
+    if name.len() > NAME_MAX {
+        return Some(format!(
+            "the project name `{name}` is longer than {NAME_MAX} characters"
+        ));
+    }
+    if name.starts_with(|first: char| first.is_ascii_digit()) {
+        return Some(format!(
+            "the project name `{name}` begins with a digit, which no crate may"
+        ));
+    }
+    if !words::is_letter_label(name) {
+        let rule = "a small letter, then small letters, digits and `-`";
+        return Some(format!("`{name}` is not a project name: {rule}"));
+    }
+    if words::is_keyword(&name.replace('-', "_")) || OF_CARGO.contains(&name) {
+        return Some(format!("the project name `{name}` is reserved by cargo"));
+    }
+    if OF_PROJECTS.contains(&name) {
+        return Some(format!(
+            "the project name `{name}` is that of a part of every project"
+        ));
+    }
+    let api = format!("{name}-api");
+    let taken = lock::crates()
+        .map(|taken| taken.replace('_', "-"))
+        .find(|taken| *taken == name || *taken == api)?;
+    Some(format!(
+        "the project name `{name}` clashes with the crate `{taken}`, which every project depends on"
+    ))
+}
+
+/// The name nearest to `text`: a folder's name, or one that was refused.
+pub fn propose(text: &str) -> String {
+    let label = words::to_label(text);
+    let mut name = label
+        .trim_start_matches(|first: char| !first.is_ascii_lowercase())
+        .to_owned();
+    name.truncate(NAME_MAX);
+    let name = name.trim_end_matches('-');
+    if name.is_empty() {
+        return "my-operator".to_owned();
+    }
+    if problem(name).is_none() {
+        return name.to_owned();
+    }
+    let suffix = "-operator";
+    let stem = &name[..name.len().min(NAME_MAX - suffix.len())];
+    format!("{}{suffix}", stem.trim_end_matches('-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_cargo_or_the_cluster_cannot_bear_is_refused_with_one_that_would_do() {
+        let long = "a".repeat(41);
+        for (bad, reason, proposal) in [
+            ("", "is not a project name", "my-operator"),
+            ("My Operator", "is not a project name", "my-operator"),
+            ("my_operator", "is not a project name", "my-operator"),
+            ("my.operator", "is not a project name", "my-operator"),
+            ("-a-", "is not a project name", "a"),
+            ("3scale", "begins with a digit", "scale"),
+            ("2024", "begins with a digit", "my-operator"),
+            ("日本", "is not a project name", "my-operator"),
+            (&long, "is longer than 40 characters", &long[..40]),
+            (
+                "manager",
+                "is that of a part of every project",
+                "manager-operator",
+            ),
+            (
+                "crdgen",
+                "is that of a part of every project",
+                "crdgen-operator",
+            ),
+            ("type", "is reserved by cargo", "type-operator"),
+            ("test", "is reserved by cargo", "test-operator"),
+            ("deps", "is reserved by cargo", "deps-operator"),
+            ("kube", "clashes with the crate `kube`", "kube-operator"),
+            (
+                "serde-json",
+                "clashes with the crate `serde-json`",
+                "serde-json-operator",
+            ),
+        ] {
+            let problem = problem(bad).unwrap_or_default();
+            assert!(problem.contains(reason), "{bad}: {problem}");
+            assert_eq!(propose(bad), proposal);
+            assert_eq!(super::problem(proposal), None);
+        }
+        for good in [
+            "a",
+            "captains",
+            "my-operator",
+            "kube-captains",
+            "guestbook",
+            "kbr",
+        ] {
+            assert_eq!(problem(good), None);
+            assert_eq!(propose(good), good);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! A kind that another crate defines: `--external-crate` and `--external-type`.
+
+use std::path::Path;
+
+use crate::problems::Problems;
+
+use super::words;
+
+/// Crates that every project depends on already, and the names of its own.
+const PRESENT: &[&str] = &["api", "k8s-openapi", "kube", "manager"];
+
+/// Where a crate comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Source {
+    /// `cert-manager@0.5`: from the registry; without a version, any.
+    Registry(String),
+    /// `../types`: a folder.
+    Folder(String),
+}
+
+/// A type of another crate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct External {
+    /// The crate's name in its manifest.
+    package: String,
+    source: Source,
+    /// `cert_manager::v1::Certificate`.
+    pub type_path: String,
+}
+
+impl External {
+    /// Reads the two flags; for a crate in a folder, also its manifest (`root` is where relative paths start).
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub fn new(root: &Path, krate: &str, type_path: &str) -> anyhow::Result<Self> {
+        let mut problems = Problems::default();
+        check_type(type_path, &mut problems);
+        let found = if krate.contains('/') || krate.starts_with('.') {
+            folder(root, krate)
+        } else {
+            registry(krate)
+        };
+        let (package, source) = found.unwrap_or_else(|(problem, help)| {
+            problems.add(problem, help);
+            (String::new(), Source::Registry(String::new()))
+        });
+        if PRESENT.contains(&package.replace('_', "-").as_str()) {
+            problems.add(
+                format!("`{package}` is not an external crate: every project has it"),
+                "for a kind of Kubernetes or of this project, leave `--external-crate` and `--external-type` out",
+            );
+        }
+        problems.into_result()?;
+        Ok(External {
+            package,
+            source,
+            type_path: type_path.to_owned(),
+        })
+    }
+
+    /// The line for the manifest's dependencies. The crate is known under the first name of the type's path.
+    pub fn dependency(&self) -> String {
+        let (import, _) = self.type_path.split_once("::").unwrap_or_default();
+        let mut fields = match &self.source {
+            Source::Registry(version) if self.package.replace('-', "_") == import => {
+                return format!("{} = {version:?}", self.package);
+            }
+            Source::Registry(version) => format!("version = {version:?}"),
+            Source::Folder(folder) => format!("path = {folder:?}"),
+        };
+        let key = if self.package.replace('-', "_") == import {
+            &self.package
+        } else {
+            fields += &format!(", package = {:?}", self.package);
+            import
+        };
+        format!("{key} = {{ {fields} }}")
+    }
+}
+
+type Problem = (String, String);
+
+fn check_type(type_path: &str, problems: &mut Problems) {
+    let parts: Vec<&str> = type_path.split("::").collect();
+    let named = parts.iter().all(|part| {
+        !part.starts_with(|first: char| first.is_ascii_digit())
+            && !part.is_empty()
+            && !words::is_keyword(part)
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    });
+    if !named || parts.len() < 2 {
+        problems.add(
+            format!("`{type_path}` is not the path of a type"),
+            "it starts with the crate: `--external-type cert_manager::v1::Certificate`",
+        );
+    }
+}
+
+fn registry(krate: &str) -> Result<(String, Source), Problem> {
+    let (name, version) = krate.split_once('@').unwrap_or((krate, "*"));
+    let legal_name = name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    let legal_version = version
+        .starts_with(|first: char| "^~=<>*".contains(first) || first.is_ascii_digit())
+        && version
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b".+-^~=<>, *".contains(&byte));
+    if legal_name && legal_version {
+        return Ok((name.to_owned(), Source::Registry(version.to_owned())));
+    }
+    Err((
+        format!("`{krate}` is not a crate"),
+        "pass its name, its name and version, or a path: `--external-crate cert-manager@0.5`, `--external-crate ../types`".to_owned(),
+    ))
+}
+
+/// The name of the package in `folder`.
+fn folder(root: &Path, folder: &str) -> Result<(String, Source), Problem> {
+    #[derive(serde::Deserialize)]
+    struct Manifest {
+        package: Package,
+    }
+    #[derive(serde::Deserialize)]
+    struct Package {
+        name: String,
+    }
+    let manifest = root.join(folder).join("Cargo.toml");
+    let help = "pass the folder of a crate, seen from the project: `--external-crate ../types`";
+    let problem = |what: String| {
+        (
+            format!("`{folder}` is not a crate: {what}"),
+            help.to_owned(),
+        )
+    };
+    let text = std::fs::read_to_string(&manifest)
+        .map_err(|error| problem(format!("`{}`: {error}", manifest.display())))?;
+    let manifest: Manifest =
+        toml::from_str(&text).map_err(|error| problem(error.message().to_owned()))?;
+    let folder = folder.trim_end_matches('/').to_owned();
+    Ok((manifest.package.name, Source::Folder(folder)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dependency(krate: &str, type_path: &str) -> String {
+        External::new(Path::new("/nowhere"), krate, type_path)
+            .map_or_else(|error| error.to_string(), |external| external.dependency())
+    }
+
+    #[test]
+    fn a_crate_of_the_registry_is_a_line_of_the_manifest() {
+        assert_eq!(
+            dependency("cert-manager@0.5", "cert_manager::v1::Certificate"),
+            "cert-manager = \"0.5\""
+        );
+        assert_eq!(dependency("foo", "foo::Foo"), "foo = \"*\"");
+        assert_eq!(
+            dependency("gateway-crds@1.2.3", "gateway::v1::Gateway"),
+            "gateway = { version = \"1.2.3\", package = \"gateway-crds\" }"
+        );
+    }
+
+    #[test]
+    fn a_crate_in_a_folder_is_known_by_its_manifest() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("types")).unwrap();
+        let manifest = root.path().join("types/Cargo.toml");
+        std::fs::write(&manifest, "[package]\nname = \"my-types\"\n").unwrap();
+        let line = |path| {
+            External::new(root.path(), "./types/", path)
+                .unwrap()
+                .dependency()
+        };
+        assert_eq!(
+            line("my_types::v1::Foo"),
+            "my-types = { path = \"./types\" }"
+        );
+        assert_eq!(
+            line("other::Foo"),
+            "other = { path = \"./types\", package = \"my-types\" }"
+        );
+        assert!(dependency("../gone", "gone::Foo").starts_with("`../gone` is not a crate: "));
+    }
+
+    #[test]
+    fn what_is_not_a_crate_or_a_type_is_refused() {
+        for krate in [
+            "",
+            "a b",
+            "1a",
+            "a@",
+            "a@latest",
+            "a@1\"",
+            "k8s-openapi@0.29",
+            "api",
+        ] {
+            assert!(
+                dependency(krate, "a::B").contains("nothing was written"),
+                "{krate}"
+            );
+        }
+        for path in [
+            "",
+            "A",
+            "a::",
+            "::A",
+            "a::b c",
+            "a::B<C>",
+            "a::1",
+            "a::type::B",
+        ] {
+            assert!(
+                dependency("a", path).contains("is not the path of a type"),
+                "{path}"
+            );
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! What Kubernetes, Rust and the generated code ask of the names of an API.
+
+use super::{Resource, words};
+use crate::problems::Problems;
+
+/// Longest kind: the API server wants the kind of lists, `<Kind>List`, to be a DNS label of at most 63 characters.
+const KIND_MAX: usize = words::LABEL_MAX - "List".len();
+
+/// Kinds whose type would hide a name that the code of its own file needs, tried with kube-derive 5 and serde 1. `S` is the type
+/// parameter of the derived `Serialize`.
+const KINDS_TAKEN: &[&str] = &["Default", "Option", "S", "Self", "String", "Vec"];
+
+/// Groups that the API server takes from the Kubernetes project only (annotation `api-approved.kubernetes.io`).
+const PROTECTED: &[&str] = &["k8s.io", "kubernetes.io"];
+
+pub(super) fn check(resource: &Resource, problems: &mut Problems) {
+    check_group(&resource.full_group, problems);
+    check_version(&resource.version, problems);
+    check_kind(&resource.kind, problems);
+    if !problems.is_empty() {
+        // The names below follow from those above.
+        return;
+    }
+    check_label("plural", &resource.plural, problems);
+    check_label("singular", &resource.singular, problems);
+    for (index, name) in resource.short_names.iter().enumerate() {
+        check_label("short-name", name, problems);
+        if resource.short_names[..index].contains(name) {
+            problems.add(
+                format!("the short name `{name}` is given twice"),
+                format!("pass `--short-name {name}` once"),
+            );
+        }
+    }
+    let name = format!("{}.{}", resource.plural, resource.full_group);
+    if name.len() > words::SUBDOMAIN_MAX {
+        problems.add(
+            format!(
+                "the name of the CRD, `{name}`, is longer than {} characters",
+                words::SUBDOMAIN_MAX
+            ),
+            "use a shorter `--group`",
+        );
+    }
+}
+
+/// A kind of another crate is what it is, as long as Kubernetes can have it.
+pub(super) fn check_foreign(resource: &Resource, problems: &mut Problems) {
+    check_group_spelling(&resource.full_group, problems);
+    check_version(&resource.version, problems);
+    if let Some(problem) = kind_spelling(&resource.kind) {
+        problems.add(
+            problem,
+            format!("`--kind {}` would do", nearest_kind(&resource.kind)),
+        );
+    }
+    check_label("plural", &resource.plural, problems);
+}
+
+fn check_group(group: &str, problems: &mut Problems) {
+    if !check_group_spelling(group, problems) {
+        return;
+    }
+    if !group.contains('.') {
+        problems.add(
+            format!("`{group}` is not a whole group: the API server wants one with a dot"),
+            format!("pass a domain: `--group {group} --domain example.com`"),
+        );
+    } else if let Some(owner) = protected(group) {
+        let word = group.split('.').next().unwrap_or_default();
+        problems.add(
+            format!("`{group}` belongs to the Kubernetes project: the API server refuses new kinds under `{owner}`"),
+            format!("use a domain of your own: `--group {word} --domain example.com`; for a controller of one of Kubernetes' own kinds, pass `--resource=false`"),
+        );
+    }
+}
+
+/// Whether it is a group at all.
+fn check_group_spelling(group: &str, problems: &mut Problems) -> bool {
+    if group.is_empty() {
+        let help = "pass `--group`, `--domain` or both: `--group crew --domain example.com`";
+        problems.add("group and domain are both empty", help);
+        return false;
+    }
+    if words::is_subdomain(group) {
+        return true;
+    }
+    let nearest = words::to_subdomain(group);
+    let help = match nearest.contains('.') {
+        true => format!("`{nearest}` would do"),
+        false => "`crew.example.com` would do".to_owned(),
+    };
+    let rule = "lower-case letters, digits, `-` between them, and dots, at most 253 in all";
+    problems.add(format!("`{group}` is not a group: {rule}"), help);
+    false
+}
+
+/// The protected name that `group` is under.
+pub fn protected(group: &str) -> Option<&'static str> {
+    PROTECTED.iter().copied().find(|owner| {
+        group
+            .strip_suffix(owner)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    })
+}
+
+pub(super) fn check_version(version: &str, problems: &mut Problems) {
+    if !is_version(version) {
+        problems.add(
+            format!("`{version}` is not a version of an API: they look like `v1`, `v2beta3` or `v1alpha1`"),
+            format!("`--version {}` would do", nearest_version(version)),
+        );
+    }
+}
+
+/// Kubernetes' own rule: `v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?`.
+fn is_version(version: &str) -> bool {
+    let Some(rest) = version.strip_prefix('v') else {
+        return false;
+    };
+    let is_number = |text: &str| {
+        !text.starts_with('0') && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let stage = rest.split_once("alpha").or_else(|| rest.split_once("beta"));
+    version.len() <= words::LABEL_MAX
+        && stage.map_or_else(
+            || is_number(rest),
+            |(major, minor)| is_number(major) && is_number(minor),
+        )
+}
+
+/// `v1` for `1` and `v1.2`, `v1alpha1` for `v1alpha`.
+fn nearest_version(version: &str) -> String {
+    let lower = version.to_ascii_lowercase();
+    let number = |text: &str| {
+        let digits: String = text
+            .chars()
+            .skip_while(|character| !character.is_ascii_digit() || *character == '0')
+            .take_while(char::is_ascii_digit)
+            .take(9)
+            .collect();
+        if digits.is_empty() {
+            "1".to_owned()
+        } else {
+            digits
+        }
+    };
+    for stage in ["alpha", "beta"] {
+        if let Some((major, minor)) = lower.split_once(stage) {
+            return format!("v{}{stage}{}", number(major), number(minor));
+        }
+    }
+    format!("v{}", number(&lower))
+}
+
+/// Checks the spelling of a kind, and that its file can bear it.
+pub(super) fn check_kind(kind: &str, problems: &mut Problems) {
+    let would_do = |name: String| format!("`--kind {name}` would do");
+    if let Some(problem) = kind_spelling(kind) {
+        problems.add(problem, would_do(nearest_kind(kind)));
+    } else if KINDS_TAKEN.contains(&kind) {
+        problems.add(
+            format!(
+                "a kind cannot be called `{kind}`: its own code needs that name for something else"
+            ),
+            would_do(format!("App{kind}")),
+        );
+    } else if let Some(stem) = kind.strip_suffix("List") {
+        let stem = if stem.is_empty() { "Listing" } else { stem };
+        problems.add(
+            format!("a kind cannot be called `{kind}`: `{stem}List` is what a list of `{stem}` is called"),
+            would_do(stem.to_owned()),
+        );
+    }
+}
+
+fn kind_spelling(kind: &str) -> Option<String> {
+    let letters = kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if !letters || !kind.starts_with(|first: char| first.is_ascii_uppercase()) {
+        let rule = "a capital letter, then letters and digits";
+        return Some(format!("`{kind}` is not a kind: {rule}"));
+    }
+    (kind.len() > KIND_MAX)
+        .then(|| format!("the kind `{kind}` is longer than {KIND_MAX} characters"))
+}
+
+/// `MyKind` for `my-kind`.
+fn nearest_kind(kind: &str) -> String {
+    let mut nearest = String::new();
+    for word in kind.split(|character: char| !character.is_ascii_alphanumeric()) {
+        let mut letters = word.chars();
+        nearest.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        nearest.push_str(letters.as_str());
+    }
+    let nearest = nearest.trim_start_matches(|first: char| first.is_ascii_digit());
+    let mut nearest: String = nearest.chars().take(KIND_MAX).collect();
+    if nearest.is_empty() {
+        return "Captain".to_owned();
+    }
+    nearest[..1].make_ascii_uppercase();
+    let mut problems = Problems::default();
+    check_kind(&nearest, &mut problems);
+    match problems.is_empty() {
+        true => nearest,
+        false => format!("App{}", nearest.trim_end_matches("List")),
+    }
+}
+
+fn check_label(flag: &str, name: &str, problems: &mut Problems) {
+    if words::is_letter_label(name) {
+        return;
+    }
+    let nearest = words::to_label(name);
+    let nearest = nearest.trim_start_matches(|first: char| !first.is_ascii_lowercase());
+    let help = match nearest {
+        "" => format!("pass another `--{flag}`"),
+        nearest => format!("`--{flag} {nearest}` would do"),
+    };
+    let rule = "a small letter, then small letters, digits and `-`, at most 63 in all";
+    problems.add(
+        format!("`{name}` cannot be the {}: {rule}", flag.replace('-', " ")),
+        help,
+    );
+}
+
+/// Checks `new` against an API that the project has already.
+pub(super) fn check_pair(new: &Resource, old: &Resource, problems: &mut Problems) {
+    if new.is(old) {
+        return;
+    }
+    if new.full_group != old.full_group {
+        check_groups(new, old, problems);
+    } else if new.kind == old.kind {
+        check_versions(new, old, problems);
+    } else {
+        check_kinds(new, old, problems);
+    }
+}
+
+fn check_groups(new: &Resource, old: &Resource, problems: &mut Problems) {
+    if new.group_module() != old.group_module() {
+        return;
+    }
+    let (new, old) = (&new.full_group, &old.full_group);
+    let module = words::module(new);
+    let help = match module == words::module(old) {
+        true => "use another `--group`".to_owned(),
+        false => format!(
+            "pass the whole group, which gives the module `{module}`: `--group {new} --domain ''`"
+        ),
+    };
+    problems.add(
+        format!("the groups `{new}` and `{old}` would be one module of the `api` crate"),
+        help,
+    );
+}
+
+/// All versions of a kind are one CRD: its names and scope are theirs.
+fn check_versions(new: &Resource, old: &Resource, problems: &mut Problems) {
+    for (flag, new_value, old_value) in shared(new, old) {
+        if new_value != old_value {
+            problems.add(
+                format!(
+                    "`{}` {} has {flag} `{old_value}`, not `{new_value}`: all versions of a kind share it",
+                    old.kind, old.version
+                ),
+                format!("leave `--{flag}` out"),
+            );
+        }
+    }
+}
+
+/// The parameters that all versions of a kind share, by flag, with the values of both.
+pub fn shared(new: &Resource, old: &Resource) -> [(&'static str, String, String); 4] {
+    let names = |resource: &Resource| resource.short_names.join(",");
+    [
+        ("plural", new.plural.clone(), old.plural.clone()),
+        ("singular", new.singular.clone(), old.singular.clone()),
+        ("short-name", names(new), names(old)),
+        (
+            "namespaced",
+            new.namespaced.to_string(),
+            old.namespaced.to_string(),
+        ),
+    ]
+}
+
+fn check_kinds(new: &Resource, old: &Resource, problems: &mut Problems) {
+    if new.kind_lower() == old.kind_lower() {
+        problems.add(
+            format!(
+                "`{}` and `{}` are one name to Kubernetes, which writes kinds in small letters too",
+                new.kind, old.kind
+            ),
+            format!("`--kind {}` is the one that is there", old.kind),
+        );
+        return;
+    }
+    check_types(new, old, problems);
+    let names = |resource: &Resource| {
+        let mut names = resource.short_names.clone();
+        names.extend([resource.plural.clone(), resource.singular.clone()]);
+        names
+    };
+    let taken = names(old);
+    for name in names(new) {
+        if taken.contains(&name) {
+            problems.add(
+                format!(
+                    "`{name}.{}` is a name of `{}` already",
+                    old.full_group, old.kind
+                ),
+                format!(
+                    "pass other names for `{}`: `--plural`, `--singular`, `--short-name`",
+                    new.kind
+                ),
+            );
+            return;
+        }
+    }
+}
+
+/// `FooSpec` and `FooStatus` are types of the kind `Foo`, in the same module as a kind of that name.
+fn check_types(new: &Resource, old: &Resource, problems: &mut Problems) {
+    if new.version != old.version {
+        return;
+    }
+    for (kind, other) in [(new, old), (old, new)] {
+        for part in ["Spec", "Status"] {
+            if format!("{}{part}", kind.kind) == other.kind {
+                problems.add(
+                    format!(
+                        "the type `{}` is the {} of the kind `{}`",
+                        other.kind,
+                        part.to_lowercase(),
+                        kind.kind
+                    ),
+                    format!("`--kind App{}` would do", new.kind),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What Kubernetes and Rust allow in a name.
+
+/// Rust's words, of every edition, with those it reserves.
+const KEYWORDS: &[&str] = &[
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
+    "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
+    "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref",
+    "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof",
+    "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
+/// Names that a module of a generated project cannot bear: a `use` of the crate would be ambiguous, or cargo looks for something
+/// else at that path (`api/src/bin/`, `api/src/lib.rs`, `api/src/main.rs`).
+const MODULES_TAKEN: &[&str] = &[
+    "alloc",
+    "bin",
+    "client",
+    "core",
+    "k8s_openapi",
+    "kube",
+    "lib",
+    "main",
+    "schemars",
+    "serde",
+    "serde_json",
+    "std",
+];
+
+/// Names of the standard library's prelude: a controller that imported a kind under one of them would lose the original.
+const PRELUDE: &[&str] = &[
+    "AsMut",
+    "AsRef",
+    "AsyncFn",
+    "AsyncFnMut",
+    "AsyncFnOnce",
+    "Box",
+    "Clone",
+    "Copy",
+    "Debug",
+    "Default",
+    "DoubleEndedIterator",
+    "Drop",
+    "Eq",
+    "Err",
+    "ExactSizeIterator",
+    "Extend",
+    "Fn",
+    "FnMut",
+    "FnOnce",
+    "From",
+    "FromIterator",
+    "Future",
+    "Hash",
+    "Into",
+    "IntoFuture",
+    "IntoIterator",
+    "Iterator",
+    "None",
+    "Ok",
+    "Option",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Result",
+    "Send",
+    "Sized",
+    "Some",
+    "String",
+    "Sync",
+    "ToOwned",
+    "ToString",
+    "TryFrom",
+    "TryInto",
+    "Unpin",
+    "Vec",
+];
+
+/// Names that the scaffolded controller imports for itself.
+const CONTROLLER_IMPORTS: &[&str] = &[
+    "Action",
+    "Api",
+    "Arc",
+    "Client",
+    "Condition",
+    "Context",
+    "Manager",
+    "ObjectMeta",
+    "Resource",
+    "ResourceExt",
+];
+
+/// Longest DNS label.
+pub const LABEL_MAX: usize = 63;
+/// Longest DNS name.
+pub const SUBDOMAIN_MAX: usize = 253;
+
+/// Whether `word` is one of Rust's.
+pub fn is_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word)
+}
+
+/// Whether a controller has to import the type `name` under another one.
+pub fn is_taken_in_controllers(name: &str) -> bool {
+    PRELUDE.contains(&name) || CONTROLLER_IMPORTS.contains(&name)
+}
+
+/// The Rust module of a group, kind or controller: `.` and `-` become `_`, a leading digit gets `g` before it, a word that is
+/// taken gets `_` after it.
+pub fn module(name: &str) -> String {
+    let mut module = name.replace(['.', '-'], "_");
+    if module.starts_with(|first: char| first.is_ascii_digit()) {
+        module.insert(0, 'g');
+    }
+    if is_keyword(&module) || MODULES_TAKEN.contains(&module.as_str()) {
+        module.push('_');
+    }
+    module
+}
+
+/// Whether `name` is a label of RFC 1123: at most 63 of `a-z`, `0-9` and `-`, which neither begins nor ends it.
+pub fn is_label(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= LABEL_MAX
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+/// Whether `name` is a label of RFC 1035: one of RFC 1123 that begins with a letter.
+pub fn is_letter_label(name: &str) -> bool {
+    is_label(name) && name.starts_with(|first: char| first.is_ascii_lowercase())
+}
+
+/// Whether `name` is a DNS name as Kubernetes takes it: labels of RFC 1123 with dots between, at most 253 characters.
+pub fn is_subdomain(name: &str) -> bool {
+    name.len() <= SUBDOMAIN_MAX
+        && name.split('.').all(|label| {
+            // Kubernetes limits the whole name only, not each label.
+            !label.is_empty()
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+                && label
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        })
+}
+
+/// The label nearest to `text`: lower case, everything else than letters and digits a `-`, none doubled or at an end.
+pub fn to_label(text: &str) -> String {
+    let mut label = String::new();
+    for character in text.chars() {
+        if character.is_ascii_alphanumeric() {
+            label.push(character.to_ascii_lowercase());
+        } else if !label.is_empty() && !label.ends_with('-') {
+            label.push('-');
+        }
+    }
+    label.truncate(LABEL_MAX);
+    label.trim_end_matches('-').to_owned()
+}
+
+/// The DNS name nearest to `text`, or empty.
+pub fn to_subdomain(text: &str) -> String {
+    let labels: Vec<String> = text.split('.').map(to_label).collect();
+    let labels: Vec<&str> = labels
+        .iter()
+        .map(String::as_str)
+        .filter(|label| !label.is_empty())
+        .collect();
+    labels.join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_is_a_rust_identifier_that_nothing_else_bears() {
+        for (name, expected) in [
+            ("crew", "crew"),
+            ("programming-kubernetes.info", "programming_kubernetes_info"),
+            ("3scale", "g3scale"),
+            ("type", "type_"),
+            ("self", "self_"),
+            ("crate", "crate_"),
+            ("gen", "gen_"),
+            ("bin", "bin_"),
+            ("serde-json", "serde_json_"),
+            ("union", "union"),
+        ] {
+            assert_eq!(module(name), expected);
+        }
+    }
+
+    #[test]
+    fn labels_and_subdomains_follow_kubernetes() {
+        for good in ["a", "a1", "1a", "a-b", &"a".repeat(63)] {
+            assert!(is_label(good), "{good}");
+        }
+        for bad in ["", "-a", "a-", "A", "a_b", "a.b", "ä", &"a".repeat(64)] {
+            assert!(!is_label(bad), "{bad}");
+        }
+        assert!(is_letter_label("a1") && !is_letter_label("1a"));
+        for good in ["a", "a.b", "cnat.programming-kubernetes.info", "3scale.net"] {
+            assert!(is_subdomain(good), "{good}");
+        }
+        for bad in [
+            "",
+            ".",
+            "a.",
+            ".a",
+            "a..b",
+            "a.-b",
+            "A.b",
+            "a_b",
+            "a b",
+            &"a".repeat(254),
+        ] {
+            assert!(!is_subdomain(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_name_is_one() {
+        assert_eq!(to_label("My Operator_2.0"), "my-operator-2-0");
+        assert_eq!(to_label("--x--"), "x");
+        assert_eq!(to_label("日本"), "");
+        assert_eq!(to_subdomain("Example_Corp..COM."), "example-corp.com");
+    }
+}

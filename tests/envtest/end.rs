@@ -1,0 +1,107 @@
+//! Nothing is left, whoever is killed.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::place::{Place, Running, is_running, parent_of, send, wait_until};
+
+#[test]
+fn nothing_is_left_when_kbr_is_killed() {
+    let place = Place::new();
+    let mut kbr = place.start("echo $$ > command; echo up; exec sleep 1000");
+    let mut pids = place.servers();
+    pids.push(
+        fs::read_to_string(place.path("command"))
+            .unwrap()
+            .trim()
+            .parse()
+            .unwrap(),
+    );
+    assert!(pids.iter().all(|&pid| is_running(pid)));
+    kbr.0.kill().unwrap();
+    kbr.0.wait().unwrap();
+    for &pid in &pids {
+        wait_until(&format!("process {pid} of {pids:?} has ended"), || {
+            !is_running(pid)
+        });
+    }
+    wait_until("the folder is gone", || place.left_over().is_empty());
+}
+
+#[test]
+fn the_end_of_the_api_server_is_told_and_the_code_is_the_commands() {
+    let place = Place::new();
+    let script = r#"
+        echo up
+        kill -9 $(sed -n 's/kube-apiserver //p' "$(dirname "$KUBECONFIG")/pids")
+        until grep -q 'warning: kube-apiserver ended (signal: 9' stderr; do sleep 0.02; done
+        exit 3
+    "#;
+    let code = place.start(script).0.wait().unwrap().code();
+    assert_eq!(code, Some(3));
+    assert_eq!(place.left_over(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn nothing_is_left_when_the_guard_is_killed() {
+    let place = Place::new();
+    place.fakes("exec sleep 1000", "exec sleep 1000", "exit 0");
+    let mut kbr = place.start("echo up; while ! test -e go; do sleep 0.02; done; exit 5");
+    let servers = place.servers();
+    send(Signal::KILL, parent_of(servers[0]));
+    for pid in servers {
+        wait_until("the servers have ended", || !is_running(pid));
+    }
+    wait_until("it is told", || {
+        let stderr = fs::read_to_string(place.path("stderr")).unwrap();
+        stderr.contains("warning: kbr envtest guard was killed, and with it the servers\n")
+    });
+    place.write("go", "");
+    assert_eq!(kbr.0.wait().unwrap().code(), Some(5));
+    assert_eq!(place.left_over(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn the_next_run_tidies_up_when_kbr_and_the_guard_were_killed_but_leaves_a_running_one_alone() {
+    let place = Place::new();
+    place.fakes("exec sleep 1000", "exec sleep 1000", "exit 0");
+    let mut killed = place.start("echo up; exec sleep 1000");
+    let (stale, servers) = (place.left_over()[0].clone(), place.servers());
+    send(Signal::STOP, killed.0.id().try_into().unwrap());
+    send(Signal::KILL, parent_of(servers[0]));
+    killed.0.kill().unwrap();
+    killed.0.wait().unwrap();
+    for pid in servers {
+        wait_until("the servers have ended", || !is_running(pid));
+    }
+    assert_eq!(place.left_over(), std::slice::from_ref(&stale));
+
+    let mut running = place.start("echo up; read line; exec sleep 1000");
+    assert!(!stale.exists());
+    let kept = place.left_over();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(place.run("exit 0").status.code(), Some(0));
+    assert_eq!(place.left_over(), kept);
+    running.0.kill().unwrap();
+    running.0.wait().unwrap();
+    wait_until("the folder is gone", || place.left_over().is_empty());
+}
+
+#[test]
+fn nothing_is_left_when_control_c_ends_the_start() {
+    let place = Place::new();
+    place.fakes("exec sleep 1000", "exec sleep 1000", "touch polled; exit 1");
+    let mut kbr = place.kbr(&["run", "--", "echo", "never"]);
+    kbr.process_group(0).stderr(Stdio::null());
+    let mut kbr = Running(kbr.spawn().unwrap());
+    wait_until("kbr waits for the servers", || {
+        place.path("polled").exists()
+    });
+    kill_process_group(Pid::from_child(&kbr.0), Signal::INT).unwrap();
+    assert_eq!(kbr.0.wait().unwrap().code(), None);
+    wait_until("the folder is gone", || place.left_over().is_empty());
+}

@@ -1,0 +1,164 @@
+//! What the tests share.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// A place of its own for each test: what kbr leaves there, it has forgotten.
+pub struct Place {
+    root: TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("tmp")).unwrap();
+        Self { root }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Programs that stand in for the servers; `sleep` never ends, and a kubectl of `exit 0` finds it ready at once.
+    pub fn fakes(&self, etcd: &str, kube_apiserver: &str, kubectl: &str) {
+        for (name, script) in [
+            ("etcd", etcd),
+            ("kube-apiserver", kube_apiserver),
+            ("kubectl", kubectl),
+        ] {
+            self.write(&format!("assets/{name}"), &format!("#!/bin/sh\n{script}\n"));
+        }
+    }
+
+    pub fn kbr(&self, args: &[&str]) -> Command {
+        let mut kbr = Command::new(env!("CARGO_BIN_EXE_kbr"));
+        kbr.arg("envtest").args(args).current_dir(self.root.path());
+        kbr.env("TMPDIR", self.path("tmp")).stdin(Stdio::null());
+        if self.path("assets").exists() {
+            kbr.env("KUBEBUILDER_ASSETS", self.path("assets"));
+        } else {
+            require_binaries();
+        }
+        kbr
+    }
+
+    /// Runs `script` under kbr.
+    pub fn run(&self, script: &str) -> Output {
+        self.kbr(&["run", "--", "sh", "-c", script])
+            .output()
+            .unwrap()
+    }
+
+    /// Starts `script` under kbr, in a process group of its own, and waits until it has printed a line.
+    pub fn start(&self, script: &str) -> Running {
+        let mut kbr = self.kbr(&["run", "--", "sh", "-c", script]);
+        let stderr = fs::File::create(self.path("stderr")).unwrap();
+        kbr.process_group(0).stdout(Stdio::piped()).stderr(stderr);
+        let mut child = Running(kbr.spawn().unwrap());
+        let mut line = String::new();
+        BufReader::new(child.0.stdout.as_mut().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        assert_eq!(
+            line,
+            "up\n",
+            "{}",
+            fs::read_to_string(self.path("stderr")).unwrap()
+        );
+        child
+    }
+
+    pub fn left_over(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.path("tmp")).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    /// The process ids of the servers of the only control plane here.
+    pub fn servers(&self) -> Vec<i32> {
+        let file = self.left_over()[0].join("pids");
+        let pids = || -> Vec<i32> {
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            let words = text.lines().filter_map(|line| line.split(' ').nth(1));
+            words.map(|word| word.parse().unwrap()).collect()
+        };
+        wait_until("both servers have been started", || pids().len() == 2);
+        pids()
+    }
+}
+
+/// A kbr that does not outlive its test, so that neither do its servers.
+pub struct Running(pub Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn require_binaries() {
+    let mut kbr = Command::new(env!("CARGO_BIN_EXE_kbr"));
+    let found = kbr
+        .args(["envtest", "path"])
+        .output()
+        .unwrap()
+        .status
+        .success();
+    assert!(
+        found,
+        "there is no kube-apiserver; type: cargo run -- envtest build"
+    );
+}
+
+#[track_caller]
+pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(
+            began.elapsed() < Duration::from_secs(30),
+            "not so after 30 s: {what}"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+pub fn is_running(pid: i32) -> bool {
+    // A zombie of a container without an init process has ended too.
+    fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
+}
+
+pub fn parent_of(pid: i32) -> i32 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap()
+}
+
+pub fn send(signal: Signal, pid: i32) {
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,151 @@
+//! The command: what it is given, and what becomes of its signals and its exit code.
+
+use std::fs;
+use std::path::PathBuf;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::place::{Place, is_running, text};
+
+const WIDGETS: &str = r#"
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: not-a-crd }
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: widgets.demo.example.com }
+spec:
+  group: demo.example.com
+  scope: Namespaced
+  names: { kind: Widget, plural: widgets, singular: widget }
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties: { spec: { type: object, properties: { on: { type: string, enum: ["no", "1.0"] } } } }
+"#;
+
+#[test]
+fn the_command_finds_an_api_server_with_the_crds_of_the_project() {
+    let place = Place::new();
+    place.write("PROJECT", "");
+    place.write("config/crd/bases/widgets.yaml", WIDGETS);
+    fs::create_dir(place.path("src")).unwrap();
+    let script = r#"
+        kubectl get namespace default --output=name
+        kubectl get widgets --output=name
+        kubectl get customresourcedefinitions --output=name
+        kubectl get configmap not-a-crd --ignore-not-found
+        kubectl get clusterrole view --output=name
+        kubectl auth can-i '*' '*'
+        echo "$KBR_ENVTEST"
+        find "$(dirname "$KUBECONFIG")" -name '*.key' ! -perm 600
+        test "$(command -v kubectl)" = "$KUBEBUILDER_ASSETS/kubectl" && cat
+        exit 7
+    "#;
+    let mut kbr = place.kbr(&["run", "--keep-logs", "logs", "--", "sh", "-c", script]);
+    let output = kbr.current_dir(place.path("src")).output().unwrap();
+    let expected = "namespace/default\n\
+        customresourcedefinition.apiextensions.k8s.io/widgets.demo.example.com\n\
+        clusterrole.rbac.authorization.k8s.io/view\nyes\n1\n";
+    assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(7));
+    assert_eq!(place.left_over(), Vec::<PathBuf>::new());
+    assert!(place.path("src/logs/kube-apiserver.log").exists());
+}
+
+#[test]
+fn a_crd_that_the_api_server_refuses_is_an_error_with_its_reason() {
+    let place = Place::new();
+    place.write(
+        "crds/widgets.yaml",
+        &WIDGETS.replace("name: widgets.demo", "name: gadgets.demo"),
+    );
+    let output = place
+        .kbr(&["run", "--crds", "crds", "--", "echo", "never"])
+        .output()
+        .unwrap();
+    let stderr = text(&output.stderr);
+    assert!(
+        stderr.contains("error: the API server does not accept the CRDs:\n"),
+        "{stderr}"
+    );
+    assert!(
+        stderr.contains(r#"must be spec.names.plural+"."+spec.group"#),
+        "{stderr}"
+    );
+    assert_eq!(
+        (text(&output.stdout), output.status.code()),
+        (String::new(), Some(1))
+    );
+    assert_eq!(place.left_over(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn the_code_of_a_command_that_a_signal_ends_is_128_and_its_number() {
+    let place = Place::new();
+    place.fakes("exec sleep 1000", "exec sleep 1000", "exit 0");
+    assert_eq!(place.run("kill -9 $$").status.code(), Some(137));
+    assert_eq!(place.left_over(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_command_that_does_not_exist_gives_127_as_in_a_shell() {
+    let place = Place::new();
+    place.fakes("exec sleep 1000", "exec sleep 1000", "exit 0");
+    let output = place
+        .kbr(&["run", "--", "no-such-program"])
+        .output()
+        .unwrap();
+    assert!(text(&output.stderr).contains("error: cannot run `no-such-program`: "));
+    assert_eq!(output.status.code(), Some(127));
+}
+
+#[test]
+fn control_c_is_for_the_command_and_sigterm_is_handed_on_to_it() {
+    for (signal, name) in [(Signal::INT, "INT"), (Signal::TERM, "TERM")] {
+        let place = Place::new();
+        place.fakes("exec sleep 1000", "exec sleep 1000", "exit 0");
+        let script =
+            format!("trap 'kubectl && exit 9' {name}; echo up; while :; do sleep 0.02; done");
+        let mut kbr = place.start(&script);
+        let servers = place.servers();
+        let pid = Pid::from_child(&kbr.0);
+        if signal == Signal::INT {
+            // As a terminal does: to everybody in the foreground.
+            kill_process_group(pid, signal).unwrap();
+        } else {
+            kill_process(pid, signal).unwrap();
+        }
+        assert_eq!(kbr.0.wait().unwrap().code(), Some(9), "{name}");
+        assert!(servers.into_iter().all(|pid| !is_running(pid)));
+        assert_eq!(place.left_over(), Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
+fn missing_binaries_are_an_error_that_says_what_to_type() {
+    let place = Place::new();
+    fs::create_dir(place.path("assets")).unwrap();
+    for command in [&["run", "--", "true"][..], &["path"][..]] {
+        let mut kbr = place.kbr(command);
+        kbr.env_remove("KUBEBUILDER_ASSETS")
+            .env("XDG_DATA_HOME", place.path("data"));
+        let output = kbr.env("HOME", place.path("home")).output().unwrap();
+        let stderr = text(&output.stderr);
+        assert!(
+            stderr.ends_with(
+                "` has no `etcd`, no `kube-apiserver`, no `kubectl`\nhelp: run kbr envtest build\n"
+            ),
+            "{stderr}"
+        );
+        assert_eq!(
+            (text(&output.stdout), output.status.code()),
+            (String::new(), Some(1))
+        );
+    }
+}
