@@ -139,7 +139,7 @@ fn prepare<K: Object, C: Object>(owner: &K, child: &C) -> anyhow::Result<(Key, V
     let name = meta.name.clone().filter(|name| !name.is_empty());
     let name = name.with_context(|| format!("a {kind} without a name cannot be applied"))?;
     if namespaced::<C>() && meta.namespace.is_none() {
-        meta.namespace = owner.meta().namespace.clone();
+        meta.namespace.clone_from(&owner.meta().namespace);
         anyhow::ensure!(
             meta.namespace.is_some(),
             "{kind} `{name}` needs a namespace: its owner has none to give\n\

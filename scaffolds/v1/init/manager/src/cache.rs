@@ -78,7 +78,7 @@ impl<K: Cached> Cache<K> {
             .await;
     }
 
-    fn set(&self, key: Key, object: K) {
+    fn set(&self, key: &Key, object: K) {
         let object = Arc::new(strip(object));
         let old = {
             let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
@@ -90,7 +90,7 @@ impl<K: Cached> Cache<K> {
             .is_none_or(|old| version(&**old) != version(&*object))
         {
             self.tell(&Change {
-                key: &key,
+                key,
                 old: old.as_deref(),
                 new: Some(&object),
             });
@@ -122,7 +122,9 @@ impl<K: Cached> Cache<K> {
                 .filter(|key| !listed.contains(*key));
             gone.cloned().collect()
         };
-        gone.iter().for_each(|key| self.remove(key));
+        for key in &gone {
+            self.remove(key);
+        }
     }
 
     fn tell(&self, change: &Change<'_, K>) {
@@ -143,7 +145,7 @@ impl<K: Cached> Cache<K> {
                 Ok(Event::InitApply(object)) => {
                     let key = Key::of(&object);
                     listed.insert(key.clone());
-                    self.set(key, object);
+                    self.set(&key, object);
                 }
                 Ok(Event::InitDone) => {
                     self.retain(namespace, &listed);
@@ -154,7 +156,7 @@ impl<K: Cached> Cache<K> {
                             .send_modify(|missing| *missing = missing.map(|n| n - 1));
                     }
                 }
-                Ok(Event::Apply(object)) => self.set(Key::of(&object), object),
+                Ok(Event::Apply(object)) => self.set(&Key::of(&object), object),
                 Ok(Event::Delete(object)) => self.remove(&Key::of(&object)),
                 Err(error) => warn(&K::kind(&()), &error),
             }

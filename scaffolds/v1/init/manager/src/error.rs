@@ -19,7 +19,11 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
 
 /// `text`, cut to at most `most` bytes between two characters.
 pub(crate) fn cut(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most)]
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@ use std::io::IsTerminal;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use tracing_subscriber::{
-    filter::Targets, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+    filter::{LevelFilter, Targets},
+    fmt,
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
 };
 
 /// How log lines are written.
@@ -39,7 +42,18 @@ pub(crate) fn start(format: Option<LogFormat>, level: &str) -> anyhow::Result<()
     Ok(())
 }
 
+/// What failed in kube's client, its caller logs; so it need not, unless asked to.
+const QUIET: &str = "kube_client::client::builder";
+
 fn filter(level: &str) -> anyhow::Result<Targets> {
+    let filter = parse(level)?;
+    if level.contains("kube") {
+        return Ok(filter);
+    }
+    Ok(filter.with_target(QUIET, LevelFilter::OFF))
+}
+
+fn parse(level: &str) -> anyhow::Result<Targets> {
     level.parse().with_context(|| {
         format!(
             "`{level}` is no log level\n\
@@ -61,6 +75,13 @@ mod tests {
         assert!(!found.would_enable("captains", &Level::DEBUG));
         assert!(found.would_enable("kube::client", &Level::DEBUG));
         assert!(!found.would_enable("hyper", &Level::ERROR));
+    }
+
+    #[test]
+    fn errors_of_the_client_are_logged_by_its_callers_only_unless_asked_for() {
+        assert!(!filter("info").unwrap().would_enable(QUIET, &Level::ERROR));
+        let found = filter("info,kube_client=debug").unwrap();
+        assert!(found.would_enable(QUIET, &Level::DEBUG));
     }
 
     #[test]

@@ -208,9 +208,11 @@ impl Manager {
         tracing::info!(id = self.id, identity = self.identity, "starting manager");
         if let Some(address) = self.options.health_probe_bind_address.get() {
             let stopping = stop.clone();
-            let check = move || match stopping.is_cancelled() {
-                true => Err("shutting down".to_owned()),
-                false => Ok(()),
+            let check = move || {
+                if stopping.is_cancelled() {
+                    return Err("shutting down".to_owned());
+                }
+                Ok(())
             };
             self.health.add_ready("shutdown", Box::new(check));
             let health = self.health.clone();

@@ -62,10 +62,8 @@ pub(crate) async fn write<K: Object>(
             Some((status, rest)) => (old, changes) = (status, rest),
             None => return Ok(()),
         }
-        at = fresh["metadata"]["resourceVersion"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
+        let fresh = fresh["metadata"]["resourceVersion"].as_str();
+        fresh.unwrap_or_default().clone_into(&mut at);
     }
     anyhow::bail!("cannot write the status: others changed the object {TRIES} times meanwhile")
 }

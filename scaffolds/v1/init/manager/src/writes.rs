@@ -30,6 +30,13 @@ struct Object {
     expected: Vec<String>,
 }
 
+impl Object {
+    /// Whether there is nothing to remember.
+    fn is_idle(&self) -> bool {
+        self.under_way == 0 && self.expected.is_empty()
+    }
+}
+
 /// A write under way. Dropped without [`finish`](Self::finish), as at a time-out, it counts as having written nothing.
 pub(crate) struct Write<'a> {
     writes: &'a Writes,
@@ -56,27 +63,26 @@ impl Writes {
     pub(crate) fn wake<K: 'static>(&self, key: &Key, version: Option<&str>, wake: Key) {
         let id = (TypeId::of::<K>(), key.clone());
         let mut objects = self.lock();
-        if let Some(object) = objects.get_mut(&id)
-            && let Some(version) = version
-        {
-            if object.under_way > 0 {
-                return object.held.push((version.to_owned(), wake));
+        match (objects.get_mut(&id), version) {
+            (None, _) => {}
+            (Some(_), None) => drop(objects.remove(&id)),
+            (Some(object), Some(version)) => {
+                let own = object.expected.iter().position(|own| own == version);
+                match own {
+                    Some(at) => drop(object.expected.remove(at)),
+                    // Ours from before will not come any more, as after a new list.
+                    None => object.expected.retain(|own| later(own, version)),
+                }
+                if own.is_none() && object.under_way > 0 {
+                    return object.held.push((version.to_owned(), wake));
+                }
+                if object.is_idle() {
+                    objects.remove(&id);
+                }
+                if own.is_some() {
+                    return;
+                }
             }
-            let expected = object.expected.iter().position(|own| own == version);
-            if let Some(at) = expected {
-                object.expected.remove(at);
-            } else {
-                // Ours from before will not come any more, as after a new list.
-                object.expected.retain(|own| later(own, version));
-            }
-            if object.expected.is_empty() {
-                objects.remove(&id);
-            }
-            if expected.is_some() {
-                return;
-            }
-        } else if version.is_none() {
-            objects.remove(&id);
         }
         drop(objects);
         self.queue.add(wake);
@@ -113,7 +119,7 @@ impl Drop for Write<'_> {
             return;
         }
         let held = std::mem::take(&mut object.held);
-        if object.expected.is_empty() {
+        if object.is_idle() {
             objects.remove(&self.id);
         }
         drop(objects);
@@ -208,6 +214,20 @@ mod tests {
         comes(&writes, "2");
         assert!(!woken(&writes).await);
         write.finish(Some("2"));
+        assert!(!woken(&writes).await);
+        assert!(writes.lock().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_own_change_that_comes_during_the_next_write_does_not_wake() {
+        let writes = writes();
+        writes
+            .begin::<ConfigMap>(&"ns/child".into())
+            .finish(Some("2"));
+        let next = writes.begin::<ConfigMap>(&"ns/child".into());
+        comes(&writes, "2");
+        next.finish(Some("3"));
+        comes(&writes, "3");
         assert!(!woken(&writes).await);
         assert!(writes.lock().is_empty());
     }

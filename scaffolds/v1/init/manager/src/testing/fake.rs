@@ -202,7 +202,7 @@ impl FakeApi {
             .query
             .get("resourceVersion")
             .and_then(|version| version.parse().ok());
-        let (mut after, mut changed) = (from.unwrap_or_default(), self.changed.subscribe());
+        let (mut after, mut news) = (from.unwrap_or_default(), self.changed.subscribe());
         tokio::spawn(async move {
             loop {
                 let (changes, last) = self.lock().objects.changes(&call.path, after);
@@ -214,7 +214,7 @@ impl FakeApi {
                 }
                 tokio::select! {
                     () = sender.closed() => return,
-                    _ = changed.changed() => {}
+                    _ = news.changed() => {}
                 }
             }
         });

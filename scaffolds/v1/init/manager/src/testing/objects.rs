@@ -75,7 +75,7 @@ type Answer = Result<(StatusCode, Value), (StatusCode, &'static str)>;
 /// All objects, and how they came to be.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
-    objects: BTreeMap<Path, Value>,
+    stored: BTreeMap<Path, Value>,
     version: u64,
     /// Each change, with the resource version that it made.
     changes: Vec<Change>,
@@ -90,14 +90,11 @@ struct Change {
 
 impl Objects {
     pub(super) fn get(&self, path: &Path) -> Option<&Value> {
-        self.objects.get(path)
+        self.stored.get(path)
     }
 
     pub(super) fn all(&self, plural: &str) -> Vec<Value> {
-        let found = self
-            .objects
-            .iter()
-            .filter(|(path, _)| path.plural == plural);
+        let found = self.stored.iter().filter(|(path, _)| path.plural == plural);
         found.map(|(_, object)| object.clone()).collect()
     }
 
@@ -107,7 +104,7 @@ impl Objects {
     }
 
     pub(super) fn delete(&mut self, path: &Path) -> Answer {
-        let mut object = self.objects.get(path).cloned().ok_or(NOT_FOUND)?;
+        let mut object = self.stored.get(path).cloned().ok_or(NOT_FOUND)?;
         if held(&object) {
             let meta = &mut object["metadata"];
             if meta.get("deletionTimestamp").is_none_or(Value::is_null) {
@@ -131,7 +128,7 @@ impl Objects {
     /// Does what a request asks for.
     pub(super) fn handle(&mut self, call: Call) -> Answer {
         let path = call.path.object();
-        let stored = self.objects.get(&path).cloned();
+        let stored = self.stored.get(&path).cloned();
         match call.method {
             Method::GET if path.name.is_empty() => Ok((StatusCode::OK, self.list(&call))),
             Method::GET => stored
@@ -165,7 +162,7 @@ impl Objects {
     fn list(&self, call: &Call) -> Value {
         let selector = call.query.get("labelSelector").map_or("", String::as_str);
         let items: Vec<_> = self
-            .objects
+            .stored
             .iter()
             .filter(|(path, object)| call.path.holds(path) && selected(object, selector))
             .map(|(_, object)| object)
@@ -192,16 +189,16 @@ impl Objects {
             let made = prefix.map(|prefix| format!("{prefix}{:05}", self.version));
             path.name = name.or(made).ok_or(INVALID)?;
         }
-        if self.objects.contains_key(&path) {
+        if self.stored.contains_key(&path) {
             return Err((StatusCode::CONFLICT, "AlreadyExists"));
         }
         object.as_object_mut().map(|object| object.remove("status"));
         Ok((StatusCode::CREATED, self.store(path, object)))
     }
 
-    fn merge(&mut self, path: &Path, stored: Value, patch: Value) -> Answer {
+    fn merge(&mut self, path: &Path, stored: Value, body: Value) -> Answer {
         let mut changed = stored.clone();
-        merge(&mut changed, patch);
+        merge(&mut changed, body);
         self.change(path, stored, changed)
     }
 
@@ -243,7 +240,7 @@ impl Objects {
     fn remove(&mut self, path: &Path, mut object: Value) -> Value {
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
-        self.objects.remove(path);
+        self.stored.remove(path);
         self.changed("DELETED", path.clone(), &object);
         object
     }
@@ -275,7 +272,7 @@ impl Objects {
             }
         }
         let object = without_nulls(object);
-        let known = self.objects.insert(path.clone(), object.clone()).is_some();
+        let known = self.stored.insert(path.clone(), object.clone()).is_some();
         self.changed(if known { "MODIFIED" } else { "ADDED" }, path, &object);
         object
     }
@@ -337,32 +334,33 @@ fn merge(value: &mut Value, patch: Value) {
 }
 
 /// A JSON patch (RFC 6902), as far as `test`, `add`, `replace` and `remove`; `None` if it does not fit.
-fn json_patch(value: &mut Value, patch: &Value) -> Option<()> {
-    for step in patch.as_array()? {
+fn json_patch(value: &mut Value, steps: &Value) -> Option<()> {
+    for step in steps.as_array()? {
         let path = step["path"].as_str()?;
-        let (parent, last) = path.rsplit_once('/')?;
-        let last = last.replace("~1", "/").replace("~0", "~");
+        let (parent, field) = path.rsplit_once('/')?;
+        let field = field.replace("~1", "/").replace("~0", "~");
         match step["op"].as_str()? {
             "test" => {
-                (value.pointer(path).unwrap_or(&Value::Null) == &step["value"]).then_some(())?
+                let found = value.pointer(path).unwrap_or(&Value::Null);
+                (*found == step["value"]).then_some(())?;
             }
             "remove" => match value.pointer_mut(parent)? {
-                Value::Object(object) => drop(object.remove(&last)?),
-                Value::Array(list) => {
-                    let at = last.parse().ok().filter(|at| *at < list.len())?;
-                    list.remove(at);
+                Value::Object(object) => drop(object.remove(&field)?),
+                Value::Array(items) => {
+                    let at = field.parse().ok().filter(|at| *at < items.len())?;
+                    items.remove(at);
                 }
                 _ => return None,
             },
             op @ ("add" | "replace") => match value.pointer_mut(parent)? {
-                Value::Object(object) => drop(object.insert(last, step["value"].clone())),
-                Value::Array(list) if last == "-" => list.push(step["value"].clone()),
-                Value::Array(list) => {
-                    let at: usize = last.parse().ok().filter(|at| *at <= list.len())?;
+                Value::Object(object) => drop(object.insert(field, step["value"].clone())),
+                Value::Array(items) if field == "-" => items.push(step["value"].clone()),
+                Value::Array(items) => {
+                    let at: usize = field.parse().ok().filter(|at| *at <= items.len())?;
                     if op == "add" {
-                        list.insert(at, step["value"].clone());
+                        items.insert(at, step["value"].clone());
                     } else {
-                        *list.get_mut(at)? = step["value"].clone();
+                        *items.get_mut(at)? = step["value"].clone();
                     }
                 }
                 _ => return None,
@@ -384,7 +382,7 @@ fn without_nulls(value: Value) -> Value {
                     .collect(),
             )
         }
-        Value::Array(list) => list.into_iter().map(without_nulls).collect(),
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
         value => value,
     }
 }
