@@ -14,7 +14,7 @@ const NOBODY: u32 = 65534;
 
 /// Runs the plan of [`SHORT`] with no more rights than a user has.
 fn run_as_user(project: &Project) -> Output {
-    let mut kbr = command(&project.root, "");
+    let mut kbr = command(&project.root, &create_api(), "");
     if rustix::process::getuid().is_root() {
         // Where the user can reach it.
         let copy = project.root.join("../kbr");
