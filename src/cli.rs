@@ -4,7 +4,7 @@ mod create;
 mod init;
 mod kubebuilder;
 mod prompt;
-mod report;
+pub mod report;
 mod write;
 
 use std::process::ExitCode;

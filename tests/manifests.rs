@@ -281,8 +281,5 @@ fn a_folder_outside_of_a_project_is_an_error() {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir(root.path().join("src")).unwrap();
     let (_, talk) = fails(&root, &[]);
-    assert!(
-        talk.contains("not a kbr project"),
-        "{talk}"
-    );
+    assert!(talk.contains("not a kbr project"), "{talk}");
 }

@@ -10,9 +10,11 @@ test -f config/crd/kustomization.yaml || { echo 'there is no kind yet' >&2; exit
 $kubectl delete --ignore-not-found="$ignore" --timeout="$timeout" --kustomize config/crd && exit 0
 
 # A CRD goes when its last object has gone, and an object when nobody's finalizer is on it any more.
-for crd in $($kubectl get --ignore-not-found --output name --kustomize config/crd); do
+crds=$($kubectl get --ignore-not-found --output name --kustomize config/crd)
+for crd in $crds; do
   $kubectl get "${crd#*/}" --all-namespaces --output \
     jsonpath="{range .items[?(@.metadata.finalizers)]}  ${crd#*/} {.metadata.namespace}/{.metadata.name} waits for {.metadata.finalizers}{'\n'}{end}" >&2
 done
-echo 'help: run the operator that takes these finalizers off (`make deploy` or `make run`), then `make uninstall` again' >&2
+test -z "$crds" ||
+  echo 'help: run the operator that takes these finalizers off (`make deploy` or `make run`), then `make uninstall` again' >&2
 exit 1

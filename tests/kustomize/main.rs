@@ -1,0 +1,246 @@
+//! `config/` of a generated project renders in every state, and is consistent in itself.
+
+mod consistent;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use consistent::{check, named, of_kind, text};
+
+const COMPONENTS: [&str; 4] = [
+    "prometheus",
+    "network-policy",
+    "namespaced",
+    "high-availability",
+];
+const DEFAULT: &str = "config/default/kustomization.yaml";
+const CRD: &str = "config/crd/bases/crew.example.com_captains.yaml";
+
+#[test]
+fn a_project_without_a_kind_renders() {
+    let project = init();
+    check(&render(&project, "config/default"), "captains-system");
+}
+
+#[test]
+fn components_render_the_same_in_any_order() {
+    let project = create_api(init());
+    let default = fs::read_to_string(project.path().join(DEFAULT)).unwrap();
+    for subset in subsets() {
+        let mut first = None;
+        // Forwards and backwards: each of any two comes first once.
+        let backwards = subset.iter().rev().copied().collect();
+        for order in [subset, backwards] {
+            enable(&project, &default, &order);
+            let objects = render(&project, "config/default");
+            check(&objects, "captains-system");
+            check_components(&objects, &order);
+            let texts: BTreeSet<_> = objects.iter().map(Value::to_string).collect();
+            let first = first.get_or_insert_with(|| texts.clone());
+            assert_eq!(first, &texts, "{order:?}");
+        }
+    }
+}
+
+#[test]
+fn an_overlay_moves_everything_to_another_namespace() {
+    let project = create_api(init());
+    let default = fs::read_to_string(project.path().join(DEFAULT)).unwrap();
+    let overlay = "namespace: fleet\nresources: [../default]\n";
+    write(&project, "config/fleet/kustomization.yaml", overlay);
+    for subset in subsets() {
+        enable(&project, &default, &subset);
+        check(&render(&project, "config/fleet"), "fleet");
+    }
+}
+
+#[test]
+fn a_second_namespace_is_a_folder_and_two_words() {
+    let project = create_api(init());
+    let default = fs::read_to_string(project.path().join(DEFAULT)).unwrap();
+    enable(&project, &default, &["namespaced"]);
+    let read = |path: &str| fs::read_to_string(project.path().join(path)).unwrap();
+
+    let folder = read("config/namespaced/captains-system/kustomization.yaml");
+    let folder = folder.replace("namespace: captains-system", "namespace: team-a");
+    write(
+        &project,
+        "config/namespaced/team-a/kustomization.yaml",
+        &folder,
+    );
+    let path = "config/namespaced/kustomization.yaml";
+    let component = read(path)
+        .replace("  - captains-system\n", "  - captains-system\n  - team-a\n")
+        .replace("value: $(POD_NAMESPACE)", "value: $(POD_NAMESPACE),team-a");
+    write(&project, path, &component);
+
+    let objects = render(&project, "config/default");
+    let roles: Vec<_> = objects
+        .iter()
+        .filter(|object| named(object, "Role", "captains-manager-role"))
+        .map(|object| text(object, "/metadata/namespace"))
+        .collect();
+    assert_eq!(roles, ["captains-system", "team-a"]);
+    for object in objects
+        .iter()
+        .filter(|object| text(object, "/kind") == "RoleBinding")
+    {
+        let subject = text(object, "/subjects/0/namespace");
+        assert_eq!(subject, "captains-system", "{object}");
+    }
+}
+
+#[test]
+fn samples_render() {
+    let project = create_api(init());
+    let samples = render(&project, "config/samples");
+    let [sample] = &samples[..] else {
+        panic!("{samples:?}")
+    };
+    assert_eq!(text(sample, "/apiVersion"), "crew.example.com/v1");
+    assert_eq!(text(sample, "/kind"), "Captain");
+}
+
+fn init() -> TempDir {
+    let project = tempfile::tempdir().unwrap();
+    kbr(
+        &project,
+        "init --domain example.com --project-name captains --yes",
+    );
+    project
+}
+
+/// Adds a kind, and the CRD that `kbr manifests` would take from its types.
+fn create_api(project: TempDir) -> TempDir {
+    let command =
+        "create api --group crew --version v1 --kind Captain --resource --controller --yes";
+    kbr(&project, command);
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": "captains.crew.example.com" },
+    });
+    write(&project, CRD, &crd.to_string());
+    project
+}
+
+#[track_caller]
+fn kbr(project: &TempDir, command: &str) {
+    let output = Command::new(env!("CARGO_BIN_EXE_kbr"))
+        .args(command.split(' '))
+        .current_dir(project.path())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "kbr {command}: {stderr}");
+}
+
+fn write(project: &TempDir, path: &str, text: &str) {
+    let path = project.path().join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// Writes the lines of `components` into `default`, in this order.
+fn enable(project: &TempDir, default: &str, components: &[&str]) {
+    let marker = "  # +kbr:scaffold:components\n";
+    assert!(default.contains(marker), "{default}");
+    let mut lines: Vec<_> = components
+        .iter()
+        .map(|component| format!("  - ../{component}\n"))
+        .collect();
+    lines.push(marker.to_owned());
+    write(project, DEFAULT, &default.replace(marker, &lines.concat()));
+}
+
+#[track_caller]
+fn render(project: &TempDir, folder: &str) -> Vec<Value> {
+    let output = Command::new(kubectl())
+        .args(["kustomize", folder])
+        .current_dir(project.path())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "kustomize {folder}: {stderr}");
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .split("\n---\n")
+        .map(|document| serde_saphyr::from_str(document).unwrap())
+        .collect()
+}
+
+/// `$KUBECTL`, or that of the newest control plane in the store of `kbr envtest`, or the one in the path.
+fn kubectl() -> PathBuf {
+    if let Some(kubectl) = std::env::var_os("KUBECTL") {
+        return kubectl.into();
+    }
+    let home = std::env::home_dir().unwrap();
+    let store = home.join(".local/share/kubebuilder-envtest/k8s");
+    let versions = fs::read_dir(store).into_iter().flatten().flatten();
+    let found = versions
+        .map(|version| version.path().join("kubectl"))
+        .filter(|path| path.is_file());
+    found
+        .max()
+        .unwrap_or_else(|| Path::new("kubectl").to_owned())
+}
+
+/// What each component is for is there when it is on, and not otherwise.
+#[track_caller]
+fn check_components(objects: &[Value], on: &[&str]) {
+    let marks = [
+        ("prometheus", "ServiceMonitor"),
+        ("network-policy", "NetworkPolicy"),
+        ("high-availability", "PodDisruptionBudget"),
+    ];
+    for (component, kind) in marks {
+        let there = !of_kind(objects, kind).is_empty();
+        assert_eq!(there, on.contains(&component), "{component} in {on:?}");
+    }
+    let namespaced = on.contains(&"namespaced");
+    let bound = of_kind(objects, "ClusterRoleBinding")
+        .into_iter()
+        .filter(|binding| binding.pointer("/subjects/0").is_some());
+    let bound: Vec<_> = bound
+        .map(|binding| text(binding, "/metadata/name"))
+        .collect();
+    let all = [
+        "captains-manager-rolebinding",
+        "captains-metrics-auth-rolebinding",
+    ];
+    assert_eq!(bound, all[usize::from(namespaced)..], "{on:?}");
+
+    let deployment = of_kind(objects, "Deployment")[0];
+    let replicas = if on.contains(&"high-availability") {
+        2
+    } else {
+        1
+    };
+    assert_eq!(deployment["spec"]["replicas"], replicas, "{on:?}");
+    let env = &deployment["spec"]["template"]["spec"]["containers"][0]["env"];
+    let names: Vec<_> = env
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|var| text(var, "/name"))
+        .collect();
+    // In this order: Kubernetes puts in $(POD_NAMESPACE) only below it.
+    let all = ["POD_NAME", "POD_NAMESPACE", "WATCH_NAMESPACE"];
+    assert_eq!(names, all[..2 + usize::from(namespaced)], "{on:?}");
+}
+
+fn subsets() -> Vec<Vec<&'static str>> {
+    let subset = |bits: usize| {
+        let chosen = COMPONENTS
+            .iter()
+            .enumerate()
+            .filter(move |(at, _)| bits >> at & 1 == 1);
+        chosen.map(|(_, component)| *component).collect()
+    };
+    (0..1 << COMPONENTS.len()).map(subset).collect()
+}
