@@ -24,6 +24,7 @@ use anyhow::anyhow;
 use crate::changes::{Change, PROJECT};
 
 pub use lock::{Lock, lock};
+pub use record::sha256;
 
 use disk::Failure;
 use record::Record;

@@ -21,14 +21,10 @@ impl Problems {
             [] => return Ok(()),
             [(problem, help)] => format!("{problem}; nothing was written\nhelp: {help}"),
             all => {
-                let mut text = format!("{} problems, nothing was written", all.len());
-                for (problem, _) in all {
-                    text += &format!("\n  {problem}");
-                }
-                for (_, help) in all {
-                    text += &format!("\nhelp: {help}");
-                }
-                text
+                let mut lines = vec![format!("{} problems, nothing was written", all.len())];
+                lines.extend(all.iter().map(|(problem, _)| format!("  {problem}")));
+                lines.extend(all.iter().map(|(_, help)| format!("help: {help}")));
+                lines.join("\n")
             }
         };
         Err(anyhow::Error::msg(text))

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use crate::changes::PROJECT;
+use crate::commit::sha256;
 use crate::plan::Op;
 use crate::resource::Resource;
 use crate::resource::controller::Controller;
@@ -91,6 +91,12 @@ impl Project {
     /// `captains-system`.
     pub fn namespace(&self) -> String {
         format!("{}-system", self.name)
+    }
+
+    /// Whether `api` is the stored version of its kind: the first one that was created.
+    pub fn is_storage(&self, api: &Resource) -> bool {
+        let first = self.apis.iter().find(|known| known.is_version_of(api));
+        first.is_none_or(|first| first.is(api))
     }
 
     /// What templates may use of the project itself.
@@ -296,15 +302,14 @@ pub fn manager_hash(ops: &[Op]) -> String {
         })
         .collect();
     files.sort_unstable();
-    let mut hash = Sha256::new();
+    let mut bytes = Vec::new();
     for (path, text) in files {
-        hash.update(path);
-        hash.update([0]);
-        hash.update((text.len() as u64).to_le_bytes());
-        hash.update(text);
+        bytes.extend(path.as_bytes());
+        bytes.push(0);
+        bytes.extend((text.len() as u64).to_le_bytes());
+        bytes.extend(text.as_bytes());
     }
-    let digest = hash.finalize();
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    sha256(&bytes)
 }
 
 #[cfg(test)]

@@ -99,14 +99,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         check(&wanted)?;
     }
     eprint!("{}", summary(args, &wanted, found.is_some()));
-    write::carry_out(&root, args.write, || {
-        plan(
-            wanted,
-            args.write.force,
-            Project::load_if_any(&root)?.is_some(),
-        )
+    let written = write::carry_out(&root, args.write, || {
+        let found = Project::load_if_any(&root)?;
+        let mut plan = plan(wanted, args.write.force, found.is_some())?;
+        if let Some(found) = found.filter(|_| args.write.force) {
+            plan.ops.extend(lines_since(&found, &plan.ops, &root)?);
+        }
+        Ok(plan)
     })?;
-    if !args.write.dry_run {
+    if written {
         next_steps(args);
     }
     Ok(())
@@ -242,6 +243,33 @@ fn plan(mut project: Project, force: bool, again: bool) -> anyhow::Result<Plan> 
         (false, false) => Existing::Refuse,
     };
     Ok(Plan { ops, existing })
+}
+
+/// The lines that later commands have put into the files that `init` writes over, as far as what they are about is still there.
+fn lines_since(project: &Project, ops: &[Op], root: &Path) -> anyhow::Result<Vec<Op>> {
+    let mut lines = Vec::new();
+    for api in &project.apis {
+        if root.join(api.path()).exists() {
+            let mut vars = project.vars();
+            api.fill(&mut vars, project.is_storage(api));
+            lines.extend(scaffold::render("api", &vars)?);
+        }
+    }
+    for controller in &project.controllers {
+        if root.join(controller.path()).exists() {
+            let mut vars = project.vars();
+            controller.fill(&mut vars);
+            lines.extend(scaffold::render("controller", &vars)?);
+        }
+    }
+    lines.retain(|line| {
+        let Op::Insert { path, .. } = line else {
+            return false;
+        };
+        ops.iter()
+            .any(|op| matches!(op, Op::Create { path: owned, .. } if owned == path))
+    });
+    Ok(lines)
 }
 
 /// Every value, and where it comes from if the user did not say it.

@@ -1,4 +1,4 @@
-//! What kubebuilder has and kbr does not: said with what to do instead.
+//! What people used to kubebuilder type and kbr does not have: said with what to do instead.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -93,6 +93,11 @@ pub fn answer(error: &clap::Error) -> Option<String> {
             if let Some((flag, instead)) = FLAGS.iter().find(|(known, _)| *known == flag) {
                 return Some(format!(
                     "kbr has no `{flag}`; nothing was written\nhelp: {instead}"
+                ));
+            }
+            if let "true" | "false" = argument {
+                return Some(format!(
+                    "`{argument}` belongs to no flag; nothing was written\nhelp: write it with `=`: `--resource={argument}`"
                 ));
             }
             let of_init = context(ContextKind::Usage).is_none() && is_init();

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::{WriteArgs, report};
-use crate::changes::{self, Existing};
+use crate::changes::{self, Change, Existing};
 use crate::commit;
 use crate::plan::Op;
 
@@ -32,6 +32,7 @@ pub fn settle(root: &Path, args: WriteArgs) -> anyhow::Result<()> {
 }
 
 /// Makes the plan while nobody else can change the project, and carries it out; with `--dry-run` it only says what it would do.
+/// Returns whether anything was written.
 ///
 /// # Errors
 /// Whatever stops the command; then nothing was written.
@@ -39,16 +40,21 @@ pub fn carry_out(
     root: &Path,
     args: WriteArgs,
     plan: impl FnOnce() -> anyhow::Result<Plan>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<bool> {
     if args.dry_run {
         let plan = plan()?;
         let changes = changes::resolve(root, &plan.ops, plan.existing)?;
-        return report::dry_run(&changes).context("cannot say what would be written");
+        report::dry_run(&changes).context("cannot say what would be written")?;
+        return Ok(false);
     }
     let lock = commit::lock(root)?;
     let plan = plan()?;
     let changes = changes::resolve(root, &plan.ops, plan.existing)?;
     commit::commit(&lock, &changes)?;
     report::report(&changes);
-    Ok(())
+    let written = changes.iter().any(Change::writes);
+    if !written {
+        eprintln!("nothing to do: everything is there already");
+    }
+    Ok(written)
 }

@@ -153,7 +153,8 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).map_or(0o644, |metadata| metadata.permissions().mode() & 0o7777)
 }
 
-fn sha256(bytes: &[u8]) -> String {
+/// SHA-256 in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
         .iter()
         .fold(String::new(), |mut hex, byte| {

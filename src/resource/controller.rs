@@ -51,7 +51,7 @@ impl Controller {
     }
 
     /// A controller for a kind of Kubernetes itself.
-    pub fn kubernetes(name: String, kind: &kubernetes::Kind) -> Self {
+    pub fn kubernetes(name: String, kind: &kubernetes::BuiltIn) -> Self {
         Controller {
             name,
             group: match kind.group {
@@ -86,27 +86,30 @@ impl Controller {
     /// What the controller calls the type: its name, or another one where that is taken.
     pub fn type_name(&self) -> String {
         let name = self.type_path.rsplit("::").next().unwrap_or_default();
-        match words::is_taken_in_controllers(name) {
-            true => format!("{name}Kind"),
-            false => name.to_owned(),
+        if words::is_taken_in_controllers(name) {
+            format!("{name}Kind")
+        } else {
+            name.to_owned()
         }
     }
 
     /// The line that imports the type: `use api::crew::v1::Captain;`.
     pub fn type_use(&self) -> String {
         let (path, name) = (&self.type_path, self.type_name());
-        match path.ends_with(&format!("::{name}")) {
-            true => format!("use {path};"),
-            false => format!("use {path} as {name};"),
+        if path.ends_with(&format!("::{name}")) {
+            format!("use {path};")
+        } else {
+            format!("use {path} as {name};")
         }
     }
 
     /// `crew.example.com/captain` for a kind of the project's own. For any other kind `<manager id>/<controller>`: its group is
     /// somebody else's, and two operators that chose one name would remove each other's finalizer.
     pub fn finalizer(&self, manager_id: &str) -> String {
-        let prefix = match self.is_own() {
-            true => &self.full_group,
-            false => manager_id,
+        let prefix = if self.is_own() {
+            &self.full_group
+        } else {
+            manager_id
         };
         format!("{prefix}/{}", self.name)
     }
@@ -162,9 +165,10 @@ pub fn default_names(group: &str, full_group: &str, kind: &str) -> Vec<String> {
     let kind = kind.to_lowercase();
     let with = |group: &str| {
         let name = words::to_label(&format!("{group}-{kind}"));
-        match name.starts_with(|first: char| first.is_ascii_digit()) {
-            true => words::to_label(&format!("g{name}")),
-            false => name,
+        if name.starts_with(|first: char| first.is_ascii_digit()) {
+            words::to_label(&format!("g{name}"))
+        } else {
+            name
         }
     };
     let mut names = vec![kind.clone(), with(group), with(full_group)];

@@ -61,21 +61,20 @@ impl External {
 
     /// The line for the manifest's dependencies. The crate is known under the first name of the type's path.
     pub fn dependency(&self) -> String {
+        let name = self.package.replace('-', "_");
         let (import, _) = self.type_path.split_once("::").unwrap_or_default();
-        let mut fields = match &self.source {
-            Source::Registry(version) if self.package.replace('-', "_") == import => {
-                return format!("{} = {version:?}", self.package);
-            }
-            Source::Registry(version) => format!("version = {version:?}"),
-            Source::Folder(folder) => format!("path = {folder:?}"),
+        let (source, value) = match &self.source {
+            Source::Registry(version) => ("version", version),
+            Source::Folder(folder) => ("path", folder),
         };
-        let key = if self.package.replace('-', "_") == import {
-            &self.package
-        } else {
-            fields += &format!(", package = {:?}", self.package);
-            import
-        };
-        format!("{key} = {{ {fields} }}")
+        let package = &self.package;
+        if name != import {
+            return format!("{import} = {{ {source} = {value:?}, package = {package:?} }}");
+        }
+        if source == "version" {
+            return format!("{package} = {value:?}");
+        }
+        format!("{package} = {{ {source} = {value:?} }}")
     }
 }
 

@@ -14,7 +14,7 @@ const KINDS_TAKEN: &[&str] = &["Default", "Option", "S", "Self", "String", "Vec"
 const PROTECTED: &[&str] = &["k8s.io", "kubernetes.io"];
 
 pub(super) fn check(resource: &Resource, problems: &mut Problems) {
-    check_group(&resource.full_group, problems);
+    check_group(resource, problems);
     check_version(&resource.version, problems);
     check_kind(&resource.kind, problems);
     if !problems.is_empty() {
@@ -46,7 +46,7 @@ pub(super) fn check(resource: &Resource, problems: &mut Problems) {
 
 /// A kind of another crate is what it is, as long as Kubernetes can have it.
 pub(super) fn check_foreign(resource: &Resource, problems: &mut Problems) {
-    check_group_spelling(&resource.full_group, problems);
+    check_group_spelling(resource, problems);
     check_version(&resource.version, problems);
     if let Some(problem) = kind_spelling(&resource.kind) {
         problems.add(
@@ -57,10 +57,11 @@ pub(super) fn check_foreign(resource: &Resource, problems: &mut Problems) {
     check_label("plural", &resource.plural, problems);
 }
 
-fn check_group(group: &str, problems: &mut Problems) {
-    if !check_group_spelling(group, problems) {
+fn check_group(resource: &Resource, problems: &mut Problems) {
+    if !check_group_spelling(resource, problems) {
         return;
     }
+    let group = &resource.full_group;
     if !group.contains('.') {
         problems.add(
             format!("`{group}` is not a whole group: the API server wants one with a dot"),
@@ -76,7 +77,8 @@ fn check_group(group: &str, problems: &mut Problems) {
 }
 
 /// Whether it is a group at all.
-fn check_group_spelling(group: &str, problems: &mut Problems) -> bool {
+fn check_group_spelling(resource: &Resource, problems: &mut Problems) -> bool {
+    let group = &resource.full_group;
     if group.is_empty() {
         let help = "pass `--group`, `--domain` or both: `--group crew --domain example.com`";
         problems.add("group and domain are both empty", help);
@@ -85,10 +87,12 @@ fn check_group_spelling(group: &str, problems: &mut Problems) -> bool {
     if words::is_subdomain(group) {
         return true;
     }
-    let nearest = words::to_subdomain(group);
-    let help = match nearest.contains('.') {
-        true => format!("`{nearest}` would do"),
-        false => "`crew.example.com` would do".to_owned(),
+    let domain = group.strip_prefix(&resource.group).unwrap_or_default();
+    let nearest = words::to_subdomain(&resource.group);
+    let help = if words::is_subdomain(&format!("{nearest}{domain}")) {
+        format!("`--group {nearest}` would do")
+    } else {
+        "`--group crew --domain example.com` would do".to_owned()
     };
     let rule = "lower-case letters, digits, `-` between them, and dots, at most 253 in all";
     problems.add(format!("`{group}` is not a group: {rule}"), help);
@@ -200,9 +204,10 @@ fn nearest_kind(kind: &str) -> String {
     nearest[..1].make_ascii_uppercase();
     let mut problems = Problems::default();
     check_kind(&nearest, &mut problems);
-    match problems.is_empty() {
-        true => nearest,
-        false => format!("App{}", nearest.trim_end_matches("List")),
+    if problems.is_empty() {
+        nearest
+    } else {
+        format!("App{}", nearest.trim_end_matches("List"))
     }
 }
 
@@ -243,11 +248,12 @@ fn check_groups(new: &Resource, old: &Resource, problems: &mut Problems) {
     }
     let (new, old) = (&new.full_group, &old.full_group);
     let module = words::module(new);
-    let help = match module == words::module(old) {
-        true => "use another `--group`".to_owned(),
-        false => format!(
+    let help = if module == words::module(old) {
+        "use another `--group`".to_owned()
+    } else {
+        format!(
             "pass the whole group, which gives the module `{module}`: `--group {new} --domain ''`"
-        ),
+        )
     };
     problems.add(
         format!("the groups `{new}` and `{old}` would be one module of the `api` crate"),

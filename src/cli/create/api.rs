@@ -107,7 +107,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return Ok(());
     }
     let chosen = target::choose(args, parts, &project, &root)?;
-    write::carry_out(&root, args.write, || {
+    let written = write::carry_out(&root, args.write, || {
         let project = Project::load(&root)?;
         plan(
             &target::choose(args, parts, &project, &root)?,
@@ -116,7 +116,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         )
     })?;
     eprint!("{}", chosen.notes(&project));
-    if !args.write.dry_run {
+    if written {
         eprint!("{}", chosen.next_steps());
     }
     Ok(())
@@ -144,7 +144,7 @@ fn plan(chosen: &Chosen, project: &Project, force: bool) -> anyhow::Result<Plan>
     let mut new = false;
     if let Some(Named { value, recorded }) = &chosen.api {
         let mut vars = project.vars();
-        value.fill(&mut vars, chosen.storage(project));
+        value.fill(&mut vars, project.is_storage(value));
         ops.extend(owned(scaffold::render("api", &vars)?, *recorded && !force));
         if !recorded {
             new = true;

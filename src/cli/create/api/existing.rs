@@ -105,8 +105,8 @@ fn foreign(args: &Args, krate: &str, type_path: &str) -> anyhow::Result<Controll
     problems.into_result()?;
     let resource = Resource::foreign(&wanted)?;
     let mut controller = Controller::own(String::new(), &resource);
-    controller.type_path = type_path.to_owned();
-    controller.external_crate = krate.to_owned();
+    type_path.clone_into(&mut controller.type_path);
+    krate.clone_into(&mut controller.external_crate);
     Ok(controller)
 }
 

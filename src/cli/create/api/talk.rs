@@ -10,7 +10,7 @@ impl Chosen {
     pub fn notes(&self, project: &Project) -> String {
         let mut text = String::new();
         if let Some(api) = &self.api
-            && !self.storage(project)
+            && !project.is_storage(&api.value)
         {
             let _ = writeln!(
                 text,

@@ -84,16 +84,3 @@ fn check_flags(args: &Args, parts: Parts) -> anyhow::Result<()> {
     }
     problems.into_result()
 }
-
-impl Chosen {
-    /// Whether the API is the stored version of its kind: the first one that was created.
-    pub fn storage(&self, project: &Project) -> bool {
-        self.api.as_ref().is_some_and(|api| {
-            let first = project
-                .apis
-                .iter()
-                .find(|known| known.is_version_of(&api.value));
-            first.is_none_or(|first| first.is(&api.value))
-        })
-    }
-}

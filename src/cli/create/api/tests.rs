@@ -152,7 +152,7 @@ fn a_further_version_has_the_names_and_scope_of_the_first() {
     );
     let stored = |flags: &str| {
         let chosen = project.choose(flags).unwrap();
-        chosen.storage(&project.project)
+        project.project.is_storage(&chosen.api.unwrap().value)
     };
     assert!(stored("--group crew --version v1 --kind Captain"));
     assert!(!stored(
