@@ -6,11 +6,17 @@ mod support;
 
 use std::{
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
 };
 
 use support::{KBR, repository};
+
+/// Where all of them are built.
+fn build() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("build")
+}
 
 /// A project in a folder of its own, empty at first.
 struct Project(PathBuf);
@@ -27,30 +33,35 @@ impl Project {
 
     /// Runs a command in the project; what it prints is shown when it fails.
     fn run(&self, program: &str, args: &[&str]) -> String {
-        let output = Command::new(program)
+        let output = self.command(program, args).stdin(Stdio::null()).output();
+        let output = output.unwrap_or_else(|error| panic!("cannot run `{program}`: {error}"));
+        self.succeeded(&format!("{program} {}", args.join(" ")), &output)
+    }
+
+    fn command(&self, program: &str, args: &[&str]) -> Command {
+        let kbr = Path::new(KBR)
+            .parent()
+            .expect("the binary lies in a folder");
+        let path = std::env::var("PATH").expect("there is a PATH");
+        let mut command = Command::new(program);
+        command
             .args(args)
             .current_dir(&self.0)
-            .env("KBR", KBR)
-            .env(
-                "CARGO_TARGET_DIR",
-                Path::new(env!("CARGO_TARGET_TMPDIR")).join("build"),
-            )
-            .env_remove("CARGO")
-            .env_remove("MAKEFLAGS")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap_or_else(|error| panic!("cannot run `{program}`: {error}"));
-        let (out, err) = (
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr),
-        );
+            .env("PATH", format!("{}:{path}", kbr.display()))
+            .env("CARGO_TARGET_DIR", build())
+            .env_remove("MAKEFLAGS");
+        command
+    }
+
+    fn succeeded(&self, what: &str, output: &Output) -> String {
+        let out = String::from_utf8_lossy(&output.stdout).into_owned();
+        let err = String::from_utf8_lossy(&output.stderr);
         assert!(
             output.status.success(),
-            "`{program} {}` in {}:\n{out}\n{err}",
-            args.join(" "),
+            "`{what}` in {}:\n{out}\n{err}",
             self.0.display()
         );
-        out.into_owned()
+        out
     }
 
     fn kbr(&self, words: &str) {
@@ -71,6 +82,22 @@ impl Project {
     /// Unit tests, and integration tests in which the operator brings each sample to `Ready` on a real API server.
     fn test(&self) {
         self.run("make", &["test"]);
+    }
+
+    /// Runs a shell script; it comes in by standard input, so that a shell which it starts reads on.
+    fn shell(&self, script: &str) -> String {
+        let mut shell = self
+            .command("sh", &["-e"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("sh is there");
+        let mut input = shell.stdin.take().expect("it is piped");
+        input.write_all(script.as_bytes()).expect("sh reads");
+        drop(input);
+        let output = shell.wait_with_output().expect("sh ends");
+        self.succeeded("sh", &output)
     }
 
     /// Runs a shell script that has a cluster, and its `kubectl`.
@@ -156,7 +183,7 @@ fn commands_of_kubebuilder_that_people_have_typed_work() {
         "sh",
         &[
             "-c",
-            "printf 'y\\ny\\n' | $KBR create api --group tsi --version v1alpha1 --kind IPPool",
+            "printf 'y\\ny\\n' | kbr create api --group tsi --version v1alpha1 --kind IPPool",
         ],
     );
     tsi.kbr("manifests");
@@ -180,14 +207,14 @@ fn commands_of_kubebuilder_that_people_have_typed_work() {
         "sh",
         &[
             "-c",
-            "printf 'y\\ny\\n' | $KBR create api --group webapp --version v1 --kind Guestbook",
+            "printf 'y\\ny\\n' | kbr create api --group webapp --version v1 --kind Guestbook",
         ],
     );
     guestbook.run(
         "sh",
         &[
             "-c",
-            "printf 'y\\ny\\n' | $KBR create api --group ajd --version v1 --kind Home",
+            "printf 'y\\ny\\n' | kbr create api --group ajd --version v1 --kind Home",
         ],
     );
     guestbook.lint();
@@ -201,7 +228,7 @@ fn what_the_guide_says_works_word_by_word() {
     let script = repository().join("demo/script");
     let guide = repository().join("docs/guide.md");
     let script = foo.run("awk", &["-f", text(&script), text(&guide)]);
-    let shown = foo.shell(&format!("set -e\n{script}"));
+    let shown = foo.shell(&script);
     for expected in [
         "customresourcedefinition.apiextensions.k8s.io/foos.samplecontroller.c9g.io",
         "foo.samplecontroller.c9g.io/foo-sample condition met",
