@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::plan::Op;
 
 pub use conflict::Conflict;
-pub use place::{Found, Place, locate};
+pub use place::{Found, locate};
 
 /// The file that records what kbr has scaffolded; written last.
 pub const PROJECT: &str = "PROJECT";

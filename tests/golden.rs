@@ -8,7 +8,8 @@
 //! - `out/`: every file that `cmd` created or changed, and no other;
 //! - `said`: what it printed, and its exit code.
 //!
-//! `manager/` is one line, its hash; `Cargo.lock` is compared only where a case has one in `out/`.
+//! `manager/` is one line, its hash, which PROJECT shows as `[hash]`, so that a change of it is seen once;
+//! `Cargo.lock` is compared only where a case has one in `out/`.
 //! `UPDATE=1` writes `out/` and `said` anew.
 
 mod support;
@@ -104,14 +105,22 @@ fn script(case: &Path) -> String {
 
 /// Puts one line in the place of `manager/`, and leaves the lock out where the case does not record it.
 fn summarize(case: &Path, files: &mut Tree) {
-    let manager: Tree = files
+    let manager = files
         .extract_if(.., |path, _| path.starts_with("manager/"))
-        .collect();
-    if !manager.is_empty() {
-        let project = String::from_utf8_lossy(&files["PROJECT"]).into_owned();
-        let line = project.lines().find(|line| line.starts_with("manager = "));
-        let line = line.expect("PROJECT tells the hash of `manager/`");
-        files.insert("manager".into(), format!("{line}\n").into_bytes());
+        .count();
+    if let Some(project) = files.get_mut("PROJECT") {
+        let text = String::from_utf8(project.clone()).expect("PROJECT is text");
+        let hash = text
+            .split("sha256 = \"")
+            .nth(1)
+            .and_then(|rest| rest.split('"').next());
+        let hash = hash
+            .expect("PROJECT tells the hash of `manager/`")
+            .to_owned();
+        *project = text.replace(&hash, "[hash]").into_bytes();
+        if manager > 0 {
+            files.insert("manager".into(), format!("{hash}\n").into_bytes());
+        }
     }
     if !case.join("out/Cargo.lock").exists() {
         files.remove("Cargo.lock");

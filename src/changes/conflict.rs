@@ -30,16 +30,15 @@ impl Conflict {
         )
     }
 
-    pub fn missing_file(path: &str, marker: &str) -> Self {
-        let line = edit::marker_line(path, marker);
-        let help = format!(
-            "bring `{path}` back (`git checkout -- {path}`), or create it with this line where lines are to go:\n    {line}"
+    /// `markers` are those that lines would go above.
+    pub fn missing_file<'a>(path: &str, markers: impl Iterator<Item = &'a str>) -> Self {
+        let mut help = format!(
+            "bring `{path}` back (`git checkout -- {path}`), or create it with these lines where others are to go above them:"
         );
-        Conflict::new(
-            path,
-            format_args!("is missing, and lines go above its marker `{marker}`"),
-            help,
-        )
+        for marker in markers {
+            help.extend(["\n    ", &edit::marker_line(path, marker)]);
+        }
+        Conflict::new(path, "is missing, and lines go into it", help)
     }
 
     /// `found` are the numbers of the lines that are the marker; `lines` are what should go above it.

@@ -26,11 +26,8 @@ pub(super) fn of(
 
 fn new(path: &str, plan: &FilePlan) -> Result<String, Vec<Conflict>> {
     if plan.text.is_none() && plan.records.is_empty() {
-        return Err(plan
-            .insertions
-            .iter()
-            .map(|(marker, _)| Conflict::missing_file(path, marker))
-            .collect());
+        let markers = plan.insertions.iter().map(|(marker, _)| *marker);
+        return Err(vec![Conflict::missing_file(path, markers)]);
     }
     grow(path, plan, plan.text.unwrap_or_default())
 }

@@ -1,8 +1,9 @@
 use std::fs;
-use std::os::unix::fs::{FileTypeExt as _, symlink};
-use std::os::unix::net::UnixListener;
 
 use super::*;
+
+mod places;
+mod project;
 
 const MARKER: &str = "// +kbr:scaffold:m\n";
 
@@ -221,9 +222,9 @@ fn a_missing_file_or_marker_is_a_conflict_with_the_line_to_paste() {
             insert("b.yaml", "- new\n- newer\n"),
         ],
         "2 conflicts, nothing was written
-  `a.rs` is missing, and lines go above its marker `m`
+  `a.rs` is missing, and lines go into it
   `b.yaml` has no marker `+kbr:scaffold:m`
-help: bring `a.rs` back (`git checkout -- a.rs`), or create it with this line where lines are to go:
+help: bring `a.rs` back (`git checkout -- a.rs`), or create it with these lines where others are to go above them:
     // +kbr:scaffold:m
 help: add this line to `b.yaml`, right below the place for what follows it here:
     # +kbr:scaffold:m
@@ -305,167 +306,6 @@ fn what_would_not_be_toml_is_a_conflict() {
         &[once("a.toml", "b = 1")],
         &[(Verb::Keep, "a.toml", "broken")],
     );
-}
-
-#[test]
-fn project_grows_by_a_table_after_a_blank_line() {
-    let api = record("[[api]]\nkind = 1\n");
-    let grown = |before, after| {
-        check(
-            &[("PROJECT", before)],
-            std::slice::from_ref(&api),
-            &[(Verb::Insert, "PROJECT", after)],
-        );
-    };
-    grown("# mine\nx = 1\n", "# mine\nx = 1\n\n[[api]]\nkind = 1\n");
-    grown("x = 1", "x = 1\n\n[[api]]\nkind = 1\n");
-    grown("x = 1\n\n", "x = 1\n\n[[api]]\nkind = 1\n");
-    grown("x = 1\r\n", "x = 1\r\n\r\n[[api]]\r\nkind = 1\r\n");
-    check(
-        &[],
-        &[record("x = 1\n"), api.clone(), record("[[b]]\n")],
-        &[(
-            Verb::Create,
-            "PROJECT",
-            "x = 1\n\n[[api]]\nkind = 1\n\n[[b]]\n",
-        )],
-    );
-}
-
-#[test]
-fn project_must_be_there_for_a_table_and_must_not_for_its_head() {
-    let no_project = "a conflict, nothing was written\n  `PROJECT` is missing: this is not a kbr project\n\
-                      help: run `kbr init`, or change to the project's folder";
-    check_refused(&[], &[record("[[api]]\n")], no_project);
-    check_refused(&[("PROJECT", "\n")], &[record("[[api]]\n")], no_project);
-    let root = project(&[("PROJECT", "x = 1\n")]);
-    let error = refused_in(root.path(), &[record("name = 1\n")]);
-    assert!(
-        error.contains("`PROJECT` exists already: this is a kbr project"),
-        "{error}"
-    );
-}
-
-#[test]
-fn a_broken_project_is_a_conflict() {
-    let root = project(&[("PROJECT", "x = \n")]);
-    assert!(
-        refused_in(root.path(), &[record("[[api]]\n")])
-            .contains("`PROJECT` would not be TOML:\n    TOML parse error at line 1")
-    );
-    fs::write(root.path().join("PROJECT"), b"x = 1 # \xff\n").unwrap();
-    assert!(
-        refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is not UTF-8 text")
-    );
-}
-
-#[test]
-fn a_project_that_is_a_folder_a_link_or_a_pipe_is_a_conflict() {
-    let root = project(&[("PROJECT/a", ""), ("real", "x = 1\n")]);
-    let path = root.path().join("PROJECT");
-    assert!(refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a folder"));
-    fs::remove_dir_all(&path).unwrap();
-    symlink("real", &path).unwrap();
-    assert!(refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a link"));
-    fs::remove_file(&path).unwrap();
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &path,
-        rustix::fs::FileType::Fifo,
-        0o600.into(),
-        0,
-    )
-    .unwrap();
-    assert!(refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a named pipe"));
-}
-
-#[test]
-fn what_is_neither_file_nor_folder_is_a_conflict() {
-    let root = project(&[]);
-    let _socket = UnixListener::bind(root.path().join("a")).unwrap();
-    assert!(
-        fs::metadata(root.path().join("a"))
-            .unwrap()
-            .file_type()
-            .is_socket()
-    );
-    assert!(refused_in(root.path(), &[create("a", "")]).contains("`a` is a socket"));
-    assert!(
-        refused_in(root.path(), &[create("a/b", "")]).contains("`a/b` is a socket, or lies in one")
-    );
-}
-
-#[test]
-fn links_are_followed_inside_the_project_only() {
-    let root = project(&[
-        ("project/real/a.rs", MARKER),
-        ("outside/a.rs", MARKER),
-        ("project/.git/a.rs", MARKER),
-    ]);
-    let root = root.path().join("project");
-    for (link, to) in [
-        ("in", "real"),
-        ("out", "../outside"),
-        ("dead", "nowhere"),
-        ("loop", "loop"),
-        ("git", ".git"),
-        ("up", "."),
-    ] {
-        symlink(to, root.join(link)).unwrap();
-    }
-    let changes = resolve(
-        &root,
-        &[insert("in/a.rs", "x"), create("in/new/b", "")],
-        Existing::Refuse,
-    )
-    .unwrap();
-    assert_eq!(
-        changes
-            .iter()
-            .map(|it| (it.verb, it.path.as_str()))
-            .collect::<Vec<_>>(),
-        [(Verb::Insert, "in/a.rs"), (Verb::Create, "in/new/b")]
-    );
-    for link in ["out", "git"] {
-        let error = refused_in(&root, &[insert(&format!("{link}/a.rs"), "x")]);
-        assert!(
-            error.contains(&format!("`{link}` is a link out of the project")),
-            "{error}"
-        );
-    }
-    for link in ["dead", "loop"] {
-        let error = refused_in(&root, &[create(link, "x")]);
-        assert!(
-            error.contains(&format!("`{link}` is a link that leads nowhere")),
-            "{error}"
-        );
-    }
-    let error = refused_in(&root, &[insert("in/a.rs", "x"), insert("real/a.rs", "y")]);
-    assert!(
-        error.contains("`real/a.rs` is the same file as `in/a.rs`"),
-        "{error}"
-    );
-}
-
-#[test]
-fn paths_stay_in_the_project() {
-    for path in [
-        "",
-        "/a",
-        "../a",
-        "a/../b",
-        "a//b",
-        "./a",
-        "a/",
-        ".git/a",
-        ".kbr/commit",
-    ] {
-        let error = refused_in(project(&[]).path(), &[create(path, "")]);
-        assert!(
-            error.contains("is no path of a project's file"),
-            "{path}: {error}"
-        );
-    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn answer(line: &str) -> Option<bool> {
     }
 }
 
-fn text_input(prompt: &str) -> dialoguer::Input<'static, String> {
+fn text_input<'a>(prompt: &str) -> dialoguer::Input<'a, String> {
     dialoguer::Input::new().with_prompt(prompt)
 }
 

@@ -14,10 +14,10 @@ use super::{disk, finish};
 #[derive(Debug)]
 pub struct Lock {
     root: PathBuf,
+    /// Folders that had to be created, the outermost first. They are dropped, and so removed, before the lock is given up.
+    _created: Created,
     /// The open root folder, which is what is locked.
     _folder: File,
-    /// Folders that had to be created, the outermost first.
-    created: Created,
 }
 
 impl Lock {
@@ -67,8 +67,8 @@ pub fn lock(root: &Path) -> anyhow::Result<Lock> {
         if same_folder(&folder, root)? {
             let lock = Lock {
                 root: root.to_owned(),
+                _created: created,
                 _folder: folder,
-                created,
             };
             finish(&lock.root)?;
             return Ok(lock);

@@ -14,11 +14,16 @@ const NOBODY: u32 = 65534;
 
 /// Runs the plan of [`SHORT`] with no more rights than a user has.
 fn run_as_user(project: &Project) -> Output {
-    let mut kbr = command(&project.root, "");
+    let mut kbr = command(&project.root, &create_api(), "");
     if rustix::process::getuid().is_root() {
-        // Where the user can reach it.
+        // Where the user can reach it. Not copied by this process: a child that another test forks meanwhile would hold it open for
+        // writing, and what is open for writing cannot be executed.
         let copy = project.root.join("../kbr");
-        fs::copy(env!("CARGO_BIN_EXE_kbr"), &copy).unwrap();
+        let copied = Command::new("cp")
+            .arg(env!("CARGO_BIN_EXE_kbr"))
+            .arg(&copy)
+            .status();
+        assert!(copied.unwrap().success());
         kbr = Command::new(copy);
         kbr.arg("faults-drive")
             .arg(&project.root)

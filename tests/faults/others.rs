@@ -6,15 +6,12 @@ use std::process::Child;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde_json::Value;
 
-use crate::project::{Project, command, create_api, nothing, run, spawn, stderr};
+use crate::project::{Project, create_api, nothing, run, start, stderr};
 use crate::{SHORT, assert_ends, each_step, outcomes, reached};
 
 /// Starts the plan with a stop at `step`, and waits until it is there. `None` if it ended without.
 fn stopped(project: &Project, step: usize) -> Option<Child> {
-    let child = spawn(
-        command(&project.root, &format!("{step}:stop")),
-        &create_api(),
-    );
+    let child = start(project, &create_api(), &format!("{step}:stop"));
     let pid = Pid::from_child(&child);
     let (_, status) = waitpid(Some(pid), WaitOptions::UNTRACED).unwrap().unwrap();
     status.stopped().then_some(child)

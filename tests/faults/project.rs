@@ -40,6 +40,14 @@ impl Project {
         project
     }
 
+    /// What `kbr init` leaves.
+    pub fn initialised() -> Self {
+        let project = Project::missing();
+        let output = run(&project, &kbr_init(), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        project
+    }
+
     /// No folder yet, as for `init --directory`.
     pub fn missing() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -111,6 +119,33 @@ pub fn create_api() -> Value {
     ])
 }
 
+/// The real command, on a folder that is missing.
+pub fn kbr_init() -> Value {
+    json!([
+        "init",
+        "--directory",
+        "{root}",
+        "--project-name",
+        "x",
+        "--yes"
+    ])
+}
+
+/// The real command, in a project.
+pub fn kbr_create_api() -> Value {
+    json!([
+        "create",
+        "api",
+        "--group",
+        "crew",
+        "--version",
+        "v1",
+        "--kind",
+        "Captain",
+        "--yes"
+    ])
+}
+
 /// Some new files and folders, of different sizes.
 pub fn init() -> Value {
     new_files(20)
@@ -133,13 +168,23 @@ pub fn nothing() -> Value {
     json!([])
 }
 
-/// The command as it would be run on `root`, with `KBR_FAULT`.
-pub fn command(root: &Path, fault: &str) -> Command {
+/// The command that carries out `plan` on `root`, with `KBR_FAULT`: operations are for the driver, strings are kbr's own arguments.
+pub fn command(root: &Path, plan: &Value, fault: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
-    command
-        .arg("faults-drive")
-        .arg(root)
-        .env("KBR_FAULT", fault);
+    command.env("KBR_FAULT", fault);
+    let args: Vec<&str> = plan
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    if args.is_empty() {
+        command.arg("faults-drive").arg(root);
+    } else {
+        let root_path = root.to_str().unwrap();
+        command.args(args.into_iter().map(|arg| arg.replace("{root}", root_path)));
+        command.current_dir(if root.exists() { root } else { Path::new("/") });
+    }
     command
 }
 
@@ -159,10 +204,12 @@ pub fn spawn(mut command: Command, plan: &Value) -> Child {
     child
 }
 
+pub fn start(project: &Project, plan: &Value, fault: &str) -> Child {
+    spawn(command(&project.root, plan, fault), plan)
+}
+
 pub fn run(project: &Project, plan: &Value, fault: &str) -> Output {
-    spawn(command(&project.root, fault), plan)
-        .wait_with_output()
-        .unwrap()
+    start(project, plan, fault).wait_with_output().unwrap()
 }
 
 pub fn stderr(output: &Output) -> String {

@@ -1,0 +1,262 @@
+//! One store a kind, filled by watches and shared by all controllers.
+
+use std::{
+    any::{Any, TypeId},
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, PoisonError, RwLock},
+};
+
+use futures_util::StreamExt;
+use kube::{
+    Client,
+    runtime::{
+        WatchStreamExt,
+        watcher::{self, Event, watcher},
+    },
+};
+use tokio::{sync::watch, task::JoinSet};
+
+use crate::{
+    key::Key,
+    object::{Cached, Scope, namespaced, version},
+};
+
+/// An annotation of `kubectl apply` that holds the whole object a second time.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// One change of an object in a cache.
+pub(crate) struct Change<'a, K> {
+    pub(crate) key: &'a Key,
+    /// The object as it was; `None` when it is new.
+    pub(crate) old: Option<&'a K>,
+    /// The object as it is; `None` when it is gone.
+    pub(crate) new: Option<&'a K>,
+}
+
+type Handler<K> = Box<dyn Fn(&Change<'_, K>) + Send + Sync>;
+
+/// The objects of one kind.
+pub(crate) struct Cache<K> {
+    objects: RwLock<HashMap<Key, Arc<K>>>,
+    /// Filled while controllers are registered, fixed from then on.
+    handlers: RwLock<Vec<Handler<K>>>,
+    /// How many watches have yet to list their objects for the first time; `None` before they start.
+    missing: watch::Sender<Option<usize>>,
+}
+
+impl<K: Cached> Cache<K> {
+    fn new() -> Self {
+        Self {
+            objects: RwLock::default(),
+            handlers: RwLock::default(),
+            missing: watch::Sender::new(None),
+        }
+    }
+
+    /// The object, if there is one.
+    pub(crate) fn get(&self, key: &Key) -> Option<Arc<K>> {
+        let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
+        objects.get(key).cloned()
+    }
+
+    /// Calls `handler` at every change.
+    pub(crate) fn on_change(&self, handler: impl Fn(&Change<'_, K>) + Send + Sync + 'static) {
+        let mut handlers = self
+            .handlers
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        handlers.push(Box::new(handler));
+    }
+
+    /// Waits until all objects have been listed once.
+    pub(crate) async fn synced(&self) {
+        // The sender lives in `self`, so it cannot be gone.
+        let _ = self
+            .missing
+            .subscribe()
+            .wait_for(|missing| *missing == Some(0))
+            .await;
+    }
+
+    fn set(&self, key: &Key, object: K) {
+        let object = Arc::new(strip(object));
+        let old = {
+            let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+            objects.insert(key.clone(), object.clone())
+        };
+        // A list tells again what is known already.
+        if old
+            .as_ref()
+            .is_none_or(|old| version(&**old) != version(&*object))
+        {
+            self.tell(&Change {
+                key,
+                old: old.as_deref(),
+                new: Some(&object),
+            });
+        }
+    }
+
+    fn remove(&self, key: &Key) {
+        let old = {
+            let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+            objects.remove(key)
+        };
+        if let Some(old) = old {
+            self.tell(&Change {
+                key,
+                old: Some(&old),
+                new: None,
+            });
+        }
+    }
+
+    /// Removes what a complete list of `namespace`, or of all, did not hold.
+    fn retain(&self, namespace: Option<&str>, listed: &HashSet<Key>) {
+        let gone: Vec<_> = {
+            let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
+            let here = |key: &&Key| namespace.is_none() || key.namespace() == namespace;
+            let gone = objects
+                .keys()
+                .filter(here)
+                .filter(|key| !listed.contains(*key));
+            gone.cloned().collect()
+        };
+        for key in &gone {
+            self.remove(key);
+        }
+    }
+
+    fn tell(&self, change: &Change<'_, K>) {
+        let handlers = self.handlers.read().unwrap_or_else(PoisonError::into_inner);
+        handlers.iter().for_each(|handler| handler(change));
+    }
+
+    /// Follows the objects of one namespace, or of all, until dropped.
+    async fn follow(&self, client: Client, namespace: Option<&str>) {
+        let api = <K::Scope as Scope>::api(client, namespace);
+        let mut events = watcher(api, watcher::Config::default())
+            .default_backoff()
+            .boxed();
+        let (mut listed, mut first) = (HashSet::new(), true);
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(Event::Init) => listed.clear(),
+                Ok(Event::InitApply(object)) => {
+                    let key = Key::of(&object);
+                    listed.insert(key.clone());
+                    self.set(&key, object);
+                }
+                Ok(Event::InitDone) => {
+                    self.retain(namespace, &listed);
+                    // Its memory is given back; it is needed again after the next list only.
+                    listed = HashSet::new();
+                    if std::mem::take(&mut first) {
+                        self.missing
+                            .send_modify(|missing| *missing = missing.map(|n| n - 1));
+                    }
+                }
+                Ok(Event::Apply(object)) => self.set(&Key::of(&object), object),
+                Ok(Event::Delete(object)) => self.remove(&Key::of(&object)),
+                Err(error) => warn(&K::kind(&()), &error),
+            }
+        }
+    }
+}
+
+/// Logs why a watch failed. It goes on by itself, after a pause.
+fn warn(kind: &str, error: &watcher::Error) {
+    let error = crate::error::chain(error);
+    let help = if error.contains("404") || error.contains("NotFound") {
+        "is its CustomResourceDefinition installed?"
+    } else if error.contains("403") || error.contains("orbidden") {
+        "may this service account `list` and `watch` it?"
+    } else {
+        "the watch is tried again"
+    };
+    tracing::warn!(kind, error, help, "cannot watch");
+}
+
+/// Drops what no operator reads and every object carries.
+pub(crate) fn strip<K: Cached>(mut object: K) -> K {
+    let meta = object.meta_mut();
+    meta.managed_fields = None;
+    meta.self_link = None;
+    if let Some(annotations) = &mut meta.annotations {
+        annotations.remove(LAST_APPLIED);
+        if annotations.is_empty() {
+            meta.annotations = None;
+        }
+    }
+    object
+}
+
+/// What is watched: each namespace, or `None` for all.
+fn scopes<K: Cached>(namespaces: &[String]) -> Vec<Option<&str>> {
+    if namespaces.is_empty() || !namespaced::<K>() {
+        return vec![None];
+    }
+    namespaces
+        .iter()
+        .map(|namespace| Some(namespace.as_str()))
+        .collect()
+}
+
+/// All caches of a manager, one a kind. The metadata of a kind counts as a kind of its own.
+#[derive(Clone, Default)]
+pub(crate) struct Caches(Arc<Mutex<HashMap<TypeId, Entry>>>);
+
+struct Entry {
+    cache: Arc<dyn Any + Send + Sync>,
+    runner: Arc<dyn Runner>,
+}
+
+/// A cache of any kind, as the manager runs it.
+trait Runner: Send + Sync {
+    fn start(self: Arc<Self>, client: &Client, namespaces: &[String], tasks: &mut JoinSet<()>);
+}
+
+impl<K: Cached> Runner for Cache<K> {
+    fn start(self: Arc<Self>, client: &Client, namespaces: &[String], tasks: &mut JoinSet<()>) {
+        let scopes = scopes::<K>(namespaces);
+        self.missing.send_replace(Some(scopes.len()));
+        for namespace in scopes {
+            let (cache, client) = (self.clone(), client.clone());
+            let namespace = namespace.map(str::to_owned);
+            tasks.spawn(async move { cache.follow(client, namespace.as_deref()).await });
+        }
+    }
+}
+
+impl Caches {
+    /// The cache of `K`, made if there is none yet.
+    pub(crate) fn of<K: Cached>(&self) -> Arc<Cache<K>> {
+        if let Some(cache) = self.find() {
+            return cache;
+        }
+        let cache = Arc::new(Cache::<K>::new());
+        let entry = Entry {
+            cache: cache.clone(),
+            runner: cache.clone(),
+        };
+        self.lock().insert(TypeId::of::<K>(), entry);
+        cache
+    }
+
+    /// The cache of `K`, if there is one.
+    pub(crate) fn find<K: Cached>(&self) -> Option<Arc<Cache<K>>> {
+        let cache = self.lock().get(&TypeId::of::<K>())?.cache.clone();
+        cache.downcast().ok()
+    }
+
+    /// Starts all watches; they end when `tasks` is dropped.
+    pub(crate) fn start(&self, client: &Client, namespaces: &[String], tasks: &mut JoinSet<()>) {
+        for entry in self.lock().values() {
+            entry.runner.clone().start(client, namespaces, tasks);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TypeId, Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,67 @@
+//! The clock that leases are measured on: it goes on while the machine is suspended.
+
+use std::time::Duration;
+
+// Unit tests of the election pause tokio's clock and wind it on.
+#[cfg(not(test))]
+pub(crate) use Boot as Instant;
+#[cfg(test)]
+pub(crate) use tokio::time::Instant;
+
+/// A moment, as time since the machine was booted, time in suspension included.
+///
+/// `std::time::Instant` stands still on Linux while the machine is suspended (`CLOCK_MONOTONIC`); a leader that
+/// trusted it would wake up and believe that it still leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Boot(Duration);
+
+impl Boot {
+    /// This moment.
+    pub(crate) fn now() -> Self {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let clock = rustix::time::ClockId::Boottime;
+        // On macOS this is the clock that goes on during sleep.
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        let clock = rustix::time::ClockId::Monotonic;
+        let now = rustix::time::clock_gettime(clock);
+        let (seconds, nanos) = (u64::try_from(now.tv_sec), u32::try_from(now.tv_nsec));
+        Self(Duration::new(
+            seconds.unwrap_or_default(),
+            nanos.unwrap_or_default(),
+        ))
+    }
+
+    /// How long ago it was; zero if it is yet to come.
+    pub(crate) fn elapsed(self) -> Duration {
+        Self::now().saturating_duration_since(self)
+    }
+
+    /// The time from `earlier` to this; zero if there is none.
+    pub(crate) fn saturating_duration_since(self, earlier: Self) -> Duration {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl std::ops::Add<Duration> for Boot {
+    type Output = Self;
+
+    fn add(self, duration: Duration) -> Self {
+        Self(self.0 + duration)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_goes_on_as_the_ordinary_clock_does() {
+        let (boot, ordinary) = (Boot::now(), std::time::Instant::now());
+        while ordinary.elapsed() < Duration::from_millis(20) {
+            std::thread::yield_now();
+        }
+        assert!(boot.elapsed() >= Duration::from_millis(20));
+        assert!(boot + Duration::from_secs(1) > Boot::now());
+        assert_eq!(boot.saturating_duration_since(Boot::now()), Duration::ZERO);
+    }
+}

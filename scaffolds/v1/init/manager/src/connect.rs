@@ -1,0 +1,64 @@
+//! Connections to the API server.
+
+use anyhow::Context as _;
+use kube::{
+    Client, Config,
+    client::ClientBuilder,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+
+use crate::{fence::Fence, options::Options};
+
+/// The clients of a manager. Each has connections of its own, so that none holds up another.
+#[derive(Clone)]
+pub(crate) struct Clients {
+    /// For what runs in the leader only; behind the fence.
+    pub(crate) leading: Client,
+    /// For what runs in every replica.
+    pub(crate) always: Client,
+    /// For the election, and for nothing else.
+    pub(crate) election: Client,
+}
+
+impl Clients {
+    /// Connects as the flags say: a kubeconfig, or the service account of the Pod.
+    pub(crate) async fn connect(options: &Options, fence: &Fence) -> anyhow::Result<Self> {
+        let config = config(options).await?;
+        let client = || ClientBuilder::try_from(config.clone()).map(ClientBuilder::build);
+        Ok(Self {
+            leading: leading(config.clone(), fence)?,
+            always: client()?,
+            election: client()?,
+        })
+    }
+
+    /// Uses one client for everything.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn same(client: &Client) -> Self {
+        Self {
+            leading: client.clone(),
+            always: client.clone(),
+            election: client.clone(),
+        }
+    }
+}
+
+/// A client behind the fence. It does not repeat requests by itself, as one that waits behind the fence to be sent
+/// again would go out after the deadline; the queue repeats.
+fn leading(mut config: Config, fence: &Fence) -> anyhow::Result<Client> {
+    config.default_retry = false;
+    Ok(ClientBuilder::try_from(config)?.with_layer(fence).build())
+}
+
+async fn config(options: &Options) -> anyhow::Result<Config> {
+    // rustls is told its provider, so that a dependency that brings another one cannot break it.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let Some(path) = &options.kubeconfig else {
+        let help = "cannot find an API server\nhelp: pass `--kubeconfig FILE`, or set `KUBECONFIG`";
+        return Config::infer().await.context(help);
+    };
+    let file = Kubeconfig::read_from(path);
+    let file = file.with_context(|| format!("cannot read kubeconfig `{}`", path.display()))?;
+    let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
+    config.with_context(|| format!("cannot use kubeconfig `{}`", path.display()))
+}

@@ -1,0 +1,214 @@
+//! What a reconcile is given besides its object.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::{Client, core::object::HasStatus};
+
+use crate::{
+    apply::apply,
+    condition::{self, ConditionStatus},
+    core::Core,
+    events::{Event, Severity},
+    key::Key,
+    object::{Object, reference},
+};
+
+/// Says where the conditions and `observedGeneration` of a kind lie.
+pub(crate) type Accessor<K> =
+    Arc<dyn Fn(&mut K, &mut dyn FnMut(&mut Vec<Condition>, &mut Option<i64>)) + Send + Sync>;
+
+/// One reconcile: its object, and the means to act on it. Cheap to clone.
+pub struct Context<K> {
+    core: Arc<Core<K>>,
+    object: Arc<K>,
+    key: Key,
+    draft: Arc<Mutex<Draft<K>>>,
+}
+
+/// The status as this reconcile wants it.
+pub(crate) struct Draft<K> {
+    /// The object with the status that is wanted; `None` while nothing has been changed.
+    pub(crate) wanted: Option<K>,
+    /// What a call had to do without; makes the reconcile fail.
+    pub(crate) misuse: Option<String>,
+}
+
+impl<K> Clone for Context<K> {
+    fn clone(&self) -> Self {
+        Self {
+            core: self.core.clone(),
+            object: self.object.clone(),
+            key: self.key.clone(),
+            draft: self.draft.clone(),
+        }
+    }
+}
+
+impl<K> fmt::Debug for Context<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K: Object> Context<K> {
+    pub(crate) fn new(core: Arc<Core<K>>, object: Arc<K>, key: Key) -> Self {
+        let draft = Draft {
+            wanted: None,
+            misuse: None,
+        };
+        Self {
+            core,
+            object,
+            key,
+            draft: Arc::new(Mutex::new(draft)),
+        }
+    }
+
+    /// A client of the API server, for whatever has no method here. After leadership was lost it refuses to write.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.core.client.clone()
+    }
+
+    /// The key of the object.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// The name of the object.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.key.name()
+    }
+
+    /// The namespace of the object; `None` for a kind without.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.key.namespace()
+    }
+
+    /// The object as it was when this reconcile began.
+    #[must_use]
+    pub fn object(&self) -> &Arc<K> {
+        &self.object
+    }
+
+    /// Brings a child object about by server-side apply, and returns it whole.
+    ///
+    /// What `child` leaves out is left to others: its fields are ours by force, under the field manager
+    /// `<manager id>/<controller>`. It is given an owner reference to the object, and the object's namespace if it
+    /// names none. Nothing is sent when the same was applied before and the child has not changed since, which the
+    /// controller knows of kinds it `owns`.
+    ///
+    /// # Errors
+    /// When the API server refuses; when the child cannot be owned by the object (another namespace, or a child
+    /// without a namespace of an object that has one); when an object of that name is there and is not ours.
+    pub async fn apply<C: Object>(&self, child: &C) -> anyhow::Result<Arc<C>> {
+        apply(&self.core, &*self.object, child).await
+    }
+
+    /// Publishes an event on the object: what `kubectl describe` shows under Events.
+    ///
+    /// `reason` is one word in camel case. Publishing goes on in the background; if it fails, or if there are too
+    /// many, a warning is logged and nothing else happens.
+    pub fn event(&self, reason: &str, note: impl Into<String>) {
+        self.publish(Severity::Normal, reason, note.into());
+    }
+
+    /// Publishes an event of type `Warning`; otherwise like [`event`](Self::event).
+    pub fn warning(&self, reason: &str, note: impl Into<String>) {
+        self.publish(Severity::Warning, reason, note.into());
+    }
+
+    /// Sets the condition `Ready` to `True`, and `observedGeneration`; otherwise like
+    /// [`condition`](Self::condition).
+    pub fn ready(&self, reason: &str, message: impl AsRef<str>) {
+        self.condition("Ready", true, reason, message);
+    }
+
+    /// Sets a condition, and `observedGeneration`, in the status that is written when this reconcile has ended.
+    ///
+    /// `reason` is one word in camel case. The controller must have been registered with `.conditions(…)`, otherwise
+    /// the reconcile fails.
+    pub fn condition(
+        &self,
+        kind: &str,
+        status: impl Into<ConditionStatus>,
+        reason: &str,
+        message: impl AsRef<str>,
+    ) {
+        let (status, message) = (status.into(), message.as_ref());
+        let mut draft = self.draft();
+        let Some(accessor) = &self.core.conditions else {
+            draft.misuse.get_or_insert_with(|| {
+                format!(
+                    "controller `{}` sets the condition `{kind}` and was registered without conditions\n\
+                     help: add `.conditions(|status| (&mut status.conditions, &mut status.observed_generation))`",
+                    self.core.name,
+                )
+            });
+            return;
+        };
+        let generation = self.object.meta().generation;
+        let wanted = draft.wanted.get_or_insert_with(|| (*self.object).clone());
+        accessor(wanted, &mut |conditions, observed| {
+            condition::set(conditions, kind, status, reason, message, generation);
+            *observed = generation;
+        });
+    }
+
+    /// Changes the status that is written when this reconcile has ended, whether it went well or not.
+    ///
+    /// Only what differs from the last known status is sent, in one request.
+    pub fn status<T>(&self, change: impl FnOnce(&mut K::Status) -> T) -> T
+    where
+        K: HasStatus<Status: Default>,
+    {
+        let mut draft = self.draft();
+        let wanted = draft.wanted.get_or_insert_with(|| (*self.object).clone());
+        change(wanted.status_mut().get_or_insert_default())
+    }
+
+    /// Takes the status that is wanted, or what was done wrong.
+    pub(crate) fn take_draft(&self) -> Result<Option<K>, String> {
+        let mut draft = self.draft();
+        draft
+            .misuse
+            .take()
+            .map_or_else(|| Ok(draft.wanted.take()), Err)
+    }
+
+    /// Puts a status back that was taken.
+    pub(crate) fn restore(&self, wanted: K) {
+        self.draft().wanted = Some(wanted);
+    }
+
+    /// Sets `Ready` to `False`, if the controller has conditions.
+    pub(crate) fn failed(&self, message: &str) {
+        if self.core.conditions.is_some() {
+            self.condition("Ready", false, "ReconcileFailed", message);
+        }
+    }
+
+    fn publish(&self, severity: Severity, reason: &str, note: String) {
+        self.core.recorder.publish(Event {
+            regarding: reference(&*self.object),
+            severity,
+            reason: reason.to_owned(),
+            note,
+            controller: self.core.field_manager.clone(),
+        });
+    }
+
+    /// No code that holds the lock leaves a draft that makes no sense, so a poisoned one is still sound.
+    fn draft(&self) -> MutexGuard<'_, Draft<K>> {
+        self.draft.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,74 @@
+//! A controller as it runs: what its reconciles share.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use kube::Client;
+
+use crate::{
+    action::Action,
+    apply::Applied,
+    cache::{Cache, Caches},
+    context::{Accessor, Context},
+    events::Recorder,
+    fence::Fence,
+    key::Key,
+    metrics::ControllerMetrics,
+    probes::Health,
+    queue::Queue,
+    writes::{Overlay, Writes},
+};
+
+/// A reconcile or a clean-up.
+pub(crate) type Function<K> =
+    Arc<dyn Fn(Arc<K>, Context<K>) -> BoxFuture<'static, anyhow::Result<Action>> + Send + Sync>;
+
+/// A controller of `K`.
+pub(crate) struct Core<K> {
+    pub(crate) name: String,
+    pub(crate) field_manager: String,
+    pub(crate) client: Client,
+    pub(crate) fence: Fence,
+    pub(crate) caches: Caches,
+    pub(crate) cache: Arc<Cache<K>>,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) writes: Arc<Writes>,
+    pub(crate) overlay: Arc<Overlay<K>>,
+    pub(crate) applied: Arc<Applied>,
+    pub(crate) recorder: Recorder,
+    pub(crate) metrics: ControllerMetrics,
+    pub(crate) health: Health,
+    pub(crate) conditions: Option<Accessor<K>>,
+    pub(crate) finalizer: Option<(String, Function<K>)>,
+    pub(crate) reconcile: Function<K>,
+    /// How many objects are reconciled at once, and how long each may take.
+    pub(crate) concurrency: usize,
+    pub(crate) timeout: Duration,
+    /// The kinds that wake it, its own first.
+    pub(crate) sources: Vec<Source>,
+}
+
+/// Something that wakes a controller.
+pub(crate) struct Source {
+    pub(crate) kind: String,
+    /// Waits until its cache is complete.
+    pub(crate) synced: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
+}
+
+impl<K> Core<K>
+where
+    K: crate::object::Object,
+{
+    /// The object as it is now, as far as this controller knows.
+    pub(crate) fn current(&self, key: &Key) -> Option<Arc<K>> {
+        let cached = self.cache.get(key)?;
+        Some(self.overlay.over(key, cached))
+    }
+
+    /// Waits until the caches of all kinds that wake it are complete.
+    pub(crate) async fn synced(&self) {
+        for source in &self.sources {
+            (source.synced)().await;
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Publishes events in the background.
+
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    time::{Duration, Instant},
+};
+
+use k8s_openapi::{api::core::v1::ObjectReference, jiff::Timestamp};
+use kube::Client;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::{
+    error::{chain, cut},
+    request,
+};
+
+/// How many events may wait to be sent; what comes on top is dropped.
+const WAITING: usize = 1000;
+
+/// How long an event that comes again counts as the same, as in client-go.
+const SERIES: Duration = Duration::from_secs(6 * 60);
+
+/// How many series are remembered.
+const REMEMBERED: usize = 4096;
+
+/// Limits of the API server, in bytes.
+const LONGEST_NOTE: usize = 1024;
+const LONGEST_REASON: usize = 128;
+const LONGEST_NAME: usize = 253;
+
+/// What kind of event it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Severity {
+    Normal,
+    Warning,
+}
+
+impl Severity {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+/// One event on an object.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) regarding: ObjectReference,
+    pub(crate) severity: Severity,
+    pub(crate) reason: String,
+    pub(crate) note: String,
+    /// Who says it.
+    pub(crate) controller: String,
+}
+
+impl Event {
+    /// What makes two events the same.
+    fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.regarding.uid, &self.reason, &self.note, self.severity).hash(&mut hasher);
+        (
+            &self.regarding.name,
+            &self.regarding.namespace,
+            &self.controller,
+        )
+            .hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+/// Takes events, never waits and never fails.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder(mpsc::Sender<Event>);
+
+/// Sends what a [`Recorder`] takes.
+#[derive(Debug)]
+pub(crate) struct Publisher {
+    events: mpsc::Receiver<Event>,
+    instance: String,
+    series: HashMap<u64, Series>,
+}
+
+/// An event that was sent, and how often it has come since.
+#[derive(Debug)]
+struct Series {
+    path: String,
+    count: u32,
+    last: Instant,
+}
+
+impl Recorder {
+    /// A recorder, and what must run for it. `instance` is the name of this process.
+    pub(crate) fn new(instance: &str) -> (Self, Publisher) {
+        let (sender, events) = mpsc::channel(WAITING);
+        let publisher = Publisher {
+            events,
+            instance: cut(instance, LONGEST_REASON).to_owned(),
+            series: HashMap::new(),
+        };
+        (Self(sender), publisher)
+    }
+
+    pub(crate) fn publish(&self, event: Event) {
+        if self.0.try_send(event).is_err() {
+            tracing::warn!("an event was dropped: too many wait to be sent");
+        }
+    }
+}
+
+impl Publisher {
+    /// Sends events until dropped.
+    pub(crate) async fn run(&mut self, client: &Client) {
+        while let Some(event) = self.events.recv().await {
+            self.send(client, &event).await;
+        }
+    }
+
+    /// Sends what waits.
+    pub(crate) async fn flush(&mut self, client: &Client) {
+        while let Ok(event) = self.events.try_recv() {
+            self.send(client, &event).await;
+        }
+    }
+
+    async fn send(&mut self, client: &Client, event: &Event) {
+        if let Err(error) = self.try_send(client, event).await {
+            tracing::warn!(
+                error = chain(&error),
+                reason = event.reason,
+                "cannot publish an event"
+            );
+        }
+    }
+
+    /// Creates an event, or counts one up that was there lately: at 2, 4, 8 … only, so that an object that fails
+    /// for ever does not fill the API server.
+    async fn try_send(&mut self, client: &Client, event: &Event) -> kube::Result<()> {
+        let (hash, now) = (event.hash(), Instant::now());
+        if self.series.len() >= REMEMBERED {
+            self.series
+                .retain(|_, series| now.duration_since(series.last) < SERIES);
+        }
+        if let Some(series) = self.series.get_mut(&hash)
+            && now.duration_since(series.last) < SERIES
+        {
+            (series.count, series.last) = (series.count.saturating_add(1), now);
+            if !series.count.is_power_of_two() {
+                return Ok(());
+            }
+            let body = json!({"series": {"count": series.count, "lastObservedTime": micro_time()}});
+            match request::merge_patch(client, &series.path, &body).await {
+                Err(kube::Error::Api(error)) if error.code == 404 => {}
+                result => return result.map(drop),
+            }
+        }
+        let body = self.body(event);
+        let namespace = body["metadata"]["namespace"].as_str().unwrap_or_default();
+        let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
+        request::post(client, &path, &body).await?;
+        if self.series.len() < REMEMBERED {
+            let name = body["metadata"]["name"].as_str().unwrap_or_default();
+            let series = Series {
+                path: format!("{path}/{name}"),
+                count: 1,
+                last: now,
+            };
+            self.series.insert(hash, series);
+        }
+        Ok(())
+    }
+
+    fn body(&self, event: &Event) -> Value {
+        let namespace = event.regarding.namespace.as_deref().unwrap_or("default");
+        json!({
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"name": name(event), "namespace": namespace},
+            "eventTime": micro_time(),
+            "reportingController": cut(&event.controller, LONGEST_REASON),
+            "reportingInstance": self.instance,
+            "action": "Reconcile",
+            "reason": cut(&event.reason, LONGEST_REASON),
+            "regarding": event.regarding,
+            "note": cut(&event.note, LONGEST_NOTE),
+            "type": event.severity.as_str(),
+        })
+    }
+}
+
+/// A name for an event: that of its object, in letters that names of events may have, and the time.
+fn name(event: &Event) -> String {
+    let object = event
+        .regarding
+        .name
+        .as_deref()
+        .unwrap_or_default()
+        .to_lowercase();
+    let allowed = |c: char| {
+        if c.is_ascii_alphanumeric() || "-.".contains(c) {
+            c
+        } else {
+            '-'
+        }
+    };
+    let object: String = object.chars().map(allowed).collect();
+    let nanos = Timestamp::now().as_nanosecond();
+    let object = cut(&object, LONGEST_NAME - 33).trim_matches(['-', '.']);
+    let object = if object.is_empty() { "event" } else { object };
+    format!("{object}.{nanos:x}")
+}
+
+/// Now, as `metav1.MicroTime` is written.
+fn micro_time() -> String {
+    format!("{:.6}", Timestamp::now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::FakeApi;
+
+    fn event(name: &str, note: &str) -> Event {
+        Event {
+            regarding: ObjectReference {
+                name: Some(name.to_owned()),
+                namespace: Some("ns".to_owned()),
+                uid: Some("u".to_owned()),
+                ..ObjectReference::default()
+            },
+            severity: Severity::Normal,
+            reason: "Created".to_owned(),
+            note: note.to_owned(),
+            controller: "captains.example.com/captain".to_owned(),
+        }
+    }
+
+    #[tokio::test]
+    async fn events_that_come_again_are_one_that_is_counted_up() {
+        let api = FakeApi::new();
+        let (recorder, mut publisher) = Recorder::new("pod");
+        for _ in 0..5 {
+            recorder.publish(event("a", "same"));
+        }
+        recorder.publish(event("a", "other"));
+        publisher.flush(&api.client()).await;
+        let events = api.all("events");
+        let counts: Vec<_> = events
+            .iter()
+            .map(|event| event["series"]["count"].as_u64())
+            .collect();
+        assert_eq!(counts, [Some(4), None]);
+        assert_eq!(api.requests().len(), 4);
+    }
+
+    #[tokio::test]
+    async fn too_many_events_are_dropped_and_nobody_waits() {
+        let (recorder, _publisher) = Recorder::new("pod");
+        for _ in 0..2 * WAITING {
+            recorder.publish(event("a", "same"));
+        }
+    }
+
+    #[test]
+    fn names_are_such_as_the_api_server_takes() {
+        assert!(name(&event("system:foo", "")).starts_with("system-foo."));
+        assert!(name(&event("", "")).starts_with("event."));
+        assert!(name(&event(&"x".repeat(253), "")).len() <= LONGEST_NAME);
+    }
+
+    #[test]
+    fn notes_are_cut_to_what_the_api_server_takes() {
+        let (_, publisher) = Recorder::new("pod");
+        let body = publisher.body(&event("a", &"x".repeat(2000)));
+        assert_eq!(body["note"].as_str().unwrap().len(), LONGEST_NOTE);
+    }
+}

@@ -1,0 +1,249 @@
+//! The flags of an operator.
+
+use std::{path::PathBuf, str::FromStr, time::Duration};
+
+use clap::{ArgAction, Args};
+use k8s_openapi::jiff::SignedDuration;
+
+use crate::logs::LogFormat;
+
+/// The flags that every operator has; those that kubebuilder has, too, under its names.
+///
+/// Flatten it into your own: `#[command(flatten)] manager: Options`.
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// Serve metrics on this address, such as `:8443`; `0` turns them off
+    #[arg(long, value_name = "ADDRESS", default_value = "0")]
+    pub metrics_bind_address: Address,
+
+    /// Serve metrics over TLS, and only to those whom the cluster allows
+    #[arg(
+        long,
+        value_name = "BOOL",
+        default_value_t = true,
+        default_missing_value = "true"
+    )]
+    #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
+    pub metrics_secure: bool,
+
+    /// The directory with the certificate of the metrics server; without one it makes its own
+    #[arg(long, value_name = "DIRECTORY")]
+    pub metrics_cert_path: Option<PathBuf>,
+
+    /// The file of the certificate in that directory
+    #[arg(long, value_name = "FILE", default_value = "tls.crt")]
+    pub metrics_cert_name: String,
+
+    /// The file of its key
+    #[arg(long, value_name = "FILE", default_value = "tls.key")]
+    pub metrics_cert_key: String,
+
+    /// Serve `/healthz` and `/readyz` on this address; `0` turns them off
+    #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
+    pub health_probe_bind_address: Address,
+
+    /// Run controllers in one replica at a time, the one that holds the Lease
+    #[arg(
+        long,
+        value_name = "BOOL",
+        default_value_t = false,
+        default_missing_value = "true"
+    )]
+    #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
+    pub leader_elect: bool,
+
+    /// The namespace of the Lease; that of the Pod, or of the kubeconfig, if not given
+    #[arg(long, value_name = "NAMESPACE", env = "POD_NAMESPACE")]
+    pub leader_election_namespace: Option<String>,
+
+    /// How long another replica waits before it takes an unrenewed Lease
+    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration)]
+    pub leader_election_lease_duration: Duration,
+
+    /// How long the leader may fail to renew its Lease before it stops leading
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
+    pub leader_election_renew_deadline: Duration,
+
+    /// How often the Lease is renewed, or tried for
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
+    pub leader_election_retry_period: Duration,
+
+    /// How many objects each controller reconciles at once
+    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    pub max_concurrent_reconciles: usize,
+
+    /// How long one reconcile may take before it is cancelled and tried again
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    pub reconcile_timeout: Duration,
+
+    /// How long webhooks go on serving after SIGTERM, while endpoints catch up
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    pub shutdown_delay: Duration,
+
+    /// How long reconciles that are under way at SIGTERM may take to end
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    pub shutdown_timeout: Duration,
+
+    /// Watch these namespaces only, separated by commas; all, if none is given
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        env = "WATCH_NAMESPACE",
+        value_delimiter = ','
+    )]
+    pub watch_namespace: Vec<String>,
+
+    /// The kubeconfig file; the usual places, or the cluster that this runs in, if not given
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// How log lines are written; text on a terminal and json otherwise, if not given
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
+
+    /// What is logged: a level, or one for each crate, such as `info,kube=debug`
+    #[arg(long, value_name = "LEVEL", env = "RUST_LOG", default_value = "info")]
+    pub log_level: String,
+}
+
+impl Default for Options {
+    /// What the flags are when none is given.
+    fn default() -> Self {
+        Self {
+            metrics_bind_address: Address(None),
+            metrics_secure: true,
+            metrics_cert_path: None,
+            metrics_cert_name: "tls.crt".to_owned(),
+            metrics_cert_key: "tls.key".to_owned(),
+            health_probe_bind_address: Address(Some(":8081".to_owned())),
+            leader_elect: false,
+            leader_election_namespace: None,
+            leader_election_lease_duration: Duration::from_secs(15),
+            leader_election_renew_deadline: Duration::from_secs(10),
+            leader_election_retry_period: Duration::from_secs(2),
+            max_concurrent_reconciles: 10,
+            reconcile_timeout: Duration::from_secs(300),
+            shutdown_delay: Duration::from_secs(5),
+            shutdown_timeout: Duration::from_secs(30),
+            watch_namespace: Vec::new(),
+            kubeconfig: None,
+            log_format: None,
+            log_level: "info".to_owned(),
+        }
+    }
+}
+
+impl Options {
+    /// The namespaces to watch; none means all. An empty variable of the environment is none.
+    pub(crate) fn namespaces(&self) -> Vec<String> {
+        let mut namespaces: Vec<_> = self
+            .watch_namespace
+            .iter()
+            .map(|namespace| namespace.trim().to_owned())
+            .filter(|namespace| !namespace.is_empty())
+            .collect();
+        namespaces.sort();
+        namespaces.dedup();
+        namespaces
+    }
+}
+
+/// An address to serve on, `HOST:PORT` or `:PORT`; or none, written `0`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address(Option<String>);
+
+impl Address {
+    /// The address; `None` if it is turned off.
+    #[must_use]
+    pub fn get(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "0" {
+            return Ok(Self(None));
+        }
+        match text.rsplit_once(':') {
+            Some((_, port)) if port.parse::<u16>().is_ok() => Ok(Self(Some(text.to_owned()))),
+            _ => Err("write `HOST:PORT`, `:PORT`, or `0` for none".to_owned()),
+        }
+    }
+}
+
+/// Reads `15s`, `1m30s`, `500ms`, as Go writes durations.
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration: Option<SignedDuration> = text.parse().ok();
+    let duration = duration.and_then(|duration| Duration::try_from(duration).ok());
+    duration.ok_or_else(|| "write it as `15s`, `1m30s` or `500ms`".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Cli {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[track_caller]
+    fn parse(flags: &[&str]) -> Options {
+        let flags = ["captains"].iter().chain(flags);
+        Cli::try_parse_from(flags).unwrap().options
+    }
+
+    #[test]
+    fn the_default_is_what_no_flags_give() {
+        // The environment of a test run may hold these.
+        let ours = |mut options: Options| {
+            options.watch_namespace.clear();
+            options.leader_election_namespace = None;
+            options.log_level.clear();
+            format!("{options:?}")
+        };
+        assert_eq!(ours(parse(&[])), ours(Options::default()));
+    }
+
+    #[test]
+    fn a_switch_takes_a_value_or_none_as_in_go() {
+        assert!(parse(&["--leader-elect"]).leader_elect);
+        assert!(parse(&["--leader-elect=true"]).leader_elect);
+        assert!(!parse(&["--leader-elect=false"]).leader_elect);
+        assert!(!parse(&["--metrics-secure=false"]).metrics_secure);
+    }
+
+    #[test]
+    fn an_address_has_a_port_or_is_off() {
+        for text in [":8443", "0.0.0.0:8443", "[::1]:80", "localhost:8443"] {
+            assert_eq!(text.parse::<Address>().unwrap().get(), Some(text));
+        }
+        assert_eq!("0".parse::<Address>().unwrap().get(), None);
+        for text in ["", "8443", "localhost", ":x", ":70000"] {
+            assert!(text.parse::<Address>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_are_written_as_in_go() {
+        assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
+        for text in ["", "15", "-1s", "soon"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn namespaces_are_a_list_without_empty_names() {
+        let options = parse(&["--watch-namespace=b,a, ,b"]);
+        assert_eq!(options.namespaces(), ["a", "b"]);
+        assert!(parse(&["--watch-namespace="]).namespaces().is_empty());
+    }
+}

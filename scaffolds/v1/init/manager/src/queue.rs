@@ -1,0 +1,284 @@
+//! The work queue, client-go's: a key is worked on by one worker at a time, and never lost.
+//!
+//! * What is added again before a worker took it is there once (*dirty*).
+//! * What is added while a worker is at it (*processing*) comes back when that worker is done.
+//! * What failed comes back after 5 ms, then 10 ms, doubled up to 1,000 s, each key by itself.
+//!
+//! Source: `k8s.io/client-go/util/workqueue`, `queue.go`, `delaying_queue.go`, `default_rate_limiters.go`.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
+
+use crate::{key::Key, metrics::QueueMetrics};
+
+const FIRST_DELAY: Duration = Duration::from_millis(5);
+const LONGEST_DELAY: Duration = Duration::from_secs(1000);
+
+/// The keys that a controller has yet to work on.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    changed: Notify,
+    metrics: QueueMetrics,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    ready: VecDeque<Key>,
+    dirty: HashSet<Key>,
+    processing: HashSet<Key>,
+    /// What is to be added later, by time; `due` holds the same the other way round.
+    delayed: BTreeSet<(Instant, Key)>,
+    due: HashMap<Key, Instant>,
+    failures: HashMap<Key, u32>,
+}
+
+impl Queue {
+    pub(crate) fn new(metrics: QueueMetrics) -> Self {
+        Self {
+            state: Mutex::default(),
+            changed: Notify::new(),
+            metrics,
+        }
+    }
+
+    /// Adds a key, to be worked on as soon as a worker is free.
+    pub(crate) fn add(&self, key: Key) {
+        self.add_to(&mut self.lock(), key);
+    }
+
+    /// Adds a key after a delay; if it is delayed already, the earlier of the two holds.
+    pub(crate) fn add_after(&self, key: Key, delay: Duration) {
+        self.metrics.retried();
+        if delay.is_zero() {
+            return self.add(key);
+        }
+        // An absurd delay must not panic; thirty years are for ever.
+        let at = Instant::now() + delay.min(Duration::from_secs(30 * 365 * 24 * 3600));
+        let mut state = self.lock();
+        if let Some(&earlier) = state.due.get(&key) {
+            if earlier <= at {
+                return;
+            }
+            state.delayed.remove(&(earlier, key.clone()));
+        }
+        state.delayed.insert((at, key.clone()));
+        state.due.insert(key, at);
+        self.changed.notify_one();
+    }
+
+    /// Adds a key that failed, after a delay that doubles with each failure since the last [`forget`](Self::forget).
+    pub(crate) fn add_failed(&self, key: Key) -> Duration {
+        let failures = {
+            let mut state = self.lock();
+            let failures = state.failures.entry(key.clone()).or_default();
+            *failures = failures.saturating_add(1);
+            *failures
+        };
+        let delay = backoff(failures);
+        self.add_after(key, delay);
+        delay
+    }
+
+    /// Ends the back-off of a key.
+    pub(crate) fn forget(&self, key: &Key) {
+        self.lock().failures.remove(key);
+    }
+
+    /// Waits for a key to work on; [`done`](Self::done) must follow. Cancelling it loses nothing.
+    ///
+    /// There must be one caller at a time.
+    pub(crate) async fn next(&self) -> Key {
+        loop {
+            let wake_at = {
+                let mut state = self.lock();
+                self.promote(&mut state);
+                if let Some(key) = state.ready.pop_front() {
+                    state.dirty.remove(&key);
+                    state.processing.insert(key.clone());
+                    self.metrics.depth(state.ready.len());
+                    return key;
+                }
+                state.delayed.first().map(|(at, _)| *at)
+            };
+            match wake_at {
+                Some(at) => tokio::select! {
+                    () = self.changed.notified() => {}
+                    () = sleep_until(at) => {}
+                },
+                None => self.changed.notified().await,
+            }
+        }
+    }
+
+    /// Ends the work on a key; if it was added meanwhile, it is there again.
+    pub(crate) fn done(&self, key: &Key) {
+        let mut state = self.lock();
+        state.processing.remove(key);
+        if state.dirty.contains(key) {
+            self.push(&mut state, key.clone());
+        }
+    }
+
+    fn add_to(&self, state: &mut State, key: Key) {
+        if !state.dirty.insert(key.clone()) {
+            return;
+        }
+        self.metrics.added();
+        if !state.processing.contains(&key) {
+            self.push(state, key);
+        }
+    }
+
+    fn push(&self, state: &mut State, key: Key) {
+        state.ready.push_back(key);
+        self.metrics.depth(state.ready.len());
+        self.changed.notify_one();
+    }
+
+    /// Adds what was delayed until now.
+    fn promote(&self, state: &mut State) {
+        let now = Instant::now();
+        while state.delayed.first().is_some_and(|(at, _)| *at <= now) {
+            if let Some((_, key)) = state.delayed.pop_first() {
+                state.due.remove(&key);
+                self.add_to(state, key);
+            }
+        }
+    }
+
+    /// No code that holds the lock panics, so a poisoned one is still sound.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The delay after this many failures in a row.
+fn backoff(failures: u32) -> Duration {
+    let factor = 2_u32.saturating_pow(failures.saturating_sub(1));
+    FIRST_DELAY.saturating_mul(factor).min(LONGEST_DELAY)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{self, timeout};
+
+    use super::*;
+
+    fn queue() -> Queue {
+        Queue::new(QueueMetrics::default())
+    }
+
+    /// The next key, if there is one now.
+    async fn now(queue: &Queue) -> Option<String> {
+        let key = timeout(Duration::from_nanos(1), queue.next()).await.ok();
+        key.map(|key| key.to_string())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_added_twice_is_there_once() {
+        let queue = queue();
+        queue.add("a".into());
+        queue.add("a".into());
+        assert_eq!(now(&queue).await.as_deref(), Some("a"));
+        assert_eq!(now(&queue).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_come_in_the_order_they_were_added() {
+        let queue = queue();
+        for key in ["b", "a", "c"] {
+            queue.add(key.into());
+        }
+        for key in ["b", "a", "c"] {
+            assert_eq!(now(&queue).await.as_deref(), Some(key));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_added_during_its_work_comes_back_once_when_that_is_done() {
+        let queue = queue();
+        queue.add("a".into());
+        assert!(now(&queue).await.is_some());
+        queue.add("a".into());
+        queue.add("a".into());
+        assert_eq!(now(&queue).await, None);
+        queue.done(&"a".into());
+        assert!(now(&queue).await.is_some());
+        queue.done(&"a".into());
+        assert_eq!(now(&queue).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_delayed_key_comes_at_its_time() {
+        let queue = queue();
+        let start = Instant::now();
+        queue.add_after("a".into(), Duration::from_secs(60));
+        assert_eq!(queue.next().await, "a".into());
+        assert_eq!(start.elapsed().as_secs(), 60);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_earlier_of_two_delays_holds_and_comes_once() {
+        let queue = queue();
+        let start = Instant::now();
+        for seconds in [60, 30, 90] {
+            queue.add_after("a".into(), Duration::from_secs(seconds));
+        }
+        assert_eq!(queue.next().await, "a".into());
+        assert_eq!(start.elapsed().as_secs(), 30);
+        queue.done(&"a".into());
+        assert!(
+            timeout(Duration::from_secs(600), queue.next())
+                .await
+                .is_err()
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_waiting_worker_sees_a_delay_that_is_set_later() {
+        let queue = std::sync::Arc::new(queue());
+        let waiting = tokio::spawn({
+            let queue = queue.clone();
+            async move { queue.next().await }
+        });
+        time::sleep(Duration::from_secs(1)).await;
+        queue.add_after("a".into(), Duration::from_secs(1));
+        assert_eq!(waiting.await.unwrap(), "a".into());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_absurd_delay_does_not_panic() {
+        let queue = queue();
+        queue.add_after("a".into(), Duration::MAX);
+        assert_eq!(now(&queue).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_back_off_until_forgotten_and_each_key_by_itself() {
+        let queue = queue();
+        let delays: Vec<_> = (0..4)
+            .map(|_| queue.add_failed("a".into()).as_millis())
+            .collect();
+        assert_eq!(delays, [5, 10, 20, 40]);
+        assert_eq!(queue.add_failed("b".into()).as_millis(), 5);
+        queue.forget(&"a".into());
+        assert_eq!(queue.add_failed("a".into()).as_millis(), 5);
+    }
+
+    #[test]
+    fn backoff_ends_at_a_thousand_seconds() {
+        assert_eq!(backoff(18), Duration::from_millis(655_360));
+        for failures in [19, 64, u32::MAX] {
+            assert_eq!(backoff(failures), Duration::from_secs(1000));
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The HTTP servers: probes and metrics. HTTP/1.1 only, with limits on time and on connections.
+
+use std::{convert::Infallible, io, pin::pin, sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use hyper::{
+    Response, StatusCode,
+    body::Incoming,
+    header::{CONTENT_TYPE, HeaderValue},
+    http::request::Parts,
+    rt::{Read, Write},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use kube::client::Body;
+use rustls::ServerConfig;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{Semaphore, watch},
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+/// How long a client may take over its handshake, and over the head of a request; an idle connection is closed after.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many connections a server holds at once; more wait.
+const CONNECTIONS: usize = 1000;
+
+/// The head of a request; these servers read no bodies.
+pub(crate) struct Request(Parts);
+
+impl From<Parts> for Request {
+    fn from(parts: Parts) -> Self {
+        Self(parts)
+    }
+}
+
+impl std::ops::Deref for Request {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl Request {
+    pub(crate) fn method(&self) -> &hyper::Method {
+        &self.0.method
+    }
+
+    pub(crate) fn uri(&self) -> &hyper::Uri {
+        &self.0.uri
+    }
+}
+
+/// An answer of plain text.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) media_type: &'static str,
+    pub(crate) body: String,
+}
+
+impl Reply {
+    pub(crate) fn text(status: StatusCode, body: String) -> Self {
+        Self {
+            status,
+            media_type: "text/plain; charset=utf-8",
+            body,
+        }
+    }
+
+    /// An answer that says its status and no more.
+    pub(crate) fn status(status: StatusCode) -> Self {
+        let reason = status.canonical_reason().unwrap_or_default();
+        Self::text(status, format!("{reason}\n"))
+    }
+}
+
+/// Answers requests.
+pub(crate) type Handler = Arc<dyn Fn(Request) -> BoxFuture<'static, Reply> + Send + Sync>;
+
+/// A server that is bound to its port.
+pub(crate) struct Server {
+    pub(crate) listener: TcpListener,
+    /// `None` for plain HTTP. What is served changes with it.
+    pub(crate) tls: Option<watch::Receiver<Arc<ServerConfig>>>,
+    pub(crate) handler: Handler,
+}
+
+impl Server {
+    /// Serves until `stop`, then answers what is under way.
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        let permits = Arc::new(Semaphore::new(CONNECTIONS));
+        let mut connections = JoinSet::new();
+        loop {
+            // The semaphore is never closed, so there is always a permit in the end.
+            let accepted = async {
+                let permit = permits.clone().acquire_owned().await;
+                (permit, self.listener.accept().await)
+            };
+            tokio::select! {
+                () = stop.cancelled() => break,
+                Some(_) = connections.join_next() => {}
+                (permit, accepted) = accepted => match accepted {
+                    Ok((stream, _)) => {
+                        let tls = self.tls.as_ref().map(|tls| tls.borrow().clone());
+                        let (handler, stop) = (self.handler.clone(), stop.clone());
+                        connections.spawn(async move {
+                            serve(stream, tls, handler, stop).await;
+                            drop(permit);
+                        });
+                    }
+                    // Such as too many open files: not to be tried again at once.
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot accept a connection");
+                        sleep(Duration::from_millis(100)).await;
+                    }
+                },
+            }
+        }
+        while connections.join_next().await.is_some() {}
+    }
+}
+
+/// Serves one connection. What goes wrong with it is its client's doing, and no news.
+async fn serve(
+    stream: TcpStream,
+    tls: Option<Arc<ServerConfig>>,
+    handler: Handler,
+    stop: CancellationToken,
+) {
+    // Answers are small and not to be held back.
+    let _ = stream.set_nodelay(true);
+    let result = match tls {
+        None => http(TokioIo::new(stream), handler, stop).await,
+        Some(config) => match timeout(PATIENCE, TlsAcceptor::from(config).accept(stream)).await {
+            Ok(Ok(stream)) => http(TokioIo::new(stream), handler, stop).await,
+            Ok(Err(error)) => return tracing::debug!(%error, "TLS handshake failed"),
+            Err(_) => return tracing::debug!("TLS handshake took too long"),
+        },
+    };
+    if let Err(error) = result {
+        tracing::debug!(%error, "connection failed");
+    }
+}
+
+async fn http(
+    stream: impl Read + Write + Unpin,
+    handler: Handler,
+    stop: CancellationToken,
+) -> hyper::Result<()> {
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let reply = handler(Request(request.into_parts().0));
+        async move { Ok::<_, Infallible>(response(reply.await)) }
+    });
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .max_buf_size(64 * 1024);
+    let mut connection = pin!(builder.serve_connection(stream, service));
+    tokio::select! {
+        result = connection.as_mut() => result,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            // What the client does not take by then it does not get.
+            timeout(PATIENCE, connection).await.unwrap_or(Ok(()))
+        }
+    }
+}
+
+fn response(reply: Reply) -> Response<Body> {
+    let mut response = Response::new(Body::from(reply.body.into_bytes()));
+    *response.status_mut() = reply.status;
+    let media_type = HeaderValue::from_static(reply.media_type);
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}
+
+/// Listens on `HOST:PORT`, or on `:PORT` of every address there is.
+pub(crate) async fn bind(address: &str) -> anyhow::Result<TcpListener> {
+    let bound = match address.strip_prefix(':') {
+        // Where there is no IPv6, the second does.
+        Some(port) => match TcpListener::bind(format!("[::]:{port}")).await {
+            Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
+                TcpListener::bind(format!("0.0.0.0:{port}")).await
+            }
+            bound => bound,
+        },
+        None => TcpListener::bind(address).await,
+    };
+    bound.map_err(|error| anyhow::anyhow!("cannot listen on `{address}`: {error}"))
+}

@@ -1,0 +1,60 @@
+//! Tasks of the user's own that the manager runs beside its controllers.
+
+use std::fmt;
+
+use futures_util::future::BoxFuture;
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+/// What a task of the manager is given.
+#[derive(Clone)]
+pub struct Running {
+    pub(crate) client: Client,
+    pub(crate) stop: CancellationToken,
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running")
+            .field("stop", &self.stop)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Running {
+    /// A client of the API server. That of a leading task refuses to write after leadership was lost.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Waits until the manager shuts down; a task then has until `--shutdown-timeout` to end.
+    pub async fn stopped(&self) {
+        self.stop.cancelled().await;
+    }
+}
+
+/// A task that has yet to be started.
+pub(crate) struct Task {
+    pub(crate) name: String,
+    pub(crate) start: Box<dyn FnOnce(Running) -> BoxFuture<'static, anyhow::Result<()>> + Send>,
+}
+
+impl Task {
+    pub(crate) fn new<F, R>(name: &str, task: F) -> Self
+    where
+        F: FnOnce(Running) -> R + Send + 'static,
+        R: Future<Output = anyhow::Result<()>> + Send + 'static,
+    {
+        Self {
+            name: name.to_owned(),
+            start: Box::new(move |running| Box::pin(task(running))),
+        }
+    }
+
+    /// Runs it; its error says which it was.
+    pub(crate) async fn run(self, running: Running) -> anyhow::Result<()> {
+        let result = (self.start)(running).await;
+        result.map_err(|error| error.context(format!("task `{}` failed", self.name)))
+    }
+}

@@ -1,0 +1,121 @@
+//! Tests on a real API server.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{
+    Api, Client,
+    api::{DeleteParams, ObjectMeta, PostParams},
+};
+
+/// A namespace of its own on a real API server, for one test.
+#[derive(Clone)]
+pub struct Cluster {
+    client: Client,
+    namespace: String,
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cluster")
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Cluster {
+    /// Connects to the API server that `kbr envtest run` started, and makes a namespace for this test.
+    ///
+    /// # Errors
+    /// When the API server did not come with `KBR_ENVTEST=1`, so that nobody's real cluster is touched; or cannot be
+    /// reached.
+    pub async fn connect() -> anyhow::Result<Self> {
+        anyhow::ensure!(
+            std::env::var("KBR_ENVTEST").is_ok_and(|value| value == "1"),
+            "this test runs only on an API server that is made for tests; nothing was touched\n\
+             help: `make test`, or `kbr envtest run -- cargo test --features envtest`"
+        );
+        let client = Client::try_default()
+            .await
+            .context("cannot connect to the API server")?;
+        let namespaces: Api<Namespace> = Api::all(client.clone());
+        let namespace = Namespace {
+            metadata: ObjectMeta {
+                generate_name: Some("test-".to_owned()),
+                ..ObjectMeta::default()
+            },
+            ..Namespace::default()
+        };
+        let made = namespaces
+            .create(&PostParams::default(), &namespace)
+            .await?;
+        Ok(Self {
+            client,
+            namespace: made.metadata.name.unwrap_or_default(),
+        })
+    }
+
+    /// A client, whose namespace is not that of the test.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// The namespace of this test.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The objects of `K` in the namespace of this test.
+    #[must_use]
+    pub fn api<K>(&self) -> Api<K>
+    where
+        K: kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>,
+    {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Deletes the namespace. Where no controller empties it, as in envtest, it stays and is not used again.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn close(self) -> anyhow::Result<()> {
+        let namespaces: Api<Namespace> = Api::all(self.client);
+        namespaces
+            .delete(&self.namespace, &DeleteParams::default())
+            .await?;
+        Ok(())
+    }
+}
+
+/// Looks again and again, until `look` finds something, and returns it.
+///
+/// `look` says `Ok(None)` for not yet; an error counts as not yet, too, and is told in the end. `what` says what is
+/// waited for.
+///
+/// # Errors
+/// When it was not found within that time.
+pub async fn eventually<T, R>(
+    within: Duration,
+    what: &str,
+    mut look: impl FnMut() -> R,
+) -> anyhow::Result<T>
+where
+    R: Future<Output = anyhow::Result<Option<T>>>,
+{
+    let started = Instant::now();
+    loop {
+        let last = match look().await {
+            Ok(Some(found)) => return Ok(found),
+            Ok(None) => String::new(),
+            Err(error) => format!("; last: {error:#}"),
+        };
+        anyhow::ensure!(
+            started.elapsed() < within,
+            "{what}: not within {within:?}{last}"
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}

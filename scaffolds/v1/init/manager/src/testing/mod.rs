@@ -1,0 +1,31 @@
+//! For tests: an API server in memory, and helpers for tests on a real one. Behind the feature `testing`.
+
+mod cluster;
+pub(crate) mod fake;
+mod objects;
+mod operator;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
+pub use self::{
+    cluster::{Cluster, eventually},
+    fake::FakeApi,
+    operator::Operator,
+};
+
+/// Whether the condition `Ready` is `True`.
+#[must_use]
+pub fn is_ready(conditions: &[Condition]) -> bool {
+    conditions
+        .iter()
+        .any(|condition| condition.type_ == "Ready" && condition.status == "True")
+}
+
+/// The reason of a condition; `None` if there is none of this type.
+#[must_use]
+pub fn reason<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a str> {
+    let condition = conditions
+        .iter()
+        .find(|condition| condition.type_ == kind)?;
+    Some(&condition.reason)
+}

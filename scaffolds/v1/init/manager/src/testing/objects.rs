@@ -1,0 +1,388 @@
+//! The objects of an API server in memory, and what requests do to them.
+
+use std::collections::BTreeMap;
+
+use hyper::{Method, StatusCode};
+use k8s_openapi::jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+/// Where an object is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Path {
+    /// `/api/v1` or `/apis/<group>/<version>`
+    pub(super) root: String,
+    pub(super) plural: String,
+    pub(super) namespace: String,
+    /// Empty for a collection.
+    pub(super) name: String,
+    pub(super) subresource: String,
+}
+
+impl Path {
+    /// Takes the path of a request to pieces.
+    pub(super) fn parse(path: &str) -> Option<Self> {
+        let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        let roots = if parts.first() == Some(&"api") { 2 } else { 3 };
+        if parts.len() <= roots {
+            return None;
+        }
+        let root = format!("/{}", parts[..roots].join("/"));
+        parts.drain(..roots);
+        let mut namespace = "";
+        if parts.len() > 2
+            && parts[0] == "namespaces"
+            && !["status", "finalize"].contains(&parts[2])
+        {
+            namespace = parts[1];
+            parts.drain(..2);
+        }
+        let part = |n: usize| parts.get(n).copied().unwrap_or_default().to_owned();
+        Some(Self {
+            root,
+            plural: part(0),
+            namespace: namespace.to_owned(),
+            name: part(1),
+            subresource: part(2),
+        })
+    }
+
+    /// Whether this collection holds the object at `path`.
+    fn holds(&self, path: &Self) -> bool {
+        path.root == self.root
+            && path.plural == self.plural
+            && (self.namespace.is_empty() || path.namespace == self.namespace)
+    }
+
+    fn object(&self) -> Self {
+        Self {
+            subresource: String::new(),
+            ..self.clone()
+        }
+    }
+}
+
+/// A request, as far as it matters here.
+pub(super) struct Call {
+    pub(super) method: Method,
+    pub(super) path: Path,
+    pub(super) query: BTreeMap<String, String>,
+    pub(super) media_type: String,
+    pub(super) body: Value,
+}
+
+type Answer = Result<(StatusCode, Value), (StatusCode, &'static str)>;
+
+/// All objects, and how they came to be.
+#[derive(Debug, Default)]
+pub(super) struct Objects {
+    stored: BTreeMap<Path, Value>,
+    version: u64,
+    /// Each change, with the resource version that it made.
+    changes: Vec<Change>,
+}
+
+#[derive(Debug)]
+struct Change {
+    version: u64,
+    path: Path,
+    event: Value,
+}
+
+impl Objects {
+    pub(super) fn get(&self, path: &Path) -> Option<&Value> {
+        self.stored.get(path)
+    }
+
+    pub(super) fn all(&self, plural: &str) -> Vec<Value> {
+        let found = self.stored.iter().filter(|(path, _)| path.plural == plural);
+        found.map(|(_, object)| object.clone()).collect()
+    }
+
+    /// Stores an object as it is, as if it had been there before.
+    pub(super) fn put(&mut self, path: Path, object: Value) {
+        self.store(path, object);
+    }
+
+    pub(super) fn delete(&mut self, path: &Path) -> Answer {
+        let mut object = self.stored.get(path).cloned().ok_or(NOT_FOUND)?;
+        if held(&object) {
+            let meta = &mut object["metadata"];
+            if meta.get("deletionTimestamp").is_none_or(Value::is_null) {
+                meta["deletionTimestamp"] = json!(now());
+            }
+            return Ok((StatusCode::OK, self.store(path.clone(), object)));
+        }
+        Ok((StatusCode::OK, self.remove(path, object)))
+    }
+
+    /// The changes of a collection after a resource version, as a watch tells them; and the version after them.
+    pub(super) fn changes(&self, collection: &Path, after: u64) -> (Vec<Value>, u64) {
+        let new = self.changes.iter().filter(|change| change.version > after);
+        let here = new.filter(|change| collection.holds(&change.path));
+        (
+            here.map(|change| change.event.clone()).collect(),
+            self.version,
+        )
+    }
+
+    /// Does what a request asks for.
+    pub(super) fn handle(&mut self, call: Call) -> Answer {
+        let path = call.path.object();
+        let stored = self.stored.get(&path).cloned();
+        match call.method {
+            Method::GET if path.name.is_empty() => Ok((StatusCode::OK, self.list(&call))),
+            Method::GET => stored
+                .map(|stored| (StatusCode::OK, stored))
+                .ok_or(NOT_FOUND),
+            Method::POST if call.path.name.is_empty() => self.create(path, call.body),
+            Method::PUT => {
+                let stored = stored.ok_or(NOT_FOUND)?;
+                self.change(&call.path, stored, call.body)
+            }
+            Method::PATCH if call.media_type.contains("apply-patch") => match stored {
+                Some(stored) => self.merge(&call.path, stored, call.body),
+                None if call.path.subresource.is_empty() => self.create(path, call.body),
+                None => Err(NOT_FOUND),
+            },
+            Method::PATCH if call.media_type.contains("json-patch") => {
+                let stored = stored.ok_or(NOT_FOUND)?;
+                let mut changed = stored.clone();
+                json_patch(&mut changed, &call.body).ok_or(INVALID)?;
+                self.change(&call.path, stored, changed)
+            }
+            Method::PATCH => {
+                let stored = stored.ok_or(NOT_FOUND)?;
+                self.merge(&call.path, stored, call.body)
+            }
+            Method::DELETE => self.delete(&path),
+            _ => Err((StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed")),
+        }
+    }
+
+    fn list(&self, call: &Call) -> Value {
+        let selector = call.query.get("labelSelector").map_or("", String::as_str);
+        let items: Vec<_> = self
+            .stored
+            .iter()
+            .filter(|(path, object)| call.path.holds(path) && selected(object, selector))
+            .map(|(_, object)| object)
+            .collect();
+        let api_version = call
+            .path
+            .root
+            .trim_start_matches("/apis/")
+            .trim_start_matches("/api/");
+        let version = self.version.to_string();
+        json!({
+            "apiVersion": api_version, "kind": "List",
+            "metadata": {"resourceVersion": version}, "items": items,
+        })
+    }
+
+    fn create(&mut self, mut path: Path, mut object: Value) -> Answer {
+        if !object.is_object() {
+            return Err(INVALID);
+        }
+        if path.name.is_empty() {
+            let name = object["metadata"]["name"].as_str().map(str::to_owned);
+            let prefix = object["metadata"]["generateName"].as_str();
+            let made = prefix.map(|prefix| format!("{prefix}{:05}", self.version));
+            path.name = name.or(made).ok_or(INVALID)?;
+        }
+        if self.stored.contains_key(&path) {
+            return Err((StatusCode::CONFLICT, "AlreadyExists"));
+        }
+        object.as_object_mut().map(|object| object.remove("status"));
+        Ok((StatusCode::CREATED, self.store(path, object)))
+    }
+
+    fn merge(&mut self, path: &Path, stored: Value, body: Value) -> Answer {
+        let mut changed = stored.clone();
+        merge(&mut changed, body);
+        self.change(path, stored, changed)
+    }
+
+    /// Stores `changed`, of which only the status counts at `/status`, and all but the status elsewhere.
+    fn change(&mut self, path: &Path, stored: Value, mut changed: Value) -> Answer {
+        let version = changed["metadata"]["resourceVersion"].as_str();
+        if version.is_some_and(|version| stored["metadata"]["resourceVersion"] != version) {
+            return Err((StatusCode::CONFLICT, "Conflict"));
+        }
+        let object = if path.subresource == "status" {
+            let mut object = stored.clone();
+            object["status"] = changed["status"].take();
+            object
+        } else {
+            changed["status"] = stored["status"].clone();
+            changed
+        };
+        let mut object = without_nulls(object);
+        if object == stored {
+            return Ok((StatusCode::OK, stored));
+        }
+        if object["spec"] != stored["spec"] {
+            let generation = stored["metadata"]["generation"]
+                .as_i64()
+                .unwrap_or_default()
+                + 1;
+            object["metadata"]["generation"] = json!(generation);
+        }
+        let deleted = object["metadata"]["deletionTimestamp"].is_string() && !held(&object);
+        let path = path.object();
+        let object = if deleted {
+            self.remove(&path, object)
+        } else {
+            self.store(path, object)
+        };
+        Ok((StatusCode::OK, object))
+    }
+
+    fn remove(&mut self, path: &Path, mut object: Value) -> Value {
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        self.stored.remove(path);
+        self.changed("DELETED", path.clone(), &object);
+        object
+    }
+
+    fn changed(&mut self, kind: &str, path: Path, object: &Value) {
+        self.changes.push(Change {
+            version: self.version,
+            path,
+            event: json!({"type": kind, "object": object}),
+        });
+    }
+
+    /// Stores an object, with the fields that the API server sets.
+    fn store(&mut self, path: Path, mut object: Value) -> Value {
+        self.version += 1;
+        let meta = &mut object["metadata"];
+        meta["resourceVersion"] = json!(self.version.to_string());
+        meta["name"] = json!(path.name);
+        if !path.namespace.is_empty() {
+            meta["namespace"] = json!(path.namespace);
+        }
+        for (field, value) in [
+            ("uid", json!(format!("uid-{}", self.version))),
+            ("generation", json!(1)),
+            ("creationTimestamp", json!(now())),
+        ] {
+            if meta.get(field).is_none_or(Value::is_null) {
+                meta[field] = value;
+            }
+        }
+        let object = without_nulls(object);
+        let known = self.stored.insert(path.clone(), object.clone()).is_some();
+        self.changed(if known { "MODIFIED" } else { "ADDED" }, path, &object);
+        object
+    }
+}
+
+const NOT_FOUND: (StatusCode, &str) = (StatusCode::NOT_FOUND, "NotFound");
+const INVALID: (StatusCode, &str) = (StatusCode::UNPROCESSABLE_ENTITY, "Invalid");
+
+fn now() -> String {
+    format!("{:.0}", Timestamp::now())
+}
+
+/// Whether finalizers keep an object from being deleted.
+fn held(object: &Value) -> bool {
+    let finalizers = object["metadata"]["finalizers"].as_array();
+    finalizers.is_some_and(|finalizers| !finalizers.is_empty())
+}
+
+/// Whether the labels of an object fit a selector of the form `a=b,c!=d,e`.
+fn selected(object: &Value, selector: &str) -> bool {
+    let label = |name: &str| {
+        object["metadata"]["labels"][name.trim()]
+            .as_str()
+            .map(str::to_owned)
+    };
+    selector
+        .split(',')
+        .filter(|term| !term.is_empty())
+        .all(|term| {
+            match term
+                .split_once("!=")
+                .map(|pair| (pair, false))
+                .or_else(|| term.split_once('=').map(|pair| (pair, true)))
+            {
+                Some(((name, value), equal)) => {
+                    (label(name).as_deref() == Some(value.trim_start_matches('=').trim())) == equal
+                }
+                None => label(term).is_some(),
+            }
+        })
+}
+
+/// A JSON merge patch (RFC 7396).
+fn merge(value: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *value = patch;
+        return;
+    };
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    for (name, new) in patch {
+        if new.is_null() {
+            value.as_object_mut().map(|object| object.remove(&name));
+        } else {
+            merge(&mut value[name], new);
+        }
+    }
+}
+
+/// A JSON patch (RFC 6902), as far as `test`, `add`, `replace` and `remove`; `None` if it does not fit.
+fn json_patch(value: &mut Value, steps: &Value) -> Option<()> {
+    for step in steps.as_array()? {
+        let path = step["path"].as_str()?;
+        let (parent, field) = path.rsplit_once('/')?;
+        let field = field.replace("~1", "/").replace("~0", "~");
+        match step["op"].as_str()? {
+            "test" => {
+                let found = value.pointer(path).unwrap_or(&Value::Null);
+                (*found == step["value"]).then_some(())?;
+            }
+            "remove" => match value.pointer_mut(parent)? {
+                Value::Object(object) => drop(object.remove(&field)?),
+                Value::Array(items) => {
+                    let at = field.parse().ok().filter(|at| *at < items.len())?;
+                    items.remove(at);
+                }
+                _ => return None,
+            },
+            op @ ("add" | "replace") => match value.pointer_mut(parent)? {
+                Value::Object(object) => drop(object.insert(field, step["value"].clone())),
+                Value::Array(items) if field == "-" => items.push(step["value"].clone()),
+                Value::Array(items) => {
+                    let at: usize = field.parse().ok().filter(|at| *at <= items.len())?;
+                    if op == "add" {
+                        items.insert(at, step["value"].clone());
+                    } else {
+                        *items.get_mut(at)? = step["value"].clone();
+                    }
+                }
+                _ => return None,
+            },
+            _ => return None,
+        }
+    }
+    Some(())
+}
+
+/// The API server stores no fields that are `null`.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let fields = object.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(
+                fields
+                    .map(|(name, value)| (name, without_nulls(value)))
+                    .collect(),
+            )
+        }
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
+        value => value,
+    }
+}

@@ -1,0 +1,135 @@
+//! Certificates of servers: from files, which are read again when they change, or made in memory.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use rustls::{
+    ServerConfig,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+};
+use tokio::{sync::watch, time::interval};
+
+/// How often the files are looked at. Polling, because a mounted Secret is a chain of symbolic links that is
+/// replaced as a whole, which file notifications often miss.
+const POLL: Duration = Duration::from_secs(10);
+
+/// A certificate and its key in two files, as a Secret of type `kubernetes.io/tls` mounts them.
+#[derive(Clone, Debug)]
+pub(crate) struct Files {
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+/// What was read from the two.
+#[derive(PartialEq, Eq)]
+struct Pem {
+    certificate: Vec<u8>,
+    key: Vec<u8>,
+}
+
+impl Files {
+    /// The two files in this directory.
+    pub(crate) fn new(directory: &Path, certificate: &str, key: &str) -> Self {
+        Self {
+            certificate: directory.join(certificate),
+            key: directory.join(key),
+        }
+    }
+
+    /// Loads the certificate, and keeps what is returned up to date for as long as it lives.
+    pub(crate) fn watch(self) -> anyhow::Result<watch::Receiver<Arc<ServerConfig>>> {
+        self.watch_every(POLL)
+    }
+
+    fn watch_every(self, period: Duration) -> anyhow::Result<watch::Receiver<Arc<ServerConfig>>> {
+        let pem = self.read()?;
+        let config = pem
+            .config()
+            .with_context(|| format!("in `{}`", self.certificate.display()))?;
+        let (sender, receiver) = watch::channel(config);
+        tokio::spawn(async move {
+            let mut tick = interval(period);
+            let mut served = pem;
+            loop {
+                tokio::select! {
+                    () = sender.closed() => return,
+                    _ = tick.tick() => self.reload(&mut served, &sender),
+                }
+            }
+        });
+        Ok(receiver)
+    }
+
+    fn reload(&self, served: &mut Pem, sender: &watch::Sender<Arc<ServerConfig>>) {
+        let file = self.certificate.display();
+        // Half-written, or not there for a moment: the next tick looks again.
+        let Ok(pem) = self.read() else { return };
+        if pem == *served {
+            return;
+        }
+        match pem.config() {
+            Ok(config) => {
+                tracing::info!(%file, "reloaded certificate");
+                sender.send_replace(config);
+                *served = pem;
+            }
+            Err(error) => tracing::warn!(%error, %file, "cannot reload certificate"),
+        }
+    }
+
+    fn read(&self) -> anyhow::Result<Pem> {
+        let read = |path: &Path| {
+            std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))
+        };
+        Ok(Pem {
+            certificate: read(&self.certificate)?,
+            key: read(&self.key)?,
+        })
+    }
+}
+
+impl Pem {
+    fn config(&self) -> anyhow::Result<Arc<ServerConfig>> {
+        let chain = CertificateDer::pem_slice_iter(&self.certificate);
+        let chain = chain
+            .collect::<Result<Vec<_>, _>>()
+            .context("no certificate in PEM")?;
+        let key = PrivateKeyDer::from_pem_slice(&self.key).context("no private key in PEM")?;
+        config(chain, key)
+    }
+}
+
+/// A certificate that lasts as long as the process, for the names that a scraper may call it by.
+pub(crate) fn self_signed() -> anyhow::Result<watch::Receiver<Arc<ServerConfig>>> {
+    let mut names = vec!["localhost".to_owned()];
+    names.extend(
+        hostname::get()
+            .ok()
+            .and_then(|name| name.into_string().ok()),
+    );
+    let made = rcgen::generate_simple_self_signed(names)?;
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der());
+    let key = key.map_err(|error| anyhow::anyhow!("cannot make a private key: {error}"))?;
+    let config = config(vec![made.cert.der().clone()], key)?;
+    Ok(watch::channel(config).1)
+}
+
+fn config(
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> anyhow::Result<Arc<ServerConfig>> {
+    // The provider is named, so that a dependency that brings another one cannot break it.
+    let provider = Arc::new(ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    // HTTP/2 is left out on purpose: see CVE-2023-44487, "rapid reset".
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}

@@ -1,0 +1,93 @@
+use std::os::unix::fs::{FileTypeExt as _, symlink};
+use std::os::unix::net::UnixListener;
+
+use super::*;
+
+#[test]
+fn what_is_neither_file_nor_folder_is_a_conflict() {
+    let root = project(&[]);
+    let _socket = UnixListener::bind(root.path().join("a")).unwrap();
+    assert!(
+        fs::metadata(root.path().join("a"))
+            .unwrap()
+            .file_type()
+            .is_socket()
+    );
+    assert!(refused_in(root.path(), &[create("a", "")]).contains("`a` is a socket"));
+    assert!(
+        refused_in(root.path(), &[create("a/b", "")]).contains("`a/b` is a socket, or lies in one")
+    );
+}
+
+#[test]
+fn links_are_followed_inside_the_project_only() {
+    let root = project(&[
+        ("project/real/a.rs", MARKER),
+        ("outside/a.rs", MARKER),
+        ("project/.git/a.rs", MARKER),
+    ]);
+    let root = root.path().join("project");
+    for (link, to) in [
+        ("in", "real"),
+        ("out", "../outside"),
+        ("dead", "nowhere"),
+        ("loop", "loop"),
+        ("git", ".git"),
+        ("up", "."),
+    ] {
+        symlink(to, root.join(link)).unwrap();
+    }
+    let changes = resolve(
+        &root,
+        &[insert("in/a.rs", "x"), create("in/new/b", "")],
+        Existing::Refuse,
+    )
+    .unwrap();
+    assert_eq!(
+        changes
+            .iter()
+            .map(|it| (it.verb, it.path.as_str()))
+            .collect::<Vec<_>>(),
+        [(Verb::Insert, "in/a.rs"), (Verb::Create, "in/new/b")]
+    );
+    for link in ["out", "git"] {
+        let error = refused_in(&root, &[insert(&format!("{link}/a.rs"), "x")]);
+        assert!(
+            error.contains(&format!("`{link}` is a link out of the project")),
+            "{error}"
+        );
+    }
+    for link in ["dead", "loop"] {
+        let error = refused_in(&root, &[create(link, "x")]);
+        assert!(
+            error.contains(&format!("`{link}` is a link that leads nowhere")),
+            "{error}"
+        );
+    }
+    let error = refused_in(&root, &[insert("in/a.rs", "x"), insert("real/a.rs", "y")]);
+    assert!(
+        error.contains("`real/a.rs` is the same file as `in/a.rs`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn paths_stay_in_the_project() {
+    for path in [
+        "",
+        "/a",
+        "../a",
+        "a/../b",
+        "a//b",
+        "./a",
+        "a/",
+        ".git/a",
+        ".kbr/commit",
+    ] {
+        let error = refused_in(project(&[]).path(), &[create(path, "")]);
+        assert!(
+            error.contains("is no path of a project's file"),
+            "{path}: {error}"
+        );
+    }
+}

@@ -1,0 +1,75 @@
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+#[test]
+fn project_grows_by_a_table_after_a_blank_line() {
+    let api = record("[[api]]\nkind = 1\n");
+    let grown = |before, after| {
+        check(
+            &[("PROJECT", before)],
+            std::slice::from_ref(&api),
+            &[(Verb::Insert, "PROJECT", after)],
+        );
+    };
+    grown("# mine\nx = 1\n", "# mine\nx = 1\n\n[[api]]\nkind = 1\n");
+    grown("x = 1", "x = 1\n\n[[api]]\nkind = 1\n");
+    grown("x = 1\n\n", "x = 1\n\n[[api]]\nkind = 1\n");
+    grown("x = 1\r\n", "x = 1\r\n\r\n[[api]]\r\nkind = 1\r\n");
+    check(
+        &[],
+        &[record("x = 1\n"), api.clone(), record("[[b]]\n")],
+        &[(
+            Verb::Create,
+            "PROJECT",
+            "x = 1\n\n[[api]]\nkind = 1\n\n[[b]]\n",
+        )],
+    );
+}
+
+#[test]
+fn project_must_be_there_for_a_table_and_must_not_for_its_head() {
+    let no_project = "a conflict, nothing was written\n  `PROJECT` is missing: this is not a kbr project\n\
+                      help: run `kbr init`, or change to the project's folder";
+    check_refused(&[], &[record("[[api]]\n")], no_project);
+    check_refused(&[("PROJECT", "\n")], &[record("[[api]]\n")], no_project);
+    let root = project(&[("PROJECT", "x = 1\n")]);
+    let error = refused_in(root.path(), &[record("name = 1\n")]);
+    assert!(
+        error.contains("`PROJECT` exists already: this is a kbr project"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_broken_project_is_a_conflict() {
+    let root = project(&[("PROJECT", "x = \n")]);
+    assert!(
+        refused_in(root.path(), &[record("[[api]]\n")])
+            .contains("`PROJECT` would not be TOML:\n    TOML parse error at line 1")
+    );
+    fs::write(root.path().join("PROJECT"), b"x = 1 # \xff\n").unwrap();
+    assert!(
+        refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is not UTF-8 text")
+    );
+}
+
+#[test]
+fn a_project_that_is_a_folder_a_link_or_a_pipe_is_a_conflict() {
+    let root = project(&[("PROJECT/a", ""), ("real", "x = 1\n")]);
+    let path = root.path().join("PROJECT");
+    assert!(refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a folder"));
+    fs::remove_dir_all(&path).unwrap();
+    symlink("real", &path).unwrap();
+    assert!(refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a link"));
+    fs::remove_file(&path).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &path,
+        rustix::fs::FileType::Fifo,
+        0o600.into(),
+        0,
+    )
+    .unwrap();
+    assert!(refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a named pipe"));
+}

@@ -1,0 +1,4 @@
+//! The controllers, one module each.
+
+pub mod deployment;
+// +kbr:scaffold:modules

@@ -1,0 +1,3 @@
+//! The controllers, one module each.
+
+// +kbr:scaffold:modules

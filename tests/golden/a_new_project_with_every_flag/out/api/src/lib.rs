@@ -1,0 +1,14 @@
+//! The API types of crew-operator, one module a group and in it one a version.
+
+use ::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+// +kbr:scaffold:imports
+
+// +kbr:scaffold:groups
+
+/// Every `CustomResourceDefinition` of this crate, one for each version of each kind.
+#[must_use]
+pub fn crds() -> Vec<CustomResourceDefinition> {
+    let crds = &mut Vec::new();
+    // +kbr:scaffold:crds
+    std::mem::take(crds)
+}

@@ -1,0 +1,3 @@
+//! The operator on a real API server: `make test` starts one.
+
+// +kbr:scaffold:modules
