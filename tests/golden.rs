@@ -105,11 +105,18 @@ fn script(case: &Path) -> String {
 
 /// Puts one line in the place of `manager/`, and leaves the lock out where the case does not record it.
 fn summarize(case: &Path, files: &mut Tree) {
-    let manager = files.extract_if(.., |path, _| path.starts_with("manager/")).count();
+    let all = files.len();
+    files.retain(|path, _| !path.starts_with("manager/"));
+    let manager = all - files.len();
     if let Some(project) = files.get_mut("PROJECT") {
         let text = String::from_utf8(project.clone()).expect("PROJECT is text");
-        let hash = text.split("sha256 = \"").nth(1).and_then(|rest| rest.split('"').next());
-        let hash = hash.expect("PROJECT tells the hash of `manager/`").to_owned();
+        let hash = text
+            .split("sha256 = \"")
+            .nth(1)
+            .and_then(|rest| rest.split('"').next());
+        let hash = hash
+            .expect("PROJECT tells the hash of `manager/`")
+            .to_owned();
         *project = text.replace(&hash, "[hash]").into_bytes();
         if manager > 0 {
             files.insert("manager".into(), format!("{hash}\n").into_bytes());
