@@ -166,8 +166,11 @@ fn record(table: &str, fields: &impl Serialize, path: &str) -> anyhow::Result<Op
 /// # Errors
 /// There is none.
 pub fn find_root(start: &Path) -> anyhow::Result<PathBuf> {
+    // A commit that was interrupted may not have come to PROJECT yet.
+    let signs = [PROJECT, ".kbr/commit", ".kbr/undo"];
     let is_root = |folder: &&Path| {
-        fs::symlink_metadata(folder.join(PROJECT)).is_ok() || folder.join(".kbr").is_dir()
+        let mut signs = signs.iter();
+        signs.any(|sign| fs::symlink_metadata(folder.join(sign)).is_ok())
     };
     let root = start.ancestors().find(is_root);
     root.map(Path::to_path_buf).ok_or_else(missing)

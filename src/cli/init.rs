@@ -107,7 +107,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         Ok(plan)
     })?;
-    if written {
+    if written && found.is_none() {
         next_steps(args);
     }
     Ok(())
@@ -283,7 +283,8 @@ fn summary(args: &Args, project: &Project, again: bool) -> String {
         };
         let _ = writeln!(text, "{what:>8} {value}{source}");
     };
-    let domain_given = args.domain.is_some() || project.domain != DOMAIN;
+    // An answer is as good as the flag.
+    let domain_given = args.domain.is_some() || (!again && project.domain != DOMAIN);
     line(
         "project",
         "project-name",

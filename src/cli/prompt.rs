@@ -15,11 +15,12 @@ pub fn is_terminal() -> bool {
 /// The input ended, or cannot be read.
 pub fn yes_or_no(question: &str, help: &str) -> anyhow::Result<bool> {
     if is_terminal() {
-        return dialoguer::Confirm::new()
-            .with_prompt(question)
-            .wait_for_newline(true)
-            .interact()
-            .with_context(|| format!("`{question}` was not answered, nothing was written"));
+        // Not `Confirm`: an interrupt there leaves the terminal without a cursor.
+        let said = text_input(&format!("{question} [y/n]"))
+            .validate_with(|line: &String| answer(line).map(drop).ok_or("please answer `y` or `n`"))
+            .interact_text()
+            .with_context(|| format!("`{question}` was not answered, nothing was written"))?;
+        return Ok(answer(&said) == Some(true));
     }
     loop {
         eprint!("{question} [y/n] ");
@@ -47,6 +48,10 @@ fn answer(line: &str) -> Option<bool> {
     }
 }
 
+fn text_input<'a>(prompt: &str) -> dialoguer::Input<'a, String> {
+    dialoguer::Input::new().with_prompt(prompt)
+}
+
 /// Asks for a line of text on a terminal until `check` finds nothing wrong with it; Enter takes `default`.
 ///
 /// # Errors
@@ -56,8 +61,7 @@ pub fn text(
     default: &str,
     check: impl Fn(&str) -> Result<(), String>,
 ) -> anyhow::Result<String> {
-    dialoguer::Input::<String>::new()
-        .with_prompt(question)
+    text_input(question)
         .default(default.to_owned())
         .validate_with(|text: &String| check(text))
         .interact_text()

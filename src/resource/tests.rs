@@ -184,6 +184,8 @@ fn kinds_that_no_file_can_bear_are_refused_with_another_name() {
         ("String", "AppString"),
         ("FooList", "Foo"),
         ("List", "Listing"),
+        ("FooListList", "Foo"),
+        ("OptionList", "AppOption"),
         (long.as_str(), &long[..59]),
     ] {
         let error = refusal("crew", "example.com", "v1", bad);

@@ -109,28 +109,12 @@ pub fn protected(group: &str) -> Option<&'static str> {
 }
 
 pub(super) fn check_version(version: &str, problems: &mut Problems) {
-    if !is_version(version) {
+    if !words::is_version(version) {
         problems.add(
             format!("`{version}` is not a version of an API: they look like `v1`, `v2beta3` or `v1alpha1`"),
             format!("`--version {}` would do", nearest_version(version)),
         );
     }
-}
-
-/// Kubernetes' own rule: `v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?`.
-fn is_version(version: &str) -> bool {
-    let Some(rest) = version.strip_prefix('v') else {
-        return false;
-    };
-    let is_number = |text: &str| {
-        !text.starts_with('0') && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    let stage = rest.split_once("alpha").or_else(|| rest.split_once("beta"));
-    version.len() <= words::LABEL_MAX
-        && stage.map_or_else(
-            || is_number(rest),
-            |(major, minor)| is_number(major) && is_number(minor),
-        )
 }
 
 /// `v1` for `1` and `v1.2`, `v1alpha1` for `v1alpha`.
@@ -169,11 +153,14 @@ pub(super) fn check_kind(kind: &str, problems: &mut Problems) {
             ),
             would_do(format!("App{kind}")),
         );
-    } else if let Some(stem) = kind.strip_suffix("List") {
-        let stem = if stem.is_empty() { "Listing" } else { stem };
+    } else if kind.ends_with("List") {
+        let nearest = match kind.trim_end_matches("List") {
+            "" => "Listing".to_owned(),
+            stem => nearest_kind(stem),
+        };
         problems.add(
-            format!("a kind cannot be called `{kind}`: `{stem}List` is what a list of `{stem}` is called"),
-            would_do(stem.to_owned()),
+            format!("a kind cannot be called `{kind}`: Kubernetes takes it for a list of others"),
+            would_do(nearest),
         );
     }
 }

@@ -105,16 +105,32 @@ pub fn is_taken_in_controllers(name: &str) -> bool {
 }
 
 /// The Rust module of a group, kind or controller: `.` and `-` become `_`, a leading digit gets `g` before it, a word that is
-/// taken gets `_` after it.
+/// taken gets `_` after it, and so does one that looks like a version: those are the modules between groups and kinds.
 pub fn module(name: &str) -> String {
     let mut module = name.replace(['.', '-'], "_");
     if module.starts_with(|first: char| first.is_ascii_digit()) {
         module.insert(0, 'g');
     }
-    if is_keyword(&module) || MODULES_TAKEN.contains(&module.as_str()) {
+    if is_keyword(&module) || is_version(&module) || MODULES_TAKEN.contains(&module.as_str()) {
         module.push('_');
     }
     module
+}
+
+/// Whether `version` is one of an API, by Kubernetes' own rule: `v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?`.
+pub fn is_version(version: &str) -> bool {
+    let Some(rest) = version.strip_prefix('v') else {
+        return false;
+    };
+    let is_number = |text: &str| {
+        !text.starts_with('0') && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let stage = rest.split_once("alpha").or_else(|| rest.split_once("beta"));
+    version.len() <= LABEL_MAX
+        && stage.map_or_else(
+            || is_number(rest),
+            |(major, minor)| is_number(major) && is_number(minor),
+        )
 }
 
 /// Whether `name` is a label of RFC 1123: at most 63 of `a-z`, `0-9` and `-`, which neither begins nor ends it.
@@ -189,6 +205,8 @@ mod tests {
             ("bin", "bin_"),
             ("serde-json", "serde_json_"),
             ("union", "union"),
+            ("v1alpha1", "v1alpha1_"),
+            ("v1alpha", "v1alpha"),
         ] {
             assert_eq!(module(name), expected);
         }
