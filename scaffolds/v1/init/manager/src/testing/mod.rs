@@ -2,6 +2,7 @@
 
 mod cluster;
 pub(crate) mod fake;
+mod json;
 mod objects;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
