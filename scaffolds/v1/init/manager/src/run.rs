@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use rustls::ServerConfig;
 use tokio::{
+    net::TcpListener,
     sync::watch,
     task::{JoinError, JoinSet},
     time::{sleep, timeout},
@@ -19,6 +20,9 @@ use crate::{
     task::Running,
     tls,
 };
+
+/// How long the last events may take to be sent.
+const LAST_EVENTS: Duration = Duration::from_secs(1);
 
 impl Manager {
     /// Runs everything until SIGTERM or SIGINT, and ends when the work under way has ended. A second signal ends the
@@ -99,46 +103,53 @@ impl Manager {
         let mut servers = JoinSet::new();
         if let Some(address) = self.options.metrics_bind_address.get() {
             let secure = self.options.metrics_secure;
-            let server = Server {
-                listener: server::bind(address).await?,
-                tls: if secure {
-                    Some(self.metrics_certificate()?)
-                } else {
-                    None
-                },
-                handler: access::handler(
-                    self.metrics.clone(),
-                    secure.then(|| self.clients.always.clone()),
-                ),
-            };
-            let address = server.listener.local_addr()?;
+            let listener = server::bind(address).await?;
+            let address = listener.local_addr()?;
             tracing::info!(%address, secure, "serving metrics");
-            servers.spawn(server.run(serving.clone()));
+            servers.spawn(self.metrics_server(listener)?.run(serving.clone()));
         }
         tracing::info!(id = self.id, identity = self.identity, "starting manager");
         if let Some(address) = self.options.health_probe_bind_address.get() {
-            let stopping = stop.clone();
-            let check = move || {
-                if stopping.is_cancelled() {
-                    return Err("shutting down".to_owned());
-                }
-                Ok(())
-            };
-            self.health.add_ready("shutdown", Box::new(check));
-            let health = self.health.clone();
-            let server = Server {
-                listener: server::bind(address).await?,
-                tls: None,
-                handler: Arc::new(move |request| {
-                    let reply = health.answer(&request);
-                    Box::pin(async { reply })
-                }),
-            };
-            let address = server.listener.local_addr()?;
+            let listener = server::bind(address).await?;
+            let address = listener.local_addr()?;
             tracing::info!(%address, "serving health probes");
-            servers.spawn(server.run(serving.clone()));
+            servers.spawn(self.probe_server(listener, stop).run(serving.clone()));
         }
         Ok(servers)
+    }
+
+    fn metrics_server(&self, listener: TcpListener) -> anyhow::Result<Server> {
+        let guard = self.clients.always.clone();
+        let (tls, guard) = if self.options.metrics_secure {
+            (Some(self.metrics_certificate()?), Some(guard))
+        } else {
+            (None, None)
+        };
+        Ok(Server {
+            listener,
+            tls,
+            handler: access::handler(self.metrics.clone(), guard),
+        })
+    }
+
+    fn probe_server(&self, listener: TcpListener, stop: &CancellationToken) -> Server {
+        let stop = stop.clone();
+        let check = move || {
+            if stop.is_cancelled() {
+                return Err("shutting down".to_owned());
+            }
+            Ok(())
+        };
+        self.health.add_ready("shutdown", Box::new(check));
+        let health = self.health.clone();
+        Server {
+            listener,
+            tls: None,
+            handler: Arc::new(move |request| {
+                let reply = health.answer(&request);
+                Box::pin(async { reply })
+            }),
+        }
     }
 
     fn metrics_certificate(&self) -> anyhow::Result<watch::Receiver<Arc<ServerConfig>>> {
@@ -188,6 +199,7 @@ impl Manager {
 
     fn election(&self) -> Election {
         let namespace = self.options.leader_election_namespace.as_deref();
+        let namespace = namespace.filter(|namespace| !namespace.is_empty());
         let namespace = namespace.unwrap_or(self.clients.election.default_namespace());
         Election {
             namespace: namespace.to_owned(),
@@ -202,23 +214,9 @@ impl Manager {
     /// Runs caches, controllers and leading tasks until `stop`, then waits for what is under way.
     async fn work(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
         let client = self.clients.leading.clone();
-        let mut watches = JoinSet::new();
-        self.caches
-            .start(&client, &self.options.namespaces(), &mut watches);
-        let mut tasks = JoinSet::new();
-        for controller in &self.controllers {
-            let running = controller.clone().run(stop.clone());
-            tasks.spawn(async move {
-                running.await;
-                Ok(())
-            });
-        }
-        for task in self.leading.drain(..) {
-            tasks.spawn(task.run(Running {
-                client: client.clone(),
-                stop: stop.clone(),
-            }));
-        }
+        let (namespaces, mut watches) = (self.options.namespaces(), JoinSet::new());
+        self.caches.start(&client, &namespaces, &mut watches);
+        let mut tasks = self.start(&stop);
         let deadline = self.options.shutdown_timeout;
         let ended = async {
             while let Some(ended) = tasks.join_next().await {
@@ -238,8 +236,27 @@ impl Manager {
             () = self.publisher.run(&client) => {}
         }
         // The last events; they may not hold up the end.
-        let _ = timeout(Duration::from_secs(1), self.publisher.flush(&client)).await;
+        let _ = timeout(LAST_EVENTS, self.publisher.flush(&client)).await;
         Ok(())
+    }
+
+    /// Starts controllers and leading tasks.
+    fn start(&mut self, stop: &CancellationToken) -> JoinSet<anyhow::Result<()>> {
+        let mut tasks = JoinSet::new();
+        for controller in &self.controllers {
+            let running = controller.clone().run(stop.clone());
+            tasks.spawn(async move {
+                running.await;
+                Ok(())
+            });
+        }
+        for task in self.leading.drain(..) {
+            tasks.spawn(task.run(Running {
+                client: self.clients.leading.clone(),
+                stop: stop.clone(),
+            }));
+        }
+        tasks
     }
 }
 
