@@ -87,3 +87,42 @@ async fn allowed(client: &Client, request: &Request) -> kube::Result<StatusCode>
         StatusCode::FORBIDDEN
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::FakeApi;
+
+    async fn status(guard: Option<Client>, method: &str, path: &str, token: Option<&str>) -> u16 {
+        let mut request = hyper::Request::builder().method(method).uri(path);
+        if let Some(token) = token {
+            request = request.header(AUTHORIZATION, token);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        let reply = answer(&parts.into(), &Metrics::new(), guard).await;
+        reply.status.as_u16()
+    }
+
+    #[tokio::test]
+    async fn without_a_guard_everybody_may_read_the_metrics_and_nothing_else() {
+        assert_eq!(status(None, "GET", "/metrics", None).await, 200);
+        assert_eq!(status(None, "POST", "/metrics", None).await, 405);
+        assert_eq!(status(None, "GET", "/", None).await, 404);
+    }
+
+    #[tokio::test]
+    async fn without_a_token_that_the_cluster_knows_nobody_may() {
+        let api = FakeApi::new();
+        for token in [None, Some("Basic eDp5"), Some("Bearer unknown")] {
+            assert_eq!(
+                status(Some(api.client()), "GET", "/metrics", token).await,
+                401
+            );
+        }
+        // Only the last was worth a question.
+        assert_eq!(
+            api.requests(),
+            ["POST /apis/authentication.k8s.io/v1/tokenreviews"]
+        );
+    }
+}

@@ -17,6 +17,7 @@ use crate::{
     core::Core,
     key::Key,
     object::{Cached, Object, api, namespaced, version},
+    writes::Child,
 };
 
 /// Fields of the metadata that the API server sets, and that may not or need not be applied.
@@ -120,7 +121,7 @@ pub(crate) async fn apply<K: Object, C: Object>(
         }
     }
 
-    let write = core.writes.begin::<C>(&key);
+    let write = core.writes.begin::<Child<C>>(&key);
     let params = core.patch_params().force();
     let answer = api.patch(key.name(), &params, &Patch::Apply(&body)).await;
     let object = answer.with_context(|| format!("cannot apply {} `{key}`", C::kind(&())))?;

@@ -32,11 +32,11 @@ impl Clients {
         })
     }
 
-    /// Uses one client for everything.
+    /// Uses one client for everything, and one behind the fence.
     #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn same(client: &Client) -> Self {
+    pub(crate) fn fake(client: &Client, leading: Client) -> Self {
         Self {
-            leading: client.clone(),
+            leading,
             always: client.clone(),
             election: client.clone(),
         }

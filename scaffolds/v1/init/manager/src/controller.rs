@@ -15,7 +15,7 @@ use crate::{
     manager::Manager,
     object::{Cached, Object, namespaced, version},
     queue::Queue,
-    writes::{Overlay, Writes},
+    writes::{Child, Overlay, Writes},
 };
 
 /// The longest field manager that the API server takes, in bytes.
@@ -170,10 +170,10 @@ impl<'a, K: Object> Controller<'a, K> {
             }
             // A child that was given away wakes the owner that lost it, too.
             if let Some(before) = before.filter(|before| Some(before) != after.as_ref()) {
-                writes.wake::<C>(change.key, None, before);
+                writes.wake::<Child<C>>(change.key, None, before);
             }
             if let Some(after) = after {
-                writes.wake::<C>(change.key, change.new.map(version), after);
+                writes.wake::<Child<C>>(change.key, change.new.map(version), after);
             }
         });
         self.add_source(C::kind(&()).into_owned(), cache);

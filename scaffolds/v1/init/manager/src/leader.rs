@@ -125,11 +125,24 @@ impl Elector {
         self.fence.close();
     }
 
-    /// Gives the lease up, so that the next leader need not wait for it to expire.
+    /// Gives the lease up if it is ours, so that the next leader need not wait for it to expire.
     ///
-    /// Nothing that needs leadership may run any more.
-    pub(crate) async fn release(&mut self) -> anyhow::Result<()> {
+    /// Nothing that needs leadership may run any more. A failure costs the next leader time, and nothing else.
+    pub(crate) async fn release(&mut self) {
         self.fence.close();
+        match timeout(self.election.renew_deadline, self.try_release()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(
+                    error = chain(&error),
+                    "cannot release the lease; it will expire"
+                );
+            }
+            Err(_) => tracing::warn!("cannot release the lease in time; it will expire"),
+        }
+    }
+
+    async fn try_release(&mut self) -> kube::Result<()> {
         let Some(mut lease) = self.api.get_opt(&self.election.name).await? else {
             return Ok(());
         };
@@ -306,7 +319,7 @@ mod tests {
         assert!(timeout(Duration::from_secs(60), both).await.is_err());
         assert_eq!(holder(&api), "a");
         assert!(a.fence.is_open() && !b.fence.is_open());
-        a.release().await.unwrap();
+        a.release().await;
         assert!(!a.fence.is_open());
         let next = timeout(Duration::from_secs(5), b.acquire()).await;
         next.expect("a released lease is free at once");

@@ -50,6 +50,7 @@ mod probes;
 mod queue;
 mod reconcile;
 mod request;
+mod run;
 mod server;
 mod shutdown;
 mod status;

@@ -80,48 +80,33 @@ impl Metrics {
     }
 
     fn register(&self) -> Registry {
-        let mut registry = Registry::default();
-        let r = registry.sub_registry_with_prefix("controller_runtime");
+        let mut all = Registry::default();
+        let r = all.sub_registry_with_prefix("controller_runtime");
         r.register("reconcile", "Reconciles", self.reconciles.clone());
-        r.register(
-            "reconcile_errors",
-            "Reconciles that failed",
-            self.errors.clone(),
-        );
-        r.register(
-            "reconcile_panics",
-            "Reconciles that panicked",
-            self.panics.clone(),
-        );
-        r.register(
-            "reconcile_timeouts",
-            "Reconciles that took too long",
-            self.timeouts.clone(),
-        );
+        let help = "Reconciles that failed";
+        r.register("reconcile_errors", help, self.errors.clone());
+        let help = "Reconciles that panicked";
+        r.register("reconcile_panics", help, self.panics.clone());
+        let help = "Reconciles that took too long";
+        r.register("reconcile_timeouts", help, self.timeouts.clone());
         let help = "Length of time per reconcile";
         r.register_with_unit("reconcile_time", help, Unit::Seconds, self.seconds.clone());
-        r.register(
-            "active_workers",
-            "Reconciles under way",
-            self.active.clone(),
-        );
+        let help = "Reconciles under way";
+        r.register("active_workers", help, self.active.clone());
         let help = "The most reconciles that may be under way";
         r.register("max_concurrent_reconciles", help, self.most.clone());
-        let r = registry.sub_registry_with_prefix("workqueue");
-        r.register(
-            "depth",
-            "Objects that wait for a worker",
-            self.depth.clone(),
-        );
-        r.register("adds", "Objects added to the queue", self.adds.clone());
-        r.register(
-            "retries",
-            "Objects added again, after a delay",
-            self.retries.clone(),
-        );
+
+        let r = all.sub_registry_with_prefix("workqueue");
+        let help = "Objects that wait for a worker";
+        r.register("depth", help, self.depth.clone());
+        let help = "Objects added to the queue";
+        r.register("adds", help, self.adds.clone());
+        let help = "Objects added again, after a delay";
+        r.register("retries", help, self.retries.clone());
+
         let help = "1 while this process leads, 0 while it stands by";
-        registry.register("leader_election_master_status", help, self.leading.clone());
-        registry
+        all.register("leader_election_master_status", help, self.leading.clone());
+        all
     }
 
     /// The metrics in the text format of `OpenMetrics`.

@@ -133,3 +133,105 @@ fn config(
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpStream,
+        time::timeout,
+    };
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::server::{Reply, Server, bind};
+
+    fn write(directory: &Path) -> rcgen::Certificate {
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        std::fs::write(directory.join("tls.crt"), made.cert.pem()).unwrap();
+        std::fs::write(directory.join("tls.key"), made.signing_key.serialize_pem()).unwrap();
+        made.cert
+    }
+
+    /// The status line that a client gets who trusts `root` and nothing else.
+    async fn get(address: SocketAddr, root: &rcgen::Certificate) -> std::io::Result<String> {
+        let mut roots = RootCertStore::empty();
+        roots.add(root.der().clone()).unwrap();
+        let provider = Arc::new(ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let tcp = TcpStream::connect(address).await?;
+        let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+        let name = ServerName::try_from("localhost").unwrap();
+        let mut stream = connector.connect(name, tcp).await?;
+        let request = "GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+        stream.write_all(request.as_bytes()).await?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await?;
+        Ok(text.lines().next().unwrap_or_default().to_owned())
+    }
+
+    #[tokio::test]
+    async fn a_renewed_certificate_is_served_and_an_idle_client_holds_up_nobody() {
+        let directory = tempfile::tempdir().unwrap();
+        let old = write(directory.path());
+        let files = Files::new(directory.path(), "tls.crt", "tls.key");
+        let listener = bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = Server {
+            listener,
+            tls: Some(files.watch_every(Duration::from_millis(10)).unwrap()),
+            handler: Arc::new(|_| {
+                Box::pin(async { Reply::text(200.try_into().unwrap(), String::new()) })
+            }),
+        };
+        let stop = CancellationToken::new();
+        let serving = tokio::spawn(server.run(stop.clone()));
+        let idle = TcpStream::connect(address).await.unwrap();
+        assert_eq!(get(address, &old).await.unwrap(), "HTTP/1.1 200 OK");
+
+        let new = write(directory.path());
+        let renewed = async {
+            while get(address, &new).await.is_err() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let renewed = timeout(Duration::from_secs(10), renewed).await;
+        renewed.expect("the renewed certificate is served");
+        assert!(get(address, &old).await.is_err());
+        drop(idle);
+        stop.cancel();
+        serving.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_certificate_is_made_when_there_is_none() {
+        let config = self_signed().unwrap();
+        assert_eq!(config.borrow().alpn_protocols, [b"http/1.1".to_vec()]);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_not_there_or_no_certificate_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files::new(directory.path(), "tls.crt", "tls.key");
+        let error = format!("{:#}", files.clone().watch().unwrap_err());
+        assert!(
+            error.contains("cannot read") && error.contains("tls.crt"),
+            "{error}"
+        );
+        for file in ["tls.crt", "tls.key"] {
+            std::fs::write(directory.path().join(file), "nonsense").unwrap();
+        }
+        let error = format!("{:#}", files.watch().unwrap_err());
+        assert!(
+            error.contains("tls.crt") && error.contains("PEM"),
+            "{error}"
+        );
+    }
+}

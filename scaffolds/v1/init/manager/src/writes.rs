@@ -37,6 +37,9 @@ impl Object {
     }
 }
 
+/// Stands for `C` as a child, as a kind may own objects of itself and the two wake apart.
+pub(crate) struct Child<C>(std::marker::PhantomData<C>);
+
 /// A write under way. Dropped without [`finish`](Self::finish), as at a time-out, it counts as having written nothing.
 pub(crate) struct Write<'a> {
     writes: &'a Writes,

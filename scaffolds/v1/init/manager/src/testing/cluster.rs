@@ -1,6 +1,6 @@
 //! Tests on a real API server.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use k8s_openapi::api::core::v1::Namespace;
@@ -8,6 +8,7 @@ use kube::{
     Api, Client,
     api::{DeleteParams, ObjectMeta, PostParams},
 };
+use tokio::time::{Instant, sleep};
 
 /// A namespace of its own on a real API server, for one test.
 #[derive(Clone)]
@@ -116,6 +117,40 @@ where
             started.elapsed() < within,
             "{what}: not within {within:?}{last}"
         );
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn no_cluster_is_touched_that_was_not_made_for_tests() {
+        if std::env::var_os("KBR_ENVTEST").is_some() {
+            return;
+        }
+        let error = Cluster::connect().await.unwrap_err().to_string();
+        assert!(
+            error.contains("nothing was touched\nhelp: `make test`"),
+            "{error}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_waited_for_is_found_in_the_end_or_named() {
+        let mut looks = 0;
+        let mut look = || {
+            looks += 1;
+            let found = (looks == 3).then_some(looks);
+            async move { Ok(found) }
+        };
+        let found = eventually(Duration::from_secs(5), "three looks", &mut look).await;
+        assert_eq!(found.unwrap(), 3);
+
+        let never = async || anyhow::bail!("no such thing");
+        let found = eventually::<(), _>(Duration::ZERO, "a unicorn", never).await;
+        let error = found.unwrap_err().to_string();
+        assert_eq!(error, "a unicorn: not within 0ns; last: no such thing");
     }
 }

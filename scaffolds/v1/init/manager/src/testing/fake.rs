@@ -19,7 +19,7 @@ use tokio::{
     sync::{mpsc, watch},
     task::JoinSet,
 };
-use tower::Service;
+use tower::{Layer as _, Service};
 
 use super::objects::{Call, Objects, Path};
 use crate::{
@@ -137,6 +137,7 @@ impl FakeApi {
         key: &str,
     ) -> anyhow::Result<Action> {
         let mut manager = self.manager();
+        manager.fence.open();
         register(&mut manager);
         anyhow::ensure!(
             manager.mistakes.is_empty(),
@@ -154,13 +155,19 @@ impl FakeApi {
         result
     }
 
-    /// A manager on this server, that leads.
+    /// A manager on this server, with the flags that it has by default and the id `test.example.com`.
     #[must_use]
     pub fn manager(&self) -> Manager {
+        self.manager_with(Options::default())
+    }
+
+    /// A manager on this server, with these flags and the id `test.example.com`.
+    #[must_use]
+    pub fn manager_with(&self, options: Options) -> Manager {
         let fence = Fence::closed();
-        fence.open();
-        let clients = Clients::same(&self.client());
-        Manager::with(Options::default(), "test.example.com", clients, fence)
+        let leading = fence.layer(Connection(self.clone()));
+        let clients = Clients::fake(&self.client(), Client::new(leading, "default"));
+        Manager::with(options, "test.example.com", clients, fence)
     }
 
     async fn serve(self, request: Request<Body>) -> Result<Response<Content>, Infallible> {

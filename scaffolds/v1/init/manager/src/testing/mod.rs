@@ -2,6 +2,7 @@
 
 mod cluster;
 pub(crate) mod fake;
+mod json;
 mod objects;
 mod operator;
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use hyper::{Method, StatusCode};
 use k8s_openapi::jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+
+use super::json::{json_patch, merge, selected, without_nulls};
 
 /// Where an object is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,6 +136,10 @@ impl Objects {
             Method::GET => stored
                 .map(|stored| (StatusCode::OK, stored))
                 .ok_or(NOT_FOUND),
+            // A question, such as a TokenReview; nobody is known here, so there is no answer in it.
+            Method::POST if path.plural.ends_with("reviews") => {
+                Ok((StatusCode::CREATED, call.body))
+            }
             Method::POST if call.path.name.is_empty() => self.create(path, call.body),
             Method::PUT => {
                 let stored = stored.ok_or(NOT_FOUND)?;
@@ -291,98 +297,37 @@ fn held(object: &Value) -> bool {
     finalizers.is_some_and(|finalizers| !finalizers.is_empty())
 }
 
-/// Whether the labels of an object fit a selector of the form `a=b,c!=d,e`.
-fn selected(object: &Value, selector: &str) -> bool {
-    let label = |name: &str| {
-        object["metadata"]["labels"][name.trim()]
-            .as_str()
-            .map(str::to_owned)
-    };
-    selector
-        .split(',')
-        .filter(|term| !term.is_empty())
-        .all(|term| {
-            match term
-                .split_once("!=")
-                .map(|pair| (pair, false))
-                .or_else(|| term.split_once('=').map(|pair| (pair, true)))
-            {
-                Some(((name, value), equal)) => {
-                    (label(name).as_deref() == Some(value.trim_start_matches('=').trim())) == equal
-                }
-                None => label(term).is_some(),
-            }
-        })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// A JSON merge patch (RFC 7396).
-fn merge(value: &mut Value, patch: Value) {
-    let Value::Object(patch) = patch else {
-        *value = patch;
-        return;
-    };
-    if !value.is_object() {
-        *value = Value::Object(Map::new());
-    }
-    for (name, new) in patch {
-        if new.is_null() {
-            value.as_object_mut().map(|object| object.remove(&name));
-        } else {
-            merge(&mut value[name], new);
-        }
-    }
-}
-
-/// A JSON patch (RFC 6902), as far as `test`, `add`, `replace` and `remove`; `None` if it does not fit.
-fn json_patch(value: &mut Value, steps: &Value) -> Option<()> {
-    for step in steps.as_array()? {
-        let path = step["path"].as_str()?;
-        let (parent, field) = path.rsplit_once('/')?;
-        let field = field.replace("~1", "/").replace("~0", "~");
-        match step["op"].as_str()? {
-            "test" => {
-                let found = value.pointer(path).unwrap_or(&Value::Null);
-                (*found == step["value"]).then_some(())?;
-            }
-            "remove" => match value.pointer_mut(parent)? {
-                Value::Object(object) => drop(object.remove(&field)?),
-                Value::Array(items) => {
-                    let at = field.parse().ok().filter(|at| *at < items.len())?;
-                    items.remove(at);
-                }
-                _ => return None,
-            },
-            op @ ("add" | "replace") => match value.pointer_mut(parent)? {
-                Value::Object(object) => drop(object.insert(field, step["value"].clone())),
-                Value::Array(items) if field == "-" => items.push(step["value"].clone()),
-                Value::Array(items) => {
-                    let at: usize = field.parse().ok().filter(|at| *at <= items.len())?;
-                    if op == "add" {
-                        items.insert(at, step["value"].clone());
-                    } else {
-                        *items.get_mut(at)? = step["value"].clone();
-                    }
-                }
-                _ => return None,
-            },
-            _ => return None,
-        }
-    }
-    Some(())
-}
-
-/// The API server stores no fields that are `null`.
-fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Object(object) => {
-            let fields = object.into_iter().filter(|(_, value)| !value.is_null());
-            Value::Object(
-                fields
-                    .map(|(name, value)| (name, without_nulls(value)))
-                    .collect(),
-            )
-        }
-        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
-        value => value,
+    #[test]
+    fn paths_are_taken_to_pieces() {
+        let path = |text| {
+            let path = Path::parse(text).unwrap();
+            [
+                path.root,
+                path.namespace,
+                path.plural,
+                path.name,
+                path.subresource,
+            ]
+            .join(" ")
+        };
+        assert_eq!(path("/api/v1/pods"), "/api/v1  pods  ");
+        assert_eq!(
+            path("/api/v1/namespaces/a/pods/b/status"),
+            "/api/v1 a pods b status"
+        );
+        assert_eq!(path("/api/v1/namespaces/a"), "/api/v1  namespaces a ");
+        assert_eq!(
+            path("/api/v1/namespaces/a/status"),
+            "/api/v1  namespaces a status"
+        );
+        assert_eq!(
+            path("/apis/g/v1/namespaces/a/things"),
+            "/apis/g/v1 a things  "
+        );
+        assert_eq!(Path::parse("/version").map(|path| path.plural), None);
     }
 }

@@ -1,0 +1,387 @@
+//! What a user sees of one reconcile, on the API server in memory.
+
+use std::sync::Arc;
+
+use k8s_openapi::{
+    api::core::v1::{ConfigMap, Namespace, Secret},
+    apimachinery::pkg::apis::meta::v1::{Condition, Time},
+};
+use kube::{CustomResource, ResourceExt, api::ObjectMeta};
+use manager::{
+    Action, ConditionStatus, Context, Manager,
+    testing::{FakeApi, is_ready, reason},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(
+    group = "crew.example.com",
+    version = "v1",
+    kind = "Captain",
+    namespaced,
+    status = "CaptainStatus"
+)]
+struct CaptainSpec {
+    /// What the reconcile does.
+    order: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CaptainStatus {
+    #[serde(default)]
+    ships: i32,
+    #[serde(default)]
+    conditions: Vec<Condition>,
+    observed_generation: Option<i64>,
+}
+
+const FINALIZER: &str = "crew.example.com/captain";
+const CAPTAIN: &str = "default/hook";
+
+fn register(manager: &mut Manager) {
+    manager
+        .controller::<Captain>("captain")
+        .owns_cached::<ConfigMap>()
+        .owns::<Secret>()
+        .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+        .finalizer(FINALIZER, cleanup)
+        .reconcile(reconcile);
+}
+
+async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Action> {
+    cx.status(|status| status.ships = 3);
+    match captain.spec.order.as_str() {
+        "fail" => anyhow::bail!("no wind"),
+        "panic" => panic!("a kraken"),
+        "nameless" => drop(cx.apply(&ConfigMap::default()).await?),
+        "map" => {
+            cx.apply(&ConfigMap {
+                metadata: named("hook", None),
+                ..ConfigMap::default()
+            })
+            .await?;
+        }
+        "elsewhere" => {
+            cx.apply(&ConfigMap {
+                metadata: named("hook", Some("elsewhere")),
+                ..ConfigMap::default()
+            })
+            .await?;
+        }
+        "event" => cx.warning("Storm", "the sea is rough"),
+        "condition" => cx.condition("Wind", ConditionStatus::Unknown, "Calm", "no wind"),
+        _ => {}
+    }
+    cx.ready("Sailing", "all is well");
+    Ok(Action::await_change())
+}
+
+async fn cleanup(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Action> {
+    match captain.spec.order.as_str() {
+        "fail" => anyhow::bail!("no harbour"),
+        "linger" => Ok(Action::requeue(std::time::Duration::from_secs(5))),
+        _ => {
+            cx.event("Gone", "fare well");
+            Ok(Action::await_change())
+        }
+    }
+}
+
+fn named(name: &str, namespace: Option<&str>) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(name.to_owned()),
+        namespace: namespace.map(str::to_owned),
+        ..ObjectMeta::default()
+    }
+}
+
+fn captain(order: &str) -> Captain {
+    let order = order.to_owned();
+    Captain::new("hook", CaptainSpec { order })
+}
+
+/// A captain with our finalizer, that is being deleted.
+fn deleted(api: &FakeApi, order: &str) {
+    let mut captain = captain(order);
+    captain.finalizers_mut().push(FINALIZER.to_owned());
+    api.put(&captain);
+    api.delete::<Captain>("default", "hook");
+}
+
+fn stored(api: &FakeApi) -> Captain {
+    api.get("default", "hook").expect("the captain is there")
+}
+
+fn status(api: &FakeApi) -> CaptainStatus {
+    stored(api).status.expect("the captain has a status")
+}
+
+#[tokio::test]
+async fn the_status_is_written_once_with_all_that_was_said() {
+    let api = FakeApi::new();
+    api.put(&captain("condition"));
+    let action = api.reconcile(register, CAPTAIN).await.unwrap();
+    assert_eq!(action, Action::await_change());
+    let status = status(&api);
+    assert_eq!((status.ships, status.observed_generation), (3, Some(1)));
+    assert!(is_ready(&status.conditions));
+    assert_eq!(reason(&status.conditions, "Wind"), Some("Calm"));
+    let writes = api.requests();
+    let writes = writes.iter().filter(|request| request.ends_with("/status"));
+    assert_eq!(writes.count(), 1);
+}
+
+#[tokio::test]
+async fn a_status_that_is_right_is_not_written_again() {
+    let api = FakeApi::new();
+    api.put(&captain(""));
+    api.reconcile(register, CAPTAIN).await.unwrap();
+    let version = stored(&api).resource_version();
+    api.reconcile(register, CAPTAIN).await.unwrap();
+    assert_eq!(stored(&api).resource_version(), version);
+    let writes = api.requests();
+    let writes = writes.iter().filter(|request| !request.starts_with("GET"));
+    // The finalizer, and the status.
+    assert_eq!(writes.count(), 2);
+}
+
+#[tokio::test]
+async fn what_another_wrote_into_the_status_meanwhile_is_kept() {
+    fn register(manager: &mut Manager, api: FakeApi) {
+        manager
+            .controller::<Captain>("captain")
+            .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+            .reconcile(move |mut captain: Arc<Captain>, cx: Context<Captain>| {
+                let api = api.clone();
+                async move {
+                    let theirs = Condition {
+                        type_: "Theirs".to_owned(),
+                        status: "True".to_owned(),
+                        reason: "Meanwhile".to_owned(),
+                        message: String::new(),
+                        observed_generation: None,
+                        last_transition_time: Time(k8s_openapi::jiff::Timestamp::UNIX_EPOCH),
+                    };
+                    let captain = Arc::make_mut(&mut captain);
+                    captain.status.get_or_insert_default().conditions = vec![theirs];
+                    api.put(captain);
+                    cx.ready("Sailing", "all is well");
+                    Ok(Action::await_change())
+                }
+            });
+    }
+    let api = FakeApi::new();
+    api.put(&captain(""));
+    let other = api.clone();
+    api.reconcile(|manager| register(manager, other), CAPTAIN)
+        .await
+        .unwrap();
+    let status = status(&api);
+    assert!(is_ready(&status.conditions));
+    assert_eq!(reason(&status.conditions, "Theirs"), Some("Meanwhile"));
+}
+
+#[tokio::test]
+async fn a_failure_is_in_the_status_beside_what_was_reached() {
+    let api = FakeApi::new();
+    api.put(&captain("fail"));
+    let error = api.reconcile(register, CAPTAIN).await.unwrap_err();
+    assert_eq!(error.to_string(), "no wind");
+    let status = status(&api);
+    assert_eq!(reason(&status.conditions, "Ready"), Some("ReconcileFailed"));
+    assert_eq!(
+        (status.conditions[0].message.as_str(), status.ships),
+        ("no wind", 3)
+    );
+}
+
+#[tokio::test]
+async fn a_panic_is_in_the_status_without_what_was_half_reached() {
+    let api = FakeApi::new();
+    api.put(&captain("panic"));
+    let error = api.reconcile(register, CAPTAIN).await.unwrap_err();
+    assert_eq!(error.to_string(), "panicked: a kraken");
+    let status = status(&api);
+    assert_eq!(reason(&status.conditions, "Ready"), Some("ReconcileFailed"));
+    assert_eq!(status.ships, 0);
+}
+
+#[tokio::test]
+async fn a_child_is_owned_and_lies_beside_its_owner() {
+    let api = FakeApi::new();
+    api.put(&captain("map"));
+    api.reconcile(register, CAPTAIN).await.unwrap();
+    let child: ConfigMap = api.get("default", "hook").unwrap();
+    let owner = &child.owner_references()[0];
+    assert_eq!(
+        (owner.kind.as_str(), owner.controller),
+        ("Captain", Some(true))
+    );
+    assert_eq!(Some(&owner.uid), stored(&api).uid().as_ref());
+}
+
+#[tokio::test]
+async fn an_object_that_is_not_ours_is_not_taken() {
+    let api = FakeApi::new();
+    api.put(&captain("map"));
+    api.put(&ConfigMap {
+        metadata: named("hook", None),
+        ..ConfigMap::default()
+    });
+    let error = api
+        .reconcile(register, CAPTAIN)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("ConfigMap `default/hook` is there and is nobody's child"),
+        "{error}"
+    );
+    assert!(
+        api.get::<ConfigMap>("default", "hook")
+            .unwrap()
+            .owner_references()
+            .is_empty()
+    );
+}
+
+#[tokio::test]
+async fn a_child_that_cannot_be_owned_is_refused_before_it_is_sent() {
+    let api = FakeApi::new();
+    for (order, said) in [
+        (
+            "elsewhere",
+            "an owner with a namespace owns only what is in it",
+        ),
+        ("nameless", "a ConfigMap without a name cannot be applied"),
+    ] {
+        api.put(&captain(order));
+        let error = api
+            .reconcile(register, CAPTAIN)
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(said), "{error}");
+    }
+    assert!(api.all("configmaps").is_empty());
+}
+
+#[tokio::test]
+async fn the_finalizer_is_there_before_the_first_reconcile_acts() {
+    let api = FakeApi::new();
+    api.put(&captain("map"));
+    api.reconcile(register, CAPTAIN).await.unwrap();
+    assert_eq!(stored(&api).finalizers(), [FINALIZER]);
+    let writes = api.requests();
+    let mut writes = writes.iter().filter(|request| !request.starts_with("GET"));
+    assert!(writes.next().unwrap().ends_with("/captains/hook"));
+    assert!(writes.next().unwrap().ends_with("/configmaps/hook"));
+}
+
+#[tokio::test]
+async fn a_deleted_object_goes_when_it_is_cleaned_up() {
+    let api = FakeApi::new();
+    deleted(&api, "");
+    api.reconcile(register, CAPTAIN).await.unwrap();
+    assert!(api.get::<Captain>("default", "hook").is_none());
+    assert_eq!(api.all("events")[0]["note"], "fare well");
+}
+
+#[tokio::test]
+async fn a_deleted_object_stays_while_its_clean_up_fails_or_is_not_done() {
+    let api = FakeApi::new();
+    deleted(&api, "fail");
+    assert!(api.reconcile(register, CAPTAIN).await.is_err());
+    assert_eq!(stored(&api).finalizers(), [FINALIZER]);
+    assert_eq!(
+        reason(&status(&api).conditions, "Ready"),
+        Some("ReconcileFailed")
+    );
+
+    let api = FakeApi::new();
+    deleted(&api, "linger");
+    api.reconcile(register, CAPTAIN).await.unwrap();
+    assert_eq!(stored(&api).finalizers(), [FINALIZER]);
+}
+
+#[tokio::test]
+async fn an_object_that_others_keep_from_going_is_left_alone() {
+    let api = FakeApi::new();
+    let mut captain = captain("map");
+    captain
+        .finalizers_mut()
+        .push("example.com/theirs".to_owned());
+    api.put(&captain);
+    api.delete::<Captain>("default", "hook");
+    api.reconcile(register, CAPTAIN).await.unwrap();
+    assert!(api.all("configmaps").is_empty());
+    assert_eq!(stored(&api).finalizers(), ["example.com/theirs"]);
+}
+
+#[tokio::test]
+async fn events_are_published_on_the_object() {
+    let api = FakeApi::new();
+    api.put(&captain("event"));
+    api.reconcile(register, CAPTAIN).await.unwrap();
+    let event = &api.all("events")[0];
+    assert_eq!(
+        (&event["type"], &event["reason"]),
+        (&"Warning".into(), &"Storm".into())
+    );
+    assert_eq!(event["regarding"]["name"], "hook");
+    assert_eq!(event["reportingController"], "test.example.com/captain");
+}
+
+#[tokio::test]
+async fn conditions_without_an_accessor_are_an_error_that_helps() {
+    let api = FakeApi::new();
+    api.put(&captain(""));
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .reconcile(reconcile);
+    };
+    let error = api
+        .reconcile(register, CAPTAIN)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("help: add `.conditions("), "{error}");
+}
+
+#[tokio::test]
+async fn a_kind_of_kubernetes_without_namespaces_and_status_will_do() {
+    let api = FakeApi::new();
+    api.put(&Namespace {
+        metadata: named("sea", None),
+        ..Namespace::default()
+    });
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Namespace>("namespace")
+            .owns::<ConfigMap>()
+            .reconcile(async |namespace: Arc<Namespace>, cx: Context<Namespace>| {
+                let metadata = named("chart", Some(&namespace.name_any()));
+                cx.apply(&ConfigMap {
+                    metadata,
+                    ..ConfigMap::default()
+                })
+                .await?;
+                Ok(Action::await_change())
+            });
+    };
+    api.reconcile(register, "sea").await.unwrap();
+    let chart: ConfigMap = api.get("sea", "chart").unwrap();
+    assert_eq!(chart.owner_references()[0].name, "sea");
+}
+
+#[tokio::test]
+async fn two_controllers_of_one_name_are_refused() {
+    let mut manager = FakeApi::new().manager();
+    register(&mut manager);
+    register(&mut manager);
+    let error = manager.run().await.unwrap_err().to_string();
+    assert!(error.contains("two controllers `captain`"), "{error}");
+}

@@ -1,0 +1,313 @@
+//! What a user sees of a manager that runs, on the API server in memory.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
+use kube::{
+    Api, ResourceExt,
+    api::{ObjectMeta, Patch, PatchParams},
+};
+use manager::{
+    Action, Context, Manager, Options,
+    testing::{FakeApi, eventually},
+};
+use serde_json::json;
+use tokio::sync::{Notify, oneshot};
+
+const SOON: Duration = Duration::from_secs(10);
+
+fn object(name: &str, text: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            ..ObjectMeta::default()
+        },
+        data: Some([("text".to_owned(), text.to_owned())].into()),
+        ..ConfigMap::default()
+    }
+}
+
+/// A manager that runs until it is told to stop.
+struct Running {
+    stop: oneshot::Sender<()>,
+    result: tokio::task::JoinHandle<anyhow::Result<()>>,
+}
+
+impl Running {
+    fn start(mut manager: Manager) -> Self {
+        let (stop, stopped) = oneshot::channel();
+        let result = tokio::spawn(async move {
+            let stopped = async {
+                let _ = stopped.await;
+            };
+            manager.run_until(stopped).await
+        });
+        Self { stop, result }
+    }
+
+    async fn stop(self) -> anyhow::Result<()> {
+        let _ = self.stop.send(());
+        self.result.await.unwrap()
+    }
+}
+
+/// The flags of a manager without servers, as tests run side by side.
+fn options() -> Options {
+    Options {
+        health_probe_bind_address: "0".parse().unwrap(),
+        ..Options::default()
+    }
+}
+
+/// A manager that does not wait long at its end.
+fn manager(api: &FakeApi) -> Manager {
+    api.manager_with(Options {
+        shutdown_timeout: Duration::from_millis(200),
+        ..options()
+    })
+}
+
+/// Counts the reconciles, fails those of `bad`, and marks `good`.
+fn counting(manager: &mut Manager) -> Arc<AtomicUsize> {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    manager.controller::<ConfigMap>("map").reconcile(
+        move |map: Arc<ConfigMap>, cx: Context<ConfigMap>| {
+            let counted = counted.clone();
+            async move {
+                counted.fetch_add(1, Ordering::SeqCst);
+                anyhow::ensure!(map.name_any() != "bad", "told to fail");
+                if map.name_any() == "good" && map.annotations().is_empty() {
+                    let patch = json!({"metadata": {"annotations": {"seen": "yes"}}});
+                    let api = Api::<ConfigMap>::default_namespaced(cx.client());
+                    api.patch("good", &PatchParams::default(), &Patch::Merge(patch))
+                        .await?;
+                }
+                Ok(Action::await_change())
+            }
+        },
+    );
+    count
+}
+
+async fn reached(count: &AtomicUsize, wanted: usize) {
+    let look = async || Ok((count.load(Ordering::SeqCst) >= wanted).then_some(()));
+    eventually(SOON, "the reconciles", look).await.unwrap();
+}
+
+#[tokio::test]
+async fn each_object_is_reconciled_at_start_and_when_it_changes() {
+    let api = FakeApi::new();
+    api.put(&object("a", "1"));
+    api.put(&object("b", "1"));
+    let mut manager = manager(&api);
+    let count = counting(&mut manager);
+    let running = Running::start(manager);
+    reached(&count, 2).await;
+    api.put(&object("a", "2"));
+    reached(&count, 3).await;
+    api.put(&object("c", "1"));
+    reached(&count, 4).await;
+    running.stop().await.unwrap();
+    assert_eq!(count.load(Ordering::SeqCst), 4);
+}
+
+#[tokio::test]
+async fn an_object_that_fails_is_tried_again_and_delays_no_other() {
+    let api = FakeApi::new();
+    api.put(&object("bad", ""));
+    let mut manager = manager(&api);
+    let count = counting(&mut manager);
+    let running = Running::start(manager);
+    reached(&count, 8).await;
+    // By now the bad one waits for its turn, longer each time.
+    api.put(&object("good", ""));
+    let good = async || {
+        let seen = api.get::<ConfigMap>("default", "good");
+        Ok(seen.filter(|seen| seen.annotations().contains_key("seen")))
+    };
+    eventually(SOON, "the good one", good).await.unwrap();
+    running.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_reconcile_that_hangs_is_cancelled_and_tried_again() {
+    let api = FakeApi::new();
+    api.put(&object("a", ""));
+    let mut manager = api.manager_with(Options {
+        reconcile_timeout: Duration::from_millis(20),
+        ..options()
+    });
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    manager
+        .controller::<ConfigMap>("map")
+        .reconcile(move |_, _| {
+            let count = counted.fetch_add(1, Ordering::SeqCst);
+            async move {
+                if count < 2 {
+                    std::future::pending::<()>().await;
+                }
+                Ok(Action::await_change())
+            }
+        });
+    let running = Running::start(manager);
+    reached(&count, 3).await;
+    running.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_under_way_at_the_end_ends() {
+    let api = FakeApi::new();
+    api.put(&object("a", ""));
+    let mut manager = manager(&api);
+    let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let ended = Arc::new(AtomicUsize::new(0));
+    let parts = (begun.clone(), go_on.clone(), ended.clone());
+    manager
+        .controller::<ConfigMap>("map")
+        .reconcile(move |_, _| {
+            let (begun, go_on, ended) = parts.clone();
+            async move {
+                begun.notify_one();
+                go_on.notified().await;
+                ended.fetch_add(1, Ordering::SeqCst);
+                Ok(Action::await_change())
+            }
+        });
+    let running = Running::start(manager);
+    begun.notified().await;
+    let stopping = tokio::spawn(running.stop());
+    go_on.notify_one();
+    stopping.await.unwrap().unwrap();
+    assert_eq!(ended.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn what_outlives_the_deadline_is_cut_off_and_is_an_error() {
+    let api = FakeApi::new();
+    api.put(&object("a", ""));
+    let mut manager = manager(&api);
+    let begun = Arc::new(Notify::new());
+    let notify = begun.clone();
+    manager
+        .controller::<ConfigMap>("map")
+        .reconcile(move |_, _| {
+            notify.notify_one();
+            std::future::pending()
+        });
+    let running = Running::start(manager);
+    begun.notified().await;
+    let error = running.stop().await.unwrap_err().to_string();
+    assert!(error.contains("did not end within 200ms"), "{error}");
+}
+
+#[tokio::test]
+async fn a_controller_is_not_woken_by_its_own_writes_and_puts_right_what_others_change() {
+    let api = FakeApi::new();
+    let mut parent = object("parent", "x");
+    parent
+        .labels_mut()
+        .insert("role".to_owned(), "parent".to_owned());
+    api.put(&parent);
+    let mut manager = manager(&api);
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    manager
+        .controller::<ConfigMap>("map")
+        .owns_cached::<ConfigMap>()
+        .reconcile(move |map: Arc<ConfigMap>, cx: Context<ConfigMap>| {
+            let counted = counted.clone();
+            async move {
+                if map.labels().contains_key("role") {
+                    counted.fetch_add(1, Ordering::SeqCst);
+                    cx.apply(&object("child", "right")).await?;
+                }
+                Ok(Action::await_change())
+            }
+        });
+    let running = Running::start(manager);
+    let right = async || {
+        let child = api.get::<ConfigMap>("default", "child");
+        let data = child.and_then(|child| child.data).unwrap_or_default();
+        Ok((data.get("text").map(String::as_str) == Some("right")).then_some(()))
+    };
+    eventually(SOON, "the child", right).await.unwrap();
+    let mut child = api.get::<ConfigMap>("default", "child").unwrap();
+    child.data = Some([("text".to_owned(), "wrong".to_owned())].into());
+    api.put(&child);
+    reached(&count, 2).await;
+    eventually(SOON, "the child put right", right)
+        .await
+        .unwrap();
+    running.stop().await.unwrap();
+    assert_eq!(count.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn only_the_leader_reconciles_and_its_end_lets_the_next_lead() {
+    let api = FakeApi::new();
+    api.put(&object("a", ""));
+    let candidate = || {
+        let mut manager = api.manager_with(Options {
+            leader_elect: true,
+            leader_election_lease_duration: Duration::from_secs(60),
+            leader_election_renew_deadline: Duration::from_secs(40),
+            leader_election_retry_period: Duration::from_millis(20),
+            ..options()
+        });
+        let count = counting(&mut manager);
+        (count, manager)
+    };
+    let (first, manager) = candidate();
+    let leader = Running::start(manager);
+    reached(&first, 1).await;
+    let (second, manager) = candidate();
+    let other = Running::start(manager);
+    let asked = api.requests().len() + 20;
+    let waiting = async || Ok((api.requests().len() > asked).then_some(()));
+    eventually(SOON, "some tries for the lease", waiting)
+        .await
+        .unwrap();
+    assert_eq!(second.load(Ordering::SeqCst), 0);
+    leader.stop().await.unwrap();
+    reached(&second, 1).await;
+    other.stop().await.unwrap();
+    let lease: Lease = api.get("default", "test.example.com").unwrap();
+    assert_eq!(lease.spec.unwrap().holder_identity.as_deref(), Some(""));
+}
+
+#[tokio::test]
+async fn a_task_that_fails_ends_the_manager_with_its_error() {
+    let mut manager = manager(&FakeApi::new());
+    manager.always("leak", async |_| anyhow::bail!("we sink"));
+    let error = manager.run_until(std::future::pending()).await.unwrap_err();
+    assert_eq!(format!("{error:#}"), "task `leak` failed: we sink");
+}
+
+#[tokio::test]
+async fn tasks_run_until_they_are_told_to_stop() {
+    let mut manager = manager(&FakeApi::new());
+    let ended = Arc::new(AtomicUsize::new(0));
+    for leading in [true, false] {
+        let ended = ended.clone();
+        let task = move |running: manager::Running| async move {
+            running.stopped().await;
+            ended.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        };
+        if leading {
+            manager.leading("watch", task);
+        } else {
+            manager.always("watch", task);
+        }
+    }
+    Running::start(manager).stop().await.unwrap();
+    assert_eq!(ended.load(Ordering::SeqCst), 2);
+}

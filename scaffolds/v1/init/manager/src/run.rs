@@ -1,0 +1,265 @@
+//! Starts what was registered with a manager, and ends it in order.
+
+use std::{sync::Arc, time::Duration};
+
+use rustls::ServerConfig;
+use tokio::{
+    net::TcpListener,
+    sync::watch,
+    task::{JoinError, JoinSet},
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    access,
+    leader::{Election, Elector},
+    manager::Manager,
+    server::{self, Server},
+    shutdown,
+    task::Running,
+    tls,
+};
+
+/// How long the last events may take to be sent.
+const LAST_EVENTS: Duration = Duration::from_secs(1);
+
+impl Manager {
+    /// Runs everything until SIGTERM or SIGINT, and ends when the work under way has ended. A second signal ends the
+    /// process at once.
+    ///
+    /// # Errors
+    /// When a port is taken, a task fails, leadership is lost, or a reconcile outlives `--shutdown-timeout`. The
+    /// process must end then, as what was running may run on for a moment.
+    pub async fn run(&mut self) -> anyhow::Result<()> {
+        let stop = CancellationToken::new();
+        shutdown::on_signal(stop.clone())?;
+        self.run_until_stopped(stop).await
+    }
+
+    /// Runs everything until `stop` is there, as [`run`](Self::run) does until a signal: for tests, and for programs
+    /// that have signal handlers of their own.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub async fn run_until(
+        &mut self,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> anyhow::Result<()> {
+        let token = CancellationToken::new();
+        let stopping = token.clone();
+        let waiting = tokio::spawn(async move {
+            stop.await;
+            stopping.cancel();
+        });
+        let result = self.run_until_stopped(token).await;
+        waiting.abort();
+        result
+    }
+
+    async fn run_until_stopped(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
+        anyhow::ensure!(self.mistakes.is_empty(), "{}", self.mistakes.join("\n"));
+        let serving = CancellationToken::new();
+        let mut servers = self.serve(&stop, &serving).await?;
+
+        let mut always = JoinSet::new();
+        for task in self.always.drain(..) {
+            let client = self.clients.always.clone();
+            always.spawn(task.run(Running {
+                client,
+                stop: stop.clone(),
+            }));
+        }
+        let deadline = self.options.shutdown_timeout;
+        let mut lead = std::pin::pin!(self.lead(stop.clone()));
+        loop {
+            tokio::select! {
+                result = &mut lead => break result?,
+                Some(ended) = always.join_next() => flatten(ended)?,
+            }
+        }
+        let rest = async {
+            while let Some(ended) = always.join_next().await {
+                flatten(ended)?;
+            }
+            anyhow::Ok(())
+        };
+        let rest = timeout(deadline, rest).await;
+        rest.map_err(|_| anyhow::anyhow!("a task did not end within {deadline:?}"))??;
+
+        serving.cancel();
+        while servers.join_next().await.is_some() {}
+        tracing::info!("ended");
+        Ok(())
+    }
+
+    /// Starts the servers, which go on until `serving` is cancelled.
+    async fn serve(
+        // Not shared: a manager is not `Sync`, and its future must be `Send`.
+        &mut self,
+        stop: &CancellationToken,
+        serving: &CancellationToken,
+    ) -> anyhow::Result<JoinSet<()>> {
+        let mut servers = JoinSet::new();
+        if let Some(address) = self.options.metrics_bind_address.get() {
+            let secure = self.options.metrics_secure;
+            let listener = server::bind(address).await?;
+            let address = listener.local_addr()?;
+            tracing::info!(%address, secure, "serving metrics");
+            servers.spawn(self.metrics_server(listener)?.run(serving.clone()));
+        }
+        tracing::info!(id = self.id, identity = self.identity, "starting manager");
+        if let Some(address) = self.options.health_probe_bind_address.get() {
+            let listener = server::bind(address).await?;
+            let address = listener.local_addr()?;
+            tracing::info!(%address, "serving health probes");
+            servers.spawn(self.probe_server(listener, stop).run(serving.clone()));
+        }
+        Ok(servers)
+    }
+
+    fn metrics_server(&self, listener: TcpListener) -> anyhow::Result<Server> {
+        let guard = self.clients.always.clone();
+        let (tls, guard) = if self.options.metrics_secure {
+            (Some(self.metrics_certificate()?), Some(guard))
+        } else {
+            (None, None)
+        };
+        Ok(Server {
+            listener,
+            tls,
+            handler: access::handler(self.metrics.clone(), guard),
+        })
+    }
+
+    fn probe_server(&self, listener: TcpListener, stop: &CancellationToken) -> Server {
+        let stop = stop.clone();
+        let check = move || {
+            if stop.is_cancelled() {
+                return Err("shutting down".to_owned());
+            }
+            Ok(())
+        };
+        self.health.add_ready("shutdown", Box::new(check));
+        let health = self.health.clone();
+        Server {
+            listener,
+            tls: None,
+            handler: Arc::new(move |request| {
+                let reply = health.answer(&request);
+                Box::pin(async { reply })
+            }),
+        }
+    }
+
+    fn metrics_certificate(&self) -> anyhow::Result<watch::Receiver<Arc<ServerConfig>>> {
+        let options = &self.options;
+        match &options.metrics_cert_path {
+            Some(directory) => {
+                let (certificate, key) = (&options.metrics_cert_name, &options.metrics_cert_key);
+                tls::Files::new(directory, certificate, key).watch()
+            }
+            None => tls::self_signed(),
+        }
+    }
+
+    /// Runs what the leader runs, while this process leads; until `stop`.
+    async fn lead(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
+        if !self.options.leader_elect {
+            self.fence.open();
+            return self.work(stop).await;
+        }
+        let election = self.election();
+        election.check()?;
+        let lease = election.name.clone();
+        self.metrics.lead(&lease, false);
+        tracing::info!(lease, namespace = election.namespace, "waiting to lead");
+        let client = self.clients.election.clone();
+        let mut elector = Elector::new(client, election, self.fence.clone());
+        let Some(deadline) = stop.run_until_cancelled(elector.acquire()).await else {
+            // The last try may have got the lease all the same.
+            elector.release().await;
+            return Ok(());
+        };
+        tracing::info!(lease, identity = self.identity, "leading");
+        self.metrics.lead(&lease, true);
+        tokio::select! {
+            biased;
+            () = elector.hold(deadline) => {
+                self.metrics.lead(&lease, false);
+                anyhow::bail!("leadership lost: the lease `{lease}` was not renewed in time");
+            }
+            // On an error the lease is left to expire, as something may run on.
+            result = self.work(stop) => result?,
+        }
+        self.metrics.lead(&lease, false);
+        elector.release().await;
+        Ok(())
+    }
+
+    fn election(&self) -> Election {
+        let namespace = self.options.leader_election_namespace.as_deref();
+        let namespace = namespace.filter(|namespace| !namespace.is_empty());
+        let namespace = namespace.unwrap_or(self.clients.election.default_namespace());
+        Election {
+            namespace: namespace.to_owned(),
+            name: self.id.clone(),
+            identity: self.identity.clone(),
+            lease_duration: self.options.leader_election_lease_duration,
+            renew_deadline: self.options.leader_election_renew_deadline,
+            retry_period: self.options.leader_election_retry_period,
+        }
+    }
+
+    /// Runs caches, controllers and leading tasks until `stop`, then waits for what is under way.
+    async fn work(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
+        let client = self.clients.leading.clone();
+        let (namespaces, mut watches) = (self.options.namespaces(), JoinSet::new());
+        self.caches.start(&client, &namespaces, &mut watches);
+        let mut tasks = self.start(&stop);
+        let deadline = self.options.shutdown_timeout;
+        let ended = async {
+            while let Some(ended) = tasks.join_next().await {
+                flatten(ended)?;
+            }
+            // With nothing to run, a manager waits like any other.
+            stop.cancelled().await;
+            anyhow::Ok(())
+        };
+        let late = async {
+            stop.cancelled().await;
+            sleep(deadline).await;
+        };
+        tokio::select! {
+            result = ended => result?,
+            () = late => anyhow::bail!("what was under way did not end within {deadline:?}"),
+            () = self.publisher.run(&client) => {}
+        }
+        // The last events; they may not hold up the end.
+        let _ = timeout(LAST_EVENTS, self.publisher.flush(&client)).await;
+        Ok(())
+    }
+
+    /// Starts controllers and leading tasks.
+    fn start(&mut self, stop: &CancellationToken) -> JoinSet<anyhow::Result<()>> {
+        let mut tasks = JoinSet::new();
+        for controller in &self.controllers {
+            let running = controller.clone().run(stop.clone());
+            tasks.spawn(async move {
+                running.await;
+                Ok(())
+            });
+        }
+        for task in self.leading.drain(..) {
+            tasks.spawn(task.run(Running {
+                client: self.clients.leading.clone(),
+                stop: stop.clone(),
+            }));
+        }
+        tasks
+    }
+}
+
+fn flatten(ended: Result<anyhow::Result<()>, JoinError>) -> anyhow::Result<()> {
+    ended.unwrap_or_else(|error| Err(anyhow::anyhow!("a task panicked: {error}")))
+}
