@@ -44,6 +44,9 @@ pub fn problem(name: &str) -> Option<String> {
     if words::is_keyword(&name.replace('-', "_")) || OF_CARGO.contains(&name) {
         return Some(format!("the project name `{name}` is reserved by cargo"));
     }
+    if name == "null" {
+        return Some("the project name `null` is no text in YAML".to_owned());
+    }
     if OF_PROJECTS.contains(&name) {
         return Some(format!(
             "the project name `{name}` is that of a part of every project"
@@ -104,6 +107,7 @@ mod tests {
                 "is that of a part of every project",
                 "crdgen-operator",
             ),
+            ("null", "is no text in YAML", "null-operator"),
             ("type", "is reserved by cargo", "type-operator"),
             ("test", "is reserved by cargo", "test-operator"),
             ("deps", "is reserved by cargo", "deps-operator"),

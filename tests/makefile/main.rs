@@ -1,0 +1,63 @@
+//! The Makefile of a generated project against a real API server: what it installs, deploys and removes, and when it refuses to.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+
+use support::{KBR, repository, shell, stderr, tree, write};
+
+const CRD: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: captains.crew.example.com
+spec:
+  group: crew.example.com
+  names: { kind: Captain, listKind: CaptainList, plural: captains, singular: captain }
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
+";
+
+/// One project and one API server for all of it: what one command leaves is what the next one finds.
+#[test]
+fn the_makefile_installs_deploys_and_removes() {
+    let project = tempfile::tempdir().expect("a folder");
+    let commands = "kbr init --domain example.com --project-name captains
+        kbr create api --group crew --version v1 --kind Captain --resource --controller";
+    let output = shell(project.path(), commands);
+    assert!(
+        output.status.success(),
+        "{}",
+        stderr(&output, project.path())
+    );
+    let crd = "config/crd/bases/crew.example.com_captains.yaml";
+    write(&project.path().join(crd), CRD.as_bytes());
+    let before = tracked(project.path());
+
+    let output = Command::new(KBR)
+        .args(["envtest", "run", "--", "sh", "-e"])
+        .arg(repository().join("tests/makefile/script.sh"))
+        .current_dir(project.path())
+        .env_remove("MAKEFLAGS")
+        .output()
+        .expect("kbr runs");
+    assert!(
+        output.status.success(),
+        "{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        stderr(&output, project.path())
+    );
+    assert_eq!(before, tracked(project.path()), "a tracked file changed");
+}
+
+/// Every file but those that the project's own .gitignore names.
+fn tracked(project: &Path) -> Vec<(String, Vec<u8>)> {
+    let ignored = |path: &str| path.starts_with("target/") || path.starts_with("dist/");
+    let files = tree(project).into_iter();
+    files.filter(|(path, _)| !ignored(path)).collect()
+}

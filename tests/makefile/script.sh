@@ -1,0 +1,105 @@
+# Runs in a project, with an API server and its kubectl.
+system=captains-system
+captain=captains.crew.example.com
+
+# Nothing is compiled here.
+export KBR=true
+
+# `make` must succeed.
+works() {
+  echo "# make $*"
+  make "$@" > target/said 2>&1 || { cat target/said; echo "failed: make $*"; exit 1; }
+}
+
+# `make` must fail and say the first word.
+fails() {
+  expected=$1
+  shift
+  echo "# make $*, which fails"
+  ! make "$@" > target/said 2>&1 || { cat target/said; echo "did not fail: make $*"; exit 1; }
+  grep --quiet --fixed-strings -- "$expected" target/said || { cat target/said; echo "does not say: $expected"; exit 1; }
+}
+
+is() {
+  test "$1" = "$2" || { echo "\`$1\` is not \`$2\`"; exit 1; }
+}
+
+finalizers() {
+  kubectl patch "$1" "$2" --type merge --patch "{\"metadata\":{\"finalizers\":$3}}"
+}
+
+image() {
+  kubectl get deployment --namespace $system captains-controller-manager --output jsonpath='{.spec.template.spec.containers[0].image}'
+}
+
+# An API server alone has nobody who ends a namespace.
+end_namespaces() {
+  kubectl get namespaces --watch --output jsonpath='{.metadata.name} {.status.phase}{"\n"}' | while read -r name phase; do
+    test "$phase" = Terminating || continue
+    kubectl get --raw "/api/v1/namespaces/$name" | sed 's/"kubernetes"//' |
+      kubectl replace --raw "/api/v1/namespaces/$name/finalize" --filename - || true
+  done > /dev/null 2>&1
+}
+end_namespaces &
+
+mkdir -p target
+# `kbr envtest run` has installed the CRDs.
+works uninstall
+works install
+kubectl apply --kustomize config/samples
+
+digest=sha256:0000000000000000000000000000000000000000000000000000000000000000
+works deploy IMG=registry.example.com:5000/captains@$digest
+is "$(image)" registry.example.com:5000/captains@$digest
+works deploy IMG=captains:v2
+is "$(image)" captains:v2
+works build-installer IMG=captains:v3
+grep --quiet 'image: captains:v3' dist/install.yaml
+
+# Rights in the whole cluster end when they are confined to a namespace.
+may() {
+  kubectl auth can-i list $captain --as system:serviceaccount:$system:captains-controller-manager --namespace "$1" || true
+}
+for role in config/rbac/role.yaml config/namespaced/role/role.yaml; do
+  cp $role target/
+  sed -i.kept 's/^rules: .*/rules: [{ apiGroups: [crew.example.com], resources: [captains], verbs: [list] }]/' $role
+done
+works deploy
+is "$(may default)" yes
+cp config/default/kustomization.yaml target/
+sed -i.kept 's|^  # +kbr:scaffold:components|  - ../namespaced|' config/default/kustomization.yaml
+works deploy
+is "$(may default)" no
+is "$(may $system)" yes
+find config -name '*.kept' | while read -r kept; do mv "$kept" "${kept%.kept}"; done
+
+# An object that needs the operator keeps it.
+finalizers $captain captain-sample '["other.example.com/x","crew.example.com/captain"]'
+fails 'captains.crew.example.com default/captain-sample has the finalizer crew.example.com/captain' undeploy
+finalizers $captain captain-sample '["other.example.com/x"]'
+sed 's/captain-sample/inside/' config/samples/crew_v1_captain.yaml | kubectl apply --namespace $system --filename -
+fails "captains.crew.example.com $system/inside is in the namespace $system" undeploy
+is "$(image)" controller:latest
+works undeploy force=true
+is "$(kubectl get $captain --output name)" captain.crew.example.com/captain-sample
+
+# A CRD waits for its objects, and they for their finalizers.
+fails 'captains.crew.example.com default/captain-sample waits for ["other.example.com/x"]' uninstall TIMEOUT=1s
+finalizers $captain captain-sample null
+
+# Either order, and again.
+works uninstall undeploy
+works undeploy uninstall
+works deploy
+works undeploy
+works undeploy uninstall
+works uninstall
+is "$(kubectl get crds,clusterroles,clusterrolebindings --output name | grep captain || true)" ''
+fails 'not found' uninstall ignore-not-found=false
+fails 'not found' undeploy ignore-not-found=false
+
+# A cluster that is not there is an error.
+for target in install uninstall deploy undeploy; do
+  fails 'refused' $target KUBECTL='kubectl --server https://127.0.0.1:1'
+done
+fails 'nowhere' build-installer OVERLAY=config/nowhere
