@@ -4,7 +4,7 @@
 set -eu
 kubectl=${KUBECTL:-kubectl}
 ignore=${1:-true}
-timeout=${2:-60s}
+timeout=${2:-120s}
 
 test -f config/crd/kustomization.yaml || { echo 'there is no kind yet' >&2; exit 0; }
 $kubectl delete --ignore-not-found="$ignore" --timeout="$timeout" --kustomize config/crd && exit 0
