@@ -1,7 +1,7 @@
 # What a developer of kbr types. `make` alone lists it.
 
 .DEFAULT_GOAL := help
-.PHONY: help build lint test soak bench demo control-plane update
+.PHONY: help build lint test soak bench demo control-plane update lock
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,3 +30,9 @@ demo: ## Scaffold an operator and watch it reconcile on a real API server
 
 update: ## Record golden files and docs as they are now
 	UPDATE=1 cargo test --test golden --test docs
+
+lock: ## Resolve the Cargo.lock of projects anew, after a change of the dependencies in scaffolds/
+	rm -rf target/reference
+	cargo run --quiet -- init --directory target/reference --project-name kbr-reference --domain example.com --yes
+	cd target/reference && cargo metadata --format-version 1 >/dev/null
+	cp target/reference/Cargo.lock scaffolds/Cargo.lock

@@ -2,7 +2,7 @@
 
 mod api;
 
-/// Add an API, a controller or a webhook to the project
+/// Add an API or a controller to the project
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     Api(Box<api::Args>),
