@@ -321,6 +321,19 @@ async fn an_object_that_others_keep_from_going_is_left_alone() {
 }
 
 #[tokio::test]
+async fn an_object_that_is_going_is_not_reconciled_by_a_controller_without_clean_up() {
+    let api = FakeApi::new();
+    deleted(&api, "map");
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .reconcile(reconcile);
+    };
+    api.reconcile(register, CAPTAIN).await.unwrap();
+    assert!(api.all("configmaps").is_empty());
+}
+
+#[tokio::test]
 async fn events_are_published_on_the_object() {
     let api = FakeApi::new();
     api.put(&captain("event"));

@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
+use k8s_openapi::api::{
+    coordination::v1::Lease,
+    core::v1::{ConfigMap, Secret, Service},
+};
 use kube::{
     Api, ResourceExt,
     api::{ObjectMeta, Patch, PatchParams},
@@ -248,6 +251,53 @@ async fn a_controller_is_not_woken_by_its_own_writes_and_puts_right_what_others_
         .unwrap();
     running.stop().await.unwrap();
     assert_eq!(count.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_child_that_is_right_is_not_sent_again() {
+    let api = FakeApi::new();
+    api.put(&object("parent", "1"));
+    let mut manager = manager(&api);
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    manager
+        .controller::<ConfigMap>("map")
+        .owns::<Secret>()
+        .owns_cached::<Service>()
+        .reconcile(move |_, cx: Context<ConfigMap>| {
+            let counted = counted.clone();
+            async move {
+                let mut secret = Secret::default();
+                secret.metadata.name = Some("child".to_owned());
+                let secret = cx.apply(&secret).await?;
+                anyhow::ensure!(secret.metadata.uid.is_some(), "not returned whole");
+                let mut service = Service::default();
+                service.metadata.name = Some("child".to_owned());
+                cx.apply(&service).await?;
+                counted.fetch_add(1, Ordering::SeqCst);
+                Ok(Action::await_change())
+            }
+        });
+    let running = Running::start(manager);
+    reached(&count, 1).await;
+    let sent = || {
+        let requests = api.requests();
+        requests
+            .iter()
+            .filter(|request| request.starts_with("PATCH"))
+            .count()
+    };
+    // Until the caches have seen the children, they are sent again.
+    let quiet = async || {
+        let (before, next) = (sent(), count.load(Ordering::SeqCst) + 1);
+        api.put(&object("parent", &next.to_string()));
+        reached(&count, next).await;
+        Ok((sent() == before).then_some(()))
+    };
+    eventually(SOON, "a reconcile that sends nothing", quiet)
+        .await
+        .unwrap();
+    running.stop().await.unwrap();
 }
 
 #[tokio::test]

@@ -260,3 +260,89 @@ impl Caches {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    fn object(namespace: &str, name: &str, version: &str) -> ConfigMap {
+        ConfigMap {
+            metadata: ObjectMeta {
+                namespace: Some(namespace.to_owned()),
+                name: Some(name.to_owned()),
+                resource_version: Some(version.to_owned()),
+                ..ObjectMeta::default()
+            },
+            ..ConfigMap::default()
+        }
+    }
+
+    /// A cache that holds these, each at version 1, and what is told from then on.
+    fn cache(keys: &[&str]) -> (Cache<ConfigMap>, mpsc::UnboundedReceiver<String>) {
+        let cache = Cache::new();
+        for key in keys.iter().map(|key| Key::from(*key)) {
+            let namespace = key.namespace().unwrap();
+            cache.set(&key, object(namespace, key.name(), "1"));
+        }
+        let (sender, told) = mpsc::unbounded_channel();
+        cache.on_change(move |change| {
+            let version = |object: Option<&ConfigMap>| object.map_or("none", version).to_owned();
+            let (old, new) = (version(change.old), version(change.new));
+            sender.send(format!("{} {old} {new}", change.key)).unwrap();
+        });
+        (cache, told)
+    }
+
+    #[test]
+    fn changes_are_told_with_what_was_before() {
+        let (cache, mut told) = cache(&["ns/a"]);
+        cache.set(&"ns/a".into(), object("ns", "a", "2"));
+        cache.set(&"ns/b".into(), object("ns", "b", "3"));
+        cache.remove(&"ns/a".into());
+        cache.remove(&"ns/unknown".into());
+        for change in ["ns/a 1 2", "ns/b none 3", "ns/a 2 none"] {
+            assert_eq!(told.try_recv().unwrap(), change);
+        }
+        assert!(told.try_recv().is_err());
+    }
+
+    #[test]
+    fn what_a_new_list_tells_again_is_no_change() {
+        let (cache, mut told) = cache(&["ns/a"]);
+        cache.set(&"ns/a".into(), object("ns", "a", "1"));
+        assert!(told.try_recv().is_err());
+    }
+
+    #[test]
+    fn what_a_new_list_does_not_hold_is_gone_in_its_namespace_only() {
+        let (cache, mut told) = cache(&["ns/a", "ns/b", "other/a"]);
+        cache.retain(Some("ns"), &["ns/a".into()].into());
+        assert_eq!(told.try_recv().unwrap(), "ns/b 1 none");
+        assert!(told.try_recv().is_err());
+        cache.retain(None, &["ns/a".into()].into());
+        assert_eq!(told.try_recv().unwrap(), "other/a 1 none");
+        assert!(cache.get(&"ns/a".into()).is_some());
+    }
+
+    #[test]
+    fn what_nobody_reads_is_not_kept() {
+        let mut object = object("ns", "a", "1");
+        object.metadata.managed_fields = Some(Vec::new());
+        let annotations = [(LAST_APPLIED.to_owned(), "{}".to_owned())];
+        object.metadata.annotations = Some(annotations.into());
+        let meta = strip(object).metadata;
+        assert_eq!((meta.managed_fields, meta.annotations), (None, None));
+    }
+
+    #[test]
+    fn namespaces_are_watched_each_by_itself_and_of_kinds_without_all() {
+        let namespaces = ["a".to_owned(), "b".to_owned()];
+        assert_eq!(scopes::<ConfigMap>(&namespaces), [Some("a"), Some("b")]);
+        assert_eq!(scopes::<ConfigMap>(&[]), [None]);
+        let all = scopes::<k8s_openapi::api::core::v1::Namespace>(&namespaces);
+        assert_eq!(all, [None]);
+    }
+}

@@ -376,6 +376,7 @@ mod tests {
         let start = Instant::now();
         a.hold(deadline).await;
         assert!(start.elapsed() < Duration::from_secs(3));
+        assert!(!a.fence.is_open());
     }
 
     #[test]

@@ -101,7 +101,23 @@ impl Objects {
     }
 
     /// Stores an object as it is, as if it had been there before.
-    pub(super) fn put(&mut self, path: Path, object: Value) {
+    pub(super) fn put(&mut self, path: Path, mut object: Value) {
+        if let Some(stored) = self.stored.get(&path) {
+            let generation = stored["metadata"]["generation"]
+                .as_i64()
+                .unwrap_or_default();
+            let changed = without_nulls(object["spec"].clone()) != stored["spec"];
+            for (field, value) in [
+                ("uid", stored["metadata"]["uid"].clone()),
+                (
+                    "creationTimestamp",
+                    stored["metadata"]["creationTimestamp"].clone(),
+                ),
+                ("generation", json!(generation + i64::from(changed))),
+            ] {
+                set_if_missing(&mut object["metadata"], field, value);
+            }
+        }
         self.store(path, object);
     }
 
@@ -273,9 +289,7 @@ impl Objects {
             ("generation", json!(1)),
             ("creationTimestamp", json!(now())),
         ] {
-            if meta.get(field).is_none_or(Value::is_null) {
-                meta[field] = value;
-            }
+            set_if_missing(meta, field, value);
         }
         let object = without_nulls(object);
         let known = self.stored.insert(path.clone(), object.clone()).is_some();
@@ -286,6 +300,12 @@ impl Objects {
 
 const NOT_FOUND: (StatusCode, &str) = (StatusCode::NOT_FOUND, "NotFound");
 const INVALID: (StatusCode, &str) = (StatusCode::UNPROCESSABLE_ENTITY, "Invalid");
+
+fn set_if_missing(meta: &mut Value, field: &str, value: Value) {
+    if meta.get(field).is_none_or(Value::is_null) {
+        meta[field] = value;
+    }
+}
 
 fn now() -> String {
     format!("{:.0}", Timestamp::now())
