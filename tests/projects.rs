@@ -6,7 +6,6 @@ mod support;
 
 use std::{
     fs,
-    io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
@@ -86,22 +85,6 @@ impl Project {
     /// Unit tests, and integration tests in which the operator brings each sample to `Ready` on a real API server.
     fn test(&self) {
         self.run("make", &["test"]);
-    }
-
-    /// Runs a shell script; it comes in by standard input, so that a shell which it starts reads on.
-    fn shell(&self, script: &str) -> String {
-        let mut shell = self
-            .command("sh", &["-e"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("sh is there");
-        let mut input = shell.stdin.take().expect("it is piped");
-        input.write_all(script.as_bytes()).expect("sh reads");
-        drop(input);
-        let output = shell.wait_with_output().expect("sh ends");
-        self.succeeded("sh", &output)
     }
 
     /// Runs a shell script that has a cluster, and its `kubectl`.
@@ -197,7 +180,10 @@ fn names_that_rust_or_rustfmt_might_trip_over_compile() {
         "--group crew --version v1 --kind Match",
         "--group crew --version v1 --kind Context",
         "--group crew --version v1 --kind Condition",
-        "--group crew --version v1 --kind Default",
+        "--group crew --version v1 --kind Clone",
+        "--group crew --version v1 --kind Result",
+        "--group v1 --version v1 --kind Box",
+        "--group bin --version v1 --kind Serialize",
         "--group crew --version v1 --kind K8S2GoX",
         "--group crew --version v1 --kind Abcdefghijklmnopqrstuvwx",
         "--group type --version v1beta1 --kind Captain",
@@ -270,9 +256,8 @@ fn what_the_guide_says_works_word_by_word() {
     let script = repository().join("demo/script");
     let guide = repository().join("docs/guide.md");
     let script = foo.run("awk", &["-f", text(&script), text(&guide)]);
-    let shown = foo.shell(&script);
+    let shown = foo.run("sh", &["-e", "-c", &script]);
     for expected in [
-        "customresourcedefinition.apiextensions.k8s.io/foos.samplecontroller.c9g.io",
         "foo.samplecontroller.c9g.io/foo-sample condition met",
         r#""availableReplicas":3"#,
         "deployment.apps/foo-sample   3/5",
