@@ -74,10 +74,7 @@ impl Project {
 
     /// What every state must stand: manifests, formatting, clippy.
     fn lint(&self) {
-        self.run(
-            "cargo",
-            &["metadata", "--locked", "--format-version", "1", "--no-deps"],
-        );
+        self.run("cargo", &["metadata", "--locked", "--format-version", "1"]);
         self.run("make", &["manifests", "lint"]);
         self.run(KBR, &["manifests", "--check"]);
     }
