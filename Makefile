@@ -20,7 +20,7 @@ test: lint control-plane ## Run every test: takes a while from empty caches
 	cargo test --workspace --all-features
 
 soak: control-plane ## Run the long form of the tests of faults
-	SOAK=1 cargo test --all-features --test faults -- --nocapture
+	KBR_KILL_ROUNDS=1500 cargo test --all-features --test faults -- --nocapture
 
 bench: ## Measure kbr and a generated operator; prints figures and judges none
 	tests/bench/run
