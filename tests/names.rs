@@ -1,0 +1,99 @@
+//! Names of every length and place in the alphabet: what they become is formatted, and the lock stays as cargo would write it.
+
+mod support;
+
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
+
+use support::{KBR, repository};
+
+/// Kinds, groups and versions as short and as long as projects are formatted for.
+const KINDS: [&str; 3] = ["A", "Captains", "Abcdefghijklmnopqrstuvwx"];
+const GROUPS: [&str; 3] = ["a", "crewcrew", "abcdefghijklmnopqrstuvwx"];
+const VERSIONS: [&str; 3] = ["v1", "v1beta12", "v12345678alpha1234567890"];
+
+#[test]
+fn kinds_groups_and_versions_of_1_8_and_24_characters_are_formatted_in_both_orders() {
+    let mut apis: Vec<[&str; 3]> = Vec::new();
+    for kind in KINDS {
+        for group in GROUPS {
+            apis.extend(VERSIONS.map(|version| [kind, group, version]));
+        }
+    }
+    assert_formatted(&apis);
+    apis.reverse();
+    assert_formatted(&apis);
+}
+
+fn assert_formatted(apis: &[[&str; 3]]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    run(folder.path(), KBR, &["init", "--project-name", "captains"]);
+    let mut reconciled = BTreeSet::new();
+    for [kind, group, version] in apis {
+        // A further version of a kind has the controller of the first one.
+        let controller = format!("--controller={}", reconciled.insert((kind, group)));
+        let words = [
+            "create",
+            "api",
+            "--kind",
+            kind,
+            "--group",
+            group,
+            "--version",
+            version,
+        ];
+        let words = [&words[..], &["--resource", &controller]].concat();
+        run(folder.path(), KBR, &words);
+    }
+    run(folder.path(), "cargo", &["fmt", "--all", "--check"]);
+}
+
+#[test]
+fn the_lock_of_200_project_names_is_the_one_that_cargo_would_write() {
+    let lock = fs::read_to_string(repository().join("scaffolds/Cargo.lock")).expect("a lock");
+    // Right before and right after each of its crates, so that every place in its order is tried.
+    let crates = lock
+        .lines()
+        .filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+    let legal = |name: &&str| !name.contains('_') && name.len() < 39 && !name.starts_with("kbr-");
+    let names: Vec<_> = crates
+        .filter(legal)
+        .map(|name| format!("{name}-0"))
+        .take(200)
+        .collect();
+    assert_eq!(names.len(), 200);
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (number, name) in names.iter().enumerate() {
+        let project = folder.path().join(name);
+        fs::create_dir(&project).expect("a folder");
+        run(&project, KBR, &["init", "--project-name", name]);
+        let path = project.join("Cargo.lock");
+        let before = fs::read(&path).expect("a lock");
+        if number == 0 {
+            run(&project, "cargo", &["fetch", "--locked"]);
+        }
+        run(
+            &project,
+            "cargo",
+            &["metadata", "--offline", "--format-version", "1"],
+        );
+        let after = fs::read(&path).expect("a lock");
+        assert!(before == after, "cargo wrote the lock of `{name}` anew");
+        fs::remove_dir_all(&project).expect("a removable folder");
+    }
+}
+
+fn run(folder: &Path, program: &str, args: &[&str]) {
+    let output = Command::new(program)
+        .args(args)
+        .current_dir(folder)
+        .output();
+    let output = output.unwrap_or_else(|error| panic!("cannot run `{program}`: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "`{program} {}`: {said}{out}",
+        args.join(" ")
+    );
+}
