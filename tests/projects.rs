@@ -299,13 +299,13 @@ fn what_the_guide_says_works_word_by_word() {
 
     // An object that was there first is reconciled at start, and the log tells the start in order.
     let shown = foo.cluster(&format!(
-        r#"
+        r"
         kubectl apply -f config/samples/samplecontroller_v1alpha1_foo.yaml
         {} --log-format text --health-probe-bind-address 127.0.0.1:0 \
             --metrics-bind-address 127.0.0.1:0 --metrics-secure=false >operator.log 2>&1 &
         trap 'kill $!; wait; cat operator.log' EXIT
         kubectl wait --for=condition=Ready --timeout=60s foo/foo-sample
-        "#,
+        ",
         build().join("debug/myk8soperator").display()
     ));
     let at = |line: &str| {
