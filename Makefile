@@ -17,7 +17,7 @@ lint: ## Check the form of kbr and of the scaffolds' library
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 
 test: lint control-plane ## Run every test: takes a while from empty caches
-	cargo test --workspace --all-features
+	cargo test --workspace --all-features --no-fail-fast
 
 soak: control-plane ## Run the long form of the tests of faults
 	KBR_KILL_ROUNDS=1500 cargo test --all-features --test faults -- --nocapture
@@ -29,7 +29,7 @@ demo: ## Scaffold an operator and watch it reconcile on a real API server
 	demo/run
 
 update: ## Record golden files and docs as they are now
-	UPDATE=1 cargo test --test golden --test docs
+	UPDATE=1 cargo test --all-features --test golden --test docs
 
 lock: ## Resolve the Cargo.lock of projects anew, after a change of the dependencies in scaffolds/
 	rm -rf target/reference

@@ -9,6 +9,7 @@ pub mod hopegi_com;
 
 /// Every `CustomResourceDefinition` of this crate, one for each version of each kind.
 #[must_use]
+#[allow(clippy::too_many_lines)] // one line a kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
     let crds = &mut Vec::new();
     crds.push(hopegi_com::v1::EcsBinding::crd());

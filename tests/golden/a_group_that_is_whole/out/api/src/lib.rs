@@ -9,6 +9,7 @@ pub mod cnat_programming_kubernetes_info;
 
 /// Every `CustomResourceDefinition` of this crate, one for each version of each kind.
 #[must_use]
+#[allow(clippy::too_many_lines)] // one line a kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
     let crds = &mut Vec::new();
     crds.push(cnat_programming_kubernetes_info::v1alpha1::At::crd());

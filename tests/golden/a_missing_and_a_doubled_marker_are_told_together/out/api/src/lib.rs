@@ -7,6 +7,7 @@ use ::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::Custom
 
 /// Every `CustomResourceDefinition` of this crate, one for each version of each kind.
 #[must_use]
+#[allow(clippy::too_many_lines)] // one line a kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
     let crds = &mut Vec::new();
     // +kbr:scaffold:crds
