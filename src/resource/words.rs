@@ -83,6 +83,7 @@ const CONTROLLER_IMPORTS: &[&str] = &[
     "Client",
     "Condition",
     "Context",
+    "FakeApi",
     "Manager",
     "ObjectMeta",
     "Resource",

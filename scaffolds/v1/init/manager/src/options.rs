@@ -76,10 +76,6 @@ pub struct Options {
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     pub reconcile_timeout: Duration,
 
-    /// How long webhooks go on serving after SIGTERM, while endpoints catch up
-    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
-    pub shutdown_delay: Duration,
-
     /// How long reconciles that are under way at SIGTERM may take to end
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     pub shutdown_timeout: Duration,
@@ -123,7 +119,6 @@ impl Default for Options {
             leader_election_retry_period: Duration::from_secs(2),
             max_concurrent_reconciles: 10,
             reconcile_timeout: Duration::from_secs(300),
-            shutdown_delay: Duration::from_secs(5),
             shutdown_timeout: Duration::from_secs(30),
             watch_namespace: Vec::new(),
             kubeconfig: None,

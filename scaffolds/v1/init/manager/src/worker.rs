@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 #[cfg(any(test, feature = "testing"))]
-use crate::action::Action;
+use crate::{action::Action, object::namespaced};
 use crate::{
     core::Core,
     key::Key,
@@ -24,7 +24,8 @@ pub(crate) trait AnyController: Send + Sync {
     /// Reconciles until `stop`, and returns when what was under way has ended. Dropping it cancels that.
     fn run(self: Arc<Self>, stop: CancellationToken) -> BoxFuture<'static, ()>;
 
-    /// Reconciles one object once, as soon as the caches are complete.
+    /// Reconciles one object once, as soon as the caches are complete. The namespace of `key` counts only for a kind
+    /// that has namespaces, and is `default` if there is none.
     #[cfg(any(test, feature = "testing"))]
     fn reconcile_once(self: Arc<Self>, key: Key) -> BoxFuture<'static, anyhow::Result<Action>>;
 }
@@ -42,6 +43,8 @@ impl<K: Object> AnyController for Core<K> {
     fn reconcile_once(self: Arc<Self>, key: Key) -> BoxFuture<'static, anyhow::Result<Action>> {
         Box::pin(async move {
             self.synced().await;
+            let namespace = namespaced::<K>().then(|| key.namespace().unwrap_or("default"));
+            let key = Key::new(namespace, key.name());
             match reconcile(&self, &key).await? {
                 Done::Asked(action) => Ok(action),
                 Done::Nothing => Ok(Action::await_change()),

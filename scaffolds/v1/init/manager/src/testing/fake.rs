@@ -126,8 +126,8 @@ impl FakeApi {
         self.lock().cut_off = cut_off;
     }
 
-    /// Registers a controller on a new manager, and reconciles the object with this key, `namespace/name`, once: with
-    /// its finalizer, status, events and all.
+    /// Registers a controller on a new manager, and reconciles the object with this key once: with its finalizer,
+    /// status, events and all. The key is `namespace/name`, or `name` alone for one in `default` or in none.
     ///
     /// # Errors
     /// What the reconcile failed with; or that there is no such object, or not one controller.

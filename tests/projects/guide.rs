@@ -1,0 +1,71 @@
+//! The guide, and what it says of the operator that it makes.
+
+use std::path::Path;
+
+use super::{
+    project::{Project, alone, build},
+    support::repository,
+};
+
+/// From an empty folder to a status that follows its Deployment.
+#[test]
+fn what_the_guide_says_works_word_by_word() {
+    let _turn = alone();
+    let foo = Project::new("myk8soperator");
+    let script = repository().join("demo/script");
+    let guide = repository().join("docs/guide.md");
+    let script = foo.run("awk", &["-f", text(&script), text(&guide)]);
+    let shown = foo.run("sh", &["-e", "-c", &script]);
+    for expected in [
+        "foo.samplecontroller.c9g.io/foo-sample condition met",
+        r#""availableReplicas":3"#,
+        "deployment.apps/foo-sample   3/5",
+    ] {
+        assert!(shown.contains(expected), "{expected:?} is not in:\n{shown}");
+    }
+    foo.lint();
+
+    // What the API server knows of a Foo, and what it refuses.
+    foo.cluster(
+        r#"
+        schema() { kubectl get crd foos.samplecontroller.c9g.io -o jsonpath="{.spec.versions[0].schema.openAPIV3Schema.properties.$1}"; }
+        test "$(schema spec.required)" = '["image","replicas"]'
+        test "$(schema spec.properties.image.type)" = string
+        test "$(schema spec.properties.replicas.type)/$(schema spec.properties.replicas.format)" = integer/int32
+        test "$(schema status.properties.availableReplicas.type)" = integer
+        foo=$(cat config/samples/samplecontroller_v1alpha1_foo.yaml)
+        ! echo "$foo" | grep -v replicas | kubectl apply -f - 2>refused
+        grep 'spec.replicas: Required value' refused
+        "#,
+    );
+
+    // An object that was there first is reconciled at start, and the log tells the start in order.
+    let shown = foo.cluster(&format!(
+        r"
+        kubectl apply -f config/samples/samplecontroller_v1alpha1_foo.yaml
+        {} --log-format text --health-probe-bind-address 127.0.0.1:0 \
+            --metrics-bind-address 127.0.0.1:0 --metrics-secure=false >operator.log 2>&1 &
+        trap 'kill $!; wait; cat operator.log' EXIT
+        kubectl wait --for=condition=Ready --timeout=60s foo/foo-sample
+        ",
+        build().join("debug/myk8soperator").display()
+    ));
+    let at = |line: &str| {
+        shown
+            .find(line)
+            .unwrap_or_else(|| panic!("`{line}` is not in:\n{shown}"))
+    };
+    let lines = [
+        "serving metrics",
+        "starting manager",
+        "serving health probes",
+        "starting event source",
+        "starting controller",
+        "starting workers",
+    ];
+    assert!(lines.map(at).is_sorted(), "{shown}");
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}

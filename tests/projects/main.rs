@@ -1,0 +1,12 @@
+//! Generated projects are formatted, free of warnings, tested, rendered, deployed and run, in every state that commands leave them in.
+//!
+//! All are built into one target folder, so that only the first one pays for the third-party crates.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod documents;
+mod guide;
+mod project;
+mod rights;
+mod states;

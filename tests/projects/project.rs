@@ -1,0 +1,115 @@
+//! A generated project, as a test has it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use super::support::KBR;
+
+/// Where all of them are built.
+pub fn build() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("build")
+}
+
+/// Held by one test at a time: projects share one target folder, and in it the name `crdgen`.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A project in a folder of its own, empty at first.
+pub struct Project(pub PathBuf);
+
+impl Project {
+    pub fn new(name: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).expect("a removable folder");
+        }
+        fs::create_dir_all(&folder).expect("a folder");
+        Self(folder)
+    }
+
+    /// Runs a command in the project; what it prints is shown when it fails.
+    pub fn run(&self, program: &str, args: &[&str]) -> String {
+        let output = self.command(program, args).stdin(Stdio::null()).output();
+        let output = output.unwrap_or_else(|error| panic!("cannot run `{program}`: {error}"));
+        self.succeeded(&format!("{program} {}", args.join(" ")), &output)
+    }
+
+    fn command(&self, program: &str, args: &[&str]) -> Command {
+        let kbr = Path::new(KBR)
+            .parent()
+            .expect("the binary lies in a folder");
+        let path = std::env::var("PATH").expect("there is a PATH");
+        let mut command = Command::new(program);
+        command
+            .args(args)
+            .current_dir(&self.0)
+            .env("PATH", format!("{}:{path}", kbr.display()))
+            .env("CARGO_TARGET_DIR", build())
+            .env_remove("MAKEFLAGS");
+        command
+    }
+
+    fn succeeded(&self, what: &str, output: &Output) -> String {
+        let out = String::from_utf8_lossy(&output.stdout).into_owned();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success(),
+            "`{what}` in {}:\n{out}\n{err}",
+            self.0.display()
+        );
+        out
+    }
+
+    pub fn kbr(&self, words: &str) {
+        let words: Vec<_> = words.split(' ').collect();
+        self.run(KBR, &words);
+    }
+
+    pub fn create_api(&self, words: &str) {
+        self.kbr(&format!("create api {words}"));
+    }
+
+    /// What every state must stand: manifests, formatting, clippy.
+    pub fn lint(&self) {
+        self.run("cargo", &["metadata", "--locked", "--format-version", "1"]);
+        self.run("make", &["manifests", "lint"]);
+        self.run(KBR, &["manifests", "--check"]);
+    }
+
+    /// Unit tests, and integration tests in which the operator brings each sample to `Ready` on a real API server.
+    pub fn test(&self) {
+        self.run("make", &["test"]);
+    }
+
+    /// Runs a shell script that has a cluster, and its `kubectl`.
+    pub fn cluster(&self, script: &str) -> String {
+        self.run(KBR, &["envtest", "run", "--", "sh", "-e", "-c", script])
+    }
+
+    /// Answers the two questions of `create api` with yes, as people do who type no flag for them.
+    pub fn answer_yes(&self, words: &str) {
+        self.run(
+            "sh",
+            &["-c", &format!("printf 'y\\ny\\n' | kbr create api {words}")],
+        );
+    }
+
+    /// Replaces `from`, which is there once, in a file.
+    pub fn replace(&self, path: &str, from: &str, to: &str) {
+        let path = self.0.join(path);
+        let text = fs::read_to_string(&path).expect("a file");
+        assert_eq!(
+            text.matches(from).count(),
+            1,
+            "`{from}` is in {} once",
+            path.display()
+        );
+        fs::write(&path, text.replace(from, to)).expect("a writable file");
+    }
+}

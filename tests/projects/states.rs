@@ -1,0 +1,137 @@
+//! Every kind of state, in projects that grow.
+
+use super::{
+    project::{Project, alone},
+    support::write,
+};
+
+#[test]
+fn a_project_holds_in_every_state_that_it_grows_through() {
+    let _turn = alone();
+    let project = Project::new("captains");
+    project.kbr("init --domain example.com");
+    project.lint();
+    project.test();
+
+    project.create_api("--group crew --version v1 --kind Captain --resource --controller");
+    project.lint();
+    project.test();
+
+    let crates = project.run(
+        "cargo",
+        &[
+            "tree",
+            "--package",
+            "captains-api",
+            "--edges",
+            "normal",
+            "--prefix",
+            "none",
+        ],
+    );
+    assert!(crates.contains("kube-core v"), "{crates}");
+    for heavy in ["tokio v", "hyper v", "rustls v", "kube-client v"] {
+        assert!(
+            !crates.contains(heavy),
+            "whoever uses the types does not get {heavy}:\n{crates}"
+        );
+    }
+
+    project.create_api("--group crew --version v2 --kind Captain --resource --controller=false");
+    project.lint();
+    project.test();
+    project.create_api("--group crew --version v1 --kind Ship --namespaced=false --short-name sh --resource --controller");
+    project.lint();
+    project.test();
+    project.create_api("--group galley --version v1alpha1 --kind Captain --resource --controller");
+    project.lint();
+    project.test();
+    project.create_api("--group apps --version v1 --kind Deployment --resource=false --controller");
+    project.create_api("--group core --version v1 --kind Namespace --resource=false --controller");
+    project.lint();
+    project.test();
+    project.create_api("--group core --version v1 --kind Pod --resource=false --controller");
+    foreign_crate(&project);
+    project.create_api(
+        "--group widgets.example.org --domain= --version v1 --kind Widget --plural widgets --resource=false --controller \
+         --external-crate ./widgets --external-type widgets::Widget",
+    );
+    project.lint();
+    project.create_api("--group crew --version v1 --kind Captain --controller-name captain-backup --resource=false --controller");
+    project.create_api("--group crew --version v1 --kind Log --resource --controller=false");
+    project.lint();
+    project.test();
+
+    // tests/makefile has the rest of this.
+    project.cluster(
+        "make install deploy IMG=registry.example.com/captains:v1
+         kubectl apply -k config/samples
+         kubectl get deployment -n captains-system captains-controller-manager -o yaml | grep registry.example.com/captains:v1",
+    );
+}
+
+#[test]
+fn names_that_rust_or_rustfmt_might_trip_over_compile() {
+    let _turn = alone();
+    let project = Project::new("odd-names");
+    project.kbr("init --project-name o2-odd-names --domain example.com");
+    let kinds = [
+        "--group crew --version v1 --kind IPPool",
+        "--group crew --version v1 --kind A",
+        "--group crew --version v1 --kind Type",
+        "--group crew --version v1 --kind Match",
+        "--group crew --version v1 --kind Context",
+        "--group crew --version v1 --kind Condition",
+        "--group crew --version v1 --kind Cx",
+        "--group crew --version v1 --kind FakeApi",
+        "--group crew --version v1 --kind Foo",
+        "--group crew --version v1 --kind Clone",
+        "--group crew --version v1 --kind Result",
+        "--group v1 --version v1 --kind Box",
+        "--group bin --version v1 --kind Serialize",
+        "--group crew --version v1 --kind K8S2GoX",
+        "--group crew --version v1 --kind Abcdefghijklmnopqrstuvwx",
+        "--group type --version v1beta1 --kind Captain",
+        "--group 3scale --version v2alpha13 --kind Captain",
+        "--group sea-creatures.deep --version v12 --kind Captain",
+        "--group foo.policy --version v1 --kind HealthCheckPolicy",
+        "--group kube --version v1 --kind Kube",
+        "--group std --version v1 --kind Std",
+        "--group serde --version v1 --kind Serde",
+        "--group abcdefghijklmnopqrstuvwx --version v12345678alpha1234567890 --kind Zbcdefghijklmnopqrstuvwx",
+    ];
+    for words in kinds {
+        project.create_api(&format!("{words} --resource --controller"));
+    }
+    project.lint();
+    project.test();
+}
+
+/// A crate of somebody else that defines a kind.
+fn foreign_crate(project: &Project) {
+    let manifest = r#"[package]
+name = "widgets"
+version = "0.1.0"
+edition = "2024"
+
+[dependencies]
+k8s-openapi = { version = "0.29", default-features = false, features = ["schemars"] }
+kube = { version = "5.0", default-features = false, features = ["derive"] }
+schemars = "1"
+serde = { version = "1", features = ["derive"] }
+serde_json = "1"
+"#;
+    let source = r#"//! Widgets.
+
+/// A widget.
+#[derive(kube::CustomResource, schemars::JsonSchema, Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[kube(group = "widgets.example.org", version = "v1", kind = "Widget", namespaced)]
+pub struct WidgetSpec {
+    /// How large.
+    pub size: i32,
+}
+"#;
+    write(&project.0.join("widgets/Cargo.toml"), manifest.as_bytes());
+    write(&project.0.join("widgets/src/lib.rs"), source.as_bytes());
+    project.run("cargo", &["fmt", "--manifest-path", "widgets/Cargo.toml"]);
+}
