@@ -293,3 +293,20 @@ fn a_kind_of_another_crate_keeps_its_group() {
         "pass another name",
     );
 }
+
+#[test]
+fn a_kind_whose_table_followed_the_types_gets_further_controllers() {
+    let mut project = Try::new("example.com");
+    let flags = "--group crew --version v1 --kind Captain";
+    project.run(flags);
+    project.project.apis[0].plural = "captainz".to_owned();
+    project.project.apis[0].namespaced = false;
+    assert_eq!(project.run(flags), "=api::crew::v1::Captain,=captain");
+    let second = format!("{flags} --resource=false --controller-name backup");
+    assert_eq!(project.run(&second), "backup");
+    let second = &project.project.controllers[1];
+    assert_eq!(
+        (second.plural.as_str(), second.namespaced),
+        ("captainz", false)
+    );
+}
