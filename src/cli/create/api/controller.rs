@@ -60,7 +60,9 @@ fn same_controller(wanted: &Controller, known: &Controller) -> anyhow::Result<()
     let whose = |controller: &Controller| {
         format!(
             "`{}` of `{}/{}`",
-            controller.kind, controller.full_group, controller.version
+            controller.kind,
+            controller.group_shown(),
+            controller.version
         )
     };
     let difference = if wanted.name != known.name {

@@ -275,7 +275,7 @@ fn a_kind_of_another_crate_keeps_its_group() {
     let mut project = Try::new("example.com");
     let flags = "--group cert-manager.io --version v1 --kind Certificate --external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate";
     let chosen = project.choose(flags).unwrap();
-    assert_eq!(chosen.external_dependency, "cert-manager = \"0.5\"");
+    assert_eq!(chosen.added.unwrap().line, "cert-manager = \"0.5\"");
     assert_eq!(project.run(flags), "certificate");
     assert_eq!(project.run(flags), "=certificate");
     let controller = &project.project.controllers[0];
