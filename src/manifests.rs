@@ -5,6 +5,7 @@ mod comments;
 mod crd;
 mod drift;
 mod files;
+mod history;
 mod markers;
 mod paths;
 mod problem;
@@ -49,8 +50,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let folder = std::env::current_dir().context("cannot tell the current folder")?;
     let root = project::find_root(&folder)?;
     finish(&root, args.check)?;
-    let role = manager_role(&Project::load(&root)?);
-    let (files, warnings) = generate(&root, &role, args.crd_only)?;
+    let project = Project::load(&root)?;
+    let (files, warnings) = generate(&root, &project, args.crd_only)?;
     for warning in &warnings {
         eprintln!("warning: {warning}");
     }
@@ -77,12 +78,16 @@ fn manager_role(project: &Project) -> String {
 }
 
 /// Every file as it should be, and what a person should know.
-fn generate(root: &Path, role: &str, crd_only: bool) -> anyhow::Result<(Vec<File>, Vec<Problem>)> {
+fn generate(
+    root: &Path,
+    project: &Project,
+    crd_only: bool,
+) -> anyhow::Result<(Vec<File>, Vec<Problem>)> {
     let packages = cargo::packages(root)?;
     let mut problems = Vec::new();
     let mut files = Vec::new();
     if !crd_only {
-        files = roles(root, role, &packages, &mut problems)?;
+        files = roles(root, &manager_role(project), &packages, &mut problems)?;
     }
     let mut crds = Vec::new();
     if packages.iter().any(|package| package.crdgen) {
@@ -108,6 +113,7 @@ fn generate(root: &Path, role: &str, crd_only: bool) -> anyhow::Result<(Vec<File
         });
     }
     let mut warnings: Vec<Problem> = crds.iter().filter_map(drift::lost_fields).collect();
+    warnings.extend(history::differences(project, &crds));
     warnings.extend(unlisted(root, &crds)?);
     Ok((files, warnings))
 }

@@ -7,8 +7,20 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const PROJECT: &str =
-    "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
+const PROJECT: &str = r#"layout = "v1"
+kbr = "0.1.0"
+name = "captains"
+domain = "example.com"
+
+[[api]]
+group = "crew"
+full_group = "crew.example.com"
+version = "v1"
+kind = "Captain"
+plural = "captains"
+singular = "captain"
+namespaced = true
+"#;
 const ROLE: &str = "config/rbac/role.yaml";
 const CRD: &str = "config/crd/bases/crew.example.com_captains.yaml";
 
@@ -282,4 +294,43 @@ fn a_folder_outside_of_a_project_is_an_error() {
     fs::create_dir(root.path().join("src")).unwrap();
     let (_, talk) = fails(&root, &[]);
     assert!(talk.contains("not a kbr project"), "{talk}");
+}
+
+#[test]
+fn where_project_and_the_types_differ_is_told_and_the_types_count() {
+    let mut changed = crd("Captain", "v2");
+    changed["spec"]["names"] = json!({
+        "kind": "Captain", "plural": "captainz", "singular": "skipper", "shortNames": ["cap", "c"],
+    });
+    changed["spec"]["scope"] = json!("Cluster");
+    let root = project(&json!([changed, crd("Ship", "v1")]));
+    let talk = succeeds(&root, &[]);
+    assert!(
+        talk.contains(
+            "warning: PROJECT and the types differ about `Captain` of group `crew.example.com`\n\
+             \x20   plural: `captains` in PROJECT, `captainz` in the types\n\
+             \x20   singular: `captain` in PROJECT, `skipper` in the types\n\
+             \x20   scope: `Namespaced` in PROJECT, `Cluster` in the types\n\
+             \x20   short names: `` in PROJECT, `c, cap` in the types\n\
+             \x20   versions: `v1` in PROJECT, `v2` in the types\n\
+             \x20   help: the types count here"
+        ),
+        "{talk}"
+    );
+    assert!(
+        talk.contains("warning: a type gives `Ship` of group `crew.example.com`, and PROJECT does not have it\n"),
+        "{talk}"
+    );
+    let written = read(&root, "config/crd/bases/crew.example.com_captainz.yaml");
+    assert!(written.contains("\n  scope: Cluster\n"), "{written}");
+    assert!(succeeds(&root, &["--check"]).contains("PROJECT and the types differ"));
+
+    write(&root, "api/src/bin/crds.json", "[]");
+    let talk = succeeds(&root, &["--crd-only"]);
+    assert!(
+        talk.contains(
+            "warning: PROJECT has `Captain` of group `crew.example.com`, and no type gives it\n"
+        ),
+        "{talk}"
+    );
 }

@@ -96,9 +96,7 @@ pub fn answer(error: &clap::Error) -> Option<String> {
                 ));
             }
             if let "true" | "false" = argument {
-                return Some(format!(
-                    "`{argument}` belongs to no flag; nothing was written\nhelp: write it with `=`: `--resource={argument}`"
-                ));
+                return Some(no_value(argument, &std::env::args().collect::<Vec<_>>()));
             }
             let of_init = context(ContextKind::Usage).is_none() && is_init();
             (of_init && !argument.starts_with('-')).then(|| {
@@ -112,6 +110,12 @@ pub fn answer(error: &clap::Error) -> Option<String> {
         }
         ErrorKind::InvalidSubcommand => {
             let command = context(ContextKind::InvalidSubcommand)?;
+            if command == "webhook" {
+                return Some(format!(
+                    "kbr {} scaffolds no webhooks yet; nothing was written\nhelp: leave the command out: rules in a type's schema, CEL among them, are checked by the API server without one",
+                    env!("CARGO_PKG_VERSION")
+                ));
+            }
             let (command, instead) = COMMANDS.iter().find(|(known, _)| *known == command)?;
             Some(format!(
                 "kbr has no command `{command}`; nothing was written\nhelp: {instead}"
@@ -119,6 +123,21 @@ pub fn answer(error: &clap::Error) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// About `true` or `false` after a flag, without `=`: to clap a word of its own. `arguments` are the process's.
+fn no_value(word: &str, arguments: &[String]) -> String {
+    const SWITCHES: &[&str] = &["--resource", "--controller", "--namespaced"];
+    let flag = arguments
+        .windows(2)
+        .find(|pair| pair[1] == word && pair[0].starts_with('-'))
+        .map(|pair| pair[0].as_str());
+    let help = match flag {
+        Some(flag) if SWITCHES.contains(&flag) => format!("write it with `=`: `{flag}={word}`"),
+        Some(flag) if !flag.contains('=') => format!("`{flag}` takes no value"),
+        _ => format!("leave `{word}` out"),
+    };
+    format!("`{word}` belongs to no flag; nothing was written\nhelp: {help}")
 }
 
 /// Whether this process was started as `kbr init …`: clap does not say which command's argument it was.

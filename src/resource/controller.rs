@@ -78,6 +78,15 @@ impl Controller {
         format!("src/controllers/{}.rs", self.module())
     }
 
+    /// The kind's whole group for people: the core group has no name.
+    pub fn group_shown(&self) -> &str {
+        if self.full_group.is_empty() {
+            "core"
+        } else {
+            &self.full_group
+        }
+    }
+
     /// Whether the kind is one of the project's own.
     pub fn is_own(&self) -> bool {
         self.type_path.starts_with("api::")

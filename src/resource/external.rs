@@ -1,10 +1,14 @@
 //! A kind that another crate defines: `--external-crate` and `--external-type`.
 
+mod dependencies;
+
 use std::path::Path;
 
 use crate::problems::Problems;
 
 use super::words;
+
+pub use dependencies::Dependencies;
 
 /// Crates that every project depends on already, and the names of its own.
 const PRESENT: &[&str] = &["api", "k8s-openapi", "kube", "manager"];
@@ -16,6 +20,14 @@ enum Source {
     Registry(String),
     /// `../types`: a folder.
     Folder(String),
+}
+
+impl Source {
+    /// `./types/` is `types`.
+    fn folder(path: &str) -> Self {
+        let path = path.trim_end_matches('/');
+        Source::Folder(path.trim_start_matches("./").to_owned())
+    }
 }
 
 /// A type of another crate.
@@ -59,10 +71,57 @@ impl External {
         })
     }
 
-    /// The line for the manifest's dependencies. The crate is known under the first name of the type's path.
-    pub fn dependency(&self) -> String {
-        let name = self.package.replace('-', "_");
+    /// The line for the manifest's dependencies, which are `present`. The crate is known under the first name of the type's path.
+    /// `None` when it is there already; without a version, any that is there will do.
+    ///
+    /// # Errors
+    /// That name is another crate's, or the crate's from elsewhere.
+    pub fn missing_dependency(&self, present: &Dependencies) -> anyhow::Result<Option<String>> {
+        let Some(found) = present.named(self.import()) else {
+            return Ok(Some(self.dependency()));
+        };
+        let any = Source::Registry("*".to_owned());
+        let same = found.package.replace('_', "-") == self.package.replace('_', "-");
+        if same && (self.source == any || found.source.as_ref() == Some(&self.source)) {
+            return Ok(None);
+        }
+        let mut problems = Problems::default();
+        problems.add(
+            format!(
+                "`Cargo.toml` has `{} = {}` already, not `{}`",
+                found.key,
+                found.value,
+                self.dependency()
+            ),
+            if same {
+                format!("pass what is there: `--external-crate {}`", found.flag())
+            } else {
+                format!(
+                    "begin `--external-type` with another name for the crate, as in `other::{}`",
+                    self.type_path.rsplit("::").next().unwrap_or_default()
+                )
+            },
+        );
+        problems.into_result()?;
+        Ok(None)
+    }
+
+    /// The crate's folder, seen from the project, if that is where it comes from.
+    pub fn folder(&self) -> Option<&str> {
+        match &self.source {
+            Source::Folder(folder) => Some(folder),
+            Source::Registry(_) => None,
+        }
+    }
+
+    fn import(&self) -> &str {
         let (import, _) = self.type_path.split_once("::").unwrap_or_default();
+        import
+    }
+
+    fn dependency(&self) -> String {
+        let name = self.package.replace('-', "_");
+        let import = self.import();
         let (source, value) = match &self.source {
             Source::Registry(version) => ("version", version),
             Source::Folder(folder) => ("path", folder),
@@ -140,8 +199,7 @@ fn folder(root: &Path, folder: &str) -> Result<(String, Source), Problem> {
         .map_err(|error| problem(format!("`{}`: {error}", manifest.display())))?;
     let manifest: Manifest =
         toml::from_str(&text).map_err(|error| problem(error.message().to_owned()))?;
-    let folder = folder.trim_end_matches('/').to_owned();
-    Ok((manifest.package.name, Source::Folder(folder)))
+    Ok((manifest.package.name, Source::folder(folder)))
 }
 
 #[cfg(test)]
@@ -177,13 +235,10 @@ mod tests {
                 .unwrap()
                 .dependency()
         };
-        assert_eq!(
-            line("my_types::v1::Foo"),
-            "my-types = { path = \"./types\" }"
-        );
+        assert_eq!(line("my_types::v1::Foo"), "my-types = { path = \"types\" }");
         assert_eq!(
             line("other::Foo"),
-            "other = { path = \"./types\", package = \"my-types\" }"
+            "other = { path = \"types\", package = \"my-types\" }"
         );
         assert!(dependency("../gone", "gone::Foo").starts_with("`../gone` is not a crate: "));
     }

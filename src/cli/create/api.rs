@@ -154,8 +154,9 @@ fn plan(chosen: &Chosen, project: &Project, force: bool) -> anyhow::Result<Plan>
     if let Some(Named { value, recorded }) = &chosen.controller {
         let mut vars = project.vars();
         value.fill(&mut vars);
-        vars.external_dependency
-            .clone_from(&chosen.external_dependency);
+        if let Some(added) = &chosen.added {
+            vars.external_dependency.clone_from(&added.line);
+        }
         ops.extend(owned(
             scaffold::render("controller", &vars)?,
             *recorded && !force,

@@ -46,6 +46,13 @@ pub fn name(
 }
 
 fn same_controller(wanted: &Controller, known: &Controller) -> anyhow::Result<()> {
+    // Plural and scope of a kind of the project's own stand in its `[[api]]`, which may have followed the types since.
+    let mut wanted = wanted.clone();
+    if wanted.is_own() {
+        wanted.plural.clone_from(&known.plural);
+        wanted.namespaced = known.namespaced;
+    }
+    let wanted = &wanted;
     if wanted == known {
         return Ok(());
     }
@@ -53,7 +60,9 @@ fn same_controller(wanted: &Controller, known: &Controller) -> anyhow::Result<()
     let whose = |controller: &Controller| {
         format!(
             "`{}` of `{}/{}`",
-            controller.kind, controller.full_group, controller.version
+            controller.kind,
+            controller.group_shown(),
+            controller.version
         )
     };
     let difference = if wanted.name != known.name {

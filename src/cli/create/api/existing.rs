@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::Args;
+use super::target::Added;
 use crate::problems::Problems;
 use crate::project::Project;
 use crate::resource::controller::Controller;
-use crate::resource::external::External;
+use crate::resource::external::{Dependencies, External};
 use crate::resource::{Resource, Wanted, groups, kubernetes};
 
-/// A controller, without its name, for the kind that the flags mean; `dependency` becomes the manifest's line for its crate.
+/// A controller, without its name, for the kind that the flags mean; `added` becomes what its crate adds to the manifest.
 ///
 /// # Errors
 /// There is no such kind: with the nearest ones, never a controller that watches nothing.
@@ -18,7 +19,7 @@ pub fn find(
     args: &Args,
     project: &Project,
     root: &Path,
-    dependency: &mut String,
+    added: &mut Option<Added>,
 ) -> anyhow::Result<Controller> {
     if let Some((krate, type_path)) = args
         .external_crate
@@ -26,7 +27,11 @@ pub fn find(
         .zip(args.external_type.as_ref())
     {
         let external = External::new(root, krate, type_path)?;
-        *dependency = external.dependency();
+        let line = external.missing_dependency(&Dependencies::read(root))?;
+        *added = line.map(|line| Added {
+            line,
+            folder: external.folder().map(str::to_owned),
+        });
         return foreign(args, krate, type_path);
     }
     let known = project.apis.iter().find(|api| is_meant(api, args, project));
@@ -122,9 +127,14 @@ fn unknown(args: &Args, project: &Project) -> anyhow::Error {
     };
     let mut near: Vec<String> = project.apis.iter().filter_map(own).collect();
     near.extend(kubernetes::nearest(&args.group, &args.version, &args.kind));
+    let group = if args.group.is_empty() {
+        "core"
+    } else {
+        &args.group
+    };
     let mut text = format!(
         "there is no kind `{}` in `{}/{}`, neither in this project nor in Kubernetes 1.36; nothing was written",
-        args.kind, args.group, args.version
+        args.kind, group, args.version
     );
     for flags in near {
         let _ = write!(text, "\nhelp: did you mean `{flags}`?");

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::target::{Chosen, Named};
+use super::target::{Added, Chosen, Named};
 use crate::project::Project;
 
 impl Chosen {
@@ -29,16 +29,14 @@ impl Chosen {
                 let _ = writeln!(
                     text,
                     "note: the controller is called `{}`: `{kind}` is the one for `{}` of `{}`",
-                    value.name, other.kind, other.full_group
+                    value.name,
+                    other.kind,
+                    other.group_shown()
                 );
             }
         }
-        if !self.external_dependency.is_empty() {
-            let _ = writeln!(
-                text,
-                "note: `Cargo.lock` does not have `{}`: the next cargo command looks it up, once, and needs the network",
-                self.external_dependency
-            );
+        if let Some(added) = &self.added {
+            text += &added_crate(added);
         }
         text
     }
@@ -54,4 +52,26 @@ impl Chosen {
         }
         text + "  make manifests\n  make test\n"
     }
+}
+
+/// What a crate that is new to the manifest asks of the machine and of the image.
+fn added_crate(Added { line, folder }: &Added) -> String {
+    let Some(folder) = folder else {
+        return format!(
+            "note: `Cargo.lock` does not have `{line}`: the next cargo command looks it up, once, and needs the network\n"
+        );
+    };
+    let lock = format!(
+        "note: `Cargo.lock` does not have `{line}`: the next cargo command adds it, once\n"
+    );
+    let image = if folder.starts_with("..") || folder.starts_with('/') {
+        format!(
+            "note: an image is built from the project's folder alone, and `{folder}` lies outside: move the crate into the project before `make docker-build`\n"
+        )
+    } else {
+        format!(
+            "note: an image needs the crate too: add `COPY {folder} {folder}` to `Dockerfile`, below `COPY manager manager`\n"
+        )
+    };
+    lock + &image
 }

@@ -20,8 +20,16 @@ pub struct Named<T> {
 pub struct Chosen {
     pub api: Option<Named<Resource>>,
     pub controller: Option<Named<Controller>>,
-    /// Line for the manifest, or empty.
-    pub external_dependency: String,
+    pub added: Option<Added>,
+}
+
+/// A crate that the manifest does not have yet.
+#[derive(Debug)]
+pub struct Added {
+    /// Line for the manifest: `gateway-api = "0.20"`.
+    pub line: String,
+    /// Its folder, seen from the project, if it is in one.
+    pub folder: Option<String>,
 }
 
 /// Says everything that is wrong before questions are asked: as far as it does not depend on the answers.
@@ -52,7 +60,7 @@ pub fn choose(args: &Args, parts: Parts, project: &Project, root: &Path) -> anyh
     let mut chosen = Chosen {
         api: None,
         controller: None,
-        external_dependency: String::new(),
+        added: None,
     };
     if parts.resource {
         chosen.api = Some(own::find(args, project)?);
@@ -60,7 +68,7 @@ pub fn choose(args: &Args, parts: Parts, project: &Project, root: &Path) -> anyh
     if parts.controller {
         let controller = match &chosen.api {
             Some(api) => Controller::own(String::new(), &api.value),
-            None => existing::find(args, project, root, &mut chosen.external_dependency)?,
+            None => existing::find(args, project, root, &mut chosen.added)?,
         };
         chosen.controller = Some(controller::name(controller, args, project)?);
     }

@@ -275,7 +275,7 @@ fn a_kind_of_another_crate_keeps_its_group() {
     let mut project = Try::new("example.com");
     let flags = "--group cert-manager.io --version v1 --kind Certificate --external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate";
     let chosen = project.choose(flags).unwrap();
-    assert_eq!(chosen.external_dependency, "cert-manager = \"0.5\"");
+    assert_eq!(chosen.added.unwrap().line, "cert-manager = \"0.5\"");
     assert_eq!(project.run(flags), "certificate");
     assert_eq!(project.run(flags), "=certificate");
     let controller = &project.project.controllers[0];
@@ -291,5 +291,22 @@ fn a_kind_of_another_crate_keeps_its_group() {
         &flags.replace("@0.5", "@0.6"),
         "takes its type from `cert-manager@0.5`, not `cert-manager@0.6`",
         "pass another name",
+    );
+}
+
+#[test]
+fn a_kind_whose_table_followed_the_types_gets_further_controllers() {
+    let mut project = Try::new("example.com");
+    let flags = "--group crew --version v1 --kind Captain";
+    project.run(flags);
+    project.project.apis[0].plural = "captainz".to_owned();
+    project.project.apis[0].namespaced = false;
+    assert_eq!(project.run(flags), "=api::crew::v1::Captain,=captain");
+    let second = format!("{flags} --resource=false --controller-name backup");
+    assert_eq!(project.run(&second), "backup");
+    let second = &project.project.controllers[1];
+    assert_eq!(
+        (second.plural.as_str(), second.namespaced),
+        ("captainz", false)
     );
 }

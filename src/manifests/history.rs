@@ -1,0 +1,102 @@
+//! Where PROJECT, which is history, differs from the types, which count.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::crd::Crd;
+use super::problem::Problem;
+use crate::project::Project;
+use crate::resource::Resource;
+
+/// What to do about a kind that PROJECT describes otherwise.
+const HELP: &str = "the types count here, and later commands go by PROJECT: put the same into its `[[api]]`, or change the type back";
+
+/// A warning for each kind that is not the same in both.
+pub fn differences(project: &Project, crds: &[Crd]) -> Vec<Problem> {
+    let mut warnings = Vec::new();
+    let mut seen = BTreeSet::new();
+    for api in &project.apis {
+        if !seen.insert((&api.full_group, &api.kind)) {
+            continue;
+        }
+        let known: Vec<&Resource> = project
+            .apis
+            .iter()
+            .filter(|other| other.is_version_of(api))
+            .collect();
+        let typed = crds.iter().find(|crd| is_of(crd, api));
+        let name = format!("`{}` of group `{}`", api.kind, api.full_group);
+        match typed {
+            Some(crd) => warnings.extend(compare(&name, &known, crd)),
+            None => warnings
+                .push(Problem::new(format!("PROJECT has {name}, and no type gives it")).help(HELP)),
+        }
+    }
+    let unknown = crds
+        .iter()
+        .filter(|crd| !project.apis.iter().any(|api| is_of(crd, api)));
+    warnings.extend(unknown.map(|crd| {
+        let text = format!(
+            "a type gives `{}` of group `{}`, and PROJECT does not have it",
+            crd.kind, crd.group
+        );
+        Problem::new(text).help("the types count here; for later commands to know it, add its `[[api]]` to PROJECT, in the form of those that `kbr create api` adds")
+    }));
+    warnings
+}
+
+fn is_of(crd: &Crd, api: &Resource) -> bool {
+    crd.group == api.full_group && crd.kind == api.kind
+}
+
+/// `known` are all versions of the kind of `crd`: at least one.
+fn compare(name: &str, known: &[&Resource], crd: &Crd) -> Option<Problem> {
+    let first = known.first()?;
+    let names = &crd.object["spec"]["names"];
+    let word = |value: &Value| value.as_str().map(str::to_owned);
+    let scope = if first.namespaced {
+        "Namespaced"
+    } else {
+        "Cluster"
+    };
+    // What a CRD leaves out, the API server fills in from the kind.
+    let singular = word(&names["singular"]).unwrap_or_else(|| first.kind_lower());
+    let in_order = |mut words: Vec<String>| {
+        words.sort_unstable();
+        words.join(", ")
+    };
+    let short_names = names["shortNames"].as_array().into_iter().flatten();
+    let versions = crd.versions().iter().map(|version| &version["name"]);
+    let differences: String = [
+        ("plural", first.plural.clone(), crd.plural.clone()),
+        ("singular", first.singular.clone(), singular),
+        (
+            "scope",
+            scope.to_owned(),
+            word(&crd.object["spec"]["scope"]).unwrap_or_default(),
+        ),
+        (
+            "short names",
+            in_order(first.short_names.clone()),
+            in_order(short_names.filter_map(word).collect()),
+        ),
+        (
+            "versions",
+            in_order(known.iter().map(|api| api.version.clone()).collect()),
+            in_order(versions.filter_map(word).collect()),
+        ),
+    ]
+    .into_iter()
+    .filter(|(_, project, types)| project != types)
+    .map(|(what, project, types)| {
+        format!("\n    {what}: `{project}` in PROJECT, `{types}` in the types")
+    })
+    .collect();
+    (!differences.is_empty()).then(|| {
+        Problem::new(format!(
+            "PROJECT and the types differ about {name}{differences}"
+        ))
+        .help(HELP)
+    })
+}

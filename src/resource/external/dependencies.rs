@@ -1,0 +1,147 @@
+//! The dependencies that a project's manifest has already.
+
+use std::path::Path;
+
+use super::Source;
+
+/// What a project's manifest depends on.
+#[derive(Clone, Debug, Default)]
+pub struct Dependencies(Vec<Dependency>);
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub(super) struct Dependency {
+    /// The name in the manifest: `gateway-api`.
+    pub key: String,
+    /// The crate's own name.
+    pub package: String,
+    /// `None` for what no flag can say: a repository, for one.
+    pub source: Option<Source>,
+    /// As TOML: `"0.20"`.
+    pub value: String,
+}
+
+impl Dependencies {
+    /// Reads the manifest of the project at `root`. One that is missing or broken has none: who inserts into it says so.
+    pub fn read(root: &Path) -> Self {
+        let text = std::fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
+        Self::parse(&text)
+    }
+
+    fn parse(manifest: &str) -> Self {
+        let manifest: toml::Table = toml::from_str(manifest).unwrap_or_default();
+        let of_workspace = |key: &str| manifest.get("workspace")?.get("dependencies")?.get(key);
+        let Some(table) = manifest.get("dependencies").and_then(toml::Value::as_table) else {
+            return Dependencies::default();
+        };
+        let dependency = |(key, value): (&String, &toml::Value)| {
+            let whole = match value.get("workspace") {
+                Some(_) => of_workspace(key).unwrap_or(value),
+                None => value,
+            };
+            let text = |field: &str| whole.get(field)?.as_str();
+            let version = whole.as_str().or_else(|| text("version"));
+            let source = match (text("path"), version) {
+                (Some(folder), _) => Some(Source::folder(folder)),
+                (None, _) if text("git").is_some() => None,
+                (None, version) => version.map(|version| Source::Registry(version.to_owned())),
+            };
+            Dependency {
+                key: key.clone(),
+                package: text("package").unwrap_or(key).to_owned(),
+                source,
+                value: value.to_string(),
+            }
+        };
+        Dependencies(table.iter().map(dependency).collect())
+    }
+
+    /// The crate that Rust code calls `import`.
+    pub(super) fn named(&self, import: &str) -> Option<&Dependency> {
+        let mut all = self.0.iter();
+        all.find(|dependency| dependency.key.replace('-', "_") == import)
+    }
+}
+
+impl Dependency {
+    /// What `--external-crate` would have to say.
+    pub(super) fn flag(&self) -> String {
+        match &self.source {
+            Some(Source::Registry(version)) if version.contains(' ') => {
+                format!("'{}@{version}'", self.package)
+            }
+            Some(Source::Registry(version)) => format!("{}@{version}", self.package),
+            Some(Source::Folder(folder)) if folder.contains('/') => folder.clone(),
+            Some(Source::Folder(folder)) => format!("./{folder}"),
+            None => self.package.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{External, registry};
+    use super::*;
+
+    #[test]
+    fn a_crate_that_the_manifest_has_is_taken_from_there_or_refused() {
+        let present = Dependencies::parse(
+            r#"
+[workspace.dependencies]
+serde = { version = "1", features = ["derive"] }
+[dependencies]
+serde = { workspace = true }
+tokio = { version = "1", features = ["macros"] }
+gateway-api = "0.20"
+gw = { version = "0.19", package = "gateway-api" }
+kinds = { path = "kinds/" }
+forked = { git = "https://example.com/forked" }
+"#,
+        );
+        let missing = |source: Source, package: &str, type_path: &str| {
+            let external = External {
+                package: package.to_owned(),
+                source,
+                type_path: type_path.to_owned(),
+            };
+            match external.missing_dependency(&present) {
+                Ok(line) => line.unwrap_or_default(),
+                Err(error) => error.to_string(),
+            }
+        };
+        let of_registry = |krate: &str, type_path: &str| {
+            let (package, source) = registry(krate).unwrap();
+            missing(source, &package, type_path)
+        };
+        assert_eq!(of_registry("new@1", "new::A"), "new = \"1\"");
+        for there in [
+            of_registry("gateway-api@0.20", "gateway_api::A"),
+            of_registry("gateway-api", "gateway_api::A"),
+            of_registry("gateway-api@0.19", "gw::A"),
+            of_registry("serde@1", "serde::A"),
+            of_registry("forked", "forked::A"),
+            missing(Source::Folder("kinds".to_owned()), "kinds", "kinds::A"),
+        ] {
+            assert_eq!(there, "");
+        }
+        for (said, help) in [
+            (
+                of_registry("gateway-api@0.21", "gateway_api::A"),
+                "gateway-api@0.20",
+            ),
+            (of_registry("tokio@0.2", "tokio::A"), "tokio@1"),
+            (of_registry("serde@2", "serde::A"), "serde@1"),
+            (of_registry("forked@1", "forked::A"), "forked"),
+            (of_registry("kinds@1", "kinds::A"), "./kinds"),
+        ] {
+            assert!(said.contains("` already, not `"), "{said}");
+            let help = format!("\nhelp: pass what is there: `--external-crate {help}`");
+            assert!(said.ends_with(&help), "{said}");
+        }
+        let other = of_registry("another@1", "tokio::A");
+        assert!(
+            other.ends_with("another name for the crate, as in `other::A`"),
+            "{other}"
+        );
+    }
+}

@@ -1,0 +1,31 @@
+//! The controller `kith` of `Kith`.
+
+use std::sync::Arc;
+
+use others::Kith;
+
+use manager::{Action, Context, Manager};
+
+// What the operator may do in the cluster, and no more: `make manifests` turns these comments into its role.
+// +kbr:rbac:groups=kinds.io,resources=kiths,verbs=get;list;watch
+/// Tells the manager what this controller watches and what it does.
+pub fn register(manager: &mut Manager) {
+    manager
+        .controller::<Kith>("kith")
+        .reconcile(reconcile);
+}
+
+/// Brings the world in line with one `Kith`.
+///
+/// Called at start, after each change of it or of what it owns, and again after an error. It must stand being
+/// called at any time: it looks at what is, and changes what should be otherwise.
+async fn reconcile(
+    kith: Arc<Kith>, // as last seen
+    cx: Context<Kith>,
+) -> anyhow::Result<Action> {
+    // Put what a Kith stands for here. `cx.apply(&object).await?` brings an object about that belongs to it;
+    // name its kind in `register`, `.owns::<Kind>()`, to be called when it changes, and in a comment above.
+    let generation = kith.metadata.generation;
+    tracing::debug!(key = %cx.key(), generation, "nothing to do");
+    Ok(Action::await_change())
+}

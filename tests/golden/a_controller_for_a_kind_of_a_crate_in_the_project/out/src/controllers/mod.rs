@@ -1,0 +1,5 @@
+//! The controllers, one module each.
+
+pub mod kin;
+pub mod kith;
+// +kbr:scaffold:modules

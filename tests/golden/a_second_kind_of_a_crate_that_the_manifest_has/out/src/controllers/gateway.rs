@@ -1,0 +1,48 @@
+//! The controller `gateway` of `Gateway`.
+
+use std::sync::Arc;
+
+use gateway_api::gateways::Gateway;
+
+use manager::{Action, Context, Manager};
+
+// What the operator may do in the cluster, and no more: `make manifests` turns these comments into its role.
+// +kbr:rbac:groups=gateway.networking.k8s.io,resources=gateways,verbs=get;list;watch
+/// Tells the manager what this controller watches and what it does.
+pub fn register(manager: &mut Manager) {
+    manager
+        .controller::<Gateway>("gateway")
+        .reconcile(reconcile);
+}
+
+/// Brings the world in line with one `Gateway`.
+///
+/// Called at start, after each change of it or of what it owns, and again after an error. It must stand being
+/// called at any time: it looks at what is, and changes what should be otherwise.
+async fn reconcile(
+    gateway: Arc<Gateway>, // as last seen
+    cx: Context<Gateway>,
+) -> anyhow::Result<Action> {
+    // Put what a Gateway stands for here. `cx.apply(&object).await?` brings an object about that belongs to it;
+    // name its kind in `register`, `.owns::<Kind>()`, to be called when it changes, and in a comment above.
+    let generation = gateway.metadata.generation;
+    tracing::debug!(key = %cx.key(), generation, "nothing to do");
+    Ok(Action::await_change())
+}
+
+#[cfg(test)]
+mod tests {
+    use manager::testing::FakeApi;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_object_is_reconciled() {
+        let api = FakeApi::new();
+        let mut object = Gateway::default();
+        object.metadata.name = Some("sample".to_owned());
+        api.put(&object);
+
+        api.reconcile(register, "default/sample").await.unwrap();
+    }
+}

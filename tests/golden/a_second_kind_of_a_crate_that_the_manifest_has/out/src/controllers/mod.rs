@@ -1,0 +1,5 @@
+//! The controllers, one module each.
+
+pub mod gateway;
+pub mod httproute;
+// +kbr:scaffold:modules

@@ -1,0 +1,4 @@
+//! Group `crew.example.com`.
+
+pub mod v1;
+// +kbr:scaffold:versions

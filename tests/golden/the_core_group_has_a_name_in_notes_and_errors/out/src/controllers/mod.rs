@@ -1,0 +1,5 @@
+//! The controllers, one module each.
+
+pub mod crew_pod;
+pub mod pod;
+// +kbr:scaffold:modules

@@ -1,0 +1,48 @@
+//! The controller `pod` of `Pod`.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Pod;
+
+use manager::{Action, Context, Manager};
+
+// What the operator may do in the cluster, and no more: `make manifests` turns these comments into its role.
+// +kbr:rbac:groups=core,resources=pods,verbs=get;list;watch
+/// Tells the manager what this controller watches and what it does.
+pub fn register(manager: &mut Manager) {
+    manager
+        .controller::<Pod>("pod")
+        .reconcile(reconcile);
+}
+
+/// Brings the world in line with one `Pod`.
+///
+/// Called at start, after each change of it or of what it owns, and again after an error. It must stand being
+/// called at any time: it looks at what is, and changes what should be otherwise.
+async fn reconcile(
+    pod: Arc<Pod>, // as last seen
+    cx: Context<Pod>,
+) -> anyhow::Result<Action> {
+    // Put what a Pod stands for here. `cx.apply(&object).await?` brings an object about that belongs to it;
+    // name its kind in `register`, `.owns::<Kind>()`, to be called when it changes, and in a comment above.
+    let generation = pod.metadata.generation;
+    tracing::debug!(key = %cx.key(), generation, "nothing to do");
+    Ok(Action::await_change())
+}
+
+#[cfg(test)]
+mod tests {
+    use manager::testing::FakeApi;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_object_is_reconciled() {
+        let api = FakeApi::new();
+        let mut object = Pod::default();
+        object.metadata.name = Some("sample".to_owned());
+        api.put(&object);
+
+        api.reconcile(register, "default/sample").await.unwrap();
+    }
+}
