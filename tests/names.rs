@@ -48,6 +48,44 @@ fn assert_formatted(apis: &[[&str; 3]]) {
 }
 
 #[test]
+fn a_controller_for_any_kind_of_kubernetes_is_formatted() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    run(folder.path(), KBR, &["init", "--project-name", "captains"]);
+    let kinds = include_str!("../src/resource/kubernetes-1.36.txt").lines();
+    let kinds: Vec<_> = kinds
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .collect();
+    assert!(kinds.len() > 80, "there are many kinds");
+    let mut reconciled = BTreeSet::new();
+    for line in kinds {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let [group, version, kind, ..] = words[..] else {
+            panic!("`{line}` is a group, a version and a kind");
+        };
+        // A second version would ask for another name.
+        if reconciled.insert((group, kind)) {
+            let group = if group == "-" { "core" } else { group };
+            let words = [
+                "create",
+                "api",
+                "--group",
+                group,
+                "--version",
+                version,
+                "--kind",
+                kind,
+            ];
+            run(
+                folder.path(),
+                KBR,
+                &[&words[..], &["--resource=false", "--controller"]].concat(),
+            );
+        }
+    }
+    run(folder.path(), "cargo", &["fmt", "--all", "--check"]);
+}
+
+#[test]
 fn the_lock_of_200_project_names_is_the_one_that_cargo_would_write() {
     let lock = fs::read_to_string(repository().join("scaffolds/Cargo.lock")).expect("a lock");
     // Right before and right after each of its crates, so that every place in its order is tried.

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -174,20 +175,20 @@ fn render(project: &TempDir, folder: &str) -> Vec<Value> {
         .collect()
 }
 
-/// `$KUBECTL`, or that of the newest control plane in the store of `kbr envtest`, or the one in the path.
+/// That of the local control plane.
 fn kubectl() -> PathBuf {
-    if let Some(kubectl) = std::env::var_os("KUBECTL") {
-        return kubectl.into();
-    }
-    let home = std::env::home_dir().unwrap();
-    let store = home.join(".local/share/kubebuilder-envtest/k8s");
-    let versions = fs::read_dir(store).into_iter().flatten().flatten();
-    let found = versions
-        .map(|version| version.path().join("kubectl"))
-        .filter(|path| path.is_file());
-    found
-        .max()
-        .unwrap_or_else(|| Path::new("kubectl").to_owned())
+    static KUBECTL: OnceLock<PathBuf> = OnceLock::new();
+    let find = || {
+        let output = Command::new(env!("CARGO_BIN_EXE_kbr"))
+            .args(["envtest", "path"])
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
+        let folder = String::from_utf8(output.stdout).unwrap();
+        Path::new(folder.trim_end()).join("kubectl")
+    };
+    KUBECTL.get_or_init(find).clone()
 }
 
 /// What each component is for is there when it is on, and not otherwise.

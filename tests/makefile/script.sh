@@ -55,6 +55,20 @@ works deploy IMG=captains:v2
 is "$(image)" captains:v2
 works build-installer IMG=captains:v3
 grep --quiet 'image: captains:v3' dist/install.yaml
+works docker-build docker-push IMG=x:1 CONTAINER_TOOL=echo
+is "$(grep -v '^echo' target/said)" "$(printf '%s\n' 'build --tag x:1 .' 'push x:1')"
+
+# The namespace takes the Pod of the Deployment, and none that keeps less to the strictest standard.
+pod() {
+  spec=$(kubectl get deployment --namespace $system captains-controller-manager --output jsonpath='{.spec.template.spec}' | sed "s/RuntimeDefault/$1/")
+  echo "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"probe\",\"namespace\":\"$system\"},\"spec\":$spec}" |
+    kubectl apply --dry-run=server --filename - 2>&1 || true
+}
+is "$(pod RuntimeDefault)" 'pod/probe created (server dry run)'
+case $(pod Unconfined) in
+  *'violates PodSecurity "restricted:latest": seccompProfile'*) ;;
+  *) echo "the Pod security standard is not enforced: $(pod Unconfined)"; exit 1 ;;
+esac
 
 # Rights in the whole cluster end when they are confined to a namespace.
 may() {

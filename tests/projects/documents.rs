@@ -4,21 +4,13 @@ use std::fs;
 
 use super::project::{Project, alone};
 
-const NODENAME: &str = r#"    printcolumn(
+const COLUMNS: &str = r#"    printcolumn(
         name = "Age",
         type_ = "date",
         json_path = ".metadata.creationTimestamp"
     ),
-    printcolumn(
-        name = "NodeName",
-        type_ = "string",
-        json_path = ".spec.nodename"
-    ),
-    printcolumn(
-        name = "InnerIP",
-        type_ = "string",
-        json_path = ".spec.innerip"
-    )
+    printcolumn(name = "NodeName", type_ = "string", json_path = ".spec.nodename"),
+    printcolumn(name = "InnerIP", type_ = "string", json_path = ".spec.innerip")
 )]"#;
 
 #[test]
@@ -72,12 +64,8 @@ fn ecsbinding_has_a_group_without_a_word_a_plural_like_its_singular_and_its_colu
     let own = ["id", "name", "nodename", "innerip"].map(|name| {
         format!("    /// The {name}.\n    #[serde(default)]\n    pub {name}: String,\n")
     });
-    let source = format!("{head}{NODENAME}{fields}{}{tail}", own.join("\n"));
-    fs::write(
-        project.0.join(types),
-        source.replace("    printcolumn(    printcolumn(", "    printcolumn("),
-    )
-    .expect("writable");
+    let source = format!("{head}{COLUMNS}{fields}{}{tail}", own.join("\n"));
+    fs::write(project.0.join(types), source).expect("writable");
     project.lint();
     let shown = project.cluster(
         "kubectl apply -f - <<END

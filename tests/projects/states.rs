@@ -133,5 +133,5 @@ pub struct WidgetSpec {
 "#;
     write(&project.0.join("widgets/Cargo.toml"), manifest.as_bytes());
     write(&project.0.join("widgets/src/lib.rs"), source.as_bytes());
-    project.run("cargo", &["fmt", "--manifest-path", "widgets/Cargo.toml"]);
+    project.run("rustfmt", &["--edition", "2024", "widgets/src/lib.rs"]);
 }

@@ -11,7 +11,7 @@ use manager::{Action, Context, Manager};
 /// Tells the manager what this controller watches and what it does.
 pub fn register(manager: &mut Manager) {
     manager
-        .controller::<Kith>("kith")
+        .controller::<Kith>("kith") // its name in logs, metrics and the cluster
         .reconcile(reconcile);
 }
 
@@ -20,12 +20,12 @@ pub fn register(manager: &mut Manager) {
 /// Called at start, after each change of it or of what it owns, and again after an error. It must stand being
 /// called at any time: it looks at what is, and changes what should be otherwise.
 async fn reconcile(
-    kith: Arc<Kith>, // as last seen
+    object: Arc<Kith>, // as last seen
     cx: Context<Kith>,
 ) -> anyhow::Result<Action> {
     // Put what a Kith stands for here. `cx.apply(&object).await?` brings an object about that belongs to it;
     // name its kind in `register`, `.owns::<Kind>()`, to be called when it changes, and in a comment above.
-    let generation = kith.metadata.generation;
+    let generation = object.metadata.generation;
     tracing::debug!(key = %cx.key(), generation, "nothing to do");
     Ok(Action::await_change())
 }
