@@ -56,6 +56,8 @@ fn a_project_holds_in_every_state_that_it_grows_through() {
         "--group widgets.example.org --domain= --version v1 --kind Widget --plural widgets --resource=false --controller \
          --external-crate ./widgets --external-type widgets::Widget",
     );
+    // As kbr says then: cargo looks the crate up once.
+    project.run("cargo", &["metadata", "--format-version", "1"]);
     project.lint();
     project.create_api("--group crew --version v1 --kind Captain --controller-name captain-backup --resource=false --controller");
     project.create_api("--group crew --version v1 --kind Log --resource --controller=false");
