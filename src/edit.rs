@@ -45,6 +45,14 @@ pub fn insert(source: &str, marker: &str, lines: &str) -> Result<String, Vec<usi
     Ok(format!("{mark}{}", out.concat()))
 }
 
+/// The line of the marker, from 1, and whether it stands at the margin, if it is there once.
+pub fn position(source: &str, marker: &str) -> Option<(usize, bool)> {
+    let text = source.strip_prefix('\u{feff}').unwrap_or(source);
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let at = only_marker(&lines, marker).ok()?;
+    Some((at + 1, !lines[at].starts_with([' ', '\t'])))
+}
+
 fn only_marker(lines: &[String], marker: &str) -> Result<usize, Vec<usize>> {
     let found: Vec<usize> = (0..lines.len())
         .filter(|&at| marker_name(&lines[at]) == Some(marker))

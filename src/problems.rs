@@ -10,9 +10,19 @@ impl Problems {
         self.0.push((problem.into(), help.into()));
     }
 
+    /// Adds all of `others`.
+    pub fn extend(&mut self, others: Problems) {
+        self.0.extend(others.0);
+    }
+
     /// Whether nothing was wrong so far.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// What is wrong, without what to do about it.
+    pub fn sentences(&self) -> impl Iterator<Item = &String> {
+        self.0.iter().map(|(problem, _)| problem)
     }
 
     /// One error that lists everything, if there is anything.

@@ -1,5 +1,6 @@
 //! The PROJECT file: what kbr has scaffolded so far. It only grows, as text; what is read here is never written back.
 
+mod check;
 pub mod name;
 
 use std::fs;
@@ -232,7 +233,11 @@ fn parse(text: &str) -> anyhow::Result<Project> {
         }
         _ => {}
     }
-    toml::from_str(text).map_err(|error| broken(&error))
+    let project = toml::from_str(text).map_err(|error| broken(&error))?;
+    match &check::problems(&project)[..] {
+        [] => Ok(project),
+        problems => Err(broken(&problems.join("\n"))),
+    }
 }
 
 /// `[0, 1, 0]` for `0.1.0`.

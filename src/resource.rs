@@ -66,7 +66,7 @@ impl Resource {
     pub fn new(wanted: &Wanted) -> anyhow::Result<Self> {
         let resource = Self::derive(wanted);
         let mut problems = Problems::default();
-        validate::check(&resource, &mut problems);
+        resource.check(&mut problems);
         problems.into_result()?;
         Ok(resource)
     }
@@ -78,7 +78,7 @@ impl Resource {
     pub fn foreign(wanted: &Wanted) -> anyhow::Result<Self> {
         let resource = Self::derive(wanted);
         let mut problems = Problems::default();
-        validate::check_foreign(&resource, &mut problems);
+        resource.check_foreign(&mut problems);
         problems.into_result()?;
         Ok(resource)
     }
@@ -101,10 +101,27 @@ impl Resource {
     /// Checks this API against those that the project has already: other kinds, groups and versions, not itself.
     pub fn check_among(&self, others: &[Resource]) -> anyhow::Result<()> {
         let mut problems = Problems::default();
-        for other in others {
-            validate::check_pair(self, other, &mut problems);
-        }
+        self.check_pairs(others, &mut problems);
         problems.into_result()
+    }
+
+    /// Checks every name, as of a kind of the project's own.
+    pub fn check(&self, problems: &mut Problems) {
+        let mut own = Problems::default();
+        validate::check(self, &mut own);
+        problems.extend(own);
+    }
+
+    /// Checks only the spelling, as of a kind that another crate defines.
+    pub fn check_foreign(&self, problems: &mut Problems) {
+        validate::check_foreign(self, problems);
+    }
+
+    /// Like [`Resource::check_among`].
+    pub fn check_pairs(&self, others: &[Resource], problems: &mut Problems) {
+        for other in others {
+            validate::check_pair(self, other, problems);
+        }
     }
 
     /// `captain`: what kubectl calls the kind.

@@ -11,6 +11,8 @@
 //! `{{variable}}` works in folder and file names too. A template that renders to nothing but white space yields no file, a section
 //! without lines no insertion: that is how one opts out.
 
+mod home;
+
 use anyhow::{Context as _, bail};
 use include_dir::{Dir, include_dir};
 use serde::Serialize;
@@ -18,6 +20,8 @@ use tera::{Context, Tera};
 
 use crate::edit;
 use crate::plan::Op;
+
+pub use home::{Home, home};
 
 static SCAFFOLDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/scaffolds");
 

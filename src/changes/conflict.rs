@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::edit;
+use crate::scaffold::{self, Home};
 
 /// One thing in the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,22 +42,27 @@ impl Conflict {
         Conflict::new(path, "is missing, and lines go into it", help)
     }
 
-    /// `found` are the numbers of the lines that are the marker; `lines` are what should go above it.
-    pub fn marker(path: &str, marker: &str, found: &[usize], lines: &str) -> Self {
+    /// `found` are the numbers of the lines of `text` that are the marker; `lines` are what should go above it.
+    pub fn marker(path: &str, marker: &str, found: &[usize], text: &str, lines: &str) -> Self {
         let line = edit::marker_line(path, marker);
         if found.is_empty() {
-            let help = format!(
-                "add this line to `{path}`, right below the place for what follows it here:\n    {line}"
-            );
-            let lines = lines
+            let home = scaffold::home(path, marker);
+            let place = home
+                .as_ref()
+                .and_then(|home| home.neighbour_in(text))
+                .map_or_else(
+                    || "right where the lines below belong".to_owned(),
+                    ToString::to_string,
+                );
+            let help =
+                format!("add this line to `{path}`, {place}:\n    {line}\n  kbr puts above it:");
+            let help = lines
                 .lines()
-                .fold(help + "\n  which goes above it:", |help, line| {
-                    help + "\n    " + line
-                });
+                .fold(help, |help, line| help + "\n    " + line);
             return Conflict::new(
                 path,
                 format_args!("has no marker `+kbr:scaffold:{marker}`"),
-                lines,
+                help,
             );
         }
         let numbers = found
@@ -71,6 +77,31 @@ impl Conflict {
             path,
             format_args!("has the marker `+kbr:scaffold:{marker}` in lines {numbers}"),
             help,
+        )
+    }
+
+    /// A marker that was moved to the line `number` of `text`, out of a function or into one.
+    pub fn misplaced(path: &str, marker: &str, number: usize, home: &Home, text: &str) -> Self {
+        let line = edit::marker_line(path, marker);
+        let (where_it_is, form) = if home.margin {
+            (
+                "indented, and its lines are items of the whole file",
+                "without indentation",
+            )
+        } else {
+            (
+                "at the margin, and its lines belong inside of a function",
+                "indented",
+            )
+        };
+        let place = home.neighbour_in(text).map_or_else(
+            || "back to where kbr put it".to_owned(),
+            |neighbour| format!("to a place such as {neighbour}"),
+        );
+        Conflict::new(
+            path,
+            format_args!("has the marker `+kbr:scaffold:{marker}` in line {number}, {where_it_is}"),
+            format!("move this line of `{path}`, {form}, {place}:\n    {line}"),
         )
     }
 

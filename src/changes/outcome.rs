@@ -2,6 +2,7 @@
 
 use super::{Change, Conflict, Existing, FilePlan, PROJECT, Verb};
 use crate::edit;
+use crate::scaffold;
 
 /// The change of the file at `path`, which is `before` now.
 pub(super) fn of(
@@ -67,8 +68,12 @@ fn grow(path: &str, plan: &FilePlan, text: &str) -> Result<String, Vec<Conflict>
     let mut conflicts = Vec::new();
     for (marker, lines) in &plan.insertions {
         match edit::insert(&text, marker, lines) {
-            Ok(grown) => text = grown,
-            Err(found) => conflicts.push(Conflict::marker(path, marker, &found, lines)),
+            Ok(grown) if grown == text => {}
+            Ok(grown) => match misplaced(path, marker, &text) {
+                Some(conflict) => conflicts.push(conflict),
+                None => text = grown,
+            },
+            Err(found) => conflicts.push(Conflict::marker(path, marker, &found, &text, lines)),
         }
     }
     for record in &plan.records {
@@ -82,6 +87,14 @@ fn grow(path: &str, plan: &FilePlan, text: &str) -> Result<String, Vec<Conflict>
     } else {
         Err(conflicts)
     }
+}
+
+/// A marker may be moved, and its new place counts. In Rust what goes into a function cannot go to the margin, nor the reverse.
+fn misplaced(path: &str, marker: &str, text: &str) -> Option<Conflict> {
+    let rust = path.rsplit_once('.').is_some_and(|(_, end)| end == "rs");
+    let home = scaffold::home(path, marker).filter(|_| rust)?;
+    let (number, margin) = edit::position(text, marker)?;
+    (margin != home.margin).then(|| Conflict::misplaced(path, marker, number, &home, text))
 }
 
 /// PROJECT with one more record: the head first, then tables, each after a blank line.

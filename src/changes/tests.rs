@@ -226,9 +226,9 @@ fn a_missing_file_or_marker_is_a_conflict_with_the_line_to_paste() {
   `b.yaml` has no marker `+kbr:scaffold:m`
 help: bring `a.rs` back (`git checkout -- a.rs`), or create it with these lines where others are to go above them:
     // +kbr:scaffold:m
-help: add this line to `b.yaml`, right below the place for what follows it here:
+help: add this line to `b.yaml`, right where the lines below belong:
     # +kbr:scaffold:m
-  which goes above it:
+  kbr puts above it:
     - new
     - newer",
     );

@@ -68,7 +68,7 @@ fn compare(name: &str, known: &[&Resource], crd: &Crd) -> Option<Problem> {
     };
     let short_names = names["shortNames"].as_array().into_iter().flatten();
     let versions = crd.versions().iter().map(|version| &version["name"]);
-    let differences: String = [
+    let differences: Vec<String> = [
         ("plural", first.plural.clone(), crd.plural.clone()),
         ("singular", first.singular.clone(), singular),
         (
@@ -95,7 +95,8 @@ fn compare(name: &str, known: &[&Resource], crd: &Crd) -> Option<Problem> {
     .collect();
     (!differences.is_empty()).then(|| {
         Problem::new(format!(
-            "PROJECT and the types differ about {name}{differences}"
+            "PROJECT and the types differ about {name}{}",
+            differences.concat()
         ))
         .help(HELP)
     })

@@ -25,8 +25,8 @@ const OF_CARGO: &[&str] = &[
 /// Crates and binaries that every project holds.
 const OF_PROJECTS: &[&str] = &["api", "crdgen", "manager"];
 
-/// What is wrong with `name`, as a sentence.
-pub fn problem(name: &str) -> Option<String> {
+/// What is wrong with the letters of `name`, as a sentence.
+pub fn spelling(name: &str) -> Option<String> {
     if name.len() > NAME_MAX {
         return Some(format!(
             "the project name `{name}` is longer than {NAME_MAX} characters"
@@ -40,6 +40,14 @@ pub fn problem(name: &str) -> Option<String> {
     if !words::is_letter_label(name) {
         let rule = "a small letter, then small letters, digits and `-`";
         return Some(format!("`{name}` is not a project name: {rule}"));
+    }
+    None
+}
+
+/// What is wrong with `name`, as a sentence.
+pub fn problem(name: &str) -> Option<String> {
+    if let Some(problem) = spelling(name) {
+        return Some(problem);
     }
     if words::is_keyword(&name.replace('-', "_")) || OF_CARGO.contains(&name) {
         return Some(format!("the project name `{name}` is reserved by cargo"));

@@ -140,16 +140,7 @@ impl External {
 type Problem = (String, String);
 
 fn check_type(type_path: &str, problems: &mut Problems) {
-    let parts: Vec<&str> = type_path.split("::").collect();
-    let named = parts.iter().all(|part| {
-        !part.starts_with(|first: char| first.is_ascii_digit())
-            && !part.is_empty()
-            && !words::is_keyword(part)
-            && part
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    });
-    if !named || parts.len() < 2 {
+    if !words::is_type_path(type_path) {
         problems.add(
             format!("`{type_path}` is not the path of a type"),
             "it starts with the crate: `--external-type cert_manager::v1::Certificate`",

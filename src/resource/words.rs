@@ -178,6 +178,19 @@ pub fn to_label(text: &str) -> String {
     label.trim_end_matches('-').to_owned()
 }
 
+/// Whether `path` is that of a type in a crate: `cert_manager::v1::Certificate`.
+pub fn is_type_path(path: &str) -> bool {
+    let is_name = |part: &str| {
+        !part.starts_with(|first: char| first.is_ascii_digit())
+            && !part.is_empty()
+            && !is_keyword(part)
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    path.contains("::") && path.split("::").all(is_name)
+}
+
 /// The DNS name nearest to `text`, or empty.
 pub fn to_subdomain(text: &str) -> String {
     let labels: Vec<String> = text.split('.').map(to_label).collect();

@@ -1,0 +1,169 @@
+//! Whether the values in PROJECT are names: they become paths, YAML and Rust, and PROJECT may have been edited or merged by hand.
+
+use super::{Project, name};
+use crate::problems::Problems;
+use crate::resource::controller::Controller;
+use crate::resource::{Resource, words};
+
+/// What is wrong, a sentence each. Names that only clash with what this kbr brings along are let through: a later kbr brings more.
+pub fn problems(project: &Project) -> Vec<String> {
+    let mut found: Vec<String> = name::spelling(&project.name).into_iter().collect();
+    let domain = &project.domain;
+    if !words::is_subdomain(domain) {
+        found.push(format!("`{domain}` is not a domain"));
+    }
+    let mut of_tables = Problems::default();
+    for (at, api) in project.apis.iter().enumerate() {
+        check_group(&api.group, &api.full_group, &mut of_tables);
+        api.check(&mut of_tables);
+        api.check_pairs(&project.apis[..at], &mut of_tables);
+    }
+    for controller in &project.controllers {
+        check_controller(controller, &project.manager_id(), &mut of_tables);
+    }
+    for sentence in of_tables.sentences() {
+        if !found.contains(sentence) {
+            found.push(sentence.clone());
+        }
+    }
+    found
+}
+
+/// The short group is a folder of the `api` crate, and of the whole group the beginning.
+fn check_group(group: &str, full_group: &str, problems: &mut Problems) {
+    let begins = full_group
+        .strip_prefix(group)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    if !words::is_subdomain(group) || !begins {
+        problems.add(
+            format!("`{group}` is not the short form of the group `{full_group}`"),
+            "",
+        );
+    }
+}
+
+fn check_controller(controller: &Controller, manager_id: &str, problems: &mut Problems) {
+    controller.check(manager_id, problems);
+    if controller.full_group.is_empty() {
+        if controller.group != "core" {
+            problems.add(format!("`{}` is not the core group", controller.group), "");
+        }
+    } else {
+        check_group(&controller.group, &controller.full_group, problems);
+    }
+    let kind = Resource {
+        group: controller.group.clone(),
+        // The core group has no name to check.
+        full_group: controller.group_shown().to_owned(),
+        version: controller.version.clone(),
+        kind: controller.kind.clone(),
+        plural: controller.plural.clone(),
+        singular: controller.kind.to_lowercase(),
+        short_names: Vec::new(),
+        namespaced: controller.namespaced,
+    };
+    kind.check_foreign(problems);
+    if !words::is_type_path(&controller.type_path) {
+        problems.add(
+            format!("`{}` is not the path of a type", controller.type_path),
+            "",
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+
+    const PROJECT: &str = r#"layout = "v1"
+kbr = "0.1.0"
+name = "captains"
+domain = "example.com"
+
+[[api]]
+group = "crew"
+full_group = "crew.example.com"
+version = "v1"
+kind = "Captain"
+plural = "captains"
+singular = "captain"
+namespaced = true
+
+[[controller]]
+name = "pod"
+group = "core"
+full_group = ""
+version = "v1"
+kind = "Pod"
+plural = "pods"
+namespaced = true
+type = "k8s_openapi::api::core::v1::Pod"
+"#;
+
+    #[test]
+    fn each_value_of_project_that_is_no_name_is_told() {
+        assert!(parse(PROJECT).is_ok());
+        for (good, bad, said) in [
+            (
+                "\"captains\"\nd",
+                "\"Bad Name\"\nd",
+                "`Bad Name` is not a project name",
+            ),
+            ("\"example.com\"", "\"a b\"", "`a b` is not a domain"),
+            (
+                "\"crew\"",
+                "\"../x\"",
+                "`../x` is not the short form of the group `crew.example.com`",
+            ),
+            ("\"crew.example.com\"", "\"../x\"", "`../x` is not a group"),
+            (
+                "\"v1\"\nkind = \"C",
+                "\"one\"\nkind = \"C",
+                "`one` is not a version",
+            ),
+            ("\"Captain\"", "\"a/b\"", "`a/b` is not a kind"),
+            (
+                "plural = \"captains\"",
+                "plural = \"a b\"",
+                "`a b` cannot be the plural",
+            ),
+            (
+                "\"pod\"",
+                "\"../pod\"",
+                "`../pod` cannot be a controller's name",
+            ),
+            ("\"core\"", "\"..\"", "`..` is not the core group"),
+            (
+                "::Pod",
+                "::Pod; evil",
+                "Pod; evil` is not the path of a type",
+            ),
+        ] {
+            let text = PROJECT.replacen(good, bad, 1);
+            assert_ne!(text, PROJECT, "{good}");
+            let error = parse(&text).unwrap_err().to_string();
+            assert!(
+                error.starts_with("`PROJECT` is broken; nothing was written\n"),
+                "{error}"
+            );
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn everything_is_told_at_once() {
+        let text = PROJECT
+            .replace("captains\"\nd", "C\"\nd")
+            .replace("example.com", "example.com.");
+        let error = parse(&text).unwrap_err().to_string();
+        assert!(error.contains("\n    `C` is not a project name"), "{error}");
+        assert!(
+            error.contains("\n    `example.com.` is not a domain"),
+            "{error}"
+        );
+        assert!(
+            error.contains("\n    `crew.example.com.` is not a group"),
+            "{error}"
+        );
+    }
+}

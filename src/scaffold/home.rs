@@ -1,0 +1,117 @@
+//! Where the scaffolds have put a marker: for errors about one that is gone or was moved.
+
+use std::fmt;
+
+use include_dir::Dir;
+
+use super::{Form, LAYOUT, SCAFFOLDS, files, form};
+use crate::edit::marker_name;
+
+/// A marker's place in kbr's own template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// Whether it stands at the margin: its lines are items, or the like.
+    pub margin: bool,
+    /// The lines around it that can be recognized, the better one first.
+    neighbours: Vec<Neighbour>,
+}
+
+/// A line next to a marker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Neighbour {
+    /// The marker goes above this line.
+    Below(&'static str),
+    /// The marker goes below this line and what was inserted there.
+    Above(&'static str),
+}
+
+impl fmt::Display for Neighbour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Neighbour::Below(line) => write!(f, "above `{line}`"),
+            Neighbour::Above(line) => write!(f, "below `{line}` and what commands have put there"),
+        }
+    }
+}
+
+impl Home {
+    /// The neighbour that is in `text` too, exactly once.
+    pub fn neighbour_in(&self, text: &str) -> Option<&Neighbour> {
+        let is_once = |neighbour: &&Neighbour| {
+            let (Neighbour::Below(wanted) | Neighbour::Above(wanted)) = neighbour;
+            text.lines().filter(|line| line.trim() == *wanted).count() == 1
+        };
+        self.neighbours.iter().find(is_once)
+    }
+}
+
+/// The home of `marker` in the file at `path`, if a scaffold has it.
+pub fn home(path: &str, marker: &str) -> Option<Home> {
+    let sets = SCAFFOLDS.get_dir(LAYOUT).into_iter().flat_map(Dir::dirs);
+    sets.flat_map(|set| files(set).unwrap_or_default())
+        .filter(|(template, _)| is_for(template, path))
+        .find_map(|(_, text)| find(text, marker))
+}
+
+/// Whether the template gives the file at `path`; a folder or name with a variable may be any.
+fn is_for(template: &str, path: &str) -> bool {
+    let (form, template) = form(template);
+    let (mut wanted, mut found) = (template.split('/'), path.split('/'));
+    let same = wanted
+        .by_ref()
+        .zip(found.by_ref())
+        .all(|(wanted, found)| wanted == found || wanted.contains("{{"));
+    form != Form::Insert && same && template.matches('/').count() == path.matches('/').count()
+}
+
+fn find(text: &'static str, marker: &str) -> Option<Home> {
+    let lines: Vec<&'static str> = text.lines().collect();
+    let at = lines
+        .iter()
+        .position(|line| marker_name(line) == Some(marker))?;
+    let filled = |line: &&&'static str| !line.trim().is_empty();
+    let below = lines[at + 1..].iter().find(filled);
+    let above = lines[..at].iter().rfind(filled);
+    let neighbours = [
+        below.map(|line| Neighbour::Below(line.trim())),
+        above.map(|line| Neighbour::Above(line.trim())),
+    ];
+    Some(Home {
+        margin: !lines[at].starts_with([' ', '\t']),
+        neighbours: neighbours.into_iter().flatten().filter(is_known).collect(),
+    })
+}
+
+/// Whether a person would recognize the line: not a brace, another marker or what tera replaces.
+fn is_known(neighbour: &Neighbour) -> bool {
+    let (Neighbour::Below(line) | Neighbour::Above(line)) = neighbour;
+    line.contains(|character: char| character.is_ascii_alphanumeric())
+        && !["{{", "{%", "`"].iter().any(|odd| line.contains(odd))
+        && marker_name(line).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_is_found_where_its_template_has_it() {
+        let found = home("src/main.rs", "controllers").unwrap();
+        assert!(!found.margin);
+        let place = |text: &str| found.neighbour_in(text).map(ToString::to_string);
+        assert_eq!(
+            place("fn main() {\n    manager.run().await\n}\n").as_deref(),
+            Some("above `manager.run().await`")
+        );
+        assert_eq!(place("fn main() {}\n"), None);
+        let found = home("config/default/kustomization.yaml", "components").unwrap();
+        assert_eq!(
+            found.neighbours,
+            [Neighbour::Above("components:")],
+            "the last line"
+        );
+        assert!(home("api/src/crew/v1/mod.rs", "kinds").unwrap().margin);
+        assert_eq!(home("src/main.rs", "nothing"), None);
+        assert_eq!(home("main.rs", "controllers"), None);
+    }
+}

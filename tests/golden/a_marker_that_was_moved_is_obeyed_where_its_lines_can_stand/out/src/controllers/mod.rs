@@ -1,0 +1,5 @@
+//! The controllers, one module each.
+
+pub mod captain;
+pub mod mate;
+// +kbr:scaffold:modules

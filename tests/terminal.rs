@@ -1,0 +1,137 @@
+//! Questions on a terminal: kbr with a pseudo-terminal as its input and output, and a person who types.
+
+use std::{
+    ffi::OsStr,
+    fs::{File, OpenOptions},
+    io::{Read as _, Write as _},
+    os::unix::ffi::OsStrExt as _,
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread,
+    time::Duration,
+};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+/// Long enough for a machine that is busy with other tests.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// kbr at a terminal.
+struct Session {
+    kbr: Child,
+    keys: File,
+    screen: Receiver<Vec<u8>>,
+    seen: String,
+}
+
+impl Session {
+    fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+        grantpt(&ours).expect("a terminal of ours");
+        unlockpt(&ours).expect("a terminal that opens");
+        let name = ptsname(&ours, Vec::new()).expect("a terminal with a name");
+        let end = || -> Stdio {
+            let path = OsStr::from_bytes(name.to_bytes());
+            let opened = OpenOptions::new().read(true).write(true).open(path);
+            opened.expect("the terminal").into()
+        };
+        let kbr = Command::new(env!("CARGO_BIN_EXE_kbr"))
+            .args(arguments)
+            .current_dir(folder)
+            .env("TERM", "xterm")
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .expect("kbr runs");
+        let keys = File::from(ours);
+        let mut output = keys.try_clone().expect("a second handle");
+        let (sender, screen) = mpsc::channel();
+        thread::spawn(move || {
+            let mut bytes = [0; 1024];
+            // When nobody has the terminal open any more, reading it fails.
+            while let Ok(read @ 1..) = output.read(&mut bytes) {
+                if sender.send(bytes[..read].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Session {
+            kbr,
+            keys,
+            screen,
+            seen: String::new(),
+        }
+    }
+
+    /// Waits for `question`, and types `answer` and Enter.
+    #[track_caller]
+    fn answer(&mut self, question: &str, answer: &str) {
+        while !self.seen.contains(question) {
+            let more = self.screen.recv_timeout(PATIENCE);
+            let more = more.unwrap_or_else(|error| panic!("{error}: {}", self.seen));
+            self.seen += &String::from_utf8_lossy(&more);
+        }
+        // What comes before the question is behind us.
+        let (_, rest) = self.seen.split_once(question).expect("it is there");
+        self.seen = rest.to_owned();
+        write!(self.keys, "{answer}\r").expect("a terminal takes keys");
+    }
+
+    /// What was said after the last question, when kbr has ended well.
+    #[track_caller]
+    fn end(mut self) -> String {
+        while let Ok(more) = self.screen.recv_timeout(PATIENCE) {
+            self.seen += &String::from_utf8_lossy(&more);
+        }
+        let status = self.kbr.wait().expect("kbr ends");
+        assert!(status.success(), "{status}: {}", self.seen);
+        std::mem::take(&mut self.seen)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // A test that failed leaves nobody behind who waits for an answer.
+        drop(self.kbr.kill());
+        drop(self.kbr.wait());
+    }
+}
+
+#[test]
+fn init_asks_for_the_domain_alone_and_create_api_for_what_to_create() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let exists = |path: &str| folder.path().join(path).exists();
+
+    let mut init = Session::start(folder.path(), &["init", "--project-name", "captains"]);
+    init.answer("Domain [my.domain]", "crew.example");
+    let said = init.end();
+    assert!(said.contains("domain crew.example\r\n"), "{said}");
+    assert!(!said.contains('?') && !said.contains("[y/n]"), "{said}");
+    let project = std::fs::read_to_string(folder.path().join("PROJECT")).expect("a PROJECT");
+    assert!(project.contains("domain = \"crew.example\"\n"), "{project}");
+
+    let api = "create api --group crew --version v1 --kind Captain";
+    let mut create = Session::start(folder.path(), &api.split(' ').collect::<Vec<_>>());
+    create.answer("Create Resource [y/n]", "y");
+    create.answer("Create Controller [y/n]", "n");
+    let said = create.end();
+    assert_eq!(
+        said.matches("[y/n]").count(),
+        said.matches("Controller [y/n]").count(),
+        "{said}"
+    );
+    assert!(exists("api/src/crew/v1/captain.rs"), "{said}");
+    assert!(!exists("src/controllers/captain.rs"), "{said}");
+}
+
+#[test]
+fn an_answer_that_is_none_is_asked_for_again_and_enter_takes_the_default() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut init = Session::start(folder.path(), &["init", "--project-name", "captains"]);
+    init.answer("Domain [my.domain]", "No Domain");
+    init.answer("`No Domain` is not a domain", "");
+    let said = init.end();
+    assert!(said.contains("domain my.domain"), "{said}");
+}
