@@ -12,7 +12,7 @@ use manager::{Action, Context, Manager};
 /// Tells the manager what this controller watches and what it does.
 pub fn register(manager: &mut Manager) {
     manager
-        .controller::<Mate>("mate")
+        .controller::<Mate>("mate") // its name in logs, metrics and the cluster
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         .reconcile(reconcile);
 }
@@ -22,12 +22,12 @@ pub fn register(manager: &mut Manager) {
 /// Called at start, after each change of it or of what it owns, and again after an error. It must stand being
 /// called at any time: it looks at what is, and changes what should be otherwise.
 async fn reconcile(
-    mate: Arc<Mate>, // as last seen
+    object: Arc<Mate>, // as last seen
     cx: Context<Mate>,
 ) -> anyhow::Result<Action> {
     // Put what a Mate stands for here. `cx.apply(&object).await?` brings an object about that belongs to it;
     // name its kind in `register`, `.owns::<Kind>()`, to be called when it changes, and in a comment above.
-    let generation = mate.metadata.generation;
+    let generation = object.metadata.generation;
     tracing::debug!(key = %cx.key(), generation, "nothing to do");
     cx.ready("Applied", "everything is as the spec wants it");
     Ok(Action::await_change())
@@ -46,7 +46,7 @@ mod tests {
         object.metadata.name = Some("sample".to_owned());
         api.put(&object);
 
-        api.reconcile(register, "default/sample").await.unwrap();
+        api.reconcile(register, "sample").await.unwrap();
 
         let object: Mate = api.get("default", "sample").unwrap();
         assert!(is_ready(&object.status.unwrap().conditions));
