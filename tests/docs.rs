@@ -1,4 +1,4 @@
-//! The docs say what is so: the reference equals the real help, and each link leads to a file.
+//! The docs say what is so: the reference equals the real help, links and paths lead to files, and each dependency has its reason.
 //! What the guide says is run by `tests/projects.rs`.
 
 mod support;
@@ -93,4 +93,72 @@ fn each_link_leads_to_a_file() {
     }
     assert!(links > 0, "there are links");
     assert!(dead.is_empty(), "{dead:#?}");
+}
+
+#[test]
+fn each_path_in_the_architecture_exists() {
+    let page = fs::read_to_string(repository().join("docs/architecture.md")).expect("readable");
+    let folders = ["src/", "tests/", "scaffolds/", "crates/", "docs/", "demo/"];
+    let quoted = page.split('`').skip(1).step_by(2);
+    // `<set>` and the like stand for any.
+    let paths: Vec<_> = quoted
+        .filter(|word| folders.iter().any(|folder| word.starts_with(folder)))
+        .filter_map(|path| path.split('<').next())
+        .collect();
+    assert!(paths.len() > 30, "{paths:?}");
+    let missing: Vec<_> = paths
+        .iter()
+        .filter(|path| !repository().join(path).exists())
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    for entry in fs::read_dir(repository().join("tests")).expect("tests") {
+        let name = entry.expect("readable").file_name();
+        let name = name.to_str().expect("UTF-8");
+        let named =
+            page.contains(&format!("`tests/{name}`")) || page.contains(&format!("`tests/{name}/`"));
+        // No tests: helpers, what tests/golden.rs reads, what `make bench` runs.
+        let others = ["support", "golden", "bench"];
+        assert!(
+            named || others.contains(&name),
+            "`tests/{name}` is not in docs/architecture.md"
+        );
+    }
+}
+
+#[test]
+fn each_dependency_has_its_reason() {
+    let read = |path: &str| fs::read_to_string(repository().join(path)).expect("readable");
+    let manifest: toml::Table = read("Cargo.toml").parse().expect("TOML");
+    let page = read("docs/decisions.md");
+    let table = page
+        .split_once("\n## kbr's dependencies\n")
+        .expect("the part")
+        .1;
+    let table = table.split("\n## ").next().expect("a first part");
+    // `serde, toml` and `clap (derive, env)` and `tera 2`.
+    let named: Vec<_> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next())
+        .flat_map(|cell| cell.split(" (").next().unwrap_or(cell).split(", "))
+        .filter_map(|name| name.split(' ').next())
+        .collect();
+    let tables = ["dependencies", "dev-dependencies"].map(|key| manifest[key].as_table());
+    let dependencies: Vec<_> = tables
+        .into_iter()
+        .flatten()
+        .flat_map(|table| table.keys())
+        .collect();
+    assert!(dependencies.len() > 10);
+    for name in &dependencies {
+        assert!(
+            named.contains(&name.as_str()),
+            "`{name}` is not in {named:?}"
+        );
+    }
+    for name in named.iter().skip(1) {
+        assert!(
+            dependencies.iter().any(|key| key == name),
+            "`{name}` is no dependency"
+        );
+    }
 }

@@ -1,8 +1,12 @@
 //! The Dockerfile of a generated project.
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+
+use support::{copy, shell, stderr, stdout, write};
 
 /// Names of Debian's releases, as images of Rust have them, and numbers, as distroless images have them.
 const RELEASES: [(&str, &str); 3] = [("bookworm", "12"), ("trixie", "13"), ("forky", "14")];
@@ -37,4 +41,52 @@ fn builder_and_runtime_are_of_the_same_debian_release() {
         runtime.contains(&format!("/cc-debian{number}:")),
         "`{builder}` builds, `{runtime}` runs"
     );
+}
+
+/// The layer of the dependencies, with `cargo build` replaced by what looks only at the files: every member of the workspace must have
+/// its manifest, and every target that a manifest names its source.
+#[test]
+fn the_layer_of_the_dependencies_has_every_manifest_and_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let (project, image) = (folder.path().join("project"), folder.path().join("image"));
+    fs::create_dir_all(&project).unwrap();
+    fs::create_dir_all(&image).unwrap();
+    let output = shell(&project, "kbr init --project-name captains");
+    assert!(output.status.success(), "{}", stderr(&output, &project));
+
+    let dockerfile = fs::read_to_string(project.join("Dockerfile")).unwrap();
+    let (_, layer) = dockerfile.split_once("\n# The dependencies, ").unwrap();
+    let (layer, _) = layer.split_once("\n# The operator.").unwrap();
+    let (copies, stubs) = layer.split_once("\nRUN ").unwrap();
+    for line in copies.lines().filter_map(|line| line.strip_prefix("COPY ")) {
+        let (sources, to) = line.rsplit_once(' ').unwrap();
+        for source in sources.split(' ') {
+            let from = project.join(source);
+            if from.is_dir() {
+                copy(&from, &image.join(to));
+            } else {
+                let name = from.file_name().unwrap();
+                write(&image.join(to).join(name), &fs::read(&from).unwrap());
+            }
+        }
+    }
+    let cargo = env!("CARGO");
+    let look = format!(
+        "cargo() {{ '{cargo}' metadata --offline --no-deps --format-version 1; }}\n{stubs}"
+    );
+    let output = shell(&image, &look);
+    assert!(output.status.success(), "{}", stderr(&output, &image));
+    let seen = stdout(&output, &image);
+    for target in [
+        "captains",
+        "captains-api",
+        "manager",
+        "crdgen",
+        "integration",
+    ] {
+        assert!(
+            seen.contains(&format!("\"name\":\"{target}\"")),
+            "{target} is not in {seen}"
+        );
+    }
 }

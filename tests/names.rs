@@ -4,6 +4,7 @@ mod support;
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
+use serde_json::Value;
 use support::{KBR, repository};
 
 /// Kinds, groups and versions as short and as long as projects are formatted for.
@@ -121,7 +122,40 @@ fn the_lock_of_200_project_names_is_the_one_that_cargo_would_write() {
     }
 }
 
-fn run(folder: &Path, program: &str, args: &[&str]) {
+#[test]
+fn no_crate_of_a_project_needs_a_newer_rust_than_the_project_says() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    run(folder.path(), KBR, &["init", "--project-name", "captains"]);
+    let metadata = run(
+        folder.path(),
+        "cargo",
+        &["metadata", "--locked", "--format-version", "1"],
+    );
+    let metadata: Value = serde_json::from_slice(&metadata).expect("JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let named = |name: &str| packages.iter().find(|package| package["name"] == name);
+    let ours = rust(named("captains").expect("the operator")).expect("a version of Rust");
+    let newer: Vec<_> = packages
+        .iter()
+        .filter(|package| rust(package) > Some(ours))
+        .map(|package| &package["id"])
+        .collect();
+    assert!(newer.is_empty(), "newer than {ours:?}: {newer:#?}");
+    let told = packages.iter().filter(|package| rust(package).is_some());
+    assert!(told.count() > 100);
+}
+
+/// The oldest Rust that builds a package, as it says itself: 1.89 or 1.89.0 is (1, 89).
+fn rust(package: &Value) -> Option<(u32, u32)> {
+    let version = package["rust_version"].as_str()?;
+    let mut numbers = version
+        .split('.')
+        .map(|number| number.parse().expect("a number"));
+    Some((numbers.next()?, numbers.next().unwrap_or(0)))
+}
+
+/// Gives what the program prints on stdout.
+fn run(folder: &Path, program: &str, args: &[&str]) -> Vec<u8> {
     let output = Command::new(program)
         .args(args)
         .current_dir(folder)
@@ -134,4 +168,5 @@ fn run(folder: &Path, program: &str, args: &[&str]) {
         "`{program} {}`: {said}{out}",
         args.join(" ")
     );
+    output.stdout
 }

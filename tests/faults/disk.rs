@@ -82,18 +82,47 @@ fn a_user_without_special_rights_can_commit() {
     assert_eq!(project.tree(), outcomes(SHORT).1);
 }
 
+/// A limit on the size of files, which needs no rights: each write that goes beyond it stops halfway.
+#[test]
+fn a_write_that_stops_halfway_leaves_the_project_as_before() {
+    let project = Project::grown();
+    fs::remove_file(project.root.join("PROJECT")).unwrap();
+    fs::remove_file(project.root.join("config")).unwrap();
+    let before = project.tree();
+    let mut shell = Command::new("sh");
+    // Blocks of 512 bytes; the signal would end kbr, and is what a disk does not send.
+    shell.args([
+        "-c",
+        "trap '' XFSZ; ulimit -f 1; exec \"$0\" faults-drive \"$1\"",
+    ]);
+    shell.arg(env!("CARGO_BIN_EXE_kbr")).arg(&project.root);
+    let output = spawn(shell, &init()).wait_with_output().unwrap();
+    let text = stderr(&output);
+    assert!(
+        !output.status.success() && text.contains("File too large"),
+        "{text}"
+    );
+    assert_eq!(project.tree(), before, "{text}");
+    assert!(!project.has_commit());
+}
+
 /// A small file system of its own, in a mount namespace that ends with the shell. Each size gives up at another file.
+///
+/// Only root may mount one; for everybody else the injected errors and the limit above stand for it.
 #[test]
 fn a_full_disk_leaves_the_project_as_before() {
-    let possible = Command::new("unshare")
-        .args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"])
-        .status();
-    if !possible.is_ok_and(|status| status.success()) {
-        eprintln!(
-            "not tried: this system does not let us mount a small disk; the injected errors stand for it"
-        );
+    if !rustix::process::getuid().is_root() {
         return;
     }
+    let tried = Command::new("unshare")
+        .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
+        .output()
+        .expect("`unshare`, of util-linux");
+    assert!(
+        tried.status.success(),
+        "cannot mount a small disk: {}\nhelp: give this container the right to mount, or run the tests as another user than root",
+        stderr(&tried)
+    );
     let (mut failed, mut succeeded) = (0, 0);
     for pages in 2..40 {
         let folder = tempfile::tempdir().unwrap();
@@ -106,7 +135,7 @@ fn a_full_disk_leaves_the_project_as_before() {
         fs::create_dir_all(&result.root).unwrap();
         let mut shell = Command::new("unshare");
         shell.args([
-            "-rm",
+            "-m",
             "sh",
             "-c",
             script,

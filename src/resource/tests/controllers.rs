@@ -1,0 +1,53 @@
+//! What a controller is called, and what follows from that.
+
+use super::*;
+use crate::resource::controller::default_names;
+
+#[test]
+fn a_kind_of_somebody_else_has_the_operators_own_finalizer() {
+    let pod = kubernetes::find("core", "v1", "Pod").unwrap();
+    let controller = Controller::kubernetes("pod".to_owned(), &pod);
+    assert_eq!(
+        controller.finalizer("captains.example.com"),
+        "captains.example.com/pod"
+    );
+    assert_eq!(
+        controller.type_use(),
+        "use k8s_openapi::api::core::v1::Pod;"
+    );
+    assert_eq!(
+        (controller.group.as_str(), controller.full_group.as_str()),
+        ("core", "")
+    );
+}
+
+#[test]
+fn a_controllers_name_is_a_label_and_its_field_manager_fits() {
+    let captain = resource("crew", "example.com", "v1", "Captain");
+    let check = |name: &str, manager_id: &str| {
+        let mut problems = Problems::default();
+        Controller::own(name.to_owned(), &captain).check(manager_id, &mut problems);
+        problems.into_result().map_err(|error| error.to_string())
+    };
+    check("captain-backup", "captains.example.com").unwrap();
+    let error = check("Captain_Backup", "captains.example.com").unwrap_err();
+    assert!(
+        error.ends_with("help: `--controller-name captain-backup` would do"),
+        "{error}"
+    );
+    check("a", &"m".repeat(126)).unwrap();
+    let error = check("ab", &"m".repeat(126)).unwrap_err();
+    assert!(error.contains("is longer than 128 characters"), "{error}");
+}
+
+#[test]
+fn a_controller_is_named_by_its_kind_then_by_its_group() {
+    assert_eq!(
+        default_names("crew", "crew.example.com", "Captain"),
+        ["captain", "crew-captain", "crew-example-com-captain"]
+    );
+    assert_eq!(
+        default_names("3scale.net", "3scale.net", "Backend"),
+        ["backend", "g3scale-net-backend"]
+    );
+}
