@@ -1,5 +1,5 @@
 //! The docs say what is so: the reference equals the real help, links and paths lead to files, and each dependency has its reason.
-//! What the guide says is run by `tests/projects.rs`.
+//! What the guide says is run by `tests/projects/`.
 
 mod support;
 
