@@ -44,6 +44,7 @@ fn the_makefile_installs_deploys_and_removes() {
         .arg(repository().join("tests/makefile/script.sh"))
         .current_dir(project.path())
         .env_remove("MAKEFLAGS")
+        .env_remove("MAKELEVEL")
         .output()
         .expect("kbr runs");
     assert!(

@@ -51,7 +51,8 @@ impl Project {
             .current_dir(&self.0)
             .env("PATH", format!("{}:{path}", kbr.display()))
             .env("CARGO_TARGET_DIR", build())
-            .env_remove("MAKEFLAGS");
+            .env_remove("MAKEFLAGS")
+            .env_remove("MAKELEVEL");
         command
     }
 
