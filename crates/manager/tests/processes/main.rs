@@ -8,6 +8,8 @@
 
 mod audit;
 mod certificates;
+mod clock;
+mod ending;
 mod http;
 mod journal;
 mod leading;
@@ -37,7 +39,13 @@ const TESTS: &[(&str, Test)] = tests! {
     leading:
         when_the_leader_is_killed_the_other_takes_over
         of_replicas_that_are_cut_off_at_random_no_two_reconcile_at_once
-        a_leader_that_was_stopped_does_nothing_when_it_goes_on;
+        a_leader_that_was_stopped_does_nothing_when_it_goes_on
+        a_leader_whose_threads_are_all_blocked_ends_before_another_begins;
+    clock:
+        a_clock_that_is_an_hour_off_changes_nothing;
+    ending:
+        at_sigterm_all_that_is_under_way_ends_and_the_lease_is_free_at_once
+        at_the_deadline_what_is_under_way_is_cancelled_and_the_lease_is_left_to_expire;
 };
 
 fn main() -> anyhow::Result<ExitCode> {
