@@ -1,6 +1,4 @@
 //! What the manager counts, under the names that controller-runtime and client-go use.
-
-#[allow(dead_code, reason = "the webhook server is to use it")]
 mod webhooks;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -139,7 +137,6 @@ impl Metrics {
     }
 
     /// The metrics of the webhook that is served at this path, at nought.
-    #[allow(dead_code, reason = "the webhook server is to use it")]
     pub(crate) fn webhook(&self, path: &str) -> WebhookMetrics {
         self.webhooks.at(path)
     }
