@@ -94,7 +94,7 @@ impl Manager {
         let loaded = match &options.webhook_cert_path {
             Some(directory) => {
                 let (certificate, key) = (&options.webhook_cert_name, &options.webhook_cert_key);
-                tls::Files::new(directory, certificate, key).watch()?
+                tls::Files::new(directory, certificate, key).watch(self.metrics.certificates())?
             }
             None => tls::self_signed()?,
         };
