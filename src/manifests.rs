@@ -6,6 +6,7 @@ mod crd;
 mod drift;
 mod files;
 mod history;
+mod lint;
 mod markers;
 mod paths;
 mod problem;
@@ -96,7 +97,11 @@ fn generate(
             Err(error) => problems.push(Problem::new(format!("{error:#}"))),
         }
     }
+    let mut warnings = Vec::new();
     for crd in &crds {
+        let (errors, doubts) = lint::check(crd);
+        problems.extend(errors);
+        warnings.extend(doubts);
         paths::check(crd, &mut problems);
         problems.extend(drift::selectable_fields(crd));
     }
@@ -112,7 +117,7 @@ fn generate(
             )?,
         });
     }
-    let mut warnings: Vec<Problem> = crds.iter().filter_map(drift::lost_fields).collect();
+    warnings.extend(crds.iter().filter_map(drift::lost_fields));
     warnings.extend(history::differences(project, &crds));
     warnings.extend(unlisted(root, &crds)?);
     Ok((files, warnings))
