@@ -63,10 +63,14 @@ impl Project {
         let known = |line: &&str| {
             !line.contains("PROJECT does not have it") && !line.contains("the types count here")
         };
-        said[..end]
-            .lines()
-            .filter(known)
-            .map(|line| format!("{line}\n"))
+        let lines = said[..end].lines().filter(known);
+        lines
+            .flat_map(|line| {
+                [
+                    line, "
+",
+                ]
+            })
             .collect()
     }
 }
