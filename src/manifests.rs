@@ -113,7 +113,6 @@ fn generate(
         paths::check(crd, &mut problems);
         problems.extend(drift::selectable_fields(crd));
     }
-    let mut warnings = Vec::new();
     if !crd_only {
         let (file, found) = webhooks(root, project, &sources, &crds, &mut problems)?;
         files.extend(file);
