@@ -59,6 +59,7 @@ mod task;
 pub mod testing;
 mod tls;
 mod watchdog;
+pub mod webhook;
 mod worker;
 mod writes;
 
