@@ -7,6 +7,7 @@ mod descriptions;
 mod drift;
 mod files;
 mod history;
+mod lint;
 mod markers;
 mod output;
 mod paths;
@@ -139,11 +140,14 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<(Vec<File>, Vec<Problem>
             Err(error) => problems.push(Problem::new(format!("{error:#}"))),
         }
     }
+    let mut warnings = Vec::new();
     for crd in &crds {
+        let (errors, doubts) = lint::check(crd);
+        problems.extend(errors);
+        warnings.extend(doubts);
         paths::check(crd, &mut problems);
         problems.extend(drift::selectable_fields(crd));
     }
-    let mut warnings = Vec::new();
     if !crd_only {
         let (file, found) = webhooks(root, project, &sources, &crds, &mut problems)?;
         files.extend(file);
