@@ -85,7 +85,7 @@ pub(crate) async fn reached(count: &AtomicUsize, wanted: usize) {
     status = "CaptainStatus"
 )]
 pub(crate) struct CaptainSpec {
-    /// The name of a ConfigMap.
+    /// The name of a `ConfigMap`.
     pub(crate) chart: String,
 }
 

@@ -75,7 +75,7 @@ async fn a_watched_object_wakes_those_that_name_it_and_no_others() {
     assert_eq!((said.count("ahab 5"), said.count("ahab 6")), (1, 1));
 }
 
-/// A ConfigMap that names an object in a label.
+/// A `ConfigMap` that names an object in a label.
 fn naming(name: &str, named: &str) -> ConfigMap {
     let mut map = object(name, "");
     map.labels_mut()
@@ -125,9 +125,10 @@ async fn metadata_alone_can_be_watched() {
     );
     let running = Running::start(manager);
     said.heard("hook").await;
-    let mut secret = Secret::default();
-    secret.metadata = naming("secret", "hook").metadata;
-    api.put(&secret);
+    api.put(&Secret {
+        metadata: naming("secret", "hook").metadata,
+        ..Secret::default()
+    });
     said.heard_times("hook", 2).await;
     running.stop().await.unwrap();
 }

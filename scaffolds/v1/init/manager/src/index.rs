@@ -78,6 +78,7 @@ impl<K> Indexes<K> {
 mod tests {
     use super::*;
 
+    #[expect(clippy::ptr_arg, reason = "an index is one of an owned type")]
     fn words(text: &String) -> Vec<String> {
         assert!(!text.contains("kraken"), "a kraken");
         text.split(' ').map(str::to_owned).collect()
