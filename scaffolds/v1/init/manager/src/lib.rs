@@ -65,6 +65,7 @@ mod task;
 pub mod testing;
 mod tls;
 mod trigger;
+mod watchdog;
 pub mod webhook;
 mod worker;
 mod writes;
