@@ -6,6 +6,7 @@
 #![allow(missing_docs, reason = "tests")]
 #![allow(dead_code, reason = "more tests are coming")]
 
+mod access;
 mod audit;
 mod certificates;
 mod http;
@@ -34,6 +35,8 @@ macro_rules! tests {
 }
 
 const TESTS: &[(&str, Test)] = tests! {
+    access:
+        metrics_are_for_those_whom_the_api_server_allows;
     leading:
         when_the_leader_is_killed_the_other_takes_over
         of_replicas_that_are_cut_off_at_random_no_two_reconcile_at_once

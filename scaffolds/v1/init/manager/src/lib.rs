@@ -50,6 +50,7 @@ mod probes;
 mod queue;
 mod reconcile;
 mod request;
+mod reviews;
 mod run;
 mod server;
 mod shutdown;

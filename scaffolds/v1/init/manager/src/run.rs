@@ -15,6 +15,7 @@ use crate::{
     access,
     leader::{Election, Elector},
     manager::Manager,
+    reviews::Reviews,
     server::{self, Server},
     shutdown,
     task::Running,
@@ -123,16 +124,16 @@ impl Manager {
     }
 
     fn metrics_server(&self, listener: TcpListener) -> anyhow::Result<Server> {
-        let guard = self.clients.always.clone();
-        let (tls, guard) = if self.options.metrics_secure {
-            (Some(self.metrics_certificate()?), Some(guard))
+        let (tls, reviews) = if self.options.metrics_secure {
+            let reviews = Reviews::new(self.clients.always.clone())?;
+            (Some(self.metrics_certificate()?), Some(reviews))
         } else {
             (None, None)
         };
         Ok(Server {
             listener,
             tls,
-            handler: access::handler(self.metrics.clone(), guard),
+            handler: access::handler(self.metrics.clone(), reviews),
         })
     }
 
