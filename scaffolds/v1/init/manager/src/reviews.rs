@@ -25,7 +25,7 @@ use crate::{error::chain, request};
 const TOKEN: Duration = Duration::from_secs(60);
 const REFUSAL: Duration = Duration::from_secs(30);
 
-/// How long the API server may take.
+/// How long an answer may take, the wait for a turn included.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many answers are remembered: somebody may send tokens of his own making.
@@ -75,17 +75,19 @@ impl Reviews {
         if let Some(status) = self.known(&question) {
             return status;
         }
-        // It is never closed.
-        let _turn = self.questions.acquire().await;
-        // Another may have asked meanwhile.
-        if let Some(status) = self.known(&question) {
-            return status;
-        }
-        match timeout(PATIENCE, review(&self.client, token, method, path)).await {
-            Ok(Ok(status)) => {
-                self.remember(question, status);
-                return status;
+        let answer = async {
+            // It is never closed.
+            let _turn = self.questions.acquire().await;
+            // Another may have asked meanwhile.
+            if let Some(status) = self.known(&question) {
+                return Ok(status);
             }
+            let status = review(&self.client, token, method, path).await?;
+            self.remember(question, status);
+            Ok::<_, kube::Error>(status)
+        };
+        match timeout(PATIENCE, answer).await {
+            Ok(Ok(status)) => return status,
             Ok(Err(error)) => self.complain(&chain(&error)),
             Err(_) => self.complain("no answer in time"),
         }
