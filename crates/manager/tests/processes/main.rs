@@ -15,6 +15,7 @@ mod operator;
 mod plane;
 mod proxy;
 mod replica;
+mod webhooks;
 mod world;
 
 use std::{os::unix::process::CommandExt as _, panic::AssertUnwindSafe, process::ExitCode};
@@ -38,12 +39,18 @@ const TESTS: &[(&str, Test)] = tests! {
         when_the_leader_is_killed_the_other_takes_over
         of_replicas_that_are_cut_off_at_random_no_two_reconcile_at_once
         a_leader_that_was_stopped_does_nothing_when_it_goes_on;
+    webhooks:
+        an_api_server_is_answered_by_webhooks
+        objects_of_three_versions_are_read_in_each
+        certificates_need_nobody
+        no_call_fails_while_replicas_are_replaced;
 };
 
 fn main() -> anyhow::Result<ExitCode> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     match std::env::args().nth(1).as_deref() {
         Some("operator") => operator::main().map(|()| ExitCode::SUCCESS),
+        Some("webhooks") => webhooks::main().map(|()| ExitCode::SUCCESS),
         Some("exec") => exec(),
         _ => run(),
     }

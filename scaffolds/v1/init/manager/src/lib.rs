@@ -28,6 +28,7 @@ mod access;
 mod action;
 mod apply;
 mod cache;
+mod certificates;
 mod clock;
 mod condition;
 mod connect;
@@ -71,6 +72,6 @@ pub use self::{
     logs::LogFormat,
     manager::Manager,
     object::{Cached, Object, Scope},
-    options::{Address, Options},
+    options::{Address, Options, WebhookCertificate},
     task::Running,
 };
