@@ -26,6 +26,7 @@ use crate::cli::report;
 use crate::commit;
 use crate::project::{self, Project};
 use files::{BASES, Compared, File};
+use lint::places::Places;
 use problem::Problem;
 use sources::Sources;
 
@@ -91,10 +92,13 @@ fn generate(
     let mut problems = Vec::new();
     let mut files = Vec::new();
     let sources = if crd_only {
-        Sources::default()
+        // Where fields are matters still; what other comments say does not.
+        Sources::read(root, &packages, &mut Vec::new())?
     } else {
         Sources::read(root, &packages, &mut problems)?
     };
+    problems.extend(lint::comments(&sources.called("lint")));
+    let places = Places::new(&sources.files, &sources.called("lint"));
     if !crd_only {
         files = roles(root, &manager_role(project), &sources, &mut problems)?;
     }
@@ -102,12 +106,17 @@ fn generate(
     if packages.iter().any(|package| package.crdgen) {
         match cargo::crds(root) {
             Ok(printed) => crds = crd::merge(&printed, &mut problems),
-            Err(error) => problems.push(Problem::new(format!("{error:#}"))),
+            Err(error) => {
+                problems.push(Problem::new(format!("{error:#}")));
+                if error.is::<cargo::Failed>() {
+                    problems.extend(lint::panics(&places));
+                }
+            }
         }
     }
     let mut warnings = Vec::new();
     for crd in &crds {
-        let (errors, doubts) = lint::check(crd);
+        let (errors, doubts) = lint::check(crd, &places);
         problems.extend(errors);
         warnings.extend(doubts);
         paths::check(crd, &mut problems);
