@@ -47,8 +47,8 @@ pub fn refusals(crds: &[Value]) -> BTreeMap<String, String> {
 
 /// Whether a definition is refused for nothing but what its rules may cost.
 pub fn is_cost(reason: &str) -> bool {
-    let parts = reason.split("spec.validation.").skip(1);
-    parts.into_iter().all(|part| part.contains("cost"))
+    let mut parts = reason.split("spec.validation.").skip(1).peekable();
+    parts.peek().is_some() && parts.all(|part| part.contains("cost"))
 }
 
 /// From `"<name>" is invalid:` to the next error.

@@ -18,7 +18,7 @@ use crate::{
     server::{self, Server},
     shutdown,
     task::Running,
-    tls,
+    tls, watchdog,
     worker::AnyController,
 };
 
@@ -34,11 +34,23 @@ impl Manager {
     ///
     /// # Errors
     /// When a port is taken, a task fails, leadership is lost, or a reconcile outlives `--shutdown-timeout`. The
-    /// process must end then, as what was running may run on for a moment.
+    /// process must end then, as what was running may run on for a moment; it is ended by force if it has not after
+    /// 5 s, or before another process may lead.
     pub async fn run(&mut self) -> anyhow::Result<()> {
         let stop = CancellationToken::new();
         shutdown::on_signal(stop.clone())?;
-        self.run_until_stopped(stop).await
+        // Half of the time between the deadline and when another may lead.
+        let options = &self.options;
+        let grace = options
+            .leader_election_lease_duration
+            .saturating_sub(options.leader_election_renew_deadline)
+            / 2;
+        watchdog::watch(self.fence.clone(), grace)?;
+        let result = self.run_until_stopped(stop).await;
+        if let Err(error) = &result {
+            watchdog::end(error);
+        }
+        result
     }
 
     /// Runs everything until `stop` is there, as [`run`](Self::run) does until a signal: for tests, and for programs
@@ -65,6 +77,7 @@ impl Manager {
         anyhow::ensure!(self.mistakes.is_empty(), "{}", self.mistakes.join("\n"));
         let serving = CancellationToken::new();
         let mut servers = self.serve(&stop, &serving).await?;
+        let mut webhooks = self.start_webhooks(&stop).await?;
 
         let mut always = JoinSet::new();
         for task in self.always.drain(..) {
@@ -91,6 +104,7 @@ impl Manager {
         let rest = timeout(deadline, rest).await;
         rest.map_err(|_| anyhow::anyhow!("a task did not end within {deadline:?}"))??;
 
+        while webhooks.join_next().await.is_some() {}
         serving.cancel();
         while servers.join_next().await.is_some() {}
         tracing::info!("ended");
