@@ -149,6 +149,11 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<(Vec<File>, Vec<Problem>
             }
         }
     }
+    if let Some(most) = args.max_description_length {
+        for crd in &mut crds {
+            crd.truncate_descriptions(most);
+        }
+    }
     let mut warnings = Vec::new();
     for crd in &crds {
         let (errors, doubts) = lint::check(crd, &places);
@@ -164,11 +169,6 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<(Vec<File>, Vec<Problem>
     }
     if let Some(error) = problem::error(&problems) {
         return Err(error);
-    }
-    if let Some(most) = args.max_description_length {
-        for crd in &mut crds {
-            crd.truncate_descriptions(most);
-        }
     }
     for crd in &crds {
         files.push(File {
