@@ -5,6 +5,7 @@
 
 #![allow(missing_docs, reason = "tests")]
 
+mod access;
 mod audit;
 mod certificates;
 mod clock;
@@ -37,6 +38,8 @@ macro_rules! tests {
 }
 
 const TESTS: &[(&str, Test)] = tests! {
+    access:
+        metrics_are_for_those_whom_the_api_server_allows;
     leading:
         when_the_leader_is_killed_the_other_takes_over
         of_replicas_that_are_cut_off_at_random_no_two_reconcile_at_once
