@@ -95,17 +95,17 @@ async fn an_object_that_was_made_anew_under_its_name_is_not_deleted() {
 /// Updates the map `map`, which another changes `conflicts` times meanwhile. Returns how often the change was made.
 async fn update(api: &FakeApi, conflicts: usize) -> anyhow::Result<usize> {
     let tries = Arc::new(AtomicUsize::new(0));
-    let (other, tried) = (api.clone(), tries.clone());
+    let (other, made) = (api.clone(), tries.clone());
     let register = move |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
             .reads::<ConfigMap>()
             .reconcile(move |_, cx: Context<Captain>| {
-                let (api, tried) = (other.clone(), tried.clone());
+                let (api, made) = (other.clone(), made.clone());
                 async move {
                     let map = cx.get::<ConfigMap>("map")?;
                     let mark = |map: &mut ConfigMap| {
-                        let tries = tried.fetch_add(1, Ordering::SeqCst);
+                        let tries = made.fetch_add(1, Ordering::SeqCst);
                         if tries < conflicts {
                             api.put(&object("map", &tries.to_string()));
                         }
