@@ -30,6 +30,7 @@ mod access;
 mod action;
 mod apply;
 mod cache;
+mod certificates;
 mod clock;
 mod condition;
 mod connect;
@@ -85,7 +86,7 @@ pub use self::{
     logs::LogFormat,
     manager::Manager,
     object::{Cached, Object, Scope},
-    options::{Address, Options},
+    options::{Address, Options, WebhookCertificate},
     reader::{List, Reader},
     task::Running,
     trigger::Trigger,
