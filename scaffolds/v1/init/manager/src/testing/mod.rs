@@ -8,6 +8,7 @@ mod objects;
 mod operator;
 mod random;
 mod round_trip;
+mod webhooks;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
