@@ -22,8 +22,9 @@ test: lint control-plane ## Run every test: takes a while from empty caches
 soak: control-plane ## Run the long form of the tests of faults
 	KBR_KILL_ROUNDS=1500 cargo test --all-features --test faults -- --nocapture
 
-bench: ## Measure kbr and a generated operator; prints figures and judges none
+bench: control-plane ## Measure kbr and a generated operator; prints figures and judges none
 	tests/bench/run
+	tests/bench/operator
 
 demo: ## Scaffold an operator and watch it reconcile on a real API server
 	demo/run
