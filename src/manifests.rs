@@ -1,4 +1,4 @@
-//! `kbr manifests`: CRDs from the types of the `api` crate, roles from `+kbr:rbac:` comments.
+//! `kbr manifests`: CRDs from the types of the `api` crate, roles and webhooks from `+kbr:` comments.
 
 mod cargo;
 mod comments;
@@ -12,6 +12,7 @@ mod problem;
 mod rbac;
 mod sources;
 mod version;
+mod webhook;
 mod yaml;
 
 use std::io::Write;
@@ -25,11 +26,13 @@ use crate::commit;
 use crate::project::{self, Project};
 use files::{BASES, Compared, File};
 use problem::Problem;
+use sources::Sources;
 
-/// Generate CRDs and roles from the code
+/// Generate CRDs, roles and webhook configurations from the code
 ///
 /// CRDs go to `config/crd/bases`, from the types that `api/src/bin/crdgen.rs` lists; roles to `config/rbac/role.yaml`,
-/// from comments like `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch` in the operator's sources.
+/// from comments like `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch` in the operator's sources;
+/// webhooks to `config/webhook/manifests.yaml`, from comments that begin with `// +kbr:webhook:`.
 /// A file that is right is not touched, and one without kbr's first line is yours and stays as it is.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Args {
@@ -86,8 +89,13 @@ fn generate(
     let packages = cargo::packages(root)?;
     let mut problems = Vec::new();
     let mut files = Vec::new();
+    let sources = if crd_only {
+        Sources::default()
+    } else {
+        Sources::read(root, &packages, &mut problems)?
+    };
     if !crd_only {
-        files = roles(root, &manager_role(project), &packages, &mut problems)?;
+        files = roles(root, &manager_role(project), &sources, &mut problems)?;
     }
     let mut crds = Vec::new();
     if packages.iter().any(|package| package.crdgen) {
@@ -99,6 +107,12 @@ fn generate(
     for crd in &crds {
         paths::check(crd, &mut problems);
         problems.extend(drift::selectable_fields(crd));
+    }
+    let mut warnings = Vec::new();
+    if !crd_only {
+        let (file, found) = webhooks(root, project, &sources, &crds, &mut problems)?;
+        files.extend(file);
+        warnings.extend(found);
     }
     if let Some(error) = problem::error(&problems) {
         return Err(error);
@@ -112,7 +126,7 @@ fn generate(
             )?,
         });
     }
-    let mut warnings: Vec<Problem> = crds.iter().filter_map(drift::lost_fields).collect();
+    warnings.extend(crds.iter().filter_map(drift::lost_fields));
     warnings.extend(history::differences(project, &crds));
     warnings.extend(unlisted(root, &crds)?);
     Ok((files, warnings))
@@ -122,13 +136,10 @@ fn generate(
 fn roles(
     root: &Path,
     role: &str,
-    packages: &[cargo::Package],
+    sources: &Sources,
     problems: &mut Vec<Problem>,
 ) -> anyhow::Result<Vec<File>> {
-    let sources = sources::read(root, packages)?;
-    let read = |(file, text): &(String, String)| markers::markers(file, text, "rbac", problems);
-    let markers: Vec<_> = sources.iter().flat_map(read).collect();
-    let roles = rbac::Roles::new(role, &markers, problems);
+    let roles = rbac::Roles::new(role, &sources.called("rbac"), problems);
     let header = files::header("the `+kbr:rbac` comments in the sources");
     let mut files = vec![File {
         path: "config/rbac/role.yaml".to_owned(),
@@ -141,6 +152,32 @@ fn roles(
         });
     }
     Ok(files)
+}
+
+/// The webhook configurations, unless the project has never had any; and what a person should know of them.
+fn webhooks(
+    root: &Path,
+    project: &Project,
+    sources: &Sources,
+    crds: &[crd::Crd],
+    problems: &mut Vec<Problem>,
+) -> anyhow::Result<(Option<File>, Vec<Problem>)> {
+    let names = webhook::Names::of(project);
+    let webhooks = webhook::read(&names, &sources.called("webhook"), problems);
+    let own = sources.called("webhookconfiguration");
+    let configurations = webhook::configurations(&names, &own, &webhooks, problems);
+    let kinds = webhook::Kinds::of(project, crds);
+    let warnings = webhook::compare(&kinds, &sources.files, &webhooks, problems);
+    // An empty file is what `config/webhook/kustomization.yaml` still can list when the last webhook is gone.
+    if configurations.is_empty() && !root.join(webhook::PATH).is_file() {
+        return Ok((None, warnings));
+    }
+    let header = files::header("the `+kbr:webhook` comments in the sources");
+    let file = File {
+        path: webhook::PATH.to_owned(),
+        text: yaml::render(&header, &configurations)?,
+    };
+    Ok((Some(file), warnings))
 }
 
 /// CRDs that `config/crd/kustomization.yaml` does not list, so that nobody would install them.

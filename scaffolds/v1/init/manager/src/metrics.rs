@@ -1,5 +1,8 @@
 //! What the manager counts, under the names that controller-runtime and client-go use.
 
+#[allow(dead_code, reason = "the webhook server is to use it")]
+mod webhooks;
+
 use std::{fmt, sync::Arc, time::Duration};
 
 use prometheus_client::{
@@ -8,13 +11,22 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
+pub(crate) use self::webhooks::WebhookMetrics;
+use self::webhooks::Webhooks;
 use crate::reconcile::{Done, Failure};
 
 /// controller-runtime's buckets for the length of a reconcile, in seconds.
-const RECONCILE_BUCKETS: [f64; 33] = [
+const RECONCILE_BUCKETS: [f64; 40] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
-    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0,
+    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
+    25.0, 30.0, 40.0, 50.0, 60.0,
 ];
+
+/// Its buckets for what is usually quick, in seconds: 10 ns to 1,000 s, each ten times the one before.
+fn exponential_buckets() -> impl Iterator<Item = f64> {
+    // Multiplied one by one as in Go, where 10 us come out as 9.999999999999999e-06: dashboards match on it.
+    std::iter::successors(Some(10e-9), |bound| Some(bound * 10.0)).take(12)
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Controller {
@@ -55,6 +67,7 @@ pub(crate) struct Metrics {
     adds: Family<QueueName, Counter>,
     retries: Family<QueueName, Counter>,
     leading: Family<LeaseName, Gauge>,
+    webhooks: Webhooks,
 }
 
 impl Metrics {
@@ -74,6 +87,7 @@ impl Metrics {
             adds: Family::default(),
             retries: Family::default(),
             leading: Family::default(),
+            webhooks: Webhooks::new(),
         };
         metrics.registry = Arc::new(metrics.register());
         metrics
@@ -95,6 +109,7 @@ impl Metrics {
         r.register("active_workers", help, self.active.clone());
         let help = "The most reconciles that may be under way";
         r.register("max_concurrent_reconciles", help, self.most.clone());
+        self.webhooks.register(r);
 
         let r = all.sub_registry_with_prefix("workqueue");
         let help = "Objects that wait for a worker";
@@ -121,6 +136,12 @@ impl Metrics {
         self.leading
             .get_or_create(&LeaseName { name })
             .set(i64::from(leading));
+    }
+
+    /// The metrics of the webhook that is served at this path, at nought.
+    #[allow(dead_code, reason = "the webhook server is to use it")]
+    pub(crate) fn webhook(&self, path: &str) -> WebhookMetrics {
+        self.webhooks.at(path)
     }
 
     /// The metrics of a controller, at nought.
@@ -231,6 +252,8 @@ impl QueueMetrics {
 
 #[cfg(test)]
 mod tests {
+    use hyper::StatusCode;
+
     use super::*;
     use crate::action::Action;
 
@@ -262,6 +285,31 @@ mod tests {
             r#"workqueue_adds_total{controller="captain",name="captain"} 1"#,
             r#"workqueue_retries_total{controller="captain",name="captain"} 0"#,
             r#"leader_election_master_status{name="captains.example.com"} 1"#,
+        ] {
+            assert!(
+                text.lines().any(|found| found == line),
+                "no `{line}` in\n{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_webhook_counts_answers_their_time_and_what_is_in_flight() {
+        let metrics = Metrics::new();
+        let webhook = metrics.webhook("/convert");
+        webhook.started().answered(StatusCode::OK);
+        drop(webhook.started());
+        let _waiting = webhook.started();
+        webhook.panicked();
+        webhook.conversion_panicked();
+        let text = metrics.encode().unwrap();
+        for line in [
+            r#"controller_runtime_webhook_requests_total{webhook="/convert",code="200"} 1"#,
+            r#"controller_runtime_webhook_requests_total{webhook="/convert",code="500"} 0"#,
+            r#"controller_runtime_webhook_requests_in_flight{webhook="/convert"} 1"#,
+            r#"controller_runtime_webhook_latency_seconds_count{webhook="/convert"} 1"#,
+            "controller_runtime_webhook_panics_total 1",
+            "controller_runtime_conversion_webhook_panics_total 1",
         ] {
             assert!(
                 text.lines().any(|found| found == line),

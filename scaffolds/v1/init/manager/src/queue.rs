@@ -128,6 +128,11 @@ impl Queue {
         }
     }
 
+    /// The keys that are being worked on.
+    pub(crate) fn processing(&self) -> Vec<Key> {
+        self.lock().processing.iter().cloned().collect()
+    }
+
     fn add_to(&self, state: &mut State, key: Key) {
         if !state.dirty.insert(key.clone()) {
             return;
