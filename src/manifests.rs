@@ -6,6 +6,7 @@ mod crd;
 mod drift;
 mod files;
 mod history;
+mod lint;
 mod markers;
 mod paths;
 mod problem;
@@ -104,11 +105,14 @@ fn generate(
             Err(error) => problems.push(Problem::new(format!("{error:#}"))),
         }
     }
+    let mut warnings = Vec::new();
     for crd in &crds {
+        let (errors, doubts) = lint::check(crd);
+        problems.extend(errors);
+        warnings.extend(doubts);
         paths::check(crd, &mut problems);
         problems.extend(drift::selectable_fields(crd));
     }
-    let mut warnings = Vec::new();
     if !crd_only {
         let (file, found) = webhooks(root, project, &sources, &crds, &mut problems)?;
         files.extend(file);

@@ -57,18 +57,25 @@ impl Manager {
     pub async fn new(options: Options, id: &str) -> anyhow::Result<Self> {
         logs::start(options.log_format, &options.log_level)?;
         let fence = Fence::closed();
-        let clients = Clients::connect(&options, &fence).await?;
-        Ok(Self::with(options, id, clients, fence))
+        let metrics = Metrics::new();
+        let clients = Clients::connect(&options, &fence, metrics.requests()).await?;
+        Ok(Self::with(options, id, clients, fence, metrics))
     }
 
-    pub(crate) fn with(options: Options, id: &str, clients: Clients, fence: Fence) -> Self {
+    pub(crate) fn with(
+        options: Options,
+        id: &str,
+        clients: Clients,
+        fence: Fence,
+        metrics: Metrics,
+    ) -> Self {
         let identity = identity();
         let (recorder, publisher) = Recorder::new(&identity);
         Self {
             id: id.to_owned(),
             fence,
             caches: Caches::default(),
-            metrics: Metrics::new(),
+            metrics,
             health: Health::default(),
             recorder,
             publisher,

@@ -1,5 +1,9 @@
 //! What the manager counts, under the names that controller-runtime and client-go use.
 
+mod process;
+mod queues;
+mod requests;
+mod text;
 #[allow(dead_code, reason = "the webhook server is to use it")]
 mod webhooks;
 
@@ -11,8 +15,13 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-pub(crate) use self::webhooks::WebhookMetrics;
-use self::webhooks::Webhooks;
+use self::{process::Process, queues::Queues, webhooks::Webhooks};
+pub(crate) use self::{
+    queues::QueueMetrics,
+    requests::{CountLayer, Requests},
+    text::MEDIA_TYPE,
+    webhooks::WebhookMetrics,
+};
 use crate::reconcile::{Done, Failure};
 
 /// controller-runtime's buckets for the length of a reconcile, in seconds.
@@ -40,12 +49,6 @@ struct Outcome {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct QueueName {
-    controller: String,
-    name: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct LeaseName {
     name: String,
 }
@@ -63,10 +66,10 @@ pub(crate) struct Metrics {
     seconds: Histograms,
     active: Family<Controller, Gauge>,
     most: Family<Controller, Gauge>,
-    depth: Family<QueueName, Gauge>,
-    adds: Family<QueueName, Counter>,
-    retries: Family<QueueName, Counter>,
     leading: Family<LeaseName, Gauge>,
+    certificates: CertificateMetrics,
+    requests: Requests,
+    queues: Queues,
     webhooks: Webhooks,
 }
 
@@ -83,10 +86,10 @@ impl Metrics {
             seconds,
             active: Family::default(),
             most: Family::default(),
-            depth: Family::default(),
-            adds: Family::default(),
-            retries: Family::default(),
             leading: Family::default(),
+            certificates: CertificateMetrics::default(),
+            requests: Requests::default(),
+            queues: Queues::new(),
             webhooks: Webhooks::new(),
         };
         metrics.registry = Arc::new(metrics.register());
@@ -111,24 +114,39 @@ impl Metrics {
         r.register("max_concurrent_reconciles", help, self.most.clone());
         self.webhooks.register(r);
 
-        let r = all.sub_registry_with_prefix("workqueue");
-        let help = "Objects that wait for a worker";
-        r.register("depth", help, self.depth.clone());
-        let help = "Objects added to the queue";
-        r.register("adds", help, self.adds.clone());
-        let help = "Objects added again, after a delay";
-        r.register("retries", help, self.retries.clone());
+        self.queues
+            .register(all.sub_registry_with_prefix("workqueue"));
 
+        let r = all.sub_registry_with_prefix("certwatcher");
+        let help = "Times that a certificate was read";
+        r.register("read_certificate", help, self.certificates.reads.clone());
+        let help = "Times that a certificate could not be read";
+        let errors = self.certificates.errors.clone();
+        r.register("read_certificate_errors", help, errors);
+
+        self.requests.register(&mut all);
+        all.register_collector(Box::new(Process::starting()));
         let help = "1 while this process leads, 0 while it stands by";
         all.register("leader_election_master_status", help, self.leading.clone());
         all
     }
 
-    /// The metrics in the text format of `OpenMetrics`.
-    pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
+    /// The metrics in the text format of Prometheus, [`MEDIA_TYPE`].
+    pub(crate) fn text(&self) -> Result<String, fmt::Error> {
+        self.queues.refresh();
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
-        Ok(text)
+        Ok(text::from_openmetrics(&text))
+    }
+
+    /// What counts requests to the API server.
+    pub(crate) fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
+    /// What counts how often certificates are read.
+    pub(crate) fn certificates(&self) -> &CertificateMetrics {
+        &self.certificates
     }
 
     pub(crate) fn lead(&self, lease: &str, leading: bool) {
@@ -158,6 +176,7 @@ impl Metrics {
         };
         ControllerMetrics {
             success: result("success"),
+            requeue: result("requeue"),
             requeue_after: result("requeue_after"),
             error: result("error"),
             errors: self.errors.get_or_create_owned(&labels),
@@ -170,22 +189,22 @@ impl Metrics {
 
     /// The metrics of a controller's queue, at nought.
     pub(crate) fn queue(&self, controller: &str) -> QueueMetrics {
-        let labels = QueueName {
-            controller: controller.to_owned(),
-            name: controller.to_owned(),
-        };
-        QueueMetrics {
-            depth: self.depth.get_or_create_owned(&labels),
-            adds: self.adds.get_or_create_owned(&labels),
-            retries: self.retries.get_or_create_owned(&labels),
-        }
+        self.queues.of(controller)
     }
+}
+
+/// How often certificates were read from their files, and could not be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CertificateMetrics {
+    pub(crate) reads: Counter,
+    pub(crate) errors: Counter,
 }
 
 /// The metrics of one controller.
 #[derive(Debug)]
 pub(crate) struct ControllerMetrics {
     success: Counter,
+    requeue: Counter,
     requeue_after: Counter,
     error: Counter,
     errors: Counter,
@@ -205,8 +224,11 @@ impl ControllerMetrics {
     pub(crate) fn ended(&self, done: &Result<Done, Failure>, took: Duration) {
         self.seconds.observe(took.as_secs_f64());
         match done {
-            Ok(Done::Asked(action)) if action.after.is_some() => self.requeue_after.inc(),
-            Ok(_) => self.success.inc(),
+            Ok(done) => match done.requeue_after() {
+                Some(Duration::ZERO) => self.requeue.inc(),
+                Some(_) => self.requeue_after.inc(),
+                None => self.success.inc(),
+            },
             Err(failure) => {
                 match failure {
                     Failure::Error(_) => {}
@@ -225,28 +247,6 @@ pub(crate) struct Active<'a>(&'a Gauge);
 impl Drop for Active<'_> {
     fn drop(&mut self) {
         self.0.dec();
-    }
-}
-
-/// The metrics of one queue.
-#[derive(Debug, Default)]
-pub(crate) struct QueueMetrics {
-    depth: Gauge,
-    adds: Counter,
-    retries: Counter,
-}
-
-impl QueueMetrics {
-    pub(crate) fn depth(&self, depth: usize) {
-        self.depth.set(i64::try_from(depth).unwrap_or(i64::MAX));
-    }
-
-    pub(crate) fn added(&self) {
-        self.adds.inc();
-    }
-
-    pub(crate) fn retried(&self) {
-        self.retries.inc();
     }
 }
 
@@ -269,19 +269,21 @@ mod tests {
         controller.ended(&Ok(Done::Asked(Action::await_change())), second);
         controller.ended(&Ok(Done::Asked(Action::requeue(second))), second);
         controller.ended(&Err(Failure::Panic(String::new())), second);
+        controller.ended(&Ok(Done::Asked(Action::requeue(Duration::ZERO))), second);
         let _active = controller.started();
-        let text = metrics.encode().unwrap();
+        let text = metrics.text().unwrap();
         for line in [
             r#"controller_runtime_reconcile_total{controller="captain",result="success"} 1"#,
             r#"controller_runtime_reconcile_total{controller="captain",result="requeue_after"} 1"#,
             r#"controller_runtime_reconcile_total{controller="captain",result="error"} 1"#,
+            r#"controller_runtime_reconcile_total{controller="captain",result="requeue"} 1"#,
             r#"controller_runtime_reconcile_errors_total{controller="captain"} 1"#,
             r#"controller_runtime_reconcile_panics_total{controller="captain"} 1"#,
             r#"controller_runtime_reconcile_timeouts_total{controller="captain"} 0"#,
-            r#"controller_runtime_reconcile_time_seconds_bucket{le="1.0",controller="captain"} 3"#,
+            r#"controller_runtime_reconcile_time_seconds_bucket{le="1",controller="captain"} 4"#,
             r#"controller_runtime_active_workers{controller="captain"} 1"#,
             r#"controller_runtime_max_concurrent_reconciles{controller="captain"} 10"#,
-            r#"workqueue_depth{controller="captain",name="captain"} 1"#,
+            r#"workqueue_depth{controller="captain",name="captain",priority="0"} 1"#,
             r#"workqueue_adds_total{controller="captain",name="captain"} 1"#,
             r#"workqueue_retries_total{controller="captain",name="captain"} 0"#,
             r#"leader_election_master_status{name="captains.example.com"} 1"#,
@@ -302,7 +304,7 @@ mod tests {
         let _waiting = webhook.started();
         webhook.panicked();
         webhook.conversion_panicked();
-        let text = metrics.encode().unwrap();
+        let text = metrics.text().unwrap();
         for line in [
             r#"controller_runtime_webhook_requests_total{webhook="/convert",code="200"} 1"#,
             r#"controller_runtime_webhook_requests_total{webhook="/convert",code="500"} 0"#,

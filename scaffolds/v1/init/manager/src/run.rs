@@ -161,7 +161,7 @@ impl Manager {
         match &options.metrics_cert_path {
             Some(directory) => {
                 let (certificate, key) = (&options.metrics_cert_name, &options.metrics_cert_key);
-                tls::Files::new(directory, certificate, key).watch()
+                tls::Files::new(directory, certificate, key).watch(self.metrics.certificates())
             }
             None => tls::self_signed(),
         }
