@@ -13,9 +13,10 @@ use kube::api::{PartialObjectMeta, Patch};
 use serde_json::{Value, json};
 
 use crate::{
-    cache::{Caches, strip},
+    cache::Caches,
     core::Core,
     key::Key,
+    lean::Lean,
     object::{Cached, Object, api, namespaced, version},
     writes::Child,
 };
@@ -30,9 +31,9 @@ const NOT_OURS: [&str; 6] = [
     "uid",
 ];
 
-/// What a controller applied last: a hash of what it sent, and the resource version that it got.
+/// What a controller applied last: a hash of what it sent and of the resource version that it got.
 #[derive(Default)]
-pub(crate) struct Applied(Mutex<HashMap<(TypeId, Key), (u64, String)>>);
+pub(crate) struct Applied(Mutex<HashMap<(TypeId, Key), u64>>);
 
 impl Applied {
     /// Forgets a child that is gone.
@@ -41,14 +42,16 @@ impl Applied {
         applied.remove(&(TypeId::of::<C>(), key.clone()));
     }
 
-    fn get<C: 'static>(&self, key: &Key) -> Option<(u64, String)> {
+    /// Whether the child is at `version` since `body` was applied.
+    fn has<C: 'static>(&self, key: &Key, body: &str, version: &str) -> bool {
         let applied = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        applied.get(&(TypeId::of::<C>(), key.clone())).cloned()
+        let known = applied.get(&(TypeId::of::<C>(), key.clone()));
+        known == Some(&hash(body, version))
     }
 
-    fn set<C: 'static>(&self, key: &Key, hash: u64, version: &str) {
+    fn set<C: 'static>(&self, key: &Key, body: &str, version: &str) {
         let mut applied = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        applied.insert((TypeId::of::<C>(), key.clone()), (hash, version.to_owned()));
+        applied.insert((TypeId::of::<C>(), key.clone()), hash(body, version));
     }
 }
 
@@ -105,16 +108,16 @@ pub(crate) async fn apply<K: Object, C: Object>(
     if let Some(meta) = known.meta() {
         refuse_foreign::<C>(owner.meta(), meta, &key)?;
     }
-    let hash = hash(&body);
+    // The fields of a JSON object are sorted, so equal objects are equal bytes.
+    let text = body.to_string();
     let api = api::<C>(core.client.clone(), &key);
-    if let Some((sent, got)) = core.applied.get::<C>(&key)
-        && sent == hash
-        && known.version() == Some(&got)
+    if let Some(version) = known.version()
+        && core.applied.has::<C>(&key, &text, version)
     {
         match known {
             Known::Whole(object) => return Ok(object),
             _ => match api.get_opt(key.name()).await? {
-                Some(object) => return Ok(Arc::new(strip(object))),
+                Some(Lean(object)) => return Ok(Arc::new(object)),
                 // Deleted this instant: it is applied anew.
                 None => core.applied.forget::<C>(&key),
             },
@@ -124,13 +127,13 @@ pub(crate) async fn apply<K: Object, C: Object>(
     let write = core.writes.begin::<Child<C>>(&key);
     let params = core.patch_params().force();
     let answer = api.patch(key.name(), &params, &Patch::Apply(&body)).await;
-    let object = answer.with_context(|| format!("cannot apply {} `{key}`", C::kind(&())))?;
+    let Lean(object) = answer.with_context(|| format!("cannot apply {} `{key}`", C::kind(&())))?;
     let changed = known.version() != Some(version(&object));
     write.finish(Some(version(&object)).filter(|_| changed && known.is_watched()));
     if known.is_watched() {
-        core.applied.set::<C>(&key, hash, version(&object));
+        core.applied.set::<C>(&key, &text, version(&object));
     }
-    Ok(Arc::new(strip(object)))
+    Ok(Arc::new(object))
 }
 
 /// The body of the request, and whom it is about.
@@ -216,9 +219,8 @@ fn refuse_foreign<C: Object>(
     )
 }
 
-fn hash(body: &Value) -> u64 {
+fn hash(body: &str, version: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    // The fields of a JSON object are sorted, so equal objects are equal bytes.
-    body.to_string().hash(&mut hasher);
+    (body, version).hash(&mut hasher);
     hasher.finish()
 }

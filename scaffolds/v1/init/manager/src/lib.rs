@@ -41,6 +41,7 @@ mod fence;
 mod finalizer;
 mod key;
 mod leader;
+mod lean;
 mod logs;
 mod manager;
 mod metrics;
