@@ -1,8 +1,11 @@
 //! `kbr manifests` on a project whose generator prints what the test says, so that no dependency is built.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -81,15 +84,19 @@ fn crd(kind: &str, version: &str) -> Value {
 
 /// Runs kbr in a folder of the project, as a user would: with cargo from the path, and a target folder in the project.
 fn kbr(root: &TempDir, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_kbr"))
+    command(root, arguments).output().unwrap()
+}
+
+fn command(root: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
+    command
         .arg("manifests")
         .args(arguments)
         .current_dir(root.path().join("src"))
         .env_remove("CARGO_TARGET_DIR")
         .env_remove("CARGO_BUILD_TARGET")
-        .env("CARGO_NET_OFFLINE", "true")
-        .output()
-        .unwrap()
+        .env("CARGO_NET_OFFLINE", "true");
+    command
 }
 
 #[track_caller]
@@ -321,17 +328,125 @@ fn a_kind_that_is_gone_and_one_that_is_not_listed_are_reported() {
         "api/src/bin/crds.json",
         &json!([crd("Captain", "v1")]).to_string(),
     );
+    let ships = "config/crd/bases/crew.example.com_ships.yaml";
     let talk = succeeds(&root, &[]);
     assert!(
-        talk.contains("no type gives `config/crd/bases/crew.example.com_ships.yaml` any more"),
+        talk.contains(&format!(
+            "no type gives `{ships}` any more\n    help: `kbr manifests --prune` removes it"
+        )),
         "{talk}"
     );
-    assert!(
-        root.path()
-            .join("config/crd/bases/crew.example.com_ships.yaml")
-            .exists()
-    );
+    assert!(root.path().join(ships).exists());
     fails(&root, &["--check"]);
+
+    let bases = "resources:\n- bases/crew.example.com_captains.yaml\n- bases/crew.example.com_ships.yaml\n- bases/mine.yaml\n";
+    write(&root, "config/crd/kustomization.yaml", bases);
+    write(&root, "config/crd/bases/mine.yaml", "a: 1\n");
+    let talk = succeeds(&root, &["--prune"]);
+    assert!(talk.contains(&format!("      remove {ships}\n")), "{talk}");
+    assert!(
+        talk.contains("lists `bases/crew.example.com_ships.yaml`, which no type gives\n    help: remove `- bases/crew.example.com_ships.yaml`"),
+        "the line is the user's: {talk}"
+    );
+    assert!(!talk.contains("mine.yaml"), "{talk}");
+    assert!(
+        !root.path().join(ships).exists()
+            && root.path().join("config/crd/bases/mine.yaml").exists()
+    );
+    succeeds(&root, &["--check"]);
+}
+
+#[test]
+fn descriptions_are_cut_on_request() {
+    let mut long = crd("Captain", "v1");
+    long["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] =
+        json!("The first sentence. And another one.");
+    let root = project(&json!([long]));
+    succeeds(&root, &["--max-description-length", "25"]);
+    let cut = read(&root, CRD);
+    assert!(cut.contains("description: The first sentence.\n"), "{cut}");
+    succeeds(&root, &["--max-description-length=0"]);
+    assert!(!read(&root, CRD).contains("description"));
+}
+
+/// A `kbr manifests --watch` and what it says, line by line; killed with this value.
+struct Watch {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Watch {
+    fn start(root: &TempDir) -> Self {
+        let mut child = command(root, &["--watch"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let (send, lines) = channel();
+        std::thread::spawn(move || {
+            stderr
+                .lines()
+                .map_while(Result::ok)
+                .try_for_each(|line| send.send(line))
+        });
+        Self { child, lines }
+    }
+
+    /// Waits for a line that begins so; gives those before it too.
+    fn until(&self, start: &str) -> String {
+        let mut said = String::new();
+        while !said
+            .lines()
+            .last()
+            .is_some_and(|line| line.starts_with(start))
+        {
+            let line = self.lines.recv_timeout(Duration::from_secs(120));
+            said += &line.unwrap_or_else(|_| panic!("no `{start}` after:\n{said}"));
+            said += "\n";
+        }
+        said
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+#[test]
+fn watching_runs_again_after_each_change_and_errors_do_not_end_it() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    let watch = Watch::start(&root);
+    let first = format!("manifests: create {ROLE} {CRD}, 0 same\n");
+    assert_eq!(watch.until("manifests:"), first);
+
+    let marker = "// +kbr:rbac:groups=apps,resources=daemonsets,verbs=get\n";
+    write(&root, "src/other.rs", marker);
+    assert_eq!(
+        watch.until("manifests:"),
+        "manifests: update config/rbac/role.yaml, 1 same\n"
+    );
+
+    write(
+        &root,
+        "src/other.rs",
+        &marker.replace("daemonsets", "daemonset"),
+    );
+    let said = watch.until("    help: did you mean `daemonsets`");
+    assert!(
+        said.starts_with("error: cannot generate the manifests"),
+        "{said}"
+    );
+
+    write(&root, "src/other.rs", marker);
+    assert_eq!(watch.until("manifests:"), "manifests: 2 same\n");
+    fs::remove_file(root.path().join(ROLE)).unwrap();
+    assert_eq!(
+        watch.until("manifests:"),
+        "manifests: create config/rbac/role.yaml, 1 same\n"
+    );
 }
 
 #[test]

@@ -59,6 +59,7 @@ mod task;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod tls;
+pub mod webhook;
 mod worker;
 mod writes;
 

@@ -16,6 +16,7 @@ use crate::{
     options::Options,
     probes::Health,
     task::{Running, Task},
+    webhook::{Conversions, Webhooks},
     worker::AnyController,
 };
 
@@ -31,6 +32,8 @@ pub struct Manager {
     pub(crate) recorder: Recorder,
     pub(crate) publisher: Publisher,
     pub(crate) controllers: Vec<Arc<dyn AnyController>>,
+    pub(crate) webhooks: Webhooks,
+    pub(crate) conversions: Conversions,
     /// What was registered wrongly; reported all at once by [`run`](Self::run).
     pub(crate) mistakes: Vec<String>,
     pub(crate) identity: String,
@@ -80,6 +83,8 @@ impl Manager {
             recorder,
             publisher,
             controllers: Vec::new(),
+            webhooks: Webhooks::new(),
+            conversions: Conversions::default(),
             mistakes: Vec::new(),
             identity,
             leading: Vec::new(),

@@ -4,7 +4,6 @@ mod process;
 mod queues;
 mod requests;
 mod text;
-#[allow(dead_code, reason = "the webhook server is to use it")]
 mod webhooks;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -157,7 +156,6 @@ impl Metrics {
     }
 
     /// The metrics of the webhook that is served at this path, at nought.
-    #[allow(dead_code, reason = "the webhook server is to use it")]
     pub(crate) fn webhook(&self, path: &str) -> WebhookMetrics {
         self.webhooks.at(path)
     }

@@ -65,6 +65,7 @@ impl Manager {
         anyhow::ensure!(self.mistakes.is_empty(), "{}", self.mistakes.join("\n"));
         let serving = CancellationToken::new();
         let mut servers = self.serve(&stop, &serving).await?;
+        let mut webhooks = self.start_webhooks(&stop).await?;
 
         let mut always = JoinSet::new();
         for task in self.always.drain(..) {
@@ -91,6 +92,7 @@ impl Manager {
         let rest = timeout(deadline, rest).await;
         rest.map_err(|_| anyhow::anyhow!("a task did not end within {deadline:?}"))??;
 
+        while webhooks.join_next().await.is_some() {}
         serving.cancel();
         while servers.join_next().await.is_some() {}
         tracing::info!("ended");
