@@ -5,6 +5,7 @@
 
 #![allow(missing_docs, reason = "tests")]
 
+mod access;
 mod audit;
 mod certificates;
 mod clock;
@@ -18,6 +19,7 @@ mod outage;
 mod plane;
 mod proxy;
 mod replica;
+mod webhooks;
 mod world;
 
 use std::{os::unix::process::CommandExt as _, panic::AssertUnwindSafe, process::ExitCode};
@@ -37,6 +39,8 @@ macro_rules! tests {
 }
 
 const TESTS: &[(&str, Test)] = tests! {
+    access:
+        metrics_are_for_those_whom_the_api_server_allows;
     leading:
         when_the_leader_is_killed_the_other_takes_over
         of_replicas_that_are_cut_off_at_random_no_two_reconcile_at_once
@@ -56,12 +60,18 @@ const TESTS: &[(&str, Test)] = tests! {
         watches_that_are_dropped_every_second_miss_nothing_and_list_nothing
         after_an_outage_all_converge_and_during_it_little_is_tried
         what_etcd_forgot_during_a_watch_is_listed_anew;
+    webhooks:
+        an_api_server_is_answered_by_webhooks
+        objects_of_three_versions_are_read_in_each
+        certificates_need_nobody
+        no_call_fails_while_replicas_are_replaced;
 };
 
 fn main() -> anyhow::Result<ExitCode> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     match std::env::args().nth(1).as_deref() {
         Some("operator") => operator::main().map(|()| ExitCode::SUCCESS),
+        Some("webhooks") => webhooks::main().map(|()| ExitCode::SUCCESS),
         Some("exec") => exec(),
         _ => run(),
     }

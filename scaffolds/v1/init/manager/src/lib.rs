@@ -30,6 +30,7 @@ mod access;
 mod action;
 mod apply;
 mod cache;
+mod certificates;
 mod clock;
 mod condition;
 mod connect;
@@ -41,6 +42,7 @@ mod error;
 mod events;
 mod fence;
 mod finalizer;
+mod heartbeat;
 mod index;
 mod key;
 mod leader;
@@ -51,11 +53,13 @@ mod metrics;
 mod object;
 mod options;
 pub mod predicate;
+mod probe_server;
 mod probes;
 mod queue;
 mod reader;
 mod reconcile;
 mod request;
+mod reviews;
 mod run;
 mod server;
 mod shutdown;
@@ -81,7 +85,7 @@ pub use self::{
     logs::LogFormat,
     manager::Manager,
     object::{Cached, Object, Scope},
-    options::{Address, Options},
+    options::{Address, Options, WebhookCertificate},
     reader::{List, Reader},
     task::Running,
     trigger::Trigger,
