@@ -264,14 +264,9 @@ fn object(schema: &Value, fields: &Map<String, Value>, path: &str, found: &mut V
         }
     }
     if schema["x-kubernetes-embedded-resource"] == json!(true) {
-        for name in ["apiVersion", "kind"] {
-            if fields
-                .get(name)
-                .and_then(Value::as_str)
-                .is_none_or(str::is_empty)
-            {
-                fault(format!("has no `{name}`, which every object has"));
-            }
+        let nameless = |name: &&str| fields.get(*name).is_none_or(|value| value == "");
+        for name in ["apiVersion", "kind"].iter().filter(|name| nameless(name)) {
+            fault(format!("has no `{name}`, which an embedded object needs"));
         }
     }
     for (name, value) in fields {
