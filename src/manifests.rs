@@ -134,9 +134,6 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
     } else {
         Sources::read(root, &packages, &mut problems)?
     };
-    if !crd_only {
-        files = roles(root, &manager_role(project), &sources, &mut problems)?;
-    }
     let mut crds = Vec::new();
     if packages.iter().any(|package| package.crdgen) {
         match cargo::crds(root, args.watch) {
@@ -153,6 +150,7 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
         problems.extend(drift::selectable_fields(crd));
     }
     if !crd_only {
+        files = roles(root, project, &sources, &crds, &mut problems)?;
         let (file, found) = webhooks(root, project, &sources, &crds, &mut problems)?;
         files.extend(file);
         warnings.extend(found);
@@ -193,11 +191,13 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
 /// The roles of the whole cluster and of namespaces; for who deploys `config/namespaced`, the same for one namespace.
 fn roles(
     root: &Path,
-    role: &str,
+    project: &Project,
     sources: &Sources,
+    crds: &[crd::Crd],
     problems: &mut Vec<Problem>,
 ) -> anyhow::Result<Vec<File>> {
-    let roles = rbac::Roles::new(role, &sources.called("rbac"), problems);
+    let role = &manager_role(project);
+    let roles = rbac::Roles::new(role, &sources.called("rbac"), &resources(crds), problems);
     let header = files::header("the `+kbr:rbac` comments in the sources");
     let mut files = vec![File {
         path: "config/rbac/role.yaml".to_owned(),
@@ -212,6 +212,13 @@ fn roles(
     Ok(files)
 }
 
+/// The project's own resources, as group and plural.
+fn resources(crds: &[crd::Crd]) -> Vec<(String, String)> {
+    crds.iter()
+        .map(|crd| (crd.group.clone(), crd.plural.clone()))
+        .collect()
+}
+
 /// The webhook configurations, unless the project has never had any; and what a person should know of them.
 fn webhooks(
     root: &Path,
@@ -221,7 +228,12 @@ fn webhooks(
     problems: &mut Vec<Problem>,
 ) -> anyhow::Result<(Option<File>, Vec<Problem>)> {
     let names = webhook::Names::of(project);
-    let webhooks = webhook::read(&names, &sources.called("webhook"), problems);
+    let webhooks = webhook::read(
+        &names,
+        &sources.called("webhook"),
+        &resources(crds),
+        problems,
+    );
     let own = sources.called("webhookconfiguration");
     let configurations = webhook::configurations(&names, &own, &webhooks, problems);
     let kinds = webhook::Kinds::of(project, crds);

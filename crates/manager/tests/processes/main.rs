@@ -22,10 +22,14 @@ mod replica;
 mod webhooks;
 mod world;
 
-use std::{os::unix::process::CommandExt as _, panic::AssertUnwindSafe, process::ExitCode};
+use std::{
+    os::unix::process::CommandExt as _, panic::AssertUnwindSafe, process::ExitCode, time::Duration,
+};
 
+use anyhow::Context as _;
 use futures_util::{FutureExt as _, future::LocalBoxFuture};
-use rustix::process::{Signal, set_parent_process_death_signal};
+
+use tokio::time::timeout;
 
 use self::world::World;
 
@@ -77,9 +81,10 @@ fn main() -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Becomes another program, which is killed when the process that started it ends.
+/// Becomes another program, which is killed when the process that started it ends; on Linux whatever ends that.
 fn exec() -> anyhow::Result<ExitCode> {
-    set_parent_process_death_signal(Some(Signal::KILL))?;
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     let mut arguments = std::env::args_os().skip(2);
     let program = arguments.next().unwrap_or_default();
     Err(std::process::Command::new(program)
@@ -101,11 +106,22 @@ async fn run() -> anyhow::Result<ExitCode> {
     if tests.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
+    if std::env::args().any(|flag| flag == "--list") {
+        for (name, _) in tests {
+            println!("{name}: test");
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut world = World::start().await?;
     let mut failed = Vec::new();
     for (name, test) in tests {
         let started = std::time::Instant::now();
-        let result = AssertUnwindSafe(test(&mut world)).catch_unwind().await;
+        let limit = Duration::from_secs(world.either(600, 3600));
+        let limited = async {
+            let result = timeout(limit, test(&mut world)).await;
+            result.context("it does not end")?
+        };
+        let result = AssertUnwindSafe(limited).catch_unwind().await;
         let took = started.elapsed().as_secs();
         match result {
             Ok(Ok(report)) => println!("test {name} ... ok ({took} s): {report}"),
