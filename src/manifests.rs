@@ -28,6 +28,7 @@ use serde_json::Value;
 use crate::commit;
 use crate::project::{self, Project};
 use files::{BASES, File};
+use lint::places::Places;
 use output::Generated;
 use problem::Problem;
 use sources::Sources;
@@ -130,20 +131,33 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
     let mut problems = Vec::new();
     let mut files = Vec::new();
     let sources = if crd_only {
-        Sources::default()
+        // Where fields are matters still; what other comments say does not.
+        Sources::read(root, &packages, &mut Vec::new())?
     } else {
         Sources::read(root, &packages, &mut problems)?
     };
+    problems.extend(lint::comments(&sources.called("lint")));
+    let places = Places::new(&sources.files, &sources.called("lint"));
     let mut crds = Vec::new();
     if packages.iter().any(|package| package.crdgen) {
         match cargo::crds(root, args.watch) {
             Ok(printed) => crds = crd::merge(&printed, &mut problems),
-            Err(error) => problems.push(Problem::new(format!("{error:#}"))),
+            Err(error) => {
+                problems.push(Problem::new(format!("{error:#}")));
+                if error.is::<cargo::Failed>() {
+                    problems.extend(lint::panics(&places));
+                }
+            }
+        }
+    }
+    if let Some(most) = args.max_description_length {
+        for crd in &mut crds {
+            crd.truncate_descriptions(most);
         }
     }
     let mut warnings = Vec::new();
     for crd in &crds {
-        let (errors, doubts) = lint::check(crd);
+        let (errors, doubts) = lint::check(crd, &places);
         problems.extend(errors);
         warnings.extend(doubts);
         paths::check(crd, &mut problems);
@@ -157,11 +171,6 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
     }
     if let Some(error) = problem::error(&problems) {
         return Err(error);
-    }
-    if let Some(most) = args.max_description_length {
-        for crd in &mut crds {
-            crd.truncate_descriptions(most);
-        }
     }
     for crd in &crds {
         files.push(File {
