@@ -91,6 +91,7 @@ mod heartbeat;
 mod index;
 mod key;
 mod leader;
+mod lean;
 mod logs;
 mod manager;
 mod metrics;
