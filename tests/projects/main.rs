@@ -8,6 +8,7 @@ mod webhooks;
 
 mod documents;
 mod guide;
+mod markers;
 mod project;
 mod rights;
 mod states;
