@@ -2,9 +2,8 @@
 
 mod cluster;
 pub(crate) mod fake;
-mod json;
-mod objects;
 mod operator;
+mod server;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
