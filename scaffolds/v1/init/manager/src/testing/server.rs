@@ -74,7 +74,17 @@ impl Objects {
             if let Some(body) = wet.body.as_object_mut() {
                 body.remove("dryRun");
             }
-            return self.clone().handle(&wet);
+            let mut answer = self.clone().handle(&wet)?;
+            // What is not stored has the version that is stored, if any is.
+            let stored = self.get(&call.path.object());
+            let version = stored.map(|stored| stored["metadata"]["resourceVersion"].clone());
+            if let Some(meta) = answer.1["metadata"].as_object_mut() {
+                match version {
+                    Some(version) => drop(meta.insert("resourceVersion".to_owned(), version)),
+                    None => drop(meta.remove("resourceVersion")),
+                }
+            }
+            return Ok(answer);
         }
         // A question, such as a TokenReview; nobody is known here, so there is no answer in it.
         if call.method == Method::POST && call.path.plural.ends_with("reviews") {
@@ -114,7 +124,8 @@ impl Objects {
         match path.subresource.as_str() {
             "" => {}
             "status" if kind.status => {}
-            "status" => return Err(Refusal::no_such_path(path)),
+            "status" if kind.built_in => return Err(Refusal::no_such_path(path)),
+            "status" => return Err(Refusal::not_found(path)),
             other => return Err(Refusal::beyond(path, &format!("serve `/{other}`"))),
         }
         if call.accept.contains("as=Table") {

@@ -30,6 +30,12 @@ impl Refusal {
         }
     }
 
+    /// Without saying whom it is about.
+    fn bare(mut self) -> Self {
+        self.details = Value::Null;
+        self
+    }
+
     /// There is no such object.
     pub(super) fn not_found(path: &Path) -> Self {
         let message = format!("{} \"{}\" not found", resource(path), path.name);
@@ -39,7 +45,7 @@ impl Refusal {
     /// There is no such kind, or no such part of an object.
     pub(super) fn no_such_path(path: &Path) -> Self {
         let message = "the server could not find the requested resource".to_owned();
-        Self::new(StatusCode::NOT_FOUND, "NotFound", path, message)
+        Self::new(StatusCode::NOT_FOUND, "NotFound", path, message).bare()
     }
 
     pub(super) fn already_exists(path: &Path) -> Self {
@@ -77,13 +83,37 @@ impl Refusal {
         refusal
     }
 
-    pub(super) fn invalid(path: &Path, why: &str) -> Self {
-        let message = format!("{} \"{}\" is invalid: {why}", resource(path), path.name);
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", path, message)
+    /// The object would not be valid; `kind` is the name of its kind.
+    pub(super) fn invalid(path: &Path, kind: &str, why: &str) -> Self {
+        let message = format!("{kind} \"{}\" is invalid: {why}", path.name);
+        let code = StatusCode::UNPROCESSABLE_ENTITY;
+        Self::new(code, "Invalid", path, message).about(kind)
+    }
+
+    /// The options of a request are not valid.
+    pub(super) fn invalid_options(path: &Path, kind: &str, why: &str) -> Self {
+        let mut refusal = Self::invalid(path, kind, why);
+        refusal.details["name"] = json!("");
+        refusal.details["group"] = json!("meta.k8s.io");
+        refusal
+    }
+
+    /// A JSON patch does not fit.
+    pub(super) fn invalid_patch(path: &Path, why: &str) -> Self {
+        let code = StatusCode::UNPROCESSABLE_ENTITY;
+        let message =
+            format!("the server rejected our request due to an error in our request: {why}");
+        Self::new(code, "Invalid", path, message).bare()
+    }
+
+    /// With another name for the kind.
+    pub(super) fn about(mut self, kind: &str) -> Self {
+        self.details["kind"] = json!(kind);
+        self
     }
 
     pub(super) fn bad_request(path: &Path, why: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "BadRequest", path, why.into())
+        Self::new(StatusCode::BAD_REQUEST, "BadRequest", path, why.into()).bare()
     }
 
     pub(super) fn method_not_allowed(path: &Path) -> Self {
@@ -94,18 +124,19 @@ impl Refusal {
             path,
             message,
         )
+        .bare()
     }
 
     /// A patch of a kind that cannot be made here.
     pub(super) fn media_type(path: &Path, given: &str) -> Self {
         let message = format!("the body of the request was in an unknown format: {given:?}");
         let code = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        Self::new(code, "UnsupportedMediaType", path, message)
+        Self::new(code, "UnsupportedMediaType", path, message).bare()
     }
 
     pub(super) fn internal(path: &Path, why: &str) -> Self {
         let code = StatusCode::INTERNAL_SERVER_ERROR;
-        Self::new(code, "InternalError", path, why.to_owned())
+        Self::new(code, "", path, why.to_owned()).bare()
     }
 
     /// The real API server could do this, and this one cannot.
@@ -122,11 +153,14 @@ impl Refusal {
         if let Some(details) = details.as_object_mut() {
             details.retain(|_, value| value != "");
         }
-        let status = json!({
+        let mut status = json!({
             "apiVersion": "v1", "kind": "Status", "status": "Failure", "metadata": {},
             "code": self.code.as_u16(), "reason": self.reason, "message": self.message,
             "details": details,
         });
+        if let Some(status) = status.as_object_mut() {
+            status.retain(|_, value| value != "" && !value.is_null());
+        }
         (self.code, status)
     }
 }

@@ -34,7 +34,7 @@ impl Objects {
     pub(super) fn delete_by(&mut self, call: &Call, kind: &Kind) -> Answer {
         let dependents = dependents(call)?;
         let path = call.path.object();
-        self.preconditions(&path, &call.body["preconditions"])?;
+        self.preconditions(&path, kind, &call.body["preconditions"])?;
         let last = self.delete(&path, dependents)?;
         if self.stored.contains_key(&path) || kind.returns {
             return Ok((StatusCode::OK, call.shown(last)));
@@ -71,7 +71,7 @@ impl Objects {
         let _ = self.delete(path, Dependents::Background);
     }
 
-    fn preconditions(&self, path: &Path, wanted: &Value) -> Result<(), Refusal> {
+    fn preconditions(&self, path: &Path, kind: &Kind, wanted: &Value) -> Result<(), Refusal> {
         let Some(stored) = self.stored.get(path) else {
             return Err(Refusal::not_found(path));
         };
@@ -82,7 +82,7 @@ impl Objects {
                     "the {name} in the precondition ({}) does not match the {name} in record ({})",
                     wanted[field], found
                 );
-                return Err(Refusal::conflict(path, &why));
+                return Err(Refusal::conflict(path, &why).about(&kind.name));
             }
         }
         Ok(())
@@ -261,8 +261,9 @@ fn dependents(call: &Call) -> Result<Dependents, Refusal> {
         Some("Background") => Ok(Dependents::Background),
         Some("Foreground") => Ok(Dependents::Foreground),
         Some("Orphan") => Ok(Dependents::Orphan),
-        Some(other) => Err(Refusal::invalid(
+        Some(other) => Err(Refusal::invalid_options(
             &call.path,
+            "DeleteOptions",
             &format!("propagationPolicy: Unsupported value: {other:?}"),
         )),
         None if call.body["orphanDependents"] == true => Ok(Dependents::Orphan),

@@ -85,6 +85,7 @@ const BUILT_IN: &[(&str, &str, &str, &str)] = &[
 pub(super) struct Kind {
     /// Empty while it is not known.
     pub(super) name: String,
+    pub(super) api_version: String,
     pub(super) built_in: bool,
     /// `n`; `None` if nobody said.
     pub(super) namespaced: Option<bool>,
@@ -103,9 +104,10 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    fn built_in(name: &str, traits: &str) -> Self {
+    fn built_in(name: &str, api_version: &str, traits: &str) -> Self {
         Self {
             name: name.to_owned(),
+            api_version: api_version.to_owned(),
             built_in: true,
             namespaced: Some(traits.contains('n')),
             status: traits.contains('s'),
@@ -121,6 +123,7 @@ impl Kind {
     fn custom() -> Self {
         Self {
             name: String::new(),
+            api_version: String::new(),
             built_in: false,
             namespaced: None,
             status: true,
@@ -152,7 +155,7 @@ impl Kinds {
             .iter()
             .find(|(g, plural, ..)| *g == group && *plural == path.plural);
         if let Some((_, _, name, traits)) = known {
-            return Some(Kind::built_in(name, traits));
+            return Some(Kind::built_in(name, path.api_version(), traits));
         }
         let defined = self.0.iter().find(|crd| {
             crd["spec"]["group"] == group && crd["spec"]["names"]["plural"] == path.plural.as_str()

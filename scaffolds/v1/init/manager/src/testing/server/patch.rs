@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::{kinds::Kind, shape::MAPS};
+
 /// A JSON merge patch (RFC 7396).
 pub(super) fn merge(value: &mut Value, patch: Value) {
     let Value::Object(patch) = patch else {
@@ -43,9 +45,8 @@ pub(super) fn json_patch(value: &mut Value, steps: &Value) -> Result<(), String>
             }
             "add" => add(value, path, step["value"].clone()).ok_or_else(missing)?,
             "remove" => drop(remove(value, path).ok_or_else(missing)?),
-            "replace" => {
-                *value.pointer_mut(path).ok_or_else(missing)? = step["value"].clone();
-            }
+            // Of a field that is not there, the API server makes one.
+            "replace" => replace(value, path, step["value"].clone()).ok_or_else(missing)?,
             "copy" => {
                 let copied = read(value, at("from")?)?;
                 add(value, path, copied).ok_or_else(missing)?;
@@ -80,6 +81,14 @@ fn add(value: &mut Value, path: &str, new: Value) -> Option<()> {
     Some(())
 }
 
+fn replace(value: &mut Value, path: &str, new: Value) -> Option<()> {
+    match parent(value, path)? {
+        (Value::Object(object), name) => drop(object.insert(name, new)),
+        _ => *value.pointer_mut(path)? = new,
+    }
+    Some(())
+}
+
 fn remove(value: &mut Value, path: &str) -> Option<Value> {
     match parent(value, path)? {
         (Value::Object(object), name) => object.remove(&name),
@@ -91,19 +100,82 @@ fn remove(value: &mut Value, path: &str) -> Option<Value> {
     }
 }
 
-/// The API server stores no fields that are `null`.
-pub(super) fn without_nulls(value: Value) -> Value {
+/// An object as it is stored: without fields that are `null`, but for those that a schema lets be so; and of
+/// metadata and Kubernetes' own kinds, which are structs, without empty lists and maps.
+pub(super) fn tidy(object: Value, kind: &Kind) -> Value {
+    let mut object = without_nulls(object, kind.schema.as_ref());
+    if kind.built_in {
+        without_empty(&mut object);
+    } else if let Some(meta) = object.get_mut("metadata") {
+        without_empty(meta);
+    }
+    object
+}
+
+/// Without fields that are `null` and that the schema does not let be so.
+pub(super) fn without_nulls(value: Value, schema: Option<&Value>) -> Value {
+    match value {
+        Value::Object(object) => object
+            .into_iter()
+            .filter_map(|(name, value)| {
+                let schema = below(schema, &name);
+                let keep = !value.is_null() || schema.is_some_and(nullable);
+                keep.then(|| (name, without_nulls(value, schema)))
+            })
+            .collect(),
+        Value::Array(items) => {
+            let schema = schema.and_then(|schema| schema.get("items"));
+            items
+                .into_iter()
+                .map(|item| without_nulls(item, schema))
+                .collect()
+        }
+        value => value,
+    }
+}
+
+/// Whether a field is `null` that the schema does not let be so.
+pub(super) fn has_wrong_null(value: &Value, schema: &Value) -> bool {
+    match value {
+        Value::Object(object) => object.iter().any(|(name, value)| {
+            below(Some(schema), name).is_some_and(|schema| {
+                value.is_null() && !nullable(schema) || has_wrong_null(value, schema)
+            })
+        }),
+        Value::Array(items) => items
+            .iter()
+            .any(|item| has_wrong_null(item, &schema["items"])),
+        _ => false,
+    }
+}
+
+fn nullable(schema: &Value) -> bool {
+    schema["nullable"] == true
+}
+
+/// The schema of a field.
+fn below<'s>(schema: Option<&'s Value>, name: &str) -> Option<&'s Value> {
+    let schema = schema?;
+    let declared = schema["properties"].get(name);
+    declared.or_else(|| {
+        schema
+            .get("additionalProperties")
+            .filter(|any| any.is_object())
+    })
+}
+
+fn without_empty(value: &mut Value) {
     match value {
         Value::Object(object) => {
-            let fields = object.into_iter().filter(|(_, value)| !value.is_null());
-            Value::Object(
-                fields
-                    .map(|(name, value)| (name, without_nulls(value)))
-                    .collect(),
-            )
+            object.retain(|name, value| match value {
+                Value::Array(items) => !items.is_empty(),
+                Value::Object(map) => !map.is_empty() || !MAPS.contains(&name.as_str()),
+                _ => true,
+            });
+            object.values_mut().for_each(without_empty);
         }
-        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
-        value => value,
+        Value::Array(items) => items.iter_mut().for_each(without_empty),
+        _ => {}
     }
 }
 
@@ -128,7 +200,7 @@ mod tests {
         assert_eq!(value, json!({"a": [5, 2, 4], "d": 5}));
         for patch in [
             json!([{"op": "test", "path": "/a/0", "value": 1}]),
-            json!([{"op": "replace", "path": "/none", "value": 1}]),
+            json!([{"op": "replace", "path": "/none/x", "value": 1}]),
             json!([{"op": "remove", "path": "/a/3"}]),
             json!([{"op": "shift", "path": "/a"}]),
             json!({}),

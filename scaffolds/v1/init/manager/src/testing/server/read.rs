@@ -40,15 +40,20 @@ impl Objects {
             meta["continue"] = json!(token);
             self.pages.insert(token, rest);
         }
-        let mut name = kind.name.as_str();
-        if name.is_empty() {
-            name = items
-                .first()
-                .and_then(|item| item["kind"].as_str())
-                .unwrap_or_default();
+        let first = items.first().and_then(|item| item["kind"].as_str());
+        let name = match kind.name.as_str() {
+            "" => first.unwrap_or_default(),
+            name => name,
+        };
+        let name = format!("{name}List");
+        if kind.built_in {
+            // The list says it once.
+            for item in items.iter_mut().filter_map(Value::as_object_mut) {
+                item.retain(|field, _| field != "apiVersion" && field != "kind");
+            }
         }
         let list = json!({
-            "apiVersion": call.path.api_version(), "kind": format!("{name}List"),
+            "apiVersion": call.path.api_version(), "kind": name,
             "metadata": meta, "items": items,
         });
         Ok((StatusCode::OK, call.shown(list)))
@@ -138,7 +143,13 @@ impl Watch {
             (true, false) => "DELETED",
             (false, false) => return None,
         };
-        Some(event(&self.call, kind, change.new.clone()))
+        let mut object = change.new.clone();
+        if !after && let Some(old) = &change.old {
+            // What one no longer sees is told as it was last seen.
+            object = old.clone();
+            object["metadata"]["resourceVersion"] = change.version.to_string().into();
+        }
+        Some(event(&self.call, kind, object))
     }
 }
 

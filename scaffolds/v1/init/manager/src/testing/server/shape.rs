@@ -64,10 +64,15 @@ const LISTS: &[(&str, &[&str])] = &[
     ("webhooks.matchConditions", &["name"]),
 ];
 
-/// Lists that are one value in a kind, though [`LISTS`] has their path.
-const EXCEPTIONS: &[(&str, &str)] = &[
-    ("Job", "status.conditions"),
-    ("MutatingAdmissionPolicy", "spec.variables"),
+/// What is otherwise in a kind, or a version of it, than [`LISTS`] and [`WHOLE`] say of its path.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    (
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        "spec.scaleTargetRef",
+    ),
+    ("batch/v1", "Job", "status.conditions"),
+    ("", "MutatingAdmissionPolicy", "spec.variables"),
 ];
 
 /// Objects of Kubernetes' own kinds that are one value, by the last names of their path.
@@ -138,8 +143,10 @@ pub(in crate::testing) enum Merges {
 /// What is known of a field of an object.
 #[derive(Clone, Debug)]
 pub(in crate::testing) enum Shape<'a> {
-    /// In a kind of Kubernetes, or in metadata: the kind, and the path with a `.` before each name.
-    BuiltIn(&'a str, String),
+    /// In a kind of Kubernetes: the kind, and the path with a `.` before each name.
+    BuiltIn(&'a Kind, String),
+    /// In the metadata of any object: the path.
+    Meta(String),
     /// In a custom resource, by the schema of its definition.
     Schema(&'a Value),
     /// The top of a custom resource, which has metadata.
@@ -152,7 +159,7 @@ impl<'a> Shape<'a> {
     /// The shape of a whole object.
     pub(in crate::testing) fn of(kind: &'a Kind) -> Self {
         if kind.built_in {
-            Self::BuiltIn(&kind.name, String::new())
+            Self::BuiltIn(kind, String::new())
         } else {
             Self::Custom(kind.schema.as_ref())
         }
@@ -166,14 +173,10 @@ impl<'a> Shape<'a> {
             _ if object == list => Merges::Whole,
             Self::Custom(_) => Merges::Fields,
             Self::Unknown(_) => [Merges::Whole, Merges::Fields][usize::from(object)].clone(),
-            Self::BuiltIn(kind, path) if list => built_in_list(kind, path),
-            Self::BuiltIn(_, path) => {
-                if WHOLE.contains(&tail(path).as_str()) {
-                    Merges::Whole
-                } else {
-                    Merges::Fields
-                }
-            }
+            Self::BuiltIn(kind, path) if list => built_in_list(Some(kind), path),
+            Self::Meta(path) if list => built_in_list(None, path),
+            Self::BuiltIn(kind, path) => built_in_object(Some(kind), path),
+            Self::Meta(path) => built_in_object(None, path),
             Self::Schema(schema) if list => list_by_schema(schema),
             Self::Schema(schema) if schema["x-kubernetes-map-type"] == "atomic" => Merges::Whole,
             Self::Schema(_) => Merges::Fields,
@@ -184,10 +187,11 @@ impl<'a> Shape<'a> {
     pub(super) fn field(&self, name: &str) -> Self {
         match self {
             Self::BuiltIn(kind, path) => Self::BuiltIn(kind, format!("{path}.{name}")),
-            Self::Custom(_) if name == "metadata" => Self::BuiltIn("", ".metadata".to_owned()),
+            Self::Meta(path) => Self::Meta(format!("{path}.{name}")),
+            Self::Custom(_) if name == "metadata" => Self::Meta(".metadata".to_owned()),
             Self::Custom(Some(schema)) | Self::Schema(schema) => {
                 if name == "metadata" && schema["x-kubernetes-embedded-resource"] == true {
-                    return Self::BuiltIn("", ".metadata".to_owned());
+                    return Self::Meta(".metadata".to_owned());
                 }
                 let declared = schema["properties"].get(name);
                 let any = &schema["additionalProperties"];
@@ -205,6 +209,7 @@ impl<'a> Shape<'a> {
     pub(super) fn item(&self) -> Self {
         match self {
             Self::BuiltIn(kind, path) => Self::BuiltIn(kind, format!("{path}.")),
+            Self::Meta(path) => Self::Meta(format!("{path}.")),
             Self::Schema(schema) => Self::Schema(&schema["items"]),
             Self::Custom(_) => Self::Unknown(false),
             Self::Unknown(declared) => Self::Unknown(*declared),
@@ -214,7 +219,9 @@ impl<'a> Shape<'a> {
     /// Whether the kind declares a field of this name, in contrast to the keys of a map.
     pub(super) fn declares(&self, name: &str) -> bool {
         match self {
-            Self::BuiltIn(_, path) => !MAPS.contains(&path.rsplit('.').next().unwrap_or_default()),
+            Self::BuiltIn(_, path) | Self::Meta(path) => {
+                !MAPS.contains(&path.rsplit('.').next().unwrap_or_default())
+            }
             Self::Custom(None) => true,
             Self::Custom(Some(schema)) => {
                 ["apiVersion", "kind", "metadata"].contains(&name)
@@ -227,7 +234,7 @@ impl<'a> Shape<'a> {
 }
 
 /// Fields of Kubernetes' own kinds whose own fields are keys that people choose.
-const MAPS: &[&str] = &[
+pub(super) const MAPS: &[&str] = &[
     "allocatable",
     "allocatedResources",
     "annotations",
@@ -237,7 +244,6 @@ const MAPS: &[&str] = &[
     "hard",
     "labels",
     "limits",
-    "overhead",
     "parameters",
     "requests",
     "stringData",
@@ -253,10 +259,26 @@ fn tail(path: &str) -> String {
     format!("{}.{last}", before.unwrap_or_default())
 }
 
-fn built_in_list(kind: &str, path: &str) -> Merges {
+fn is_exception(kind: Option<&Kind>, tail: &str) -> bool {
+    kind.is_some_and(|kind| {
+        EXCEPTIONS.iter().any(|(version, name, path)| {
+            kind.name == *name && *path == tail && [kind.api_version.as_str(), ""].contains(version)
+        })
+    })
+}
+
+fn built_in_object(kind: Option<&Kind>, path: &str) -> Merges {
+    let tail = tail(path);
+    if WHOLE.contains(&tail.as_str()) && !is_exception(kind, &tail) {
+        return Merges::Whole;
+    }
+    Merges::Fields
+}
+
+fn built_in_list(kind: Option<&Kind>, path: &str) -> Merges {
     let tail = tail(path);
     let found = LISTS.iter().find(|(path, _)| *path == tail);
-    let Some((_, keys)) = found.filter(|_| !EXCEPTIONS.contains(&(kind, &tail))) else {
+    let Some((_, keys)) = found.filter(|_| !is_exception(kind, &tail)) else {
         return Merges::Whole;
     };
     if keys.is_empty() {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     kinds::{Kind, Kinds},
     owners::{Manager, Owners},
-    patch::without_nulls,
+    patch::tidy,
     path::Path,
     shape::Shape,
 };
@@ -84,7 +84,7 @@ impl Objects {
         if let Some(meta) = object["metadata"].as_object_mut() {
             meta.remove("managedFields");
         }
-        let mut object = without_nulls(object);
+        let mut object = tidy(object, &kind);
         let mut owners = Owners::default();
         let mut before = json!({});
         if let Some(stored) = self.stored.get(&path) {
@@ -115,7 +115,7 @@ impl Objects {
     pub(super) fn store(&mut self, path: &Path, kind: &Kind, stored: Stored) -> Value {
         self.version += 1;
         let Stored { object, owners } = stored;
-        let mut object = without_nulls(object);
+        let mut object = tidy(object, kind);
         let meta = &mut object["metadata"];
         meta["resourceVersion"] = json!(self.version.to_string());
         meta["name"] = json!(path.name);

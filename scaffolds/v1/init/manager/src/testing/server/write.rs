@@ -2,7 +2,7 @@
 //!
 //! Source: `k8s.io/apiserver/pkg/registry/rest`, `k8s.io/apiextensions-apiserver/pkg/registry/customresource`.
 
-use hyper::StatusCode;
+use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     delete::held,
     kinds::Kind,
     owners::{Apply, Failure, Ignored, Manager, Owners},
-    patch::{json_patch, merge, without_nulls},
+    patch::{has_wrong_null, json_patch, merge, tidy, without_nulls},
     path::Path,
     shape::Shape,
     store::{Objects, Stored},
@@ -42,6 +42,7 @@ impl Objects {
             path.name = name.ok_or_else(|| {
                 Refusal::invalid(
                     &path,
+                    &kind.name,
                     "metadata.name: Required value: name or generateName is required",
                 )
             })?;
@@ -51,7 +52,7 @@ impl Objects {
             .is_some_and(|version| !version.is_empty())
         {
             let why = "resourceVersion should not be set on objects to be created";
-            return Err(Refusal::bad_request(&path, why));
+            return Err(Refusal::internal(&path, why));
         }
         if self.stored.contains_key(&path) {
             return Err(Refusal::already_exists(&path));
@@ -60,7 +61,7 @@ impl Objects {
         let mut owners = Owners::default();
         let (manager, now) = (call.manager(false), self.now());
         owners.update(
-            &json!({}),
+            &nothing(kind, &object),
             &object,
             &Shape::of(kind),
             &manager,
@@ -84,7 +85,7 @@ impl Objects {
         let version = call.body["metadata"]["resourceVersion"].as_str();
         if kind.versioned && version.is_none_or(str::is_empty) {
             let why = "metadata.resourceVersion: Invalid value: 0: must be specified for an update";
-            return Err(Refusal::invalid(&path, why));
+            return Err(Refusal::invalid(&path, &path.plural, why));
         }
         self.update(call, kind, stored, call.body.clone())
     }
@@ -97,7 +98,7 @@ impl Objects {
         }
         if call.query.contains_key("force") {
             let why = "force: Forbidden: may not be specified for non-apply patch";
-            return Err(Refusal::invalid(&path, why));
+            return Err(Refusal::invalid_options(&path, "PatchOptions", why));
         }
         let missing = || Refusal::not_found(&path);
         let stored = self.stored.get(&path).cloned().ok_or_else(missing)?;
@@ -106,7 +107,7 @@ impl Objects {
             "application/merge-patch+json" => merge(&mut changed, call.body.clone()),
             "application/json-patch+json" => {
                 let done = json_patch(&mut changed, &call.body);
-                done.map_err(|why| Refusal::invalid(&path, &why))?;
+                done.map_err(|why| Refusal::invalid_patch(&path, &why))?;
             }
             "application/strategic-merge-patch+json" if kind.built_in => {
                 return Err(Refusal::beyond(
@@ -126,7 +127,7 @@ impl Objects {
         let of = |name: &str| call.query.get(name).map_or("", String::as_str);
         if of("fieldManager").is_empty() {
             let why = "fieldManager: Required value: is required for apply patch";
-            return Err(Refusal::invalid(&path, why));
+            return Err(Refusal::invalid_options(&path, "PatchOptions", why));
         }
         check(&call.path, kind, &call.body)?;
         let meta = &call.body["metadata"];
@@ -156,14 +157,20 @@ impl Objects {
             Failure::Conflicts(causes) => Refusal::apply_conflict(&path, &causes),
             Failure::Duplicate(why) => Refusal::internal(&path, &why),
         })?;
+        if kind
+            .schema
+            .as_ref()
+            .is_some_and(|schema| has_wrong_null(&applied, schema))
+        {
+            let why = "Invalid value: \"null\": a field that may not be null is, or nothing is left of it";
+            return Err(Refusal::invalid(&path, &kind.name, why));
+        }
         match live {
             Some(live) => self.change(call, kind, &live, applied, owners),
-            None if meta["uid"].is_string() || meta["resourceVersion"].is_string() => {
-                Err(Refusal::conflict(
-                    &path,
-                    "uid mismatch: the provided object specified a uid, and no existing object was found",
-                ))
-            }
+            None if meta["uid"].is_string() => Err(Refusal::conflict(
+                &path,
+                "uid mismatch: the provided object specified a uid, and no existing object was found",
+            )),
             None => {
                 let object = fresh(&applied, kind, &path);
                 let object = self.store(&path, kind, Stored { object, owners });
@@ -184,7 +191,7 @@ impl Objects {
         }) {
             return Err(Refusal::beyond(path, "change `metadata.managedFields`"));
         }
-        let changed = without_nulls(changed);
+        let changed = tidy(changed, kind);
         let object = split(path, kind, &stored.object, changed.clone());
         let mut owners = stored.owners.clone();
         let (manager, now) = (call.manager(false), self.now());
@@ -211,6 +218,10 @@ impl Objects {
     ) -> Answer {
         let path = call.path.object();
         let (old, new) = (&stored.object["metadata"], &changed["metadata"]);
+        if call.method == Method::PATCH && !new["uid"].is_null() && new["uid"] != old["uid"] {
+            let why = "metadata.uid: Invalid value: field is immutable";
+            return Err(Refusal::invalid(&path, &kind.name, why));
+        }
         if new["uid"].is_string() && new["uid"] != old["uid"] {
             let why = format!(
                 "Precondition failed: UID in precondition: {}, UID in object meta: {}",
@@ -224,8 +235,8 @@ impl Objects {
         if version.is_some_and(|version| old["resourceVersion"] != version) {
             return Err(Refusal::stale(&path));
         }
-        let mut object = without_nulls(split(&call.path, kind, &stored.object, changed.clone()));
-        check_deletion(&path, &stored.object, &object, &changed)?;
+        let mut object = split(&call.path, kind, &stored.object, changed.clone());
+        check_deletion(&path, kind, &stored.object, &object, &changed)?;
         if kind.generation && bumps(kind, &stored.object, &object) {
             let generation = old["generation"].as_i64().unwrap_or_default() + 1;
             object["metadata"]["generation"] = json!(generation);
@@ -234,12 +245,13 @@ impl Objects {
         if new == *stored {
             return Ok((StatusCode::OK, call.shown(stored.whole())));
         }
-        let gone = new.object["metadata"]["deletionTimestamp"].is_string() && !held(&new.object);
-        let mut answer = self.store(&path, kind, new);
-        if gone {
-            answer = self.remove(&path);
+        if new.object["metadata"]["deletionTimestamp"].is_string() && !held(&new.object) {
+            // This change is answered, and nobody else sees it.
+            self.remove(&path);
+            return Ok((StatusCode::OK, call.shown(new.whole())));
         }
-        Ok((StatusCode::OK, call.shown(answer)))
+        let object = self.store(&path, kind, new);
+        Ok((StatusCode::OK, call.shown(object)))
     }
 }
 
@@ -268,7 +280,7 @@ fn split(path: &Path, kind: &Kind, old: &Value, mut changed: Value) -> Value {
     {
         meta[field] = old[field].clone();
     }
-    without_nulls(object)
+    tidy(object, kind)
 }
 
 /// Whether a change counts in the generation: that of anything but metadata and status; for a Deployment that of its
@@ -285,17 +297,24 @@ fn bumps(kind: &Kind, old: &Value, new: &Value) -> bool {
         if kind.status {
             object["status"] = Value::Null;
         }
-        without_nulls(object)
+        without_nulls(object, None)
     };
     counted(old) != counted(new)
 }
 
 /// What nobody may do to an object: mark it as deleted by a write, or add finalizers once it is.
-fn check_deletion(path: &Path, old: &Value, new: &Value, changed: &Value) -> Result<(), Refusal> {
+fn check_deletion(
+    path: &Path,
+    kind: &Kind,
+    old: &Value,
+    new: &Value,
+    changed: &Value,
+) -> Result<(), Refusal> {
     let deleting = old["metadata"]["deletionTimestamp"].is_string();
     if !deleting && changed["metadata"]["deletionTimestamp"].is_string() {
         return Err(Refusal::invalid(
             path,
+            &kind.name,
             "metadata.deletionTimestamp: Invalid value: field is immutable",
         ));
     }
@@ -312,7 +331,7 @@ fn check_deletion(path: &Path, old: &Value, new: &Value, changed: &Value) -> Res
             .any(|finalizer| !known.contains(finalizer))
     {
         let why = "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted";
-        return Err(Refusal::invalid(path, why));
+        return Err(Refusal::invalid(path, &kind.name, why));
     }
     Ok(())
 }
@@ -333,7 +352,15 @@ fn fresh(body: &Value, kind: &Kind, path: &Path) -> Value {
     {
         object["metadata"][field] = Value::Null;
     }
-    without_nulls(object)
+    tidy(object, kind)
+}
+
+/// What there was before an object was created: Kubernetes' own kinds are structs, in which a spec is always there.
+fn nothing(kind: &Kind, object: &Value) -> Value {
+    if kind.built_in && object["spec"].is_object() {
+        return json!({"spec": {}});
+    }
+    json!({})
 }
 
 /// Refuses a body that does not belong to the path.
