@@ -21,6 +21,7 @@ test: lint control-plane ## Run every test: takes a while from empty caches
 
 soak: control-plane ## Run the long form of the tests of faults
 	KBR_KILL_ROUNDS=1500 cargo test --all-features --test faults -- --nocapture
+	KBR_FAULTS=long cargo test -p manager --test processes
 
 bench: ## Measure kbr and a generated operator; prints figures and judges none
 	tests/bench/run

@@ -30,6 +30,8 @@ pub enum Verb {
     Force,
     /// A generated file, which is kbr's alone, is brought up to date.
     Update,
+    /// A generated file is removed: nothing gives it any more, and the user wants it gone.
+    Remove,
 }
 
 /// What to do with an owned file that exists and differs.
@@ -52,14 +54,19 @@ pub struct Change {
     pub verb: Verb,
     /// `None` when the file is new.
     pub before: Option<Vec<u8>>,
-    /// Equal to `before` for [`Verb::Keep`] and [`Verb::Same`].
+    /// Equal to `before` for [`Verb::Keep`] and [`Verb::Same`]; empty for [`Verb::Remove`].
     pub after: Vec<u8>,
 }
 
 impl Change {
-    /// Whether the commit has to write this file.
+    /// Whether the commit has to write or remove this file.
     pub fn writes(&self) -> bool {
-        self.before.as_ref() != Some(&self.after)
+        self.before.as_deref() != self.result()
+    }
+
+    /// What the file is afterwards; `None` when it is gone.
+    pub fn result(&self) -> Option<&[u8]> {
+        (self.verb != Verb::Remove).then_some(&self.after)
     }
 }
 

@@ -30,7 +30,6 @@ enum Command {
     Init(init::Args),
     #[command(subcommand)]
     Create(create::Command),
-    /// Generate CRDs and roles from the code
     Manifests(crate::manifests::Args),
     Envtest(crate::envtest::Args),
     /// Print kbr's version

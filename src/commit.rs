@@ -5,7 +5,7 @@
 //! 1. every result is written to `staged/<n>`, a copy of what it replaces to `before/<n>`;
 //! 2. the targets are compared once more with what was resolved;
 //! 3. a record of it all is renamed to `commit`: from here on the commit is carried to its end, by whoever comes next if need be;
-//! 4. `staged/<n>` are renamed onto their targets, PROJECT last;
+//! 4. `staged/<n>` are renamed onto their targets, PROJECT last; a file to remove is renamed to its `staged/<n>`;
 //! 5. the record is removed, then the folder.
 //!
 //! An error in step 4 turns the commit round: the record is renamed to `undo`, and `before/<n>` go back onto those that were replaced.
@@ -89,7 +89,9 @@ fn stage(root: &Path, changes: &[&Change]) -> Result<Record, Failure> {
         disk::create_folder(&root.join(folder))?;
     }
     for (at, (file, change)) in record.files.iter().zip(changes).enumerate() {
-        disk::write(&staged(root, at), &change.after, file.mode)?;
+        if let Some(after) = change.result() {
+            disk::write(&staged(root, at), after, file.mode)?;
+        }
         if let Some(before) = &change.before {
             disk::write(&copy_before(root, at), before, file.mode)?;
         }
@@ -157,7 +159,7 @@ fn clear(root: &Path) {
     disk::remove_folder(&root.join(FOLDER)).ok();
 }
 
-/// The result for file `at` of the record.
+/// The result for file `at` of the record until it is in its place; of a file to remove, what was there until it was removed.
 fn staged(root: &Path, at: usize) -> PathBuf {
     root.join(STAGED).join(at.to_string())
 }

@@ -1,37 +1,46 @@
-//! `kbr manifests`: CRDs from the types of the `api` crate, roles from `+kbr:rbac:` comments.
+//! `kbr manifests`: CRDs from the types of the `api` crate, roles and webhooks from `+kbr:` comments.
 
 mod cargo;
 mod comments;
 mod crd;
+mod descriptions;
 mod drift;
 mod files;
 mod history;
+mod lint;
 mod markers;
+mod output;
 mod paths;
 mod problem;
 mod rbac;
 mod sources;
 mod version;
+mod watch;
+mod webhook;
 mod yaml;
 
-use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::Value;
 
-use crate::cli::report;
 use crate::commit;
 use crate::project::{self, Project};
-use files::{BASES, Compared, File};
+use files::{BASES, File};
 use problem::Problem;
+use sources::Sources;
 
-/// Generate CRDs and roles from the code
+/// Generate CRDs, roles and webhook configurations from the code
 ///
 /// CRDs go to `config/crd/bases`, from the types that `api/src/bin/crdgen.rs` lists; roles to `config/rbac/role.yaml`,
-/// from comments like `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch` in the operator's sources.
+/// from comments like `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch` in the operator's sources;
+/// webhooks to `config/webhook/manifests.yaml`, from comments that begin with `// +kbr:webhook:`.
 /// A file that is right is not touched, and one without kbr's first line is yours and stays as it is.
 #[derive(Clone, Debug, Default, clap::Args)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag on the command line"
+)]
 pub struct Args {
     /// Write nothing; print what is stale as a diff, and fail if anything is
     #[arg(long)]
@@ -39,6 +48,15 @@ pub struct Args {
     /// Generate the CRDs only
     #[arg(long)]
     pub crd_only: bool,
+    /// Remove the CRDs that kbr wrote for types that are gone
+    #[arg(long, conflicts_with = "check")]
+    pub prune: bool,
+    /// Cut descriptions in CRDs to so many bytes, at the end of a sentence or word; 0 leaves none
+    #[arg(long, value_name = "N")]
+    pub max_description_length: Option<usize>,
+    /// Run again whenever a source changes, until interrupted; one line a run
+    #[arg(long, conflicts_with = "check")]
+    pub watch: bool,
 }
 
 /// Generates the manifests of the project that the current folder belongs to.
@@ -50,15 +68,38 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let folder = std::env::current_dir().context("cannot tell the current folder")?;
     let root = project::find_root(&folder)?;
     finish(&root, args.check)?;
-    let project = Project::load(&root)?;
-    let (files, warnings) = generate(&root, &project, args.crd_only)?;
+    if args.watch {
+        let mut told = Vec::new();
+        watch::forever(&root, || again(&root, args, &mut told));
+    }
+    let (files, warnings) = generate(&root, args)?;
     for warning in &warnings {
         eprintln!("warning: {warning}");
     }
     if args.check {
-        check(&root, &files)
-    } else {
-        write(&root, &files)
+        return output::check(&root, &files);
+    }
+    output::tell(&files, &output::write(&root, &files, args.prune)?);
+    Ok(())
+}
+
+/// One run of `--watch`, in one line; of warnings only those that are not `told` yet. Gives the files that it wrote.
+fn again(root: &Path, args: &Args, told: &mut Vec<Problem>) -> Vec<String> {
+    let result = generate(root, args).and_then(|(files, warnings)| {
+        for warning in warnings.iter().filter(|warning| !told.contains(warning)) {
+            eprintln!("warning: {warning}");
+        }
+        *told = warnings;
+        let compared = output::write(root, &files, args.prune)?;
+        eprintln!("manifests: {}", output::summary(&files, &compared));
+        Ok(compared.changes)
+    });
+    match result {
+        Ok(changes) => changes.into_iter().map(|change| change.path).collect(),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            Vec::new()
+        }
     }
 }
 
@@ -78,30 +119,47 @@ fn manager_role(project: &Project) -> String {
 }
 
 /// Every file as it should be, and what a person should know.
-fn generate(
-    root: &Path,
-    project: &Project,
-    crd_only: bool,
-) -> anyhow::Result<(Vec<File>, Vec<Problem>)> {
+fn generate(root: &Path, args: &Args) -> anyhow::Result<(Vec<File>, Vec<Problem>)> {
+    let project = &Project::load(root)?;
+    let crd_only = args.crd_only;
     let packages = cargo::packages(root)?;
     let mut problems = Vec::new();
     let mut files = Vec::new();
+    let sources = if crd_only {
+        Sources::default()
+    } else {
+        Sources::read(root, &packages, &mut problems)?
+    };
     if !crd_only {
-        files = roles(root, &manager_role(project), &packages, &mut problems)?;
+        files = roles(root, &manager_role(project), &sources, &mut problems)?;
     }
     let mut crds = Vec::new();
     if packages.iter().any(|package| package.crdgen) {
-        match cargo::crds(root) {
+        match cargo::crds(root, args.watch) {
             Ok(printed) => crds = crd::merge(&printed, &mut problems),
             Err(error) => problems.push(Problem::new(format!("{error:#}"))),
         }
     }
+    let mut warnings = Vec::new();
     for crd in &crds {
+        let (errors, doubts) = lint::check(crd);
+        problems.extend(errors);
+        warnings.extend(doubts);
         paths::check(crd, &mut problems);
         problems.extend(drift::selectable_fields(crd));
     }
+    if !crd_only {
+        let (file, found) = webhooks(root, project, &sources, &crds, &mut problems)?;
+        files.extend(file);
+        warnings.extend(found);
+    }
     if let Some(error) = problem::error(&problems) {
         return Err(error);
+    }
+    if let Some(most) = args.max_description_length {
+        for crd in &mut crds {
+            crd.truncate_descriptions(most);
+        }
     }
     for crd in &crds {
         files.push(File {
@@ -112,9 +170,9 @@ fn generate(
             )?,
         });
     }
-    let mut warnings: Vec<Problem> = crds.iter().filter_map(drift::lost_fields).collect();
+    warnings.extend(crds.iter().filter_map(drift::lost_fields));
     warnings.extend(history::differences(project, &crds));
-    warnings.extend(unlisted(root, &crds)?);
+    warnings.extend(listing(root, &crds)?);
     Ok((files, warnings))
 }
 
@@ -122,13 +180,10 @@ fn generate(
 fn roles(
     root: &Path,
     role: &str,
-    packages: &[cargo::Package],
+    sources: &Sources,
     problems: &mut Vec<Problem>,
 ) -> anyhow::Result<Vec<File>> {
-    let sources = sources::read(root, packages)?;
-    let read = |(file, text): &(String, String)| markers::markers(file, text, "rbac", problems);
-    let markers: Vec<_> = sources.iter().flat_map(read).collect();
-    let roles = rbac::Roles::new(role, &markers, problems);
+    let roles = rbac::Roles::new(role, &sources.called("rbac"), problems);
     let header = files::header("the `+kbr:rbac` comments in the sources");
     let mut files = vec![File {
         path: "config/rbac/role.yaml".to_owned(),
@@ -143,8 +198,34 @@ fn roles(
     Ok(files)
 }
 
-/// CRDs that `config/crd/kustomization.yaml` does not list, so that nobody would install them.
-fn unlisted(root: &Path, crds: &[crd::Crd]) -> anyhow::Result<Vec<Problem>> {
+/// The webhook configurations, unless the project has never had any; and what a person should know of them.
+fn webhooks(
+    root: &Path,
+    project: &Project,
+    sources: &Sources,
+    crds: &[crd::Crd],
+    problems: &mut Vec<Problem>,
+) -> anyhow::Result<(Option<File>, Vec<Problem>)> {
+    let names = webhook::Names::of(project);
+    let webhooks = webhook::read(&names, &sources.called("webhook"), problems);
+    let own = sources.called("webhookconfiguration");
+    let configurations = webhook::configurations(&names, &own, &webhooks, problems);
+    let kinds = webhook::Kinds::of(project, crds);
+    let warnings = webhook::compare(&kinds, &sources.files, &webhooks, problems);
+    // An empty file is what `config/webhook/kustomization.yaml` still can list when the last webhook is gone.
+    if configurations.is_empty() && !root.join(webhook::PATH).is_file() {
+        return Ok((None, warnings));
+    }
+    let header = files::header("the `+kbr:webhook` comments in the sources");
+    let file = File {
+        path: webhook::PATH.to_owned(),
+        text: yaml::render(&header, &configurations)?,
+    };
+    Ok((Some(file), warnings))
+}
+
+/// CRDs that `config/crd/kustomization.yaml` does not list, so that nobody would install them, and those that it lists in vain.
+fn listing(root: &Path, crds: &[crd::Crd]) -> anyhow::Result<Vec<Problem>> {
     const PATH: &str = "config/crd/kustomization.yaml";
     let Some(text) = files::read(&root.join(PATH))? else {
         return Ok(Vec::new());
@@ -159,62 +240,22 @@ fn unlisted(root: &Path, crds: &[crd::Crd]) -> anyhow::Result<Vec<Problem>> {
         .filter_map(Value::as_str)
         .collect();
     let lines = crds.iter().map(|crd| format!("bases/{}", crd.file()));
-    let missing = lines.filter(|line| !listed.contains(&line.as_str()));
-    Ok(missing
-        .map(|line| {
-            let text = format!("`{PATH}` does not list `{line}`, so it is not installed");
-            Problem::new(text).help(format!("add `- {line}` to its `resources`"))
-        })
-        .collect())
-}
-
-fn check(root: &Path, files: &[File]) -> anyhow::Result<()> {
-    let compared = files::compare(root, files)?;
-    let mut stdout = std::io::stdout().lock();
-    for change in &compared.changes {
-        write!(stdout, "{}", files::diff(change)).context("cannot print the diff")?;
-    }
-    leftovers(&compared);
-    let stale = compared.changes.len() + compared.gone.len();
-    if stale > 0 {
-        let files = if stale == 1 {
-            "1 manifest is".to_owned()
-        } else {
-            format!("{stale} manifests are")
-        };
-        bail!("{files} stale, nothing was written\nhelp: run `kbr manifests`");
-    }
-    Ok(())
-}
-
-fn write(root: &Path, files: &[File]) -> anyhow::Result<()> {
-    let mut compared = files::compare(root, files)?;
-    // Without changes there is nothing to lock for: builds and tests that run side by side all come this way.
-    if !compared.changes.is_empty() {
-        let lock = commit::lock(root)?;
-        compared = files::compare(root, files)?;
-        commit::commit(&lock, &compared.changes)?;
-    }
-    report::report(&compared.changes);
-    leftovers(&compared);
-    let same = files.len() - compared.changes.len() - compared.kept.len();
-    if same > 0 {
-        eprintln!("{:>12} {same} of {} manifests", "same", files.len());
-    }
-    Ok(())
-}
-
-/// What is neither written nor right.
-fn leftovers(compared: &Compared) {
-    for path in &compared.kept {
-        eprintln!(
-            "{:>12} {path} (yours: it does not begin with kbr's first line)",
-            "keep"
-        );
-    }
-    for path in &compared.gone {
-        eprintln!(
-            "warning: no type gives `{path}` any more\n    help: `git rm {path}`, and its line in `config/crd/kustomization.yaml`"
-        );
-    }
+    let given: Vec<String> = lines.collect();
+    let missing = given.iter().filter(|line| !listed.contains(&line.as_str()));
+    let missing = missing.map(|line| {
+        let text = format!("`{PATH}` does not list `{line}`, so it is not installed");
+        Problem::new(text).help(format!("add `- {line}` to its `resources`"))
+    });
+    let theirs = |line: &str| {
+        files::read(&root.join("config/crd").join(line))
+            .is_ok_and(|text| text.is_some_and(|text| !files::is_generated(&text)))
+    };
+    let vain = listed.iter().filter(|line| {
+        line.starts_with("bases/") && !given.iter().any(|given| given == *line) && !theirs(line)
+    });
+    let vain = vain.map(|line| {
+        let text = format!("`{PATH}` lists `{line}`, which no type gives");
+        Problem::new(text).help(format!("remove `- {line}` from its `resources`"))
+    });
+    Ok(missing.chain(vain).collect())
 }

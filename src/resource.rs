@@ -187,6 +187,13 @@ impl Resource {
     }
 }
 
+/// `/mutate-crew-example-com-v1-captain`, with `validate` for a validator; `/mutate--v1-pod` in the core group, whose name is empty:
+/// where controller-runtime serves the webhook of a kind, and `manager` too.
+pub fn webhook_path(verb: &str, full_group: &str, version: &str, kind: &str) -> String {
+    let group = full_group.replace('.', "-");
+    format!("/{verb}-{group}-{version}-{}", kind.to_lowercase())
+}
+
 /// The short and the full group: an empty `domain` makes `group` the whole group, an empty `group` makes the domain the group.
 pub fn groups(group: &str, domain: &str) -> (String, String) {
     match (group, domain) {

@@ -35,6 +35,7 @@ fn verb(verb: Verb) -> &'static str {
         Verb::Same => "same",
         Verb::Force => "force",
         Verb::Update => "update",
+        Verb::Remove => "remove",
     }
 }
 
@@ -43,6 +44,7 @@ fn summary(change: &Change) -> String {
     let after = String::from_utf8_lossy(&change.after);
     let before = change.before.as_deref().map(String::from_utf8_lossy);
     match (change.verb, before) {
+        (Verb::Remove, _) => format!("{path}: removed\n"),
         (Verb::Insert, Some(before)) => {
             inserted(&before, &after).fold(String::new(), |mut out, (number, line)| {
                 writeln!(out, "{path}:{number}: {line}").ok();

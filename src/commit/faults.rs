@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::process::{Signal, getpid, kill_process};
 
-use crate::changes::{self, Existing};
+use crate::changes::{self, Change, Existing, Verb};
 use crate::plan::Op;
 
 /// Counts a step, and lets it fail if `KBR_FAULT` names its number with `error` (an I/O error), `full` (the disk is full), `kill`
@@ -58,11 +58,36 @@ pub fn drive() -> Option<ExitCode> {
 fn run(root: &Path) -> anyhow::Result<()> {
     let mut plan = String::new();
     io::stdin().read_to_string(&mut plan)?;
-    let Some(ops) = serde_json::from_str::<Option<Vec<Op>>>(&plan)? else {
+    let Some(wanted) = serde_json::from_str::<Option<Vec<Wanted>>>(&plan)? else {
         eprintln!("{}", super::unfinished(root)?.unwrap_or_default());
         return Ok(());
     };
     let lock = super::lock(root)?;
-    let changes = changes::resolve(root, &ops, Existing::Refuse)?;
+    let (mut ops, mut removed) = (Vec::new(), Vec::new());
+    for wanted in wanted {
+        match wanted {
+            Wanted::Op(op) => ops.push(op),
+            Wanted::Remove { remove } => removed.push(remove),
+        }
+    }
+    let mut changes = changes::resolve(root, &ops, Existing::Refuse)?;
+    for path in removed {
+        let before = Some(std::fs::read(root.join(&path))?);
+        let (verb, after) = (Verb::Remove, Vec::new());
+        changes.push(Change {
+            path,
+            verb,
+            before,
+            after,
+        });
+    }
     super::commit(&lock, &changes)
+}
+
+/// No plan removes a file, but `kbr manifests` does.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Wanted {
+    Op(Op),
+    Remove { remove: String },
 }

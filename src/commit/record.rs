@@ -16,7 +16,7 @@ use super::disk::Failure;
 use crate::changes::{Change, Found, locate};
 
 /// Goes up with every change of what a record holds.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A whole commit. The place of a file in `files` is the name of its staged result.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,8 +40,8 @@ pub struct FileRecord {
     pub mode: u32,
     /// SHA-256 of what is replaced, in hexadecimal; `None` for a new file.
     pub before: Option<String>,
-    /// SHA-256 of the result.
-    pub after: String,
+    /// SHA-256 of the result; `None` for a file that is removed.
+    pub after: Option<String>,
 }
 
 impl Record {
@@ -55,7 +55,7 @@ impl Record {
                 path: change.path.clone(),
                 mode: mode(&place.path),
                 before: change.before.as_deref().map(sha256),
-                after: sha256(&change.after),
+                after: change.result().map(sha256),
             });
             let mut path = change.path.as_str();
             while let Some((folder, _)) = path.rsplit_once('/') {

@@ -20,32 +20,35 @@ pub fn forward(root: &Path, record: &Record) -> Result<(), Failure> {
     }
     for (at, file) in record.files.iter().enumerate() {
         let (now, path) = file.now(root)?;
-        if now.as_deref() == Some(&file.after) {
+        if now == file.after {
             continue;
         }
         if now != file.before {
             return Err(changed(root, at, file));
         }
-        disk::rename(&staged(root, at), &path)?;
+        match file.after {
+            Some(_) => disk::rename(&staged(root, at), &path)?,
+            None => disk::rename(&path, &staged(root, at))?,
+        }
     }
     Ok(())
 }
 
 /// Makes every file what it was before the commit, and removes the folders that it created. A file whose result is still staged was
-/// never replaced: whatever it is now is not the commit's doing.
+/// never replaced, and one to remove that is not there was never removed: whatever such a file is now is not the commit's doing.
 ///
 /// # Errors
 /// A file was replaced and has changed since.
 pub fn back(root: &Path, record: &Record) -> Result<(), Failure> {
     for (at, file) in record.files.iter().enumerate().rev() {
-        if staged(root, at).exists() {
+        if staged(root, at).exists() == file.after.is_some() {
             continue;
         }
         let (now, path) = file.now(root)?;
         if now == file.before {
             continue;
         }
-        if now.as_deref() != Some(&file.after) {
+        if now != file.after {
             return Err(changed(root, at, file));
         }
         match file.before {
@@ -65,7 +68,7 @@ fn changed(root: &Path, at: usize, file: &FileRecord) -> Failure {
     let keep = format!(
         "to keep everything as it is now, run `rm -r {FOLDER}` and the command that was interrupted again"
     );
-    let help = if staged.exists() {
+    let help = if file.after.is_some() && staged.exists() {
         let staged = staged.strip_prefix(root).unwrap_or(&staged).display();
         format!("to take kbr's version, run `mv {staged} {path}` and the command again; {keep}")
     } else {

@@ -62,17 +62,18 @@ pub fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
 /// Builds `crdgen` and gives what it prints: a CRD for each version of each kind.
 ///
 /// With `--workspace`, features are unified as for the operator, so that no dependency is built a second time. Without
-/// `--locked`: a kind from another crate makes cargo resolve once, and it says so.
-pub fn crds(root: &Path) -> anyhow::Result<Vec<Value>> {
-    let messages = output(
-        root,
-        &[
-            "build",
-            "--workspace",
-            "--bin=crdgen",
-            "--message-format=json-render-diagnostics",
-        ],
-    )?;
+/// `--locked`: a kind from another crate makes cargo resolve once, and it says so. `quiet`: cargo tells of errors only.
+pub fn crds(root: &Path, quiet: bool) -> anyhow::Result<Vec<Value>> {
+    let mut arguments = vec![
+        "build",
+        "--workspace",
+        "--bin=crdgen",
+        "--message-format=json-render-diagnostics",
+    ];
+    if quiet {
+        arguments.push("--quiet");
+    }
+    let messages = output(root, &arguments)?;
     let crdgen = executable(&messages)?;
     let shown = crdgen.display();
     let output = Command::new(&crdgen)

@@ -26,17 +26,25 @@ pub struct Unterminated {
 /// # Errors
 /// When a string or a block comment does not end.
 pub fn comments(source: &str) -> Result<Vec<Comment<'_>>, Unterminated> {
-    let mut lexer = Lexer {
-        source,
-        at: 0,
-        line: 1,
-        found: Vec::new(),
-    };
-    lexer.shebang();
-    while let Some(next) = lexer.peek() {
-        lexer.token(next)?;
+    Lexer::run(source).map(|lexer| lexer.found)
+}
+
+/// The source with blanks in place of comments, strings and characters: what is left is code, at the same places.
+///
+/// # Errors
+/// As [`comments`].
+pub fn code(source: &str) -> Result<String, Unterminated> {
+    let lexer = Lexer::run(source)?;
+    let mut code = String::with_capacity(source.len());
+    let mut at = 0;
+    for (start, end) in lexer.text {
+        code.push_str(&source[at..start]);
+        let blank = |byte| if byte == b'\n' { '\n' } else { ' ' };
+        code.extend(source[start..end].bytes().map(blank));
+        at = end;
     }
-    Ok(lexer.found)
+    code.push_str(&source[at..]);
+    Ok(code)
 }
 
 /// As much of Rust's lexical grammar as tells comments from the rest.
@@ -45,9 +53,32 @@ struct Lexer<'a> {
     at: usize,
     line: usize,
     found: Vec<Comment<'a>>,
+    /// From where to where there is no code: comments, strings, characters.
+    text: Vec<(usize, usize)>,
 }
 
 impl<'a> Lexer<'a> {
+    fn run(source: &'a str) -> Result<Self, Unterminated> {
+        let mut lexer = Lexer {
+            source,
+            at: 0,
+            line: 1,
+            found: Vec::new(),
+            text: Vec::new(),
+        };
+        lexer.shebang();
+        while let Some(next) = lexer.peek() {
+            let start = lexer.at;
+            lexer.token(next)?;
+            // Of what is longer than its sign, only these end so: strings, raw ones, characters; not words, nor lifetimes.
+            let token = &source[start..lexer.at];
+            if token.len() > 1 && (token.starts_with('/') || token.ends_with(['"', '#', '\''])) {
+                lexer.text.push((start, lexer.at));
+            }
+        }
+        Ok(lexer)
+    }
+
     fn rest(&self) -> &'a str {
         &self.source[self.at..]
     }
@@ -276,6 +307,18 @@ mod tests {
         check("//! a\n/// b\n//// c", &["!1 a", "!2 b", "3 // c"]);
         check("/** a\n * b\n */", &["!1 a", "!2 b", "!3 "]);
         check("/*! a */", &["!1 a"]);
+    }
+
+    #[test]
+    fn code_is_what_is_neither_comment_nor_string_nor_character() {
+        let check = |source: &str, expected: &str| assert_eq!(code(source).unwrap(), expected);
+        check("a /* b\n */ c // d\ne", "a     \n    c     \ne");
+        check(
+            "f(\"x\", 'y', r#\"z\"#, 'a: 'b')",
+            "f(   ,    ,       , 'a:    )",
+        );
+        check("a / b # c \"é\"", "a / b # c     ");
+        check("let s = \"\";", "let s =   ;");
     }
 
     #[test]

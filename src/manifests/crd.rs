@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::descriptions;
 use super::problem::Problem;
 use super::version::priority;
 use crate::resource::words::is_subdomain;
@@ -28,6 +29,14 @@ impl Crd {
     /// `crew.example.com_captains.yaml`.
     pub fn file(&self) -> String {
         format!("{}_{}.yaml", self.group, self.plural)
+    }
+
+    /// Cuts the descriptions of all versions.
+    pub fn truncate_descriptions(&mut self, most: usize) {
+        let versions = self.object["spec"]["versions"].as_array_mut();
+        for version in versions.into_iter().flatten() {
+            descriptions::truncate(&mut version["schema"]["openAPIV3Schema"], most);
+        }
     }
 
     /// The versions, the newest first.

@@ -36,8 +36,8 @@ pub struct Compared {
     pub changes: Vec<Change>,
     /// Files that a person wrote, which stay as they are.
     pub kept: Vec<String>,
-    /// Generated CRDs that no type gives any more.
-    pub gone: Vec<String>,
+    /// Generated CRDs that no type gives any more, to remove.
+    pub gone: Vec<Change>,
 }
 
 /// Compares `files` with the project at `root`.
@@ -64,14 +64,22 @@ pub fn compare(root: &Path, files: &[File]) -> anyhow::Result<Compared> {
     for name in list(&root.join(BASES))? {
         let path = format!("{BASES}/{name}");
         let expected = files.iter().any(|file| file.path == path);
-        if !expected && read(&root.join(&path))?.is_some_and(|text| is_generated(&text)) {
-            compared.gone.push(path);
+        let before = read(&root.join(&path))?.filter(|text| is_generated(text));
+        if !expected && before.is_some() {
+            let (verb, after) = (Verb::Remove, Vec::new());
+            compared.gone.push(Change {
+                path,
+                verb,
+                before,
+                after,
+            });
         }
     }
     Ok(compared)
 }
 
-fn is_generated(text: &[u8]) -> bool {
+/// Whether kbr wrote it, and may write it again.
+pub fn is_generated(text: &[u8]) -> bool {
     text.starts_with(MARK.as_bytes())
 }
 
@@ -195,7 +203,12 @@ mod tests {
             ("config/crd/bases/notes.txt", &generated),
         ]);
         let compared = compare(root.path(), &[file("config/crd/bases/a.yaml", "")]).unwrap();
-        assert_eq!(compared.gone, ["config/crd/bases/b.yaml"]);
+        let gone: Vec<&str> = compared
+            .gone
+            .iter()
+            .map(|change| change.path.as_str())
+            .collect();
+        assert_eq!(gone, ["config/crd/bases/b.yaml"]);
     }
 
     #[test]

@@ -11,15 +11,18 @@ const KNOWN: [&str; 4] = ["rbac", "scaffold", "webhook", "webhookconfiguration"]
 pub struct Marker {
     /// `src/main.rs:12`.
     pub at: String,
-    /// `rbac`.
+    /// `rbac`, `webhook` or `webhookconfiguration`.
     pub name: String,
     /// Names and values, in order.
     pub arguments: Vec<(String, Vec<String>)>,
 }
 
-/// The markers called `name` in one Rust file; what is wrong goes to `problems`.
+/// Markers that say what goes into a manifest.
+const READ: [&str; 3] = ["rbac", "webhook", "webhookconfiguration"];
+
+/// The markers in one Rust file that say what goes into a manifest; what is wrong goes to `problems`.
 /// `+kubebuilder:<name>` is the same marker, so that a project ported from Go keeps its comments.
-pub fn markers(file: &str, source: &str, name: &str, problems: &mut Vec<Problem>) -> Vec<Marker> {
+pub fn markers(file: &str, source: &str, problems: &mut Vec<Problem>) -> Vec<Marker> {
     let comments = match comments(source) {
         Ok(comments) => comments,
         Err(open) => {
@@ -31,7 +34,7 @@ pub fn markers(file: &str, source: &str, name: &str, problems: &mut Vec<Problem>
     let mut found = Vec::new();
     for comment in comments {
         let at = format!("{file}:{}", comment.line);
-        match marker(&at, &comment, name) {
+        match marker(&at, &comment) {
             Ok(marker) => found.extend(marker),
             Err(problem) => problems.push(problem),
         }
@@ -39,7 +42,7 @@ pub fn markers(file: &str, source: &str, name: &str, problems: &mut Vec<Problem>
     found
 }
 
-fn marker(at: &str, comment: &Comment, wanted: &str) -> Result<Option<Marker>, Problem> {
+fn marker(at: &str, comment: &Comment) -> Result<Option<Marker>, Problem> {
     let (ours, rest) = if let Some(rest) = comment.text.strip_prefix("+kbr:") {
         (true, rest)
     } else if let Some(rest) = comment.text.strip_prefix("+kubebuilder:") {
@@ -53,7 +56,7 @@ fn marker(at: &str, comment: &Comment, wanted: &str) -> Result<Option<Marker>, P
         let text = format!("`{at}`: `+kbr:{name}` is no marker of kbr");
         return Err(Problem::new(text).did_you_mean(nearest(name, KNOWN)));
     }
-    if name != wanted {
+    if !READ.contains(&name) {
         return Ok(None);
     }
     if comment.doc {
@@ -227,7 +230,7 @@ mod tests {
 
     fn problems_of(source: &str) -> Vec<String> {
         let mut problems = Vec::new();
-        assert_eq!(markers("a.rs", source, "rbac", &mut problems), []);
+        assert_eq!(markers("a.rs", source, &mut problems), []);
         problems.iter().map(ToString::to_string).collect()
     }
 
@@ -235,7 +238,7 @@ mod tests {
     fn both_names_of_a_marker_are_read_and_other_markers_are_not() {
         let source = "// +kbr:rbac:a=b\n//+kubebuilder:rbac:c=d\n// +kubebuilder:object:root=true\n// +kbr:scaffold:x\n// text\n";
         let mut problems = Vec::new();
-        let found = markers("a.rs", source, "rbac", &mut problems);
+        let found = markers("a.rs", source, &mut problems);
         let places: Vec<&str> = found.iter().map(|marker| marker.at.as_str()).collect();
         assert_eq!(places, ["a.rs:1", "a.rs:2"]);
         assert!(problems.is_empty());

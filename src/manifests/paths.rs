@@ -28,7 +28,8 @@ pub fn check(crd: &Crd, problems: &mut Vec<Problem>) {
     }
 }
 
-fn unknown(schema: &Value, path: &str, what: &str) -> Option<Problem> {
+/// What is wrong with `path`, which `what` names at the beginning of a sentence.
+pub fn unknown(schema: &Value, path: &str, what: &str) -> Option<Problem> {
     let Some(rest) = path.strip_prefix('.') else {
         return Some(
             Problem::new(format!("{what} does not begin with `.`"))

@@ -18,6 +18,11 @@ impl Problem {
         }
     }
 
+    /// What is wrong, without what to type.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Puts the place first: `src/main.rs:12`.
     pub fn at(mut self, place: &str) -> Self {
         self.text = format!("`{place}`: {}", self.text);

@@ -6,11 +6,46 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::cargo::Package;
+use super::markers::{Marker, markers};
+use super::problem::Problem;
+
+/// The operator's sources, and what their comments ask for.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// Path and text of each file.
+    pub files: Vec<(String, String)>,
+    markers: Vec<Marker>,
+}
+
+impl Sources {
+    /// Reads all of them; what is wrong with a marker goes to `problems`.
+    pub fn read(
+        root: &Path,
+        packages: &[Package],
+        problems: &mut Vec<Problem>,
+    ) -> anyhow::Result<Self> {
+        let files = read(root, packages)?;
+        let markers = files
+            .iter()
+            .flat_map(|(file, text)| markers(file, text, problems));
+        let markers = markers.collect();
+        Ok(Self { files, markers })
+    }
+
+    /// The markers of one name, in order of file and line.
+    pub fn called(&self, name: &str) -> Vec<Marker> {
+        self.markers
+            .iter()
+            .filter(|marker| marker.name == name)
+            .cloned()
+            .collect()
+    }
+}
 
 /// Every `src/**/*.rs` of the operator and its crates, with its text, in order of path (relative to `root`, with `/`).
 ///
 /// `manager/` is left out: it is the same in every project, and what it needs is in the scaffolded roles.
-pub fn read(root: &Path, packages: &[Package]) -> anyhow::Result<Vec<(String, String)>> {
+fn read(root: &Path, packages: &[Package]) -> anyhow::Result<Vec<(String, String)>> {
     let root = root
         .canonicalize()
         .with_context(|| format!("cannot open `{}`", root.display()))?;

@@ -210,8 +210,8 @@ fn a_record_that_is_not_kbrs_is_named() {
     fs::create_dir(project.root.join(".kbr")).unwrap();
     for record in [
         "mine",
-        "format = 2\nfolders = []\nfile = []\n",
-        "format = 1\nfolders = [\"../x\"]\nfile = []\n",
+        "format = 99\nfolders = []\nfile = []\n",
+        "format = 2\nfolders = [\"../x\"]\nfile = []\n",
     ] {
         project.write(".kbr/commit", record);
         let output = run(&project, &create_api(), "");

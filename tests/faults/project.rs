@@ -35,6 +35,7 @@ impl Project {
         fs::write(root.join("run.sh"), "#!/bin/sh\n# +kbr:scaffold:m\n").unwrap();
         fs::write(root.join("real/list.yaml"), "- a\n# +kbr:scaffold:m\n").unwrap();
         fs::write(root.join("notes"), b"mine \xff").unwrap();
+        fs::write(root.join("real/old.yaml"), "gone: soon\n").unwrap();
         fs::set_permissions(root.join("run.sh"), PermissionsExt::from_mode(0o750)).unwrap();
         symlink("real", root.join("config")).unwrap();
         project
@@ -104,7 +105,7 @@ fn walk(root: &Path, folder: &Path, tree: &mut Tree) {
     }
 }
 
-/// New files in old and new folders, lines for old files (one of them through a link), a table.
+/// New files in old and new folders, lines for old files (one of them through a link), an old file to remove, a table.
 pub fn create_api() -> Value {
     let insert = |path, lines| json!({"Insert": {"path": path, "marker": "m", "lines": lines}});
     json!([
@@ -115,6 +116,7 @@ pub fn create_api() -> Value {
         insert("run.sh", "true\n"),
         insert("config/list.yaml", "- b\n"),
         insert("api/src/crew/mod.rs", "pub mod v1;\n"),
+        {"remove": "config/old.yaml"},
         {"Record": {"text": "[[api]]\nkind = \"Captain\"\n"}},
     ])
 }

@@ -31,7 +31,7 @@ fn the_shipped_manifest_is_the_one_that_is_tested() {
     let mut shipped = manifest("../../scaffolds/v1/init/manager/Cargo.toml.tera");
 
     // What only the tests need, and where the sources lie.
-    for part in ["dev-dependencies", "example", "lib"] {
+    for part in ["dev-dependencies", "example", "lib", "test"] {
         ours.remove(part).unwrap();
     }
     let switches =

@@ -208,7 +208,30 @@ async fn what_outlives_the_deadline_is_cut_off_and_is_an_error() {
     let running = Running::start(manager);
     begun.notified().await;
     let error = running.stop().await.unwrap_err().to_string();
-    assert!(error.contains("did not end within 200ms"), "{error}");
+    let said = "1 reconcile did not end within 200ms: map `default/a`\nhelp: `--shutdown-timeout`";
+    assert!(error.contains(said), "{error}");
+}
+
+#[tokio::test]
+async fn the_events_of_the_last_reconciles_are_sent_before_the_end() {
+    let api = FakeApi::new();
+    for n in 0..50 {
+        api.put(&object(&format!("map-{n}"), ""));
+    }
+    let mut manager = manager(&api);
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    manager
+        .controller::<ConfigMap>("map")
+        .reconcile(move |_, cx: Context<ConfigMap>| {
+            cx.event("Seen", "it is there");
+            counted.fetch_add(1, Ordering::SeqCst);
+            async { Ok(Action::await_change()) }
+        });
+    let running = Running::start(manager);
+    reached(&count, 50).await;
+    running.stop().await.unwrap();
+    assert_eq!(api.all("events").len(), 50);
 }
 
 #[tokio::test]

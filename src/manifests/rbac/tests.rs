@@ -1,6 +1,8 @@
 use super::super::markers::markers;
 use super::*;
 
+mod golden;
+
 fn roles(markers_text: &[&str]) -> (Roles, Vec<String>) {
     let lines: Vec<String> = markers_text
         .iter()
@@ -8,7 +10,7 @@ fn roles(markers_text: &[&str]) -> (Roles, Vec<String>) {
         .collect();
     let source = lines.join("\n");
     let mut problems = Vec::new();
-    let found = markers("a.rs", &source, "rbac", &mut problems);
+    let found = markers("a.rs", &source, &mut problems);
     let roles = Roles::new("manager-role", &found, &mut problems);
     (roles, problems.iter().map(ToString::to_string).collect())
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     error::chain,
-    metrics::Metrics,
+    metrics::{MEDIA_TYPE, Metrics},
     request,
     server::{Handler, Reply, Request},
 };
@@ -38,10 +38,10 @@ async fn answer(request: &Request, metrics: &Metrics, guard: Option<Client>) -> 
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return Reply::status(StatusCode::METHOD_NOT_ALLOWED);
     }
-    match metrics.encode() {
+    match metrics.text() {
         Ok(body) => Reply {
             status: StatusCode::OK,
-            media_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            media_type: MEDIA_TYPE,
             body,
         },
         Err(_) => Reply::status(StatusCode::INTERNAL_SERVER_ERROR),

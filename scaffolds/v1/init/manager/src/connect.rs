@@ -7,7 +7,11 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 
-use crate::{fence::Fence, options::Options};
+use crate::{
+    fence::Fence,
+    metrics::{CountLayer, Requests},
+    options::Options,
+};
 
 /// The clients of a manager. Each has connections of its own, so that none holds up another.
 #[derive(Clone)]
@@ -22,11 +26,19 @@ pub(crate) struct Clients {
 
 impl Clients {
     /// Connects as the flags say: a kubeconfig, or the service account of the Pod.
-    pub(crate) async fn connect(options: &Options, fence: &Fence) -> anyhow::Result<Self> {
+    pub(crate) async fn connect(
+        options: &Options,
+        fence: &Fence,
+        requests: &Requests,
+    ) -> anyhow::Result<Self> {
         let config = config(options).await?;
-        let client = || ClientBuilder::try_from(config.clone()).map(ClientBuilder::build);
+        let count = requests.to(&config.cluster_url);
+        let client = || {
+            let builder = ClientBuilder::try_from(config.clone())?;
+            anyhow::Ok(builder.with_layer(&count).build())
+        };
         Ok(Self {
-            leading: leading(config.clone(), fence)?,
+            leading: leading(config.clone(), fence, &count)?,
             always: client()?,
             election: client()?,
         })
@@ -45,9 +57,11 @@ impl Clients {
 
 /// A client behind the fence. It does not repeat requests by itself, as one that waits behind the fence to be sent
 /// again would go out after the deadline; the queue repeats.
-fn leading(mut config: Config, fence: &Fence) -> anyhow::Result<Client> {
+fn leading(mut config: Config, fence: &Fence, count: &CountLayer) -> anyhow::Result<Client> {
     config.default_retry = false;
-    Ok(ClientBuilder::try_from(config)?.with_layer(fence).build())
+    let builder = ClientBuilder::try_from(config)?;
+    // What the fence refuses is no request.
+    Ok(builder.with_layer(count).with_layer(fence).build())
 }
 
 async fn config(options: &Options) -> anyhow::Result<Config> {

@@ -1,29 +1,43 @@
 //! Publishes events in the background.
+//!
+//! Events are shared out to some lanes, each of which sends one after the other: what comes again goes into the lane
+//! where it came before, so that it is counted in order, and a burst is sent as fast as controllers make one.
 
 use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
+use futures_util::future::join_all;
 use k8s_openapi::{api::core::v1::ObjectReference, jiff::Timestamp};
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     error::{chain, cut},
     request,
 };
 
-/// How many events may wait to be sent; what comes on top is dropped.
+/// How many events are sent at once: as many as a controller reconciles objects by default, so that they keep up with
+/// reconciles that do any request at all.
+const LANES: usize = 10;
+
+/// How many events may wait in each lane; what comes on top is dropped. All lanes together hold as many as client-go's
+/// ten times over, in 5 MB at most.
 const WAITING: usize = 1000;
 
 /// How long an event that comes again counts as the same, as in client-go.
 const SERIES: Duration = Duration::from_secs(6 * 60);
 
-/// How many series are remembered.
-const REMEMBERED: usize = 4096;
+/// How many series each lane remembers.
+const REMEMBERED: usize = 400;
 
 /// Limits of the API server, in bytes.
 const LONGEST_NOTE: usize = 1024;
@@ -74,12 +88,23 @@ impl Event {
 
 /// Takes events, never waits and never fails.
 #[derive(Clone, Debug)]
-pub(crate) struct Recorder(mpsc::Sender<Event>);
+pub(crate) struct Recorder {
+    lanes: Arc<[mpsc::Sender<Event>]>,
+    dropped: Arc<AtomicUsize>,
+}
 
 /// Sends what a [`Recorder`] takes.
 #[derive(Debug)]
 pub(crate) struct Publisher {
+    lanes: Vec<Lane>,
+}
+
+/// Sends some of the events, one after the other.
+#[derive(Debug)]
+struct Lane {
     events: mpsc::Receiver<Event>,
+    /// How many were dropped that nobody was told of; shared by all lanes.
+    dropped: Arc<AtomicUsize>,
     instance: String,
     series: HashMap<u64, Series>,
 }
@@ -95,34 +120,62 @@ struct Series {
 impl Recorder {
     /// A recorder, and what must run for it. `instance` is the name of this process.
     pub(crate) fn new(instance: &str) -> (Self, Publisher) {
-        let (sender, events) = mpsc::channel(WAITING);
-        let publisher = Publisher {
-            events,
-            instance: cut(instance, LONGEST_REASON).to_owned(),
-            series: HashMap::new(),
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let lane = |_| {
+            let (sender, events) = mpsc::channel(WAITING);
+            let lane = Lane {
+                events,
+                dropped: dropped.clone(),
+                instance: cut(instance, LONGEST_REASON).to_owned(),
+                series: HashMap::new(),
+            };
+            (sender, lane)
         };
-        (Self(sender), publisher)
+        let (senders, lanes): (Vec<_>, _) = (0..LANES).map(lane).unzip();
+        let recorder = Self {
+            lanes: senders.into(),
+            dropped,
+        };
+        (recorder, Publisher { lanes })
     }
 
     pub(crate) fn publish(&self, event: Event) {
-        if self.0.try_send(event).is_err() {
-            tracing::warn!("an event was dropped: too many wait to be sent");
+        let lane = usize::try_from(event.hash() % LANES as u64).unwrap_or_default();
+        if self.lanes[lane].try_send(event).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
 impl Publisher {
-    /// Sends events until dropped.
-    pub(crate) async fn run(&mut self, client: &Client) {
-        while let Some(event) = self.events.recv().await {
-            self.send(client, &event).await;
-        }
+    /// Sends events until `end` is cancelled and all that were published before are sent.
+    pub(crate) async fn run(&mut self, client: &Client, end: &CancellationToken) {
+        join_all(self.lanes.iter_mut().map(|lane| lane.run(client, end))).await;
     }
 
     /// Sends what waits.
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) async fn flush(&mut self, client: &Client) {
-        while let Ok(event) = self.events.try_recv() {
+        let end = CancellationToken::new();
+        end.cancel();
+        self.run(client, &end).await;
+    }
+}
+
+impl Lane {
+    async fn run(&mut self, client: &Client, end: &CancellationToken) {
+        loop {
+            let event = tokio::select! {
+                biased;
+                event = self.events.recv() => event,
+                () = end.cancelled() => None,
+            };
+            let Some(event) = event else { break };
             self.send(client, &event).await;
+            let dropped = self.dropped.swap(0, Ordering::Relaxed);
+            if dropped > 0 {
+                tracing::warn!(dropped, "events were dropped: too many waited to be sent");
+            }
         }
     }
 
@@ -257,11 +310,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn too_many_events_are_dropped_and_nobody_waits() {
-        let (recorder, _publisher) = Recorder::new("pod");
+    async fn a_burst_of_events_is_sent_whole() {
+        let api = FakeApi::new();
+        let (recorder, mut publisher) = Recorder::new("pod");
+        for n in 0..5000 {
+            recorder.publish(event(&format!("object-{n}"), "same"));
+        }
+        publisher.flush(&api.client()).await;
+        assert_eq!(api.all("events").len(), 5000);
+    }
+
+    #[tokio::test]
+    async fn too_many_events_are_dropped_and_counted_and_nobody_waits() {
+        let (recorder, publisher) = Recorder::new("pod");
         for _ in 0..2 * WAITING {
             recorder.publish(event("a", "same"));
         }
+        let dropped = publisher.lanes[0].dropped.load(Ordering::Relaxed);
+        assert_eq!(dropped, WAITING);
     }
 
     #[test]
@@ -274,7 +340,7 @@ mod tests {
     #[test]
     fn notes_are_cut_to_what_the_api_server_takes() {
         let (_, publisher) = Recorder::new("pod");
-        let body = publisher.body(&event("a", &"x".repeat(2000)));
+        let body = publisher.lanes[0].body(&event("a", &"x".repeat(2000)));
         assert_eq!(body["note"].as_str().unwrap().len(), LONGEST_NOTE);
     }
 }

@@ -58,6 +58,7 @@ mod task;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod tls;
+pub mod webhook;
 mod worker;
 mod writes;
 

@@ -16,6 +16,7 @@ use crate::{
     options::Options,
     probes::Health,
     task::{Running, Task},
+    webhook::{Conversions, Webhooks},
     worker::AnyController,
 };
 
@@ -31,6 +32,8 @@ pub struct Manager {
     pub(crate) recorder: Recorder,
     pub(crate) publisher: Publisher,
     pub(crate) controllers: Vec<Arc<dyn AnyController>>,
+    pub(crate) webhooks: Webhooks,
+    pub(crate) conversions: Conversions,
     /// What was registered wrongly; reported all at once by [`run`](Self::run).
     pub(crate) mistakes: Vec<String>,
     pub(crate) identity: String,
@@ -57,22 +60,31 @@ impl Manager {
     pub async fn new(options: Options, id: &str) -> anyhow::Result<Self> {
         logs::start(options.log_format, &options.log_level)?;
         let fence = Fence::closed();
-        let clients = Clients::connect(&options, &fence).await?;
-        Ok(Self::with(options, id, clients, fence))
+        let metrics = Metrics::new();
+        let clients = Clients::connect(&options, &fence, metrics.requests()).await?;
+        Ok(Self::with(options, id, clients, fence, metrics))
     }
 
-    pub(crate) fn with(options: Options, id: &str, clients: Clients, fence: Fence) -> Self {
+    pub(crate) fn with(
+        options: Options,
+        id: &str,
+        clients: Clients,
+        fence: Fence,
+        metrics: Metrics,
+    ) -> Self {
         let identity = identity();
         let (recorder, publisher) = Recorder::new(&identity);
         Self {
             id: id.to_owned(),
             fence,
             caches: Caches::default(),
-            metrics: Metrics::new(),
+            metrics,
             health: Health::default(),
             recorder,
             publisher,
             controllers: Vec::new(),
+            webhooks: Webhooks::new(),
+            conversions: Conversions::default(),
             mistakes: Vec::new(),
             identity,
             leading: Vec::new(),

@@ -1,5 +1,11 @@
 //! What the manager counts, under the names that controller-runtime and client-go use.
 
+mod process;
+mod queues;
+mod requests;
+mod text;
+mod webhooks;
+
 use std::{fmt, sync::Arc, time::Duration};
 
 use prometheus_client::{
@@ -8,13 +14,27 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
+use self::{process::Process, queues::Queues, webhooks::Webhooks};
+pub(crate) use self::{
+    queues::QueueMetrics,
+    requests::{CountLayer, Requests},
+    text::MEDIA_TYPE,
+    webhooks::WebhookMetrics,
+};
 use crate::reconcile::{Done, Failure};
 
 /// controller-runtime's buckets for the length of a reconcile, in seconds.
-const RECONCILE_BUCKETS: [f64; 33] = [
+const RECONCILE_BUCKETS: [f64; 40] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
-    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0,
+    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
+    25.0, 30.0, 40.0, 50.0, 60.0,
 ];
+
+/// Its buckets for what is usually quick, in seconds: 10 ns to 1,000 s, each ten times the one before.
+fn exponential_buckets() -> impl Iterator<Item = f64> {
+    // Multiplied one by one as in Go, where 10 us come out as 9.999999999999999e-06: dashboards match on it.
+    std::iter::successors(Some(10e-9), |bound| Some(bound * 10.0)).take(12)
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Controller {
@@ -25,12 +45,6 @@ struct Controller {
 struct Outcome {
     controller: String,
     result: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct QueueName {
-    controller: String,
-    name: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -51,10 +65,11 @@ pub(crate) struct Metrics {
     seconds: Histograms,
     active: Family<Controller, Gauge>,
     most: Family<Controller, Gauge>,
-    depth: Family<QueueName, Gauge>,
-    adds: Family<QueueName, Counter>,
-    retries: Family<QueueName, Counter>,
     leading: Family<LeaseName, Gauge>,
+    certificates: CertificateMetrics,
+    requests: Requests,
+    queues: Queues,
+    webhooks: Webhooks,
 }
 
 impl Metrics {
@@ -70,10 +85,11 @@ impl Metrics {
             seconds,
             active: Family::default(),
             most: Family::default(),
-            depth: Family::default(),
-            adds: Family::default(),
-            retries: Family::default(),
             leading: Family::default(),
+            certificates: CertificateMetrics::default(),
+            requests: Requests::default(),
+            queues: Queues::new(),
+            webhooks: Webhooks::new(),
         };
         metrics.registry = Arc::new(metrics.register());
         metrics
@@ -95,25 +111,41 @@ impl Metrics {
         r.register("active_workers", help, self.active.clone());
         let help = "The most reconciles that may be under way";
         r.register("max_concurrent_reconciles", help, self.most.clone());
+        self.webhooks.register(r);
 
-        let r = all.sub_registry_with_prefix("workqueue");
-        let help = "Objects that wait for a worker";
-        r.register("depth", help, self.depth.clone());
-        let help = "Objects added to the queue";
-        r.register("adds", help, self.adds.clone());
-        let help = "Objects added again, after a delay";
-        r.register("retries", help, self.retries.clone());
+        self.queues
+            .register(all.sub_registry_with_prefix("workqueue"));
 
+        let r = all.sub_registry_with_prefix("certwatcher");
+        let help = "Times that a certificate was read";
+        r.register("read_certificate", help, self.certificates.reads.clone());
+        let help = "Times that a certificate could not be read";
+        let errors = self.certificates.errors.clone();
+        r.register("read_certificate_errors", help, errors);
+
+        self.requests.register(&mut all);
+        all.register_collector(Box::new(Process::starting()));
         let help = "1 while this process leads, 0 while it stands by";
         all.register("leader_election_master_status", help, self.leading.clone());
         all
     }
 
-    /// The metrics in the text format of `OpenMetrics`.
-    pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
+    /// The metrics in the text format of Prometheus, [`MEDIA_TYPE`].
+    pub(crate) fn text(&self) -> Result<String, fmt::Error> {
+        self.queues.refresh();
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
-        Ok(text)
+        Ok(text::from_openmetrics(&text))
+    }
+
+    /// What counts requests to the API server.
+    pub(crate) fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
+    /// What counts how often certificates are read.
+    pub(crate) fn certificates(&self) -> &CertificateMetrics {
+        &self.certificates
     }
 
     pub(crate) fn lead(&self, lease: &str, leading: bool) {
@@ -121,6 +153,11 @@ impl Metrics {
         self.leading
             .get_or_create(&LeaseName { name })
             .set(i64::from(leading));
+    }
+
+    /// The metrics of the webhook that is served at this path, at nought.
+    pub(crate) fn webhook(&self, path: &str) -> WebhookMetrics {
+        self.webhooks.at(path)
     }
 
     /// The metrics of a controller, at nought.
@@ -137,6 +174,7 @@ impl Metrics {
         };
         ControllerMetrics {
             success: result("success"),
+            requeue: result("requeue"),
             requeue_after: result("requeue_after"),
             error: result("error"),
             errors: self.errors.get_or_create_owned(&labels),
@@ -149,22 +187,22 @@ impl Metrics {
 
     /// The metrics of a controller's queue, at nought.
     pub(crate) fn queue(&self, controller: &str) -> QueueMetrics {
-        let labels = QueueName {
-            controller: controller.to_owned(),
-            name: controller.to_owned(),
-        };
-        QueueMetrics {
-            depth: self.depth.get_or_create_owned(&labels),
-            adds: self.adds.get_or_create_owned(&labels),
-            retries: self.retries.get_or_create_owned(&labels),
-        }
+        self.queues.of(controller)
     }
+}
+
+/// How often certificates were read from their files, and could not be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CertificateMetrics {
+    pub(crate) reads: Counter,
+    pub(crate) errors: Counter,
 }
 
 /// The metrics of one controller.
 #[derive(Debug)]
 pub(crate) struct ControllerMetrics {
     success: Counter,
+    requeue: Counter,
     requeue_after: Counter,
     error: Counter,
     errors: Counter,
@@ -184,8 +222,11 @@ impl ControllerMetrics {
     pub(crate) fn ended(&self, done: &Result<Done, Failure>, took: Duration) {
         self.seconds.observe(took.as_secs_f64());
         match done {
-            Ok(Done::Asked(action)) if action.after.is_some() => self.requeue_after.inc(),
-            Ok(_) => self.success.inc(),
+            Ok(done) => match done.requeue_after() {
+                Some(Duration::ZERO) => self.requeue.inc(),
+                Some(_) => self.requeue_after.inc(),
+                None => self.success.inc(),
+            },
             Err(failure) => {
                 match failure {
                     Failure::Error(_) => {}
@@ -207,30 +248,10 @@ impl Drop for Active<'_> {
     }
 }
 
-/// The metrics of one queue.
-#[derive(Debug, Default)]
-pub(crate) struct QueueMetrics {
-    depth: Gauge,
-    adds: Counter,
-    retries: Counter,
-}
-
-impl QueueMetrics {
-    pub(crate) fn depth(&self, depth: usize) {
-        self.depth.set(i64::try_from(depth).unwrap_or(i64::MAX));
-    }
-
-    pub(crate) fn added(&self) {
-        self.adds.inc();
-    }
-
-    pub(crate) fn retried(&self) {
-        self.retries.inc();
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use hyper::StatusCode;
+
     use super::*;
     use crate::action::Action;
 
@@ -246,22 +267,49 @@ mod tests {
         controller.ended(&Ok(Done::Asked(Action::await_change())), second);
         controller.ended(&Ok(Done::Asked(Action::requeue(second))), second);
         controller.ended(&Err(Failure::Panic(String::new())), second);
+        controller.ended(&Ok(Done::Asked(Action::requeue(Duration::ZERO))), second);
         let _active = controller.started();
-        let text = metrics.encode().unwrap();
+        let text = metrics.text().unwrap();
         for line in [
             r#"controller_runtime_reconcile_total{controller="captain",result="success"} 1"#,
             r#"controller_runtime_reconcile_total{controller="captain",result="requeue_after"} 1"#,
             r#"controller_runtime_reconcile_total{controller="captain",result="error"} 1"#,
+            r#"controller_runtime_reconcile_total{controller="captain",result="requeue"} 1"#,
             r#"controller_runtime_reconcile_errors_total{controller="captain"} 1"#,
             r#"controller_runtime_reconcile_panics_total{controller="captain"} 1"#,
             r#"controller_runtime_reconcile_timeouts_total{controller="captain"} 0"#,
-            r#"controller_runtime_reconcile_time_seconds_bucket{le="1.0",controller="captain"} 3"#,
+            r#"controller_runtime_reconcile_time_seconds_bucket{le="1",controller="captain"} 4"#,
             r#"controller_runtime_active_workers{controller="captain"} 1"#,
             r#"controller_runtime_max_concurrent_reconciles{controller="captain"} 10"#,
-            r#"workqueue_depth{controller="captain",name="captain"} 1"#,
+            r#"workqueue_depth{controller="captain",name="captain",priority="0"} 1"#,
             r#"workqueue_adds_total{controller="captain",name="captain"} 1"#,
             r#"workqueue_retries_total{controller="captain",name="captain"} 0"#,
             r#"leader_election_master_status{name="captains.example.com"} 1"#,
+        ] {
+            assert!(
+                text.lines().any(|found| found == line),
+                "no `{line}` in\n{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_webhook_counts_answers_their_time_and_what_is_in_flight() {
+        let metrics = Metrics::new();
+        let webhook = metrics.webhook("/convert");
+        webhook.started().answered(StatusCode::OK);
+        drop(webhook.started());
+        let _waiting = webhook.started();
+        webhook.panicked();
+        webhook.conversion_panicked();
+        let text = metrics.text().unwrap();
+        for line in [
+            r#"controller_runtime_webhook_requests_total{webhook="/convert",code="200"} 1"#,
+            r#"controller_runtime_webhook_requests_total{webhook="/convert",code="500"} 0"#,
+            r#"controller_runtime_webhook_requests_in_flight{webhook="/convert"} 1"#,
+            r#"controller_runtime_webhook_latency_seconds_count{webhook="/convert"} 1"#,
+            "controller_runtime_webhook_panics_total 1",
+            "controller_runtime_conversion_webhook_panics_total 1",
         ] {
             assert!(
                 text.lines().any(|found| found == line),

@@ -42,6 +42,37 @@ pub struct Options {
     #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
     pub health_probe_bind_address: Address,
 
+    /// Serve webhooks; anything but `false` means yes
+    #[arg(
+        long,
+        value_name = "BOOL",
+        env = "ENABLE_WEBHOOKS",
+        default_value = "true",
+        default_missing_value = "true"
+    )]
+    #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = not_false)]
+    pub enable_webhooks: bool,
+
+    /// Serve webhooks on this port
+    #[arg(long, value_name = "PORT", default_value_t = 9443)]
+    pub webhook_port: u16,
+
+    /// Serve webhooks on this address of the host only; on all, if not given
+    #[arg(long, value_name = "ADDRESS")]
+    pub webhook_host: Option<String>,
+
+    /// The directory with the certificate of the webhook server; without one it makes its own
+    #[arg(long, value_name = "DIRECTORY")]
+    pub webhook_cert_path: Option<PathBuf>,
+
+    /// The file of the certificate in that directory
+    #[arg(long, value_name = "FILE", default_value = "tls.crt")]
+    pub webhook_cert_name: String,
+
+    /// The file of its key
+    #[arg(long, value_name = "FILE", default_value = "tls.key")]
+    pub webhook_cert_key: String,
+
     /// Run controllers in one replica at a time, the one that holds the Lease
     #[arg(
         long,
@@ -80,6 +111,10 @@ pub struct Options {
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     pub shutdown_timeout: Duration,
 
+    /// How long webhooks are served on after SIGTERM, until the API server has turned to other replicas
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    pub shutdown_delay: Duration,
+
     /// Watch these namespaces only, separated by commas; all, if none is given
     #[arg(
         long,
@@ -112,6 +147,12 @@ impl Default for Options {
             metrics_cert_name: "tls.crt".to_owned(),
             metrics_cert_key: "tls.key".to_owned(),
             health_probe_bind_address: Address(Some(":8081".to_owned())),
+            enable_webhooks: true,
+            webhook_port: 9443,
+            webhook_host: None,
+            webhook_cert_path: None,
+            webhook_cert_name: "tls.crt".to_owned(),
+            webhook_cert_key: "tls.key".to_owned(),
             leader_elect: false,
             leader_election_namespace: None,
             leader_election_lease_duration: Duration::from_secs(15),
@@ -120,6 +161,7 @@ impl Default for Options {
             max_concurrent_reconciles: 10,
             reconcile_timeout: Duration::from_secs(300),
             shutdown_timeout: Duration::from_secs(30),
+            shutdown_delay: Duration::from_secs(5),
             watch_namespace: Vec::new(),
             kubeconfig: None,
             log_format: None,
@@ -169,8 +211,15 @@ impl FromStr for Address {
     }
 }
 
+/// What operators in Go make of `ENABLE_WEBHOOKS`.
+// The form that clap asks for.
+#[allow(clippy::unnecessary_wraps)]
+fn not_false(text: &str) -> Result<bool, String> {
+    Ok(text != "false")
+}
+
 /// Reads `15s`, `1m30s`, `500ms`, as Go writes durations.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let duration: Option<SignedDuration> = text.parse().ok();
     let duration = duration.and_then(|duration| Duration::try_from(duration).ok());
     duration.ok_or_else(|| "write it as `15s`, `1m30s` or `500ms`".to_owned())

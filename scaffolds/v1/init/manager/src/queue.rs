@@ -7,7 +7,7 @@
 //! Source: `k8s.io/client-go/util/workqueue`, `queue.go`, `delaying_queue.go`, `default_rate_limiters.go`.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -33,8 +33,10 @@ pub(crate) struct Queue {
 #[derive(Debug, Default)]
 struct State {
     ready: VecDeque<Key>,
-    dirty: HashSet<Key>,
-    processing: HashSet<Key>,
+    /// What is to be worked on, and since when.
+    dirty: HashMap<Key, Instant>,
+    /// What is being worked on, and since when.
+    processing: HashMap<Key, Instant>,
     /// What is to be added later, by time; `due` holds the same the other way round.
     delayed: BTreeSet<(Instant, Key)>,
     due: HashMap<Key, Instant>,
@@ -102,8 +104,9 @@ impl Queue {
                 let mut state = self.lock();
                 self.promote(&mut state);
                 if let Some(key) = state.ready.pop_front() {
-                    state.dirty.remove(&key);
-                    state.processing.insert(key.clone());
+                    let added = state.dirty.remove(&key).unwrap_or_else(Instant::now);
+                    let taken = self.metrics.taken(added);
+                    state.processing.insert(key.clone(), taken);
                     self.metrics.depth(state.ready.len());
                     return key;
                 }
@@ -122,18 +125,26 @@ impl Queue {
     /// Ends the work on a key; if it was added meanwhile, it is there again.
     pub(crate) fn done(&self, key: &Key) {
         let mut state = self.lock();
-        state.processing.remove(key);
-        if state.dirty.contains(key) {
+        if let Some(taken) = state.processing.remove(key) {
+            self.metrics.done(taken);
+        }
+        if state.dirty.contains_key(key) {
             self.push(&mut state, key.clone());
         }
     }
 
+    /// The keys that are being worked on.
+    pub(crate) fn processing(&self) -> Vec<Key> {
+        self.lock().processing.keys().cloned().collect()
+    }
+
     fn add_to(&self, state: &mut State, key: Key) {
-        if !state.dirty.insert(key.clone()) {
+        if state.dirty.contains_key(&key) {
             return;
         }
+        state.dirty.insert(key.clone(), Instant::now());
         self.metrics.added();
-        if !state.processing.contains(&key) {
+        if !state.processing.contains_key(&key) {
             self.push(state, key);
         }
     }

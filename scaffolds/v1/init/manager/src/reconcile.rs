@@ -38,6 +38,16 @@ pub(crate) enum Done {
     Gone,
 }
 
+impl Done {
+    /// After how long the object is to be reconciled again, if that was asked for.
+    pub(crate) fn requeue_after(&self) -> Option<Duration> {
+        match self {
+            Self::Asked(action) => action.after,
+            Self::Nothing | Self::Gone => None,
+        }
+    }
+}
+
 /// Why a reconcile failed.
 #[derive(Debug)]
 pub(crate) enum Failure {

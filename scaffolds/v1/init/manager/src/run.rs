@@ -19,10 +19,14 @@ use crate::{
     shutdown,
     task::Running,
     tls,
+    worker::AnyController,
 };
 
 /// How long the last events may take to be sent.
 const LAST_EVENTS: Duration = Duration::from_secs(1);
+
+/// How many reconciles that did not end are named.
+const NAMED: usize = 10;
 
 impl Manager {
     /// Runs everything until SIGTERM or SIGINT, and ends when the work under way has ended. A second signal ends the
@@ -61,6 +65,7 @@ impl Manager {
         anyhow::ensure!(self.mistakes.is_empty(), "{}", self.mistakes.join("\n"));
         let serving = CancellationToken::new();
         let mut servers = self.serve(&stop, &serving).await?;
+        let mut webhooks = self.start_webhooks(&stop).await?;
 
         let mut always = JoinSet::new();
         for task in self.always.drain(..) {
@@ -87,6 +92,7 @@ impl Manager {
         let rest = timeout(deadline, rest).await;
         rest.map_err(|_| anyhow::anyhow!("a task did not end within {deadline:?}"))??;
 
+        while webhooks.join_next().await.is_some() {}
         serving.cancel();
         while servers.join_next().await.is_some() {}
         tracing::info!("ended");
@@ -157,7 +163,7 @@ impl Manager {
         match &options.metrics_cert_path {
             Some(directory) => {
                 let (certificate, key) = (&options.metrics_cert_name, &options.metrics_cert_key);
-                tls::Files::new(directory, certificate, key).watch()
+                tls::Files::new(directory, certificate, key).watch(self.metrics.certificates())
             }
             None => tls::self_signed(),
         }
@@ -230,13 +236,16 @@ impl Manager {
             stop.cancelled().await;
             sleep(deadline).await;
         };
+        let no_more_events = CancellationToken::new();
+        let mut publish = std::pin::pin!(self.publisher.run(&client, &no_more_events));
         tokio::select! {
             result = ended => result?,
-            () = late => anyhow::bail!("what was under way did not end within {deadline:?}"),
-            () = self.publisher.run(&client) => {}
+            () = late => return Err(outlived(&self.controllers, deadline)),
+            () = &mut publish => {}
         }
+        no_more_events.cancel();
         // The last events; they may not hold up the end.
-        let _ = timeout(LAST_EVENTS, self.publisher.flush(&client)).await;
+        let _ = timeout(LAST_EVENTS, publish).await;
         Ok(())
     }
 
@@ -258,6 +267,41 @@ impl Manager {
         }
         tasks
     }
+}
+
+/// Says which reconciles have not ended within `deadline`.
+fn outlived(controllers: &[Arc<dyn AnyController>], deadline: Duration) -> anyhow::Error {
+    let name = |controller: &Arc<dyn AnyController>| {
+        let name = controller.name().to_owned();
+        let keys = controller.under_way().into_iter();
+        keys.map(move |key| format!("{name} `{key}`"))
+            .collect::<Vec<_>>()
+    };
+    let mut names: Vec<_> = controllers.iter().flat_map(name).collect();
+    names.sort();
+    if names.is_empty() {
+        return anyhow::anyhow!("a leading task did not end within {deadline:?}");
+    }
+    let (count, reconcile) = (
+        names.len(),
+        if names.len() == 1 {
+            "reconcile"
+        } else {
+            "reconciles"
+        },
+    );
+    names.truncate(NAMED);
+    let more = count - names.len();
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let names = names.join(", ");
+    anyhow::anyhow!(
+        "{count} {reconcile} did not end within {deadline:?}: {names}{more}\n\
+         help: `--shutdown-timeout` gives them longer, with a grace period of the Pod above it",
+    )
 }
 
 fn flatten(ended: Result<anyhow::Result<()>, JoinError>) -> anyhow::Result<()> {

@@ -1,12 +1,19 @@
 //! The HTTP servers: probes and metrics. HTTP/1.1 only, with limits on time and on connections.
 
-use std::{convert::Infallible, io, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    future::poll_fn,
+    io,
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
 use futures_util::future::BoxFuture;
 use hyper::{
     Response, StatusCode,
-    body::Incoming,
-    header::{CONTENT_TYPE, HeaderValue},
+    body::{Body as _, Incoming},
+    header::{CONNECTION, CONTENT_TYPE, HeaderValue},
     http::request::Parts,
     rt::{Read, Write},
     server::conn::http1,
@@ -30,12 +37,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How many connections a server holds at once; more wait.
 const CONNECTIONS: usize = 1000;
 
-/// The head of a request; these servers read no bodies.
-pub(crate) struct Request(Parts);
+/// The head of a request, and its body for those who want it.
+pub(crate) struct Request {
+    parts: Parts,
+    body: Option<Incoming>,
+}
 
 impl From<Parts> for Request {
     fn from(parts: Parts) -> Self {
-        Self(parts)
+        Self { parts, body: None }
     }
 }
 
@@ -43,17 +53,40 @@ impl std::ops::Deref for Request {
     type Target = Parts;
 
     fn deref(&self) -> &Parts {
-        &self.0
+        &self.parts
     }
 }
 
 impl Request {
     pub(crate) fn method(&self) -> &hyper::Method {
-        &self.0.method
+        &self.parts.method
     }
 
     pub(crate) fn uri(&self) -> &hyper::Uri {
-        &self.0.uri
+        &self.parts.uri
+    }
+
+    /// The body, which may have `most` bytes; the status to answer with if it has more, or ends early.
+    pub(crate) async fn body(&mut self, most: usize) -> Result<Vec<u8>, StatusCode> {
+        let (mut body, mut bytes) = (self.body.take(), Vec::new());
+        let Some(body) = &mut body else {
+            return Ok(bytes);
+        };
+        let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+        if announced > most {
+            return Err(StatusCode::PAYLOAD_TOO_LARGE);
+        }
+        // Not all at once of what was only announced.
+        bytes.reserve(announced.min(1 << 20));
+        while let Some(frame) = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
+            let data = frame.map_err(|_| StatusCode::BAD_REQUEST)?.into_data();
+            let data = data.unwrap_or_default();
+            if bytes.len() + data.len() > most {
+                return Err(StatusCode::PAYLOAD_TOO_LARGE);
+            }
+            bytes.extend_from_slice(&data);
+        }
+        Ok(bytes)
     }
 }
 
@@ -70,6 +103,14 @@ impl Reply {
         Self {
             status,
             media_type: "text/plain; charset=utf-8",
+            body,
+        }
+    }
+
+    pub(crate) fn json(body: String) -> Self {
+        Self {
+            status: StatusCode::OK,
+            media_type: "application/json",
             body,
         }
     }
@@ -95,6 +136,17 @@ pub(crate) struct Server {
 impl Server {
     /// Serves until `stop`, then answers what is under way.
     pub(crate) async fn run(self, stop: CancellationToken) {
+        self.drain(PATIENCE, stop.clone(), stop).await;
+    }
+
+    /// Serves until `stop`. From `draining` on each answer is the last of its connection, so that clients turn to
+    /// others by themselves and few connections are left to be closed. They may be idle for so long.
+    pub(crate) async fn drain(
+        self,
+        idle: Duration,
+        draining: CancellationToken,
+        stop: CancellationToken,
+    ) {
         let permits = Arc::new(Semaphore::new(CONNECTIONS));
         let mut connections = JoinSet::new();
         loop {
@@ -109,9 +161,14 @@ impl Server {
                 (permit, accepted) = accepted => match accepted {
                     Ok((stream, _)) => {
                         let tls = self.tls.as_ref().map(|tls| tls.borrow().clone());
-                        let (handler, stop) = (self.handler.clone(), stop.clone());
+                        let connection = Connection {
+                            handler: self.handler.clone(),
+                            idle,
+                            draining: draining.clone(),
+                            stop: stop.clone(),
+                        };
                         connections.spawn(async move {
-                            serve(stream, tls, handler, stop).await;
+                            connection.serve(stream, tls).await;
                             drop(permit);
                         });
                     }
@@ -127,49 +184,60 @@ impl Server {
     }
 }
 
-/// Serves one connection. What goes wrong with it is its client's doing, and no news.
-async fn serve(
-    stream: TcpStream,
-    tls: Option<Arc<ServerConfig>>,
+/// How one connection is served.
+struct Connection {
     handler: Handler,
+    idle: Duration,
+    draining: CancellationToken,
     stop: CancellationToken,
-) {
-    // Answers are small and not to be held back.
-    let _ = stream.set_nodelay(true);
-    let result = match tls {
-        None => http(TokioIo::new(stream), handler, stop).await,
-        Some(config) => match timeout(PATIENCE, TlsAcceptor::from(config).accept(stream)).await {
-            Ok(Ok(stream)) => http(TokioIo::new(stream), handler, stop).await,
-            Ok(Err(error)) => return tracing::debug!(%error, "TLS handshake failed"),
-            Err(_) => return tracing::debug!("TLS handshake took too long"),
-        },
-    };
-    if let Err(error) = result {
-        tracing::debug!(%error, "connection failed");
-    }
 }
 
-async fn http(
-    stream: impl Read + Write + Unpin,
-    handler: Handler,
-    stop: CancellationToken,
-) -> hyper::Result<()> {
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let reply = handler(Request(request.into_parts().0));
-        async move { Ok::<_, Infallible>(response(reply.await)) }
-    });
-    let mut builder = http1::Builder::new();
-    builder
-        .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
-        .max_buf_size(64 * 1024);
-    let mut connection = pin!(builder.serve_connection(stream, service));
-    tokio::select! {
-        result = connection.as_mut() => result,
-        () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            // What the client does not take by then it does not get.
-            timeout(PATIENCE, connection).await.unwrap_or(Ok(()))
+impl Connection {
+    /// Serves it. What goes wrong with it is its client's doing, and no news.
+    async fn serve(self, stream: TcpStream, tls: Option<Arc<ServerConfig>>) {
+        // Answers are small and not to be held back.
+        let _ = stream.set_nodelay(true);
+        let result = match tls {
+            None => self.http(TokioIo::new(stream)).await,
+            Some(config) => match timeout(PATIENCE, TlsAcceptor::from(config).accept(stream)).await
+            {
+                Ok(Ok(stream)) => self.http(TokioIo::new(stream)).await,
+                Ok(Err(error)) => return tracing::debug!(%error, "TLS handshake failed"),
+                Err(_) => return tracing::debug!("TLS handshake took too long"),
+            },
+        };
+        if let Err(error) = result {
+            tracing::debug!(%error, "connection failed");
+        }
+    }
+
+    async fn http(self, stream: impl Read + Write + Unpin) -> hyper::Result<()> {
+        let service = service_fn(|request: hyper::Request<Incoming>| {
+            let (parts, body) = request.into_parts();
+            let body = Some(body);
+            let reply = (self.handler)(Request { parts, body });
+            async {
+                let mut response = response(reply.await);
+                if self.draining.is_cancelled() {
+                    let close = HeaderValue::from_static("close");
+                    response.headers_mut().insert(CONNECTION, close);
+                }
+                Ok::<_, Infallible>(response)
+            }
+        });
+        let mut builder = http1::Builder::new();
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.idle)
+            .max_buf_size(64 * 1024);
+        let mut connection = pin!(builder.serve_connection(stream, service));
+        tokio::select! {
+            result = connection.as_mut() => result,
+            () = self.stop.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                // What the client does not take by then it does not get.
+                timeout(PATIENCE, connection).await.unwrap_or(Ok(()))
+            }
         }
     }
 }

@@ -14,6 +14,8 @@ use rustls::{
 };
 use tokio::{sync::watch, time::interval};
 
+use crate::metrics::CertificateMetrics;
+
 /// How often the files are looked at. Polling, because a mounted Secret is a chain of symbolic links that is
 /// replaced as a whole, which file notifications often miss.
 const POLL: Duration = Duration::from_secs(10);
@@ -42,12 +44,20 @@ impl Files {
     }
 
     /// Loads the certificate, and keeps what is returned up to date for as long as it lives.
-    pub(crate) fn watch(self) -> anyhow::Result<watch::Receiver<Arc<ServerConfig>>> {
-        self.watch_every(POLL)
+    pub(crate) fn watch(
+        self,
+        metrics: &CertificateMetrics,
+    ) -> anyhow::Result<watch::Receiver<Arc<ServerConfig>>> {
+        self.watch_every(POLL, metrics)
     }
 
-    fn watch_every(self, period: Duration) -> anyhow::Result<watch::Receiver<Arc<ServerConfig>>> {
-        let pem = self.read()?;
+    fn watch_every(
+        self,
+        period: Duration,
+        metrics: &CertificateMetrics,
+    ) -> anyhow::Result<watch::Receiver<Arc<ServerConfig>>> {
+        let metrics = metrics.clone();
+        let pem = self.read(&metrics)?;
         let config = pem
             .config()
             .with_context(|| format!("in `{}`", self.certificate.display()))?;
@@ -58,17 +68,24 @@ impl Files {
             loop {
                 tokio::select! {
                     () = sender.closed() => return,
-                    _ = tick.tick() => self.reload(&mut served, &sender),
+                    _ = tick.tick() => self.reload(&mut served, &sender, &metrics),
                 }
             }
         });
         Ok(receiver)
     }
 
-    fn reload(&self, served: &mut Pem, sender: &watch::Sender<Arc<ServerConfig>>) {
+    fn reload(
+        &self,
+        served: &mut Pem,
+        sender: &watch::Sender<Arc<ServerConfig>>,
+        metrics: &CertificateMetrics,
+    ) {
         let file = self.certificate.display();
         // Half-written, or not there for a moment: the next tick looks again.
-        let Ok(pem) = self.read() else { return };
+        let Ok(pem) = self.read(metrics) else {
+            return;
+        };
         if pem == *served {
             return;
         }
@@ -78,11 +95,21 @@ impl Files {
                 sender.send_replace(config);
                 *served = pem;
             }
-            Err(error) => tracing::warn!(%error, %file, "cannot reload certificate"),
+            Err(error) => {
+                metrics.errors.inc();
+                tracing::warn!(%error, %file, "cannot reload certificate");
+            }
         }
     }
 
-    fn read(&self) -> anyhow::Result<Pem> {
+    fn read(&self, metrics: &CertificateMetrics) -> anyhow::Result<Pem> {
+        metrics.reads.inc();
+        self.read_files().inspect_err(|_| {
+            metrics.errors.inc();
+        })
+    }
+
+    fn read_files(&self) -> anyhow::Result<Pem> {
         let read = |path: &Path| {
             std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))
         };
@@ -186,7 +213,11 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let server = Server {
             listener,
-            tls: Some(files.watch_every(Duration::from_millis(10)).unwrap()),
+            tls: Some(
+                files
+                    .watch_every(Duration::from_millis(10), &CertificateMetrics::default())
+                    .unwrap(),
+            ),
             handler: Arc::new(|_| {
                 Box::pin(async { Reply::text(200.try_into().unwrap(), String::new()) })
             }),
@@ -220,7 +251,13 @@ mod tests {
     async fn a_file_that_is_not_there_or_no_certificate_is_named() {
         let directory = tempfile::tempdir().unwrap();
         let files = Files::new(directory.path(), "tls.crt", "tls.key");
-        let error = format!("{:#}", files.clone().watch().unwrap_err());
+        let error = format!(
+            "{:#}",
+            files
+                .clone()
+                .watch(&CertificateMetrics::default())
+                .unwrap_err()
+        );
         assert!(
             error.contains("cannot read") && error.contains("tls.crt"),
             "{error}"
@@ -228,7 +265,10 @@ mod tests {
         for file in ["tls.crt", "tls.key"] {
             std::fs::write(directory.path().join(file), "nonsense").unwrap();
         }
-        let error = format!("{:#}", files.watch().unwrap_err());
+        let error = format!(
+            "{:#}",
+            files.watch(&CertificateMetrics::default()).unwrap_err()
+        );
         assert!(
             error.contains("tls.crt") && error.contains("PEM"),
             "{error}"

@@ -24,6 +24,9 @@ pub(crate) trait AnyController: Send + Sync {
     /// Reconciles until `stop`, and returns when what was under way has ended. Dropping it cancels that.
     fn run(self: Arc<Self>, stop: CancellationToken) -> BoxFuture<'static, ()>;
 
+    /// What is being reconciled now.
+    fn under_way(&self) -> Vec<Key>;
+
     /// Reconciles one object once, as soon as the caches are complete. The namespace of `key` counts only for a kind
     /// that has namespaces, and is `default` if there is none.
     #[cfg(any(test, feature = "testing"))]
@@ -37,6 +40,10 @@ impl<K: Object> AnyController for Core<K> {
 
     fn run(self: Arc<Self>, stop: CancellationToken) -> BoxFuture<'static, ()> {
         Box::pin(run(self, stop))
+    }
+
+    fn under_way(&self) -> Vec<Key> {
+        self.queue.processing()
     }
 
     #[cfg(any(test, feature = "testing"))]

@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use hyper::{
-    Request, Response, StatusCode,
+    Request, Response, StatusCode, Uri,
     body::{Bytes, Frame},
     header::{ACCEPT, CONTENT_TYPE, HeaderName, USER_AGENT},
 };
@@ -24,8 +24,8 @@ use tower::{Layer as _, Service};
 
 use super::server::{Call, Objects, Path, Refusal, Watch};
 use crate::{
-    action::Action, connect::Clients, fence::Fence, key::Key, manager::Manager, object::Object,
-    options::Options,
+    action::Action, connect::Clients, fence::Fence, key::Key, manager::Manager, metrics::Metrics,
+    object::Object, options::Options,
 };
 
 /// An API server in memory, for unit tests: what it holds is set and looked at directly, and a reconciler talks to
@@ -182,9 +182,12 @@ impl FakeApi {
     #[must_use]
     pub fn manager_with(&self, options: Options) -> Manager {
         let fence = Fence::closed();
-        let leading = fence.layer(Connection(self.clone()));
-        let clients = Clients::fake(&self.client(), Client::new(leading, "default"));
-        Manager::with(options, "test.example.com", clients, fence)
+        let metrics = Metrics::new();
+        let host = Uri::from_static("http://in-memory");
+        let counted = metrics.requests().to(&host).layer(Connection(self.clone()));
+        let leading = Client::new(fence.layer(counted.clone()), "default");
+        let clients = Clients::fake(&Client::new(counted, "default"), leading);
+        Manager::with(options, "test.example.com", clients, fence, metrics)
     }
 
     async fn serve(self, request: Request<Body>) -> Result<Response<Content>, Infallible> {

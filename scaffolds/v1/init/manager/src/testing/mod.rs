@@ -1,5 +1,6 @@
 //! For tests: an API server in memory, and helpers for tests on a real one. Behind the feature `testing`.
 
+mod admission;
 mod cluster;
 pub(crate) mod fake;
 mod operator;
@@ -8,6 +9,7 @@ mod server;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 pub use self::{
+    admission::Admitted,
     cluster::{Cluster, eventually},
     fake::FakeApi,
     operator::Operator,

@@ -1,0 +1,181 @@
+//! The metrics against those of an operator on controller-runtime, recorded by `controller-runtime/record`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::{SocketAddr, TcpListener},
+    time::Duration,
+};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use manager::{
+    Action, Manager, Options,
+    testing::{FakeApi, eventually},
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::oneshot,
+};
+
+/// What controller-runtime 0.25.2 says of itself.
+const THEIRS: &str = include_str!("controller-runtime/scrape.txt");
+
+/// What it has and we have not; `*` stands for any end. The reasons are in `docs/metrics.md`.
+const MISSING: [&str; 2] = ["go_*", "controller_runtime_terminal_reconcile_errors_total"];
+
+/// What appears with the first webhook.
+const WEBHOOKS: [&str; 3] = [
+    "controller_runtime_webhook_latency_seconds",
+    "controller_runtime_webhook_requests_in_flight",
+    "controller_runtime_webhook_requests_total",
+];
+
+/// What we have and it has not.
+const ADDED: [&str; 0] = [];
+
+/// A family of metrics, as dashboards and alerts see it.
+#[derive(Debug, Default, PartialEq)]
+struct Family {
+    kind: String,
+    labels: BTreeSet<String>,
+    /// The bounds of its buckets, as they are spelled.
+    bounds: Vec<String>,
+}
+
+/// The families of a scrape by their names.
+fn families(text: &str) -> BTreeMap<String, Family> {
+    let mut families: BTreeMap<String, Family> = BTreeMap::new();
+    for line in text.lines() {
+        if let Some(line) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = line.split_once(' ').unwrap();
+            let family = families.entry(name.to_owned()).or_default();
+            kind.clone_into(&mut family.kind);
+        } else if !line.starts_with('#') {
+            sample(line, &mut families);
+        }
+    }
+    families
+}
+
+fn sample(line: &str, families: &mut BTreeMap<String, Family>) {
+    let (series, value) = line.rsplit_once(' ').unwrap();
+    value.parse::<f64>().unwrap();
+    let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
+    let ends = ["_bucket", "_count", "_sum"].map(|end| name.strip_suffix(end));
+    let of_histogram = ends
+        .into_iter()
+        .flatten()
+        .find(|name| families.contains_key(*name));
+    let family = families.get_mut(of_histogram.unwrap_or(name));
+    let family = family.unwrap_or_else(|| panic!("`{name}` has no type"));
+    for label in labels.trim_end_matches('}').split_terminator("\",") {
+        let (label, value) = label.split_once("=\"").unwrap();
+        if label != "le" {
+            family.labels.insert(label.to_owned());
+        } else if !family
+            .bounds
+            .iter()
+            .any(|bound| bound == value.trim_end_matches('"'))
+        {
+            family.bounds.push(value.trim_end_matches('"').to_owned());
+        }
+    }
+}
+
+fn matches(patterns: &[&str], name: &str) -> bool {
+    patterns
+        .iter()
+        .any(|pattern| match pattern.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => *pattern == name,
+        })
+}
+
+/// What a manager with a controller and an election says at `/metrics`, head and all.
+async fn scrape() -> String {
+    let api = FakeApi::new();
+    let address = free_address();
+    let mut manager = api.manager_with(Options {
+        health_probe_bind_address: "0".parse().unwrap(),
+        leader_elect: true,
+        metrics_bind_address: address.to_string().parse().unwrap(),
+        metrics_secure: false,
+        ..Options::default()
+    });
+    register(&mut manager);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let running = tokio::spawn(async move {
+        let stopped = async {
+            let _ = stopped.await;
+        };
+        manager.run_until(stopped).await
+    });
+    let look = async || {
+        let text = get(address).await.unwrap_or_default();
+        // The requests of the election are the last to be there.
+        Ok(text
+            .contains("\nleader_election_master_status{name=\"test.example.com\"} 1")
+            .then_some(text))
+    };
+    let text = eventually(Duration::from_secs(30), "the metrics of a leader", look).await;
+    let _ = stop.send(());
+    running.await.unwrap().unwrap();
+    text.unwrap()
+}
+
+fn register(manager: &mut Manager) {
+    manager
+        .controller::<ConfigMap>("configmap")
+        .reconcile(async |_, _| Ok(Action::await_change()));
+}
+
+/// An address that nobody listens on.
+fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+async fn get(address: SocketAddr) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(address).await?;
+    let request = "GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
+                   accept: application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5\r\n\r\n";
+    stream.write_all(request.as_bytes()).await?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await?;
+    Ok(text)
+}
+
+#[tokio::test]
+async fn names_types_labels_and_buckets_are_those_of_controller_runtime() {
+    let answer = scrape().await;
+    let (head, text) = answer.split_once("\r\n\r\n").unwrap();
+    // As from controller-runtime, whatever was asked for.
+    let media_type = "content-type: text/plain; version=0.0.4; charset=utf-8";
+    assert!(head.contains(media_type), "{head}");
+    let (ours, theirs) = (families(text), families(THEIRS));
+    let mut differences = Vec::new();
+    for (name, family) in &theirs {
+        match ours.get(name) {
+            _ if matches(&WEBHOOKS, name) => {}
+            None if matches(&MISSING, name) => {}
+            None => differences.push(format!("no {name}")),
+            Some(_) if matches(&MISSING, name) => differences.push(format!("not missing: {name}")),
+            Some(ours) if ours == family => {}
+            Some(ours) => differences.push(format!("{name}: {ours:?} instead of {family:?}")),
+        }
+    }
+    for name in ours.keys().filter(|name| !theirs.contains_key(*name)) {
+        if !matches(&ADDED, name) {
+            differences.push(format!("{name} is ours alone"));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn every_difference_has_its_reason_in_the_docs() {
+    let docs = include_str!("../../../docs/metrics.md");
+    for name in MISSING.iter().chain(&ADDED) {
+        assert!(docs.contains(&format!("| `{name}` |")), "{name}");
+    }
+}

@@ -1,0 +1,64 @@
+//! What the API server has answered, by its audit log.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::Value;
+
+/// The audit log of an API server.
+#[derive(Debug)]
+pub struct Audit(pub PathBuf);
+
+/// One answered request.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    pub user: String,
+    pub verb: String,
+    pub resource: String,
+    pub subresource: String,
+    pub namespace: String,
+    pub name: String,
+    pub code: u64,
+    /// When it came; a date of the wall clock.
+    pub at: String,
+}
+
+impl Answered {
+    pub fn writes(&self) -> bool {
+        !matches!(&*self.verb, "get" | "list" | "watch")
+    }
+}
+
+impl Audit {
+    /// How much there is now, for [`since`](Self::since).
+    pub fn mark(&self) -> u64 {
+        fs::metadata(&self.0).map_or(0, |file| file.len())
+    }
+
+    /// What was answered since then about this namespace, to the replicas.
+    pub fn since(&self, mark: u64, namespace: &str) -> anyhow::Result<Vec<Answered>> {
+        let text = fs::read(&self.0)?;
+        let text = String::from_utf8_lossy(text.get(usize::try_from(mark)?..).unwrap_or_default());
+        let lines = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        Ok(lines
+            .map(|line| answered(&line))
+            .filter(|request| request.namespace == namespace)
+            .collect())
+    }
+}
+
+fn answered(line: &Value) -> Answered {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let object = &line["objectRef"];
+    Answered {
+        user: text(&line["user"]["username"]),
+        verb: text(&line["verb"]),
+        resource: text(&object["resource"]),
+        subresource: text(&object["subresource"]),
+        namespace: text(&object["namespace"]),
+        name: text(&object["name"]),
+        code: line["responseStatus"]["code"].as_u64().unwrap_or_default(),
+        at: text(&line["requestReceivedTimestamp"]),
+    }
+}

@@ -1,0 +1,188 @@
+//! One leader, whatever happens to the processes and to the network.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::time::sleep;
+
+use crate::{
+    journal::{Span, check_apart, span},
+    operator::{SailorSpec, now},
+    proxy::{Mode, Proxy},
+    replica::{LONG, Replica, Setup},
+    world::{Times, World, random},
+};
+
+/// What the machine may add to a time that is judged, when it is busy.
+const SLACK: Duration = Duration::from_secs(5);
+
+/// Objects that are reconciled all the time, each reconcile with a write.
+fn busy(_: usize) -> SailorSpec {
+    SailorSpec {
+        takes: 30,
+        every: 20,
+        restless: true,
+        ..SailorSpec::default()
+    }
+}
+
+/// A namespace with busy objects, and how replicas are started there.
+async fn scene(world: &mut World, times: Times) -> anyhow::Result<Setup> {
+    let namespace = world.namespace().await?;
+    world.make(&namespace, 8, busy).await?;
+    let mut setup = Setup::new(&namespace, &[]);
+    setup.flags = times.flags();
+    Ok(setup)
+}
+
+/// Starts two replicas, the first of which leads.
+async fn pair(world: &World, setup: &Setup) -> anyhow::Result<(Replica, Replica)> {
+    let a = Replica::start(&world.plane, "a", setup).await?;
+    a.reconciles(Duration::ZERO, LONG).await?;
+    let b = Replica::start(&world.plane, "b", setup).await?;
+    stands_by(&b).await?;
+    Ok((a, b))
+}
+
+/// Waits until a replica has seen that another leads.
+async fn stands_by(replica: &Replica) -> anyhow::Result<()> {
+    let seen = async || {
+        Ok(replica
+            .log()
+            .contains("another process leads")
+            .then_some(()))
+    };
+    manager::testing::eventually(LONG, "the second stands by", seen).await
+}
+
+pub async fn when_the_leader_is_killed_the_other_takes_over(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let times = world.times();
+    let setup = scene(world, times).await?;
+    let mut slowest = Duration::ZERO;
+    for _ in 0..world.either(1, 5) {
+        let (mut a, b) = pair(world, &setup).await?;
+        sleep(random(Duration::ZERO, times.retry * 2)).await;
+        a.signal(Signal::KILL)?;
+        a.wait(LONG).await?;
+        let killed = now();
+        let led = b.reconciles(Duration::ZERO, LONG).await?;
+        let spans = [span(&a.runs()?, killed), span(&b.runs()?, now())];
+        check_apart(&spans.into_iter().flatten().collect::<Vec<_>>())?;
+        slowest = slowest.max(led.saturating_sub(killed));
+        drop(b);
+        // The next round begins with a lease that nobody holds.
+        sleep(times.lease).await;
+    }
+    let most = times.lease + times.retry * 2;
+    anyhow::ensure!(
+        slowest <= most + SLACK,
+        "it took {slowest:?}, {most:?} at most"
+    );
+    Ok(format!(
+        "reconciles after {slowest:.1?}; lease + 2 retry periods are {most:?}"
+    ))
+}
+
+pub async fn of_replicas_that_are_cut_off_at_random_no_two_reconcile_at_once(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let times = world.times();
+    let setup = scene(world, times).await?;
+    let (a, b) = pair(world, &setup).await?;
+    let (mut replicas, mut spans) = ([a, b], Vec::new());
+    let (rounds, mut lost) = (world.either(4, 21), 0);
+    for round in 0..rounds {
+        let mode = [Mode::Swallow, Mode::Refuse, Mode::Hold][round % 3];
+        sleep(random(times.retry, times.retry * 3)).await;
+        let since = now();
+        let leader = leader(&replicas, since).await?;
+        // Shorter than the deadline, or longer than the lease.
+        let cut = random(times.renew / 2, times.lease.mul_f64(1.8));
+        replicas[leader].proxy.set(mode);
+        sleep(cut).await;
+        replicas[leader].proxy.set(Mode::Pass);
+        sleep(times.retry).await;
+        for replica in &mut replicas {
+            lost += revive(world, &setup, replica, &mut spans)?;
+        }
+    }
+    for replica in &replicas {
+        spans.extend(span(&replica.runs()?, now()));
+    }
+    anyhow::ensure!(lost > 0, "none was cut off for long enough");
+    let gap = check_apart(&spans)?.unwrap_or_default();
+    Ok(format!(
+        "{rounds} rounds, {lost} lost the lease; {gap:.1?} at least between two that reconciled"
+    ))
+}
+
+/// Which of the two reconciles.
+async fn leader(replicas: &[Replica; 2], since: Duration) -> anyhow::Result<usize> {
+    manager::testing::eventually(LONG, "one reconciles", async || {
+        for (at, replica) in replicas.iter().enumerate() {
+            if replica.runs()?.last().is_some_and(|run| run.begin >= since) {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    })
+    .await
+}
+
+/// Starts a replica anew that has ended, as the kubelet does, and counts it.
+fn revive(
+    world: &World,
+    setup: &Setup,
+    replica: &mut Replica,
+    spans: &mut Vec<Span>,
+) -> anyhow::Result<usize> {
+    let Some(status) = replica.ended()? else {
+        return Ok(0);
+    };
+    anyhow::ensure!(status.code() == Some(1), "{status}\n{}", replica.tail());
+    spans.extend(span(&replica.runs()?, now()));
+    let proxy: Proxy = replica.proxy.clone();
+    *replica = Replica::start_behind(&world.plane, replica.user, setup, proxy)?;
+    Ok(1)
+}
+
+pub async fn a_leader_that_was_stopped_does_nothing_when_it_goes_on(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let times = world.times();
+    let setup = scene(world, times).await?;
+    let (mut a, b) = pair(world, &setup).await?;
+    a.signal(Signal::STOP)?;
+    let stopped = now();
+    let led = b.reconciles(Duration::ZERO, LONG).await?;
+    let rest = world.either(times.lease, Duration::from_secs(60));
+    sleep(rest.saturating_sub(now().saturating_sub(stopped))).await;
+
+    let (mark, resumed) = (world.plane.audit.mark(), now());
+    a.signal(Signal::CONT)?;
+    let status = a.wait(LONG).await?;
+    let ended = now();
+    anyhow::ensure!(status.code() == Some(1), "{status}\n{}", a.tail());
+    let late: Vec<_> = a
+        .runs()?
+        .into_iter()
+        .filter(|run| run.begin > stopped)
+        .collect();
+    anyhow::ensure!(late.is_empty(), "began after the deadline: {late:?}");
+    let requests = world.plane.audit.since(mark, &setup.namespace)?;
+    let writes: Vec<_> = requests
+        .iter()
+        .filter(|it| it.user == "a" && it.writes())
+        .collect();
+    // One of each worker, of which there are as many as objects.
+    anyhow::ensure!(writes.len() <= 8, "{writes:?}");
+    anyhow::ensure!(led < resumed && b.runs()?.last().is_some());
+    Ok(format!(
+        "stopped for {:.0?}, ended {:.2?} after it went on; writes that still went out: {}",
+        resumed.saturating_sub(stopped),
+        ended.saturating_sub(resumed),
+        writes.len(),
+    ))
+}

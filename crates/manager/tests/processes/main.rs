@@ -1,0 +1,102 @@
+//! Faults, with real processes: a real API server, replicas of an operator, and a proxy in front of each.
+//!
+//! `cargo test -p manager --test processes -- WORD…` runs the tests whose names have one of these words.
+//! `KBR_FAULTS=long` runs the long form. Each test reports what it measured.
+
+#![allow(missing_docs, reason = "tests")]
+#![allow(dead_code, reason = "more tests are coming")]
+
+mod audit;
+mod certificates;
+mod http;
+mod journal;
+mod leading;
+mod operator;
+mod plane;
+mod proxy;
+mod replica;
+mod world;
+
+use std::{os::unix::process::CommandExt as _, panic::AssertUnwindSafe, process::ExitCode};
+
+use futures_util::{FutureExt as _, future::LocalBoxFuture};
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use self::world::World;
+
+type Test = for<'a> fn(&'a mut World) -> LocalBoxFuture<'a, anyhow::Result<String>>;
+
+/// Lets the functions named be called as tests.
+macro_rules! tests {
+    ($($module:ident: $($name:ident)*;)*) => {
+        &[$($((stringify!($name), |world| Box::pin($module::$name(world)))),*),*]
+    };
+}
+
+const TESTS: &[(&str, Test)] = tests! {
+    leading:
+        when_the_leader_is_killed_the_other_takes_over
+        of_replicas_that_are_cut_off_at_random_no_two_reconcile_at_once
+        a_leader_that_was_stopped_does_nothing_when_it_goes_on;
+};
+
+fn main() -> anyhow::Result<ExitCode> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    match std::env::args().nth(1).as_deref() {
+        Some("operator") => operator::main().map(|()| ExitCode::SUCCESS),
+        Some("exec") => exec(),
+        _ => run(),
+    }
+}
+
+/// Becomes another program, which is killed when the process that started it ends.
+fn exec() -> anyhow::Result<ExitCode> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    let mut arguments = std::env::args_os().skip(2);
+    let program = arguments.next().unwrap_or_default();
+    Err(std::process::Command::new(program)
+        .args(arguments)
+        .exec()
+        .into())
+}
+
+/// Runs the tests one after the other, as each wants the machine for itself.
+#[tokio::main]
+async fn run() -> anyhow::Result<ExitCode> {
+    let words: Vec<_> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    let wanted =
+        |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
+    let tests: Vec<_> = TESTS.iter().filter(|(name, _)| wanted(name)).collect();
+    if tests.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut world = World::start().await?;
+    let mut failed = Vec::new();
+    for (name, test) in tests {
+        let started = std::time::Instant::now();
+        let result = AssertUnwindSafe(test(&mut world)).catch_unwind().await;
+        let took = started.elapsed().as_secs();
+        match result {
+            Ok(Ok(report)) => println!("test {name} ... ok ({took} s): {report}"),
+            Ok(Err(error)) => {
+                println!("test {name} ... FAILED ({took} s)\n{error:#}\n");
+                failed.push(name);
+            }
+            Err(_) => {
+                println!("test {name} ... FAILED ({took} s)\n");
+                failed.push(name);
+            }
+        }
+    }
+    if failed.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!(
+        "failures: {failed:#?}\nfiles of the run: {}",
+        world.keep().display()
+    );
+    Ok(ExitCode::FAILURE)
+}

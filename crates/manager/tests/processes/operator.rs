@@ -1,0 +1,170 @@
+//! The operator under test, and what it reconciles. It is this test binary itself, called with `operator` and flags.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::Write,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use clap::Parser;
+use k8s_openapi::{
+    api::core::v1::ConfigMap,
+    apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta},
+};
+use kube::CustomResource;
+use manager::{Action, Context, Manager, Options};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The id of the operator, which names its Lease.
+pub const ID: &str = "sailors.example.com";
+
+/// What a sailor is to be.
+#[derive(CustomResource, Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[kube(
+    group = "crew.example.com",
+    version = "v1",
+    kind = "Sailor",
+    namespaced,
+    status = "SailorStatus",
+    derive = "Default"
+)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SailorSpec {
+    /// Goes into the child and into the status.
+    pub text: String,
+    /// How long a reconcile takes, between writing the child and the status; milliseconds.
+    pub takes: u64,
+    /// Reconciled again after so long; milliseconds, 0 for not at all.
+    pub every: u64,
+    /// Whether each reconcile writes something new into the child.
+    pub restless: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
+}
+
+/// What goes wrong in a reconcile.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+pub enum Fault {
+    Fail,
+    Panic,
+    /// Never returns.
+    Hang,
+    /// Never returns, and lets nothing else run on its thread.
+    Block,
+}
+
+/// What a sailor is.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SailorStatus {
+    pub text: String,
+    /// Written by somebody else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other: Option<String>,
+    pub conditions: Vec<Condition>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+}
+
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(flatten)]
+    manager: Options,
+    /// Where the beginning and the end of each reconcile are noted.
+    #[arg(long)]
+    journal: PathBuf,
+}
+
+/// Runs the operator, with the arguments after `operator`.
+#[tokio::main]
+pub async fn main() -> anyhow::Result<()> {
+    let Cli { manager, journal } = Cli::parse_from(std::env::args().skip(1));
+    let journal = OpenOptions::new().create(true).append(true).open(journal)?;
+    let journal = Arc::new(journal);
+    let mut manager = Manager::new(manager, ID).await?;
+    manager
+        .controller::<Sailor>("sailor")
+        .owns::<ConfigMap>()
+        .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+        .reconcile(move |sailor, cx| reconcile(sailor, cx, journal.clone()));
+    manager.run().await
+}
+
+async fn reconcile(
+    sailor: Arc<Sailor>,
+    cx: Context<Sailor>,
+    journal: Arc<File>,
+) -> anyhow::Result<Action> {
+    let _entry = Entry::begin(&journal, cx.name());
+    let spec = &sailor.spec;
+    match spec.fault {
+        Some(Fault::Fail) => anyhow::bail!("told to fail"),
+        Some(Fault::Panic) => panic!("told to panic"),
+        Some(Fault::Hang) => std::future::pending().await,
+        Some(Fault::Block) => loop {
+            std::thread::park();
+        },
+        None => {}
+    }
+    cx.apply(&child(&sailor)).await?;
+    tokio::time::sleep(Duration::from_millis(spec.takes)).await;
+    cx.status(|status| status.text.clone_from(&spec.text));
+    cx.ready("Done", "all is well");
+    Ok(match spec.every {
+        0 => Action::await_change(),
+        every => Action::requeue(Duration::from_millis(every)),
+    })
+}
+
+/// The child that a sailor wants.
+fn child(sailor: &Sailor) -> ConfigMap {
+    let mut data = vec![("text".to_owned(), sailor.spec.text.clone())];
+    if sailor.spec.restless {
+        data.push(("now".to_owned(), now().as_nanos().to_string()));
+    }
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: sailor.metadata.name.clone(),
+            ..ObjectMeta::default()
+        },
+        data: Some(data.into_iter().collect()),
+        ..ConfigMap::default()
+    }
+}
+
+/// One reconcile in the journal, which notes its end however it ends.
+struct Entry<'a> {
+    journal: &'a File,
+    name: &'a str,
+}
+
+impl<'a> Entry<'a> {
+    fn begin(journal: &'a File, name: &'a str) -> Self {
+        let entry = Self { journal, name };
+        entry.note("begin");
+        entry
+    }
+
+    fn note(&self, what: &str) {
+        // One write, so that lines of several threads do not mix.
+        let line = format!("{} {what} {}\n", now().as_nanos(), self.name);
+        let mut journal = self.journal;
+        journal.write_all(line.as_bytes()).expect("a journal");
+    }
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        self.note("end");
+    }
+}
+
+/// The time on a clock that all processes of this machine share, and that nobody sets.
+pub fn now() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let (seconds, nanos) = (u64::try_from(now.tv_sec), u32::try_from(now.tv_nsec));
+    Duration::new(seconds.unwrap_or_default(), nanos.unwrap_or_default())
+}

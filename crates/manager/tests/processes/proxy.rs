@@ -1,0 +1,167 @@
+//! A TCP proxy in front of the API server that can be told to fail. TLS passes through.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{
+        TcpListener, TcpSocket, TcpStream,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    sync::watch,
+};
+
+/// What the proxy does with connections, old ones and new ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Pass,
+    /// Closes all and refuses new ones.
+    Refuse,
+    /// Takes what is sent, and loses it.
+    Swallow,
+    /// Lets everything wait until it may pass, as a network does that is gone for a while.
+    Hold,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    mode: Mode,
+    /// Connections of an earlier one are closed.
+    epoch: usize,
+}
+
+/// A proxy, until the runtime ends.
+#[derive(Clone, Debug)]
+pub struct Proxy {
+    pub port: u16,
+    state: watch::Sender<State>,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Proxy {
+    /// Listens on a port of its own and passes everything to `upstream`.
+    pub async fn start(upstream: u16) -> std::io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let proxy = Self {
+            port: listener.local_addr()?.port(),
+            state: watch::Sender::new(State {
+                mode: Mode::Pass,
+                epoch: 0,
+            }),
+            connections: Arc::default(),
+        };
+        tokio::spawn(proxy.clone().listen(listener, upstream));
+        Ok(proxy)
+    }
+
+    /// What it does from now on. What was swallowed does not come back: its connections are closed.
+    pub fn set(&self, mode: Mode) {
+        self.state.send_modify(|state| {
+            let lost = state.mode == Mode::Swallow && mode != Mode::Swallow;
+            state.epoch += usize::from(lost || mode == Mode::Refuse);
+            state.mode = mode;
+        });
+    }
+
+    /// Closes all connections; new ones may come.
+    pub fn cut(&self) {
+        self.state.send_modify(|state| state.epoch += 1);
+    }
+
+    /// How many connections there have been, those that found no API server included.
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
+    }
+
+    async fn listen(self, listener: TcpListener, upstream: u16) {
+        let (mut listener, mut state) = (Some(listener), self.state.subscribe());
+        loop {
+            if state.borrow_and_update().mode == Mode::Refuse {
+                listener = None;
+                // The sender lives in `self`.
+                let _ = state.changed().await;
+                continue;
+            }
+            let Some(open) = &listener else {
+                listener = bind(self.port).ok();
+                tokio::task::yield_now().await;
+                continue;
+            };
+            tokio::select! {
+                Ok((client, _)) = open.accept() => {
+                    self.connections.fetch_add(1, Ordering::Relaxed);
+                    tokio::spawn(serve(client, upstream, self.state.subscribe()));
+                }
+                _ = state.changed() => {}
+            }
+        }
+    }
+}
+
+fn bind(port: u16) -> std::io::Result<TcpListener> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], port)))?;
+    socket.listen(1024)
+}
+
+/// Passes one connection on, for as long as it may last.
+async fn serve(mut client: TcpStream, upstream: u16, mut state: watch::Receiver<State>) {
+    let epoch = state.borrow().epoch;
+    let mut ends = state.clone();
+    let pass = async {
+        let mut buffer = [0; 4096];
+        loop {
+            let mode = state.borrow_and_update().mode;
+            match mode {
+                Mode::Pass => break,
+                Mode::Swallow => tokio::select! {
+                    read = client.read(&mut buffer) => if !read.is_ok_and(|read| read > 0) { return },
+                    _ = state.changed() => {}
+                },
+                Mode::Hold | Mode::Refuse => drop(state.changed().await),
+            }
+        }
+        let Ok(server) = TcpStream::connect(("127.0.0.1", upstream)).await else {
+            return;
+        };
+        let ((from_client, to_client), (from_server, to_server)) =
+            (client.into_split(), server.into_split());
+        tokio::select! {
+            () = pump(from_client, to_server, state.clone()) => {}
+            () = pump(from_server, to_client, state) => {}
+        }
+    };
+    tokio::select! {
+        () = pass => {}
+        _ = ends.wait_for(|state| state.epoch != epoch) => {}
+    }
+}
+
+/// Passes bytes on in one direction.
+async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut state: watch::Receiver<State>) {
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let mode = state.borrow_and_update().mode;
+        if mode == Mode::Hold {
+            let _ = state.changed().await;
+            continue;
+        }
+        let read = tokio::select! {
+            read = from.read(&mut buffer) => read.unwrap_or_default(),
+            _ = state.changed() => continue,
+        };
+        if read == 0 {
+            return;
+        }
+        if mode == Mode::Pass && to.write_all(&buffer[..read]).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What a user sees of webhooks: their answers to real reviews, without an API server.
+
+use k8s_openapi::api::core::v1::Pod;
+use manager::{
+    Manager,
+    testing::{Admitted, FakeApi},
+    webhook::{
+        Defaulter, FieldError, FieldErrors, Operation, Refusal, Request, Validator, Warnings,
+    },
+};
+use serde_json::{Value, json};
+
+/// Gives each Pod a priority and a sidecar, and looks at its names.
+struct PodWebhook;
+
+impl Defaulter<Pod> for PodWebhook {
+    async fn default(&self, pod: &mut Pod, cx: &Request<Pod>) -> Result<(), Refusal> {
+        if cx.user().username == "nobody" {
+            return Err(Refusal::forbidden("nobody may not"));
+        }
+        let spec = pod.spec.get_or_insert_default();
+        spec.priority.get_or_insert(7);
+        let image = spec
+            .containers
+            .first()
+            .and_then(|first| first.image.clone());
+        assert!(image.as_deref() != Some("panic"), "told to");
+        Ok(())
+    }
+}
+
+impl Validator<Pod> for PodWebhook {
+    async fn validate_create(&self, pod: &Pod, _cx: &Request<Pod>) -> Result<Warnings, Refusal> {
+        let spec = pod.spec.clone().unwrap_or_default();
+        let mut errors = FieldErrors::default();
+        for (at, container) in spec.containers.iter().enumerate() {
+            let path = format!("spec.containers[{at}]");
+            match container.image.as_deref() {
+                None => errors.push(FieldError::required(format!("{path}.image"), "")),
+                Some("panic") => panic!("told to"),
+                Some("fail") => drop("x".parse::<i32>()?),
+                Some("latest") => return Ok(vec!["pin the image".to_owned()]),
+                Some(_) => {}
+            }
+        }
+        errors.check()?;
+        Ok(Warnings::new())
+    }
+
+    async fn validate_update(
+        &self,
+        old: &Pod,
+        new: &Pod,
+        cx: &Request<Pod>,
+    ) -> Result<Warnings, Refusal> {
+        assert_eq!(cx.operation(), Operation::Update);
+        assert_eq!(cx.old(), Some(old));
+        if old.spec.as_ref().and_then(|spec| spec.priority)
+            != new.spec.as_ref().and_then(|spec| spec.priority)
+        {
+            return Err(FieldError::forbidden("spec.priority", "is immutable").into());
+        }
+        Ok(Warnings::new())
+    }
+
+    async fn validate_delete(&self, pod: &Pod, cx: &Request<Pod>) -> Result<Warnings, Refusal> {
+        assert_eq!((cx.namespace(), cx.name()), (Some("default"), "a"));
+        match &pod.metadata.labels {
+            Some(labels) if labels.contains_key("keep") => {
+                Err(Refusal::forbidden("it is to be kept"))
+            }
+            _ => Ok(Warnings::new()),
+        }
+    }
+}
+
+fn register(manager: &mut Manager) {
+    manager.defaulter::<Pod>(PodWebhook);
+    manager.validator::<Pod>(PodWebhook);
+}
+
+/// A review as kube-apiserver 1.36 sends it.
+fn review(operation: &str, object: &Value, old: &Value) -> Value {
+    json!({
+        "kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
+        "request": {
+            "uid": "2f7a8a52-7a7f-4b73-9d7d-3f6d3c1a7b10",
+            "kind": { "group": "", "version": "v1", "kind": "Pod" },
+            "resource": { "group": "", "version": "v1", "resource": "pods" },
+            "requestKind": { "group": "", "version": "v1", "kind": "Pod" },
+            "requestResource": { "group": "", "version": "v1", "resource": "pods" },
+            "name": "a", "namespace": "default", "operation": operation,
+            "userInfo": { "username": "admin", "groups": ["system:masters", "system:authenticated"] },
+            "object": object, "oldObject": old, "dryRun": false,
+            "options": { "kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1" },
+        },
+    })
+}
+
+fn pod(image: &Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": { "name": "a", "namespace": "default" },
+        "spec": { "containers": [{ "name": "main", "image": image, "fromTheFuture": 1 }], "new": true },
+    })
+}
+
+async fn create(image: Value) -> Admitted {
+    let review = review("CREATE", &pod(&image), &Value::Null);
+    FakeApi::new().admit(register, &review).await
+}
+
+#[tokio::test]
+async fn an_object_is_defaulted_and_keeps_what_its_type_does_not_know() {
+    let admitted = create("a:1".into()).await;
+    let mut expected = pod(&"a:1".into());
+    expected["spec"]["priority"] = json!(7);
+    assert!(admitted.allowed);
+    assert_eq!(admitted.object, expected);
+    assert_eq!(admitted.object::<Pod>().spec.unwrap().priority, Some(7));
+}
+
+#[tokio::test]
+async fn errors_of_fields_are_causes() {
+    let admitted = create(Value::Null).await;
+    assert!(!admitted.allowed);
+    let field = "spec.containers[0].image".to_owned();
+    assert_eq!(admitted.causes, [(field, "Required value".to_owned())]);
+    let message = r#"Pod "a" is invalid: spec.containers[0].image: Required value"#;
+    assert_eq!(admitted.message, message);
+}
+
+#[tokio::test]
+async fn warnings_are_told_and_refuse_nothing() {
+    let admitted = create("latest".into()).await;
+    assert_eq!(admitted.warnings, ["pin the image"]);
+    assert!(admitted.allowed);
+}
+
+#[tokio::test]
+async fn an_error_and_a_panic_refuse() {
+    let admitted = create("fail".into()).await;
+    assert!(
+        !admitted.allowed && admitted.message.contains("invalid digit"),
+        "{admitted:?}"
+    );
+    let admitted = create("panic".into()).await;
+    assert!(!admitted.allowed);
+    assert_eq!(admitted.message, "panic: told to");
+}
+
+#[tokio::test]
+async fn updates_and_deletes_are_looked_at() {
+    let api = FakeApi::new();
+    let (mut old, new) = (pod(&"a".into()), pod(&"b".into()));
+    old["spec"]["priority"] = json!(1);
+    let update = review("UPDATE", &new, &old);
+    let admitted = api.admit(register, &update).await;
+    assert_eq!(admitted.causes[0].0, "spec.priority");
+
+    let delete = review("DELETE", &Value::Null, &old);
+    assert!(api.admit(register, &delete).await.allowed);
+    old["metadata"]["labels"] = json!({ "keep": "" });
+    let delete = review("DELETE", &Value::Null, &old);
+    let admitted = api.admit(register, &delete).await;
+    assert_eq!(admitted.message, "it is to be kept");
+}
+
+#[tokio::test]
+async fn a_user_can_be_refused() {
+    let mut review = review("CREATE", &pod(&"a".into()), &Value::Null);
+    review["request"]["userInfo"]["username"] = json!("nobody");
+    let admitted = FakeApi::new().admit(register, &review).await;
+    assert_eq!(admitted.message, "nobody may not");
+}
+
+#[tokio::test]
+async fn an_object_that_cannot_be_read_is_refused() {
+    let admitted = create(json!({ "not": "a text" })).await;
+    assert!(!admitted.allowed);
+    assert!(
+        admitted.message.contains("cannot read the object"),
+        "{}",
+        admitted.message
+    );
+}
+
+#[tokio::test]
+async fn an_unknown_operation_is_refused() {
+    let review = review("CONNECT", &pod(&"a".into()), &Value::Null);
+    let admitted = FakeApi::new().admit(register, &review).await;
+    assert!(!admitted.allowed);
+    assert_eq!(
+        admitted.message,
+        "this webhook does not know the operation `CONNECT`"
+    );
+}

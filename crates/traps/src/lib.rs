@@ -1,0 +1,42 @@
+//! A kind for each trap, so that the linter is tested on what derives really print.
+
+#![allow(
+    missing_docs,
+    reason = "each kind says in its name what is wrong with it"
+)]
+
+pub mod attributes;
+pub mod enums;
+pub mod lists;
+pub mod paths;
+pub mod rules;
+pub mod shapes;
+pub mod values;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
+/// A kind and how its definition is made, which panics for some.
+pub type Trap = (&'static str, fn() -> CustomResourceDefinition);
+
+/// Every trap, in the order of the modules.
+#[must_use]
+pub fn all() -> Vec<Trap> {
+    [
+        attributes::ALL,
+        enums::ALL,
+        lists::ALL,
+        paths::ALL,
+        rules::ALL,
+        shapes::ALL,
+        values::ALL,
+    ]
+    .concat()
+}
+
+/// The traps of a module: kinds that are a `Spec` of that name.
+macro_rules! traps {
+    ($($kind:ident),* $(,)?) => {
+        pub const ALL: &[$crate::Trap] = &[$((stringify!($kind), <$kind as kube::CustomResourceExt>::crd)),*];
+    };
+}
+use traps;

@@ -1,0 +1,113 @@
+//! The text format that Prometheus scrapes, version 0.0.4, as controller-runtime serves it.
+//!
+//! Its differences from `OpenMetrics`: a counter is described under the name of its samples, `…_total`; bounds of
+//! buckets are written as Go writes them; no units and no end.
+//!
+//! Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>
+
+use std::fmt::Write as _;
+
+/// Its media type.
+pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Begins a sample of a bucket, up to its bound.
+const BUCKET: &str = "_bucket{le=\"";
+
+/// Rewrites what prometheus-client has written.
+pub(super) fn from_openmetrics(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut help = None;
+    for line in text.lines() {
+        if let Some(line) = line.strip_prefix("# HELP ") {
+            help = line.split_once(' ');
+        } else if let Some((name, kind)) = type_of(line) {
+            let total = if kind == "counter" { "_total" } else { "" };
+            if let Some((_, help)) = help.take() {
+                push(&mut out, format_args!("# HELP {name}{total} {help}"));
+            }
+            push(&mut out, format_args!("# TYPE {name}{total} {kind}"));
+        } else if let Some((name, bound, rest)) = bucket(line) {
+            push(&mut out, format_args!("{name}{BUCKET}{bound}\"{rest}"));
+        } else if !line.starts_with('#') {
+            push(&mut out, format_args!("{line}"));
+        }
+    }
+    out
+}
+
+fn push(out: &mut String, line: std::fmt::Arguments<'_>) {
+    // Writing to a string does not fail.
+    let _ = writeln!(out, "{line}");
+}
+
+fn type_of(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix("# TYPE ")?.split_once(' ')
+}
+
+/// What is before the bound of a bucket, the bound as Go writes it, and what is after its closing quote.
+fn bucket(line: &str) -> Option<(&str, String, &str)> {
+    let (name, rest) = line.split_once(BUCKET)?;
+    let (bound, rest) = rest.split_once('"')?;
+    let bound = bound
+        .parse()
+        .ok()
+        .filter(|bound: &f64| bound.is_finite())
+        .map_or_else(|| bound.to_owned(), go_float);
+    Some((name, bound, rest))
+}
+
+/// A number as Go's `strconv.FormatFloat(number, 'g', -1, 64)` writes it: `1`, `0.005`, `1e-08`.
+fn go_float(number: f64) -> String {
+    if number == 0.0 || (1e-4..1e21).contains(&number.abs()) {
+        return number.to_string();
+    }
+    let text = format!("{number:e}");
+    // There is always an exponent.
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = match exponent.strip_prefix('-') {
+        Some(exponent) => ('-', exponent),
+        None => ('+', exponent),
+    };
+    format!("{digits}e{sign}{exponent:0>2}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_is_described_under_the_name_of_its_samples() {
+        let text =
+            "# HELP adds Objects added.\n# TYPE adds counter\nadds_total{name=\"a\"} 1\n# EOF\n";
+        let wanted = "# HELP adds_total Objects added.\n# TYPE adds_total counter\nadds_total{name=\"a\"} 1\n";
+        assert_eq!(from_openmetrics(text), wanted);
+    }
+
+    #[test]
+    fn bounds_are_written_as_in_go_and_units_not_at_all() {
+        let text = "# HELP wait_seconds Wait.\n# TYPE wait_seconds histogram\n# UNIT wait_seconds seconds\n\
+                    wait_seconds_bucket{le=\"1.0\",name=\"a\"} 2\n\
+                    wait_seconds_bucket{le=\"+Inf\",name=\"a\"} 2\n# EOF\n";
+        let wanted = "# HELP wait_seconds Wait.\n# TYPE wait_seconds histogram\n\
+                      wait_seconds_bucket{le=\"1\",name=\"a\"} 2\n\
+                      wait_seconds_bucket{le=\"+Inf\",name=\"a\"} 2\n";
+        assert_eq!(from_openmetrics(text), wanted);
+    }
+
+    #[test]
+    fn numbers_are_written_as_in_go() {
+        for (number, text) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.005, "0.005"),
+            (1000.0, "1000"),
+            (1e-4, "0.0001"),
+            (1e-8, "1e-08"),
+            (9.999_999_999_999_999e-6, "9.999999999999999e-06"),
+            (1e21, "1e+21"),
+            (1e100, "1e+100"),
+        ] {
+            assert_eq!(go_float(number), text);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Tests of webhooks, without an API server: what it would ask, and what it would make of the answers.
+
+use kube::Client;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{FakeApi, json::json_patch};
+use crate::{
+    manager::Manager,
+    metrics::Metrics,
+    webhook::{GroupVersionKind, Registered, Task, Webhooks},
+};
+
+/// What became of a request for admission.
+#[derive(Clone, Debug)]
+pub struct Admitted {
+    /// Whether no webhook refused it.
+    pub allowed: bool,
+    /// The object as it would be stored, with what defaulters made of it; `null` if it is deleted.
+    pub object: Value,
+    /// What the user is told.
+    pub warnings: Vec<String>,
+    /// Why it was refused, as `kubectl` shows it; empty if it was not.
+    pub message: String,
+    /// The fields that it was refused for, each with its message.
+    pub causes: Vec<(String, String)>,
+}
+
+impl Admitted {
+    /// The object as it would be stored.
+    ///
+    /// # Panics
+    /// If it is not of this kind.
+    #[must_use]
+    pub fn object<K: DeserializeOwned>(&self) -> K {
+        serde_json::from_value(self.object.clone()).expect("the object is of this kind")
+    }
+}
+
+impl FakeApi {
+    /// Asks the webhooks that `register` registers about a request, in the order of the API server: defaulters first,
+    /// then validators, about what came of it. `review` is an `AdmissionReview` of `admission.k8s.io/v1`.
+    ///
+    /// # Panics
+    /// If there is no webhook for the kind of the review; or an answer is none that the API server would take.
+    pub async fn admit(&self, register: impl FnOnce(&mut Manager), review: &Value) -> Admitted {
+        let mut manager = self.manager();
+        register(&mut manager);
+        assert!(manager.mistakes.is_empty(), "{:?}", manager.mistakes);
+        let (mut review, client) = (review.clone(), self.client());
+        let mut admitted = Admitted {
+            allowed: true,
+            object: review["request"]["object"].clone(),
+            warnings: Vec::new(),
+            message: String::new(),
+            causes: Vec::new(),
+        };
+        let registered = in_order(&manager.webhooks, &review);
+        assert!(
+            !registered.is_empty(),
+            "no webhook is registered for {}",
+            review["request"]["kind"]
+        );
+        for registered in registered {
+            let answer = ask(registered, &review, client.clone()).await;
+            admitted.take(answer);
+            if !admitted.allowed {
+                break;
+            }
+            review["request"]["object"].clone_from(&admitted.object);
+        }
+        admitted
+    }
+}
+
+/// The webhooks for the kind of a review, defaulters first.
+fn in_order<'a>(webhooks: &'a Webhooks, review: &Value) -> Vec<&'a Registered> {
+    let kind: Option<GroupVersionKind> =
+        serde_json::from_value(review["request"]["kind"].clone()).ok();
+    let of = |task| {
+        let kind = kind.clone();
+        let wanted =
+            move |registered: &&Registered| registered.task == task && registered.kind == kind;
+        webhooks.values().filter(wanted)
+    };
+    of(Task::Default).chain(of(Task::Validate)).collect()
+}
+
+async fn ask(registered: &Registered, review: &Value, client: Client) -> Value {
+    let metrics = Metrics::new().webhook("/");
+    let body = review.to_string().into_bytes();
+    let reply = (registered.webhook)(body, client, metrics).await;
+    let mut answer: Value = serde_json::from_str(&reply.body)
+        .unwrap_or_else(|_| panic!("{}: {}", reply.status, reply.body));
+    assert_eq!(answer["kind"], "AdmissionReview");
+    assert_eq!(answer["response"]["uid"], review["request"]["uid"]);
+    answer["response"].take()
+}
+
+impl Admitted {
+    fn take(&mut self, mut answer: Value) {
+        let texts: Vec<String> =
+            serde_json::from_value(answer["warnings"].take()).unwrap_or_default();
+        self.warnings.extend(texts);
+        self.allowed = answer["allowed"] == true;
+        let status = &answer["status"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        self.message = text(&status["message"]);
+        let causes = status["details"]["causes"].as_array();
+        self.causes = causes
+            .into_iter()
+            .flatten()
+            .map(|cause| (text(&cause["field"]), text(&cause["message"])))
+            .collect();
+        if let Some(patch) = answer.get("patch") {
+            assert_eq!(answer["patchType"], json!("JSONPatch"));
+            let bytes: k8s_openapi::ByteString =
+                serde_json::from_value(patch.clone()).expect("a patch is in base64");
+            let steps = serde_json::from_slice(&bytes.0).expect("a patch is JSON");
+            json_patch(&mut self.object, &steps).expect("a patch that fits the object");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Why a request was refused, and how Kubernetes says so.
+
+use serde_json::{Value, json};
+
+use super::field::{FieldError, FieldErrors};
+use crate::error::chain;
+
+/// Why a webhook refuses a request.
+///
+/// Errors of fields become the answer that Kubernetes' own validation gives: code 422, reason `Invalid`, and one cause
+/// for each field. Any other error, by `?`, is a failure of the webhook: code 500, which refuses as well.
+#[derive(Debug)]
+pub struct Refusal(Why);
+
+#[derive(Debug)]
+enum Why {
+    Fields(FieldErrors),
+    Forbidden(String),
+    Failed(String),
+    /// The request is not one that this webhook can answer.
+    Bad(String),
+    Panicked(String),
+}
+
+impl Refusal {
+    /// The user may not do this: code 403, reason `Forbidden`.
+    #[must_use]
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self(Why::Forbidden(message.into()))
+    }
+
+    /// The request makes no sense: code 400, reason `BadRequest`.
+    #[must_use]
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self(Why::Bad(message.into()))
+    }
+
+    /// The webhook panicked.
+    pub(super) fn panicked(message: &str) -> Self {
+        Self(Why::Panicked(message.to_owned()))
+    }
+
+    /// What went wrong with the webhook itself; `None` if it did its work and refused.
+    pub(super) fn failure(&self) -> Option<&str> {
+        match &self.0 {
+            Why::Failed(message) | Why::Panicked(message) => Some(message),
+            Why::Fields(_) | Why::Forbidden(_) | Why::Bad(_) => None,
+        }
+    }
+
+    pub(super) fn is_panic(&self) -> bool {
+        matches!(self.0, Why::Panicked(_))
+    }
+
+    /// The `Status` that says so, of an object of this group and kind.
+    pub(super) fn status(&self, group: &str, kind: &str, name: &str) -> Value {
+        let (code, reason, message) = match &self.0 {
+            Why::Fields(errors) => {
+                let dot = if group.is_empty() { "" } else { "." };
+                let message = format!("{kind}{dot}{group} {name:?} is invalid: {errors}");
+                (422, "Invalid", message)
+            }
+            Why::Forbidden(message) => (403, "Forbidden", message.clone()),
+            Why::Bad(message) => (400, "BadRequest", message.clone()),
+            Why::Failed(message) => (500, "InternalError", message.clone()),
+            Why::Panicked(message) => (500, "InternalError", format!("panic: {message}")),
+        };
+        let mut status = json!({
+            "metadata": {}, "status": "Failure", "code": code, "reason": reason, "message": message,
+        });
+        if let Why::Fields(errors) = &self.0 {
+            let causes: Vec<_> = errors.0.iter().map(FieldError::cause).collect();
+            status["details"] = json!({
+                "group": group, "kind": kind, "name": name, "causes": causes,
+            });
+        }
+        status
+    }
+}
+
+/// An error of anything that the webhook did: a failure.
+impl<E: Into<anyhow::Error>> From<E> for Refusal {
+    fn from(error: E) -> Self {
+        let error: anyhow::Error = error.into();
+        Self(Why::Failed(chain(error.as_ref())))
+    }
+}
+
+impl From<FieldErrors> for Refusal {
+    fn from(errors: FieldErrors) -> Self {
+        Self(Why::Fields(errors))
+    }
+}
+
+impl From<FieldError> for Refusal {
+    fn from(error: FieldError) -> Self {
+        Self(Why::Fields(FieldErrors(vec![error])))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_fields_are_answered_as_kubernetes_does() {
+        let refusal = Refusal::from(FieldError::required("spec.a", "say which"));
+        let status = refusal.status("crew.example.com", "Captain", "james");
+        assert_eq!(
+            status,
+            json!({
+                "metadata": {}, "status": "Failure", "code": 422, "reason": "Invalid",
+                "message": "Captain.crew.example.com \"james\" is invalid: \
+                            spec.a: Required value: say which",
+                "details": {
+                    "group": "crew.example.com", "kind": "Captain", "name": "james",
+                    "causes": [{
+                        "reason": "FieldValueRequired", "field": "spec.a",
+                        "message": "Required value: say which",
+                    }],
+                },
+            })
+        );
+        let status = refusal.status("", "Pod", "a");
+        assert_eq!(
+            status["message"],
+            "Pod \"a\" is invalid: spec.a: Required value: say which"
+        );
+    }
+
+    #[test]
+    fn any_other_error_is_a_failure_that_refuses() {
+        let fail = || -> Result<(), Refusal> {
+            "x".parse::<i32>()?;
+            Ok(())
+        };
+        let status = fail().unwrap_err().status("", "Pod", "a");
+        assert_eq!(
+            (&status["code"], &status["reason"]),
+            (&json!(500), &json!("InternalError"))
+        );
+        let status = Refusal::forbidden("not on Sundays").status("", "Pod", "a");
+        assert_eq!(status["code"], 403);
+    }
+}

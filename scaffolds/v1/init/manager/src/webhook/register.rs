@@ -1,0 +1,92 @@
+//! What a manager is told of webhooks.
+
+use std::fmt::Display;
+
+use super::{
+    Defaulter, Validator, admission, convert,
+    review::GroupVersionKind,
+    serve::{CONVERT, Registered, Task, Webhook},
+};
+use crate::{manager::Manager, object::Object};
+
+impl Manager {
+    /// Serves a defaulter of `K` at `/mutate-<group>-<version>-<kind>`, with `-` for `.`, as its marker says.
+    pub fn defaulter<K: Object>(&mut self, defaulter: impl Defaulter<K>) {
+        self.defaulter_at::<K>(&path::<K>("mutate"), defaulter);
+    }
+
+    /// Serves a defaulter of `K` at a path of its own.
+    pub fn defaulter_at<K: Object>(&mut self, path: &str, defaulter: impl Defaulter<K>) {
+        self.webhook_at::<K>(path, Task::Default, admission::defaulting(defaulter));
+    }
+
+    /// Serves a validator of `K` at `/validate-<group>-<version>-<kind>`, with `-` for `.`, as its marker says.
+    pub fn validator<K: Object>(&mut self, validator: impl Validator<K>) {
+        self.validator_at::<K>(&path::<K>("validate"), validator);
+    }
+
+    /// Serves a validator of `K` at a path of its own.
+    pub fn validator_at<K: Object>(&mut self, path: &str, validator: impl Validator<K>) {
+        self.webhook_at::<K>(path, Task::Validate, admission::validating(validator));
+    }
+
+    /// Converts between two versions of a kind, the hub and a spoke, at `/convert`. Other spokes are converted by way of
+    /// the hub; which version is stored does not matter.
+    pub fn spoke<Hub, Spoke>(&mut self)
+    where
+        Hub: Object + TryFrom<Spoke, Error: Display>,
+        Spoke: Object + TryFrom<Hub, Error: Display>,
+    {
+        if let Err(mistake) = self.conversions.add::<Hub, Spoke>() {
+            self.mistakes.push(mistake);
+        }
+        let registered = Registered {
+            task: Task::Convert,
+            kind: None,
+            webhook: convert::converting(self.conversions.clone()),
+        };
+        self.webhooks.insert(CONVERT.to_owned(), registered);
+    }
+
+    fn webhook_at<K: Object>(&mut self, path: &str, task: Task, webhook: Webhook) {
+        let registered = Registered {
+            task,
+            kind: Some(GroupVersionKind::of::<K>()),
+            webhook,
+        };
+        if !path.starts_with('/') {
+            let mistake = format!("the path `{path}` of a webhook does not begin with `/`");
+            self.mistakes.push(mistake);
+        }
+        if self.webhooks.insert(path.to_owned(), registered).is_some() {
+            let mistake = format!(
+                "two webhooks are registered at `{path}`\n\
+                 help: give one a path of its own, with `defaulter_at` or `validator_at`"
+            );
+            self.mistakes.push(mistake);
+        }
+    }
+}
+
+/// Where a webhook of `K` is: the path that controller-runtime gives it.
+fn path<K: Object>(verb: &str) -> String {
+    let (group, version, kind) = (K::group(&()), K::version(&()), K::kind(&()));
+    let (group, kind) = (group.replace('.', "-"), kind.to_lowercase());
+    format!("/{verb}-{group}-{version}-{kind}")
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::{coordination::v1::Lease, core::v1::Pod};
+
+    use super::*;
+
+    #[test]
+    fn a_path_has_group_version_and_kind() {
+        assert_eq!(
+            path::<Lease>("mutate"),
+            "/mutate-coordination-k8s-io-v1-lease"
+        );
+        assert_eq!(path::<Pod>("validate"), "/validate--v1-pod");
+    }
+}

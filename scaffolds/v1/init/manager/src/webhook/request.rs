@@ -1,0 +1,135 @@
+//! What a webhook knows of the request beside the object.
+
+use std::{collections::BTreeMap, fmt};
+
+use kube::Client;
+use serde::Deserialize;
+
+use super::{refusal::Refusal, review::Question};
+
+/// What is done with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// It is made.
+    Create,
+    /// It is changed.
+    Update,
+    /// It is deleted.
+    Delete,
+}
+
+/// Who does it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct User {
+    /// The name, such as `system:serviceaccount:default:captains`.
+    #[serde(default)]
+    pub username: String,
+    /// What tells this user from others of that name in the course of time; may be empty.
+    #[serde(default)]
+    pub uid: String,
+    /// The groups that the user is in.
+    #[serde(default)]
+    pub groups: Vec<String>,
+    /// Whatever else the authenticator knows.
+    #[serde(default)]
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+/// The request that a webhook is asked about.
+pub struct Request<K> {
+    pub(super) operation: Operation,
+    pub(super) user: User,
+    pub(super) dry_run: bool,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) sub_resource: String,
+    pub(super) old: Option<K>,
+    pub(super) client: Client,
+}
+
+impl<K: fmt::Debug> fmt::Debug for Request<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("operation", &self.operation)
+            .field("user", &self.user)
+            .field("dry_run", &self.dry_run)
+            .field("namespace", &self.namespace)
+            .field("name", &self.name)
+            .field("sub_resource", &self.sub_resource)
+            .field("old", &self.old)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K> Request<K> {
+    /// What `question` says of the request, without its objects.
+    pub(super) fn new<T>(question: &mut Question<T>, client: Client) -> Result<Self, Refusal> {
+        let operation = match &*question.operation {
+            "CREATE" => Operation::Create,
+            "UPDATE" => Operation::Update,
+            "DELETE" => Operation::Delete,
+            other => {
+                let message = format!("this webhook does not know the operation `{other}`");
+                return Err(Refusal::bad_request(message));
+            }
+        };
+        Ok(Self {
+            operation,
+            user: std::mem::take(&mut question.user_info),
+            dry_run: question.dry_run.unwrap_or_default(),
+            namespace: question.namespace.clone(),
+            name: question.name.clone(),
+            sub_resource: question.sub_resource.clone(),
+            old: None,
+            client,
+        })
+    }
+
+    /// What is done with the object.
+    #[must_use]
+    pub fn operation(&self) -> Operation {
+        self.operation
+    }
+
+    /// Who does it.
+    #[must_use]
+    pub fn user(&self) -> &User {
+        &self.user
+    }
+
+    /// Whether nothing will be stored, so that the webhook must change nothing elsewhere either.
+    #[must_use]
+    pub fn dry_run(&self) -> bool {
+        self.dry_run
+    }
+
+    /// The namespace; `None` for a kind without.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        Some(&*self.namespace).filter(|namespace| !namespace.is_empty())
+    }
+
+    /// The name; empty if it is made of `generateName`, as that comes later.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The subresource, such as `status`; `None` for the object itself.
+    #[must_use]
+    pub fn sub_resource(&self) -> Option<&str> {
+        Some(&*self.sub_resource).filter(|name| !name.is_empty())
+    }
+
+    /// The object as it is stored; `None` while it is made.
+    #[must_use]
+    pub fn old(&self) -> Option<&K> {
+        self.old.as_ref()
+    }
+
+    /// A client of the API server. It waits for what it reads: the API server waits for the webhook meanwhile.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+}

@@ -1,0 +1,158 @@
+//! What the API server asks about an object, and what it is answered: `admission.k8s.io/v1`.
+
+use k8s_openapi::ByteString;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::request::User;
+use crate::object::Object;
+
+/// The form of an answer, and of what is asked.
+const VERSION: &str = "admission.k8s.io/v1";
+const KIND: &str = "AdmissionReview";
+
+/// A question about an object of `T`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Review<T> {
+    #[serde(default)]
+    api_version: String,
+    #[serde(default)]
+    kind: String,
+    request: Option<Question<T>>,
+}
+
+/// The question itself. What it does not say is empty.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Question<T> {
+    #[serde(default)]
+    pub(super) uid: String,
+    #[serde(default)]
+    pub(super) kind: GroupVersionKind,
+    #[serde(default)]
+    pub(super) sub_resource: String,
+    #[serde(default)]
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) namespace: String,
+    #[serde(default)]
+    pub(super) operation: String,
+    #[serde(default)]
+    pub(super) user_info: User,
+    #[serde(default)]
+    pub(super) dry_run: Option<bool>,
+    #[serde(default = "none")]
+    pub(super) object: Option<T>,
+    #[serde(default = "none")]
+    pub(super) old_object: Option<T>,
+}
+
+fn none<T>() -> Option<T> {
+    None
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(crate) struct GroupVersionKind {
+    #[serde(default)]
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+}
+
+impl GroupVersionKind {
+    /// That of `K`.
+    pub(crate) fn of<K: Object>() -> Self {
+        Self {
+            group: K::group(&()).into_owned(),
+            version: K::version(&()).into_owned(),
+            kind: K::kind(&()).into_owned(),
+        }
+    }
+}
+
+impl<T: for<'a> Deserialize<'a>> Question<T> {
+    /// Reads a review.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn read(body: &[u8]) -> Result<Self, String> {
+        let review: Review<T> =
+            serde_json::from_slice(body).map_err(|error| format!("not a review: {error}"))?;
+        if (&*review.api_version, &*review.kind) != (VERSION, KIND) {
+            return Err(format!("not a review: write {KIND} of {VERSION}"));
+        }
+        match review.request {
+            Some(question) if !question.uid.is_empty() => Ok(question),
+            Some(_) => Err("a review without `request.uid` cannot be answered".to_owned()),
+            None => Err("a review without `request` cannot be answered".to_owned()),
+        }
+    }
+}
+
+/// The answer.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Answer {
+    pub(super) uid: String,
+    pub(super) allowed: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) status: Option<Value>,
+    /// A JSON patch (RFC 6902), which is sent in base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) patch: Option<ByteString>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) patch_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) warnings: Vec<String>,
+}
+
+impl Answer {
+    pub(super) fn allowed(uid: String) -> Self {
+        Self {
+            uid,
+            allowed: true,
+            status: None,
+            patch: None,
+            patch_type: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    pub(super) fn refused(uid: String, status: Value) -> Self {
+        Self {
+            allowed: false,
+            status: Some(status),
+            ..Self::allowed(uid)
+        }
+    }
+
+    /// With these changes of the object; nothing is said of none.
+    pub(super) fn with_patch(mut self, steps: &[Value]) -> Self {
+        if !steps.is_empty() {
+            let patch = Value::from(steps).to_string();
+            self.patch = Some(ByteString(patch.into_bytes()));
+            self.patch_type = Some("JSONPatch");
+        }
+        self
+    }
+
+    /// The review that it is sent in.
+    pub(super) fn review(&self) -> String {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Review<'a> {
+            api_version: &'a str,
+            kind: &'a str,
+            response: &'a Answer,
+        }
+        let review = Review {
+            api_version: VERSION,
+            kind: KIND,
+            response: self,
+        };
+        // Its keys are text, so it can be written.
+        serde_json::to_string(&review).unwrap_or_default()
+    }
+}

@@ -1,0 +1,127 @@
+//! Hands a request to the webhook at its path, within limits of size and time.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use hyper::{Method, StatusCode, header::CONTENT_TYPE};
+use kube::Client;
+use tokio::time::timeout;
+
+use super::review::GroupVersionKind;
+use crate::{
+    metrics::{Metrics, WebhookMetrics},
+    options,
+    server::{Handler, Reply, Request},
+};
+
+/// Where conversions are.
+pub(crate) const CONVERT: &str = "/convert";
+
+/// The most bytes of a review of admission: the API server takes 3 MiB of an object, and sends the old one as well.
+const MOST: usize = 7 << 20;
+
+/// The most bytes of a review of conversion, which holds many objects.
+const MOST_CONVERTED: usize = 64 << 20;
+
+/// How long an answer may take when the API server does not say; it never waits longer than this.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Answers the body of a request.
+pub(crate) type Webhook =
+    Arc<dyn Fn(Vec<u8>, Client, WebhookMetrics) -> BoxFuture<'static, Reply> + Send + Sync>;
+
+/// What a webhook is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    Default,
+    Validate,
+    Convert,
+}
+
+/// What was registered at a path.
+#[derive(Clone)]
+pub(crate) struct Registered {
+    pub(crate) task: Task,
+    /// The kind that it is asked about; none for conversion, which is for several.
+    pub(crate) kind: Option<GroupVersionKind>,
+    pub(crate) webhook: Webhook,
+}
+
+/// The webhooks of a manager, by their paths.
+pub(crate) type Webhooks = BTreeMap<String, Registered>;
+
+/// Answers every path that there is a webhook for.
+pub(crate) fn handler(webhooks: &Webhooks, client: &Client, metrics: &Metrics) -> Handler {
+    let served = webhooks.iter().map(|(path, registered)| {
+        let metrics = metrics.webhook(path);
+        (path.clone(), (registered.webhook.clone(), metrics))
+    });
+    let (served, client): (BTreeMap<_, _>, _) = (served.collect(), client.clone());
+    Arc::new(move |request| {
+        let found = served.get(request.uri().path()).cloned();
+        let client = client.clone();
+        Box::pin(async move {
+            let Some((webhook, metrics)) = found else {
+                return Reply::status(StatusCode::NOT_FOUND);
+            };
+            let counted = metrics.started();
+            let reply = answer(request, webhook, client, metrics).await;
+            counted.answered(reply.status);
+            reply
+        })
+    })
+}
+
+async fn answer(
+    mut request: Request,
+    webhook: Webhook,
+    client: Client,
+    metrics: WebhookMetrics,
+) -> Reply {
+    if request.method() != Method::POST {
+        return Reply::status(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    let media_type = request.headers.get(CONTENT_TYPE);
+    let media_type = media_type.and_then(|value| value.to_str().ok());
+    if !media_type.is_some_and(|media_type| media_type.starts_with("application/json")) {
+        return Reply::status(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    }
+    let most = if request.uri().path() == CONVERT {
+        MOST_CONVERTED
+    } else {
+        MOST
+    };
+    let patience = patience(request.uri().query().unwrap_or_default());
+    let answer = async {
+        match request.body(most).await {
+            Ok(body) => webhook(body, client, metrics).await,
+            Err(status) => Reply::status(status),
+        }
+    };
+    // Not an answer in the protocol, as the API server has given up by now: what that means is for `failurePolicy`.
+    let late = |_| Reply::status(StatusCode::GATEWAY_TIMEOUT);
+    timeout(patience, answer).await.unwrap_or_else(late)
+}
+
+/// How long the API server waits: it says so in the query, `timeout=10s`.
+fn patience(query: &str) -> Duration {
+    let timeout = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("timeout="));
+    let timeout = timeout.and_then(|timeout| options::duration(timeout).ok());
+    timeout.map_or(PATIENCE, |timeout| timeout.min(PATIENCE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_api_server_says_how_long_it_waits() {
+        assert_eq!(patience("timeout=10s"), Duration::from_secs(10));
+        assert_eq!(patience("a=b&timeout=1s&c"), Duration::from_secs(1));
+        for query in ["", "timeout=", "timeout=soon", "timeout=-1s", "timeout=9h"] {
+            assert_eq!(patience(query), PATIENCE, "{query}");
+        }
+    }
+}

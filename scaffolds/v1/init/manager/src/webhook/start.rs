@@ -1,0 +1,103 @@
+//! Starts the server of webhooks, and ends it late.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::future::{BoxFuture, ready};
+use rustls::ServerConfig;
+use tokio::{sync::watch, task::JoinSet, time::sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::handler;
+use crate::{
+    manager::Manager,
+    server::{self, Server},
+    tls,
+};
+
+/// How long a connection may be idle: longer than the API server keeps one that it does not use (90 s), so that it is
+/// never closed while a request is on its way.
+const IDLE: Duration = Duration::from_secs(120);
+
+/// The certificate that is served, once there is one; it may change from then on.
+type Certificate = BoxFuture<'static, anyhow::Result<watch::Receiver<Arc<ServerConfig>>>>;
+
+impl Manager {
+    /// Whether this process is to serve webhooks.
+    pub(crate) fn serves_webhooks(&self) -> bool {
+        self.options.enable_webhooks && !self.webhooks.is_empty()
+    }
+
+    /// Starts the server of webhooks, if there are any. It is ready once it has a certificate, and goes on for
+    /// `--shutdown-delay` after `stop`, as requests come until the news has spread that this replica is going.
+    pub(crate) async fn start_webhooks(
+        &mut self,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<JoinSet<()>> {
+        let mut servers = JoinSet::new();
+        if !self.serves_webhooks() {
+            if !self.webhooks.is_empty() {
+                tracing::info!("webhooks are turned off");
+            }
+            return Ok(servers);
+        }
+        let options = &self.options;
+        let host = options.webhook_host.as_deref().unwrap_or_default();
+        let listener = server::bind(&format!("{host}:{}", options.webhook_port)).await?;
+        let address = listener.local_addr()?;
+        let certificate = self.webhook_certificate()?;
+        let handler = handler(&self.webhooks, &self.clients.always, &self.metrics);
+        let serving = Arc::new(AtomicBool::new(false));
+        self.ready_when_serving(&serving);
+        let (stop, delay) = (stop.clone(), options.shutdown_delay);
+        servers.spawn(async move {
+            let Some(Ok(tls)) = stop.run_until_cancelled(certificate).await else {
+                return;
+            };
+            let server = Server {
+                listener,
+                tls: Some(tls),
+                handler,
+            };
+            tracing::info!(%address, "serving webhooks");
+            serving.store(true, Ordering::Relaxed);
+            let end = CancellationToken::new();
+            let run = server.drain(IDLE, stop.clone(), end.clone());
+            let late = async {
+                stop.cancelled().await;
+                sleep(delay).await;
+                end.cancel();
+            };
+            tokio::join!(run, late);
+        });
+        Ok(servers)
+    }
+
+    fn ready_when_serving(&self, serving: &Arc<AtomicBool>) {
+        let serving = serving.clone();
+        let check = move || {
+            let ready = serving.load(Ordering::Relaxed);
+            ready
+                .then_some(())
+                .ok_or_else(|| "there is no certificate yet".to_owned())
+        };
+        self.health.add_ready("webhooks", Box::new(check));
+    }
+
+    fn webhook_certificate(&self) -> anyhow::Result<Certificate> {
+        let options = &self.options;
+        let loaded = match &options.webhook_cert_path {
+            Some(directory) => {
+                let (certificate, key) = (&options.webhook_cert_name, &options.webhook_cert_key);
+                tls::Files::new(directory, certificate, key).watch(self.metrics.certificates())?
+            }
+            None => tls::self_signed()?,
+        };
+        Ok(Box::pin(ready(Ok(loaded))))
+    }
+}

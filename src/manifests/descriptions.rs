@@ -1,0 +1,105 @@
+//! Descriptions of fields, cut to a length, as controller-gen's `maxDescLen` cuts them.
+
+use serde_json::Value;
+
+/// Cuts every description in `schema` to at most `most` bytes; none is left when that is 0.
+pub fn truncate(schema: &mut Value, most: usize) {
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
+    if most == 0 {
+        object.remove("description");
+    }
+    if let Some(Value::String(text)) = object.get_mut("description")
+        && let Some(short) = shorter(text, most)
+    {
+        *text = short;
+    }
+    for (key, value) in object {
+        let children: Vec<&mut Value> = match (key.as_str(), value) {
+            ("properties" | "patternProperties" | "definitions", Value::Object(children)) => {
+                children.values_mut().collect()
+            }
+            ("allOf" | "anyOf" | "oneOf", Value::Array(children)) => children.iter_mut().collect(),
+            ("items" | "additionalProperties" | "not", child) => vec![child],
+            // `default`, `enum`, `example` are data.
+            _ => Vec::new(),
+        };
+        for child in children {
+            truncate(child, most);
+        }
+    }
+}
+
+/// Up to the last end of a sentence, or else of a word; `None` when `text` is short enough.
+fn shorter(text: &str, most: usize) -> Option<String> {
+    if text.len() <= most {
+        return None;
+    }
+    // controller-gen may cut a letter in two here.
+    let whole = (0..=most).rev().find(|at| text.is_char_boundary(*at));
+    let text = &text[..whole.unwrap_or(0)];
+    let ends = |c: char| ".!?։؟۔।॥。．！？".contains(c);
+    let after = |at: usize| at + text[at..].chars().next().map_or(0, char::len_utf8);
+    Some(match (text.rfind(ends), text.rfind(char::is_whitespace)) {
+        (Some(at), _) if at > 0 => text[..after(at)].to_owned(),
+        (_, Some(at)) if at > 0 => format!("{}...", &text[..at]),
+        _ => format!("{text}..."),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_description_ends_with_a_sentence_or_else_with_a_word() {
+        let check = |text: &str, most: usize, expected: Option<&str>| {
+            assert_eq!(
+                shorter(text, most).as_deref(),
+                expected,
+                "{text:?} to {most}"
+            );
+        };
+        check("One. Two three.", 15, None);
+        check("One. Two three.", 14, Some("One."));
+        check("One. Two three.", 4, Some("One."));
+        check("One. Two three.", 3, Some("One..."));
+        check("One two three", 10, Some("One two..."));
+        check("One\ntwo", 5, Some("One..."));
+        check("Oneword", 3, Some("One..."));
+        check(".dotfile is hidden", 10, Some(".dotfile..."));
+        check("één", 1, Some("..."));
+        check("三。四", 7, Some("三。"));
+    }
+
+    #[test]
+    fn every_description_of_a_schema_is_cut_and_data_is_not() {
+        let text = |text: &str| json!({ "description": text });
+        let mut schema = json!({
+            "description": "A b", "default": text("A b"), "enum": [text("A b")], "example": text("A b"),
+            "properties": { "description": text("A b"), "x": { "items": text("A b"), "additionalProperties": text("A b") } },
+            "allOf": [text("A b")],
+        });
+        truncate(&mut schema, 2);
+        let cut = text("A...");
+        assert_eq!(
+            schema,
+            json!({
+                "description": "A...", "default": text("A b"), "enum": [text("A b")], "example": text("A b"),
+                "properties": { "description": cut, "x": { "items": cut, "additionalProperties": cut } },
+                "allOf": [cut],
+            })
+        );
+        truncate(&mut schema, 0);
+        assert_eq!(
+            schema,
+            json!({
+                "default": text("A b"), "enum": [text("A b")], "example": text("A b"),
+                "properties": { "description": {}, "x": { "items": {}, "additionalProperties": {} } },
+                "allOf": [{}],
+            })
+        );
+    }
+}

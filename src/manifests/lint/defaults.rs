@@ -1,0 +1,55 @@
+//! Defaults, which must be values that the schema allows, whole.
+
+use serde_json::Value;
+
+use super::Finding;
+use super::node::Node;
+use super::value;
+
+/// Whether a default is allowed where it is, loses nothing, and is valid.
+pub fn check(node: &Node, found: &mut Vec<Finding>) {
+    let default = node.get("default");
+    // The API server drops a default that is null.
+    if default.is_null() {
+        return;
+    }
+    let mut error = |text: String, help: &str| found.push(Finding::error(&node.path, text, help));
+    if node.root_meta {
+        return error(
+            "`metadata`, `kind` and `apiVersion` have no defaults".to_owned(),
+            "leave it out",
+        );
+    }
+    if node.meta {
+        return;
+    }
+    if value::pruned(node.schema, default) != *default {
+        let text = format!("the default `{default}` has fields that the schema does not have");
+        error(
+            text,
+            "give exactly the fields of the type, as they are in YAML",
+        );
+    }
+    for fault in value::faults(node.schema, default, "") {
+        let part = if fault.path.is_empty() {
+            String::new()
+        } else {
+            format!("`{}` ", fault.path)
+        };
+        let text = format!(
+            "the default `{}` is not valid: {part}{}",
+            short(default),
+            fault.reason
+        );
+        error(text, "change what `#[serde(default)]` gives, or the bounds");
+    }
+}
+
+fn short(value: &Value) -> String {
+    const LENGTH: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(LENGTH) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

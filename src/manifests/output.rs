@@ -1,0 +1,109 @@
+//! What becomes of the generated files: shown as a diff, or written; and what is told of it.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+
+use super::files::{self, Compared, File};
+use crate::changes::{Change, Verb};
+use crate::cli::report;
+use crate::commit;
+
+/// Shows what is stale, as a diff on stdout.
+///
+/// # Errors
+/// Anything is.
+pub fn check(root: &Path, files: &[File]) -> anyhow::Result<()> {
+    let compared = files::compare(root, files)?;
+    let mut stdout = std::io::stdout().lock();
+    for change in &compared.changes {
+        write!(stdout, "{}", files::diff(change)).context("cannot print the diff")?;
+    }
+    leftovers(&compared);
+    let stale = compared.changes.len() + compared.gone.len();
+    if stale > 0 {
+        let files = if stale == 1 {
+            "1 manifest is".to_owned()
+        } else {
+            format!("{stale} manifests are")
+        };
+        bail!("{files} stale, nothing was written\nhelp: run `kbr manifests`");
+    }
+    Ok(())
+}
+
+/// Writes what is stale; with `prune`, removes what nothing gives any more. Gives what became of each file.
+///
+/// # Errors
+/// Something cannot be written; the project is as it was.
+pub fn write(root: &Path, files: &[File], prune: bool) -> anyhow::Result<Compared> {
+    let compare = || {
+        let mut compared = files::compare(root, files)?;
+        if prune {
+            compared.changes.append(&mut compared.gone);
+        }
+        anyhow::Ok(compared)
+    };
+    let mut compared = compare()?;
+    // Without changes there is nothing to lock for: builds and tests that run side by side all come this way.
+    if !compared.changes.is_empty() {
+        let lock = commit::lock(root)?;
+        compared = compare()?;
+        commit::commit(&lock, &compared.changes)?;
+    }
+    Ok(compared)
+}
+
+/// Says what was written, kept and left over.
+pub fn tell(files: &[File], compared: &Compared) {
+    report::report(&compared.changes);
+    leftovers(compared);
+    let same = same(files, compared);
+    if same > 0 {
+        eprintln!("{:>12} {same} of {} manifests", "same", files.len());
+    }
+}
+
+/// The same in one line: `1 create, 2 update, 3 same`.
+pub fn summary(files: &[File], compared: &Compared) -> String {
+    let mut line = String::new();
+    let verbs = [
+        (Verb::Create, "create"),
+        (Verb::Update, "update"),
+        (Verb::Remove, "remove"),
+    ];
+    for (verb, word) in verbs {
+        let paths = compared.changes.iter().filter(|change| change.verb == verb);
+        let paths: Vec<&str> = paths.map(|change| change.path.as_str()).collect();
+        if !paths.is_empty() {
+            write!(line, "{word} {}, ", paths.join(" ")).ok();
+        }
+    }
+    write!(line, "{} same", same(files, compared)).ok();
+    line
+}
+
+fn same(files: &[File], compared: &Compared) -> usize {
+    let written = compared
+        .changes
+        .iter()
+        .filter(|change| change.verb != Verb::Remove);
+    files.len() - written.count() - compared.kept.len()
+}
+
+/// What is neither written nor right.
+fn leftovers(compared: &Compared) {
+    for path in &compared.kept {
+        eprintln!(
+            "{:>12} {path} (yours: it does not begin with kbr's first line)",
+            "keep"
+        );
+    }
+    for Change { path, .. } in &compared.gone {
+        eprintln!(
+            "warning: no type gives `{path}` any more\n    help: `kbr manifests --prune` removes it"
+        );
+    }
+}

@@ -1,0 +1,155 @@
+//! Webhook markers -> `MutatingWebhookConfiguration` and `ValidatingWebhookConfiguration`, as controller-gen makes them.
+
+mod object;
+mod read;
+mod served;
+mod uses;
+
+use serde_json::{Value, json};
+
+use super::markers::Marker;
+use super::problem::Problem;
+use crate::project::Project;
+
+pub use served::{Kinds, compare};
+
+/// Where the configurations go.
+pub const PATH: &str = "config/webhook/manifests.yaml";
+
+/// What a marker calls when it does not say otherwise; names are written in full, for nothing puts a prefix before them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// Of the `MutatingWebhookConfiguration`.
+    pub mutating: String,
+    /// Of the `ValidatingWebhookConfiguration`.
+    pub validating: String,
+    /// The service of the webhooks.
+    pub service: String,
+    /// Where the service is.
+    pub namespace: String,
+}
+
+impl Names {
+    /// `captains-webhook` in `captains-system`, and so on.
+    pub fn of(project: &Project) -> Self {
+        let name = &project.name;
+        Self {
+            mutating: format!("{name}-mutating-webhook-configuration"),
+            validating: format!("{name}-validating-webhook-configuration"),
+            service: format!("{name}-webhook"),
+            namespace: project.namespace(),
+        }
+    }
+}
+
+/// One entry of a configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Webhook {
+    /// `src/webhooks/crew_v1_captain.rs:12`.
+    pub at: String,
+    /// Whether it may change objects.
+    pub mutating: bool,
+    /// Where the operator has to serve it; `None` when something else does: a `url`, or another service.
+    pub path: Option<String>,
+    /// As the API has it.
+    pub object: Value,
+}
+
+impl Webhook {
+    fn name(&self) -> &str {
+        self.object["name"].as_str().unwrap_or_default()
+    }
+}
+
+/// Reads the markers called `webhook`, in order of their names.
+pub fn read(names: &Names, markers: &[Marker], problems: &mut Vec<Problem>) -> Vec<Webhook> {
+    let mut webhooks = Vec::new();
+    for marker in markers {
+        match read::webhook(names, marker) {
+            Ok(webhook) => webhooks.push(webhook),
+            Err(found) => problems.extend(found),
+        }
+    }
+    webhooks.sort_by(|a, b| a.name().cmp(b.name()));
+    for pair in webhooks.chunk_by(|a, b| a.name() == b.name()) {
+        let kinds =
+            [true, false].map(|mutating| pair.iter().filter(move |w| w.mutating == mutating));
+        for (first, other) in kinds
+            .into_iter()
+            .filter_map(|mut kind| kind.next().zip(kind.next()))
+        {
+            let text = format!(
+                "`{}` is the name of the webhook at `{}` already",
+                first.name(),
+                first.at
+            );
+            problems.push(
+                Problem::new(text)
+                    .at(&other.at)
+                    .help("give each webhook a name of its own"),
+            );
+        }
+    }
+    webhooks
+}
+
+/// The configurations that have an entry: first the mutating one.
+/// `markers` are those called `webhookconfiguration`, which give them other names.
+pub fn configurations(
+    names: &Names,
+    markers: &[Marker],
+    webhooks: &[Webhook],
+    problems: &mut Vec<Problem>,
+) -> Vec<Value> {
+    let mut own: [Option<(String, &str)>; 2] = [None, None];
+    for marker in markers {
+        match read::configuration(marker) {
+            Ok((mutating, name)) => match &own[usize::from(mutating)] {
+                Some((_, first)) => {
+                    let kind = if mutating { "mutating" } else { "validating" };
+                    let text =
+                        format!("the {kind} configuration has its name at `{first}` already");
+                    problems.push(Problem::new(text).at(&marker.at));
+                }
+                None => own[usize::from(mutating)] = name.map(|name| (name, marker.at.as_str())),
+            },
+            Err(found) => problems.extend(found),
+        }
+    }
+    let [validating, mutating] = own.map(|name| name.map(|(name, _)| name));
+    let configurations = [
+        (
+            true,
+            mutating,
+            &names.mutating,
+            "MutatingWebhookConfiguration",
+        ),
+        (
+            false,
+            validating,
+            &names.validating,
+            "ValidatingWebhookConfiguration",
+        ),
+    ];
+    let configuration = |(wanted, own, default, kind): (bool, Option<String>, &String, &str)| {
+        let entries = webhooks.iter().filter(|webhook| webhook.mutating == wanted);
+        let entries: Vec<&Value> = entries.map(|webhook| &webhook.object).collect();
+        (!entries.is_empty()).then(|| {
+            json!({
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": kind,
+                "metadata": { "name": own.unwrap_or_else(|| default.clone()) },
+                "webhooks": entries,
+            })
+        })
+    };
+    configurations
+        .into_iter()
+        .filter_map(configuration)
+        .collect()
+}
+
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+mod tests;

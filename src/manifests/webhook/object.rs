@@ -1,0 +1,147 @@
+//! A webhook as the API has it: what a `patch` makes of it, and what the API server would refuse.
+
+use serde_json::{Map, Value, json};
+
+use crate::manifests::problem::{Problem, nearest};
+use crate::resource::words;
+
+pub(super) use words::is_subdomain;
+
+/// The fields of a webhook in `admissionregistration.k8s.io/v1`.
+const FIELDS: [&str; 12] = [
+    "admissionReviewVersions",
+    "clientConfig",
+    "failurePolicy",
+    "matchConditions",
+    "matchPolicy",
+    "name",
+    "namespaceSelector",
+    "objectSelector",
+    "reinvocationPolicy",
+    "rules",
+    "sideEffects",
+    "timeoutSeconds",
+];
+
+/// A domain name of at least three words, as the API server wants it.
+pub(super) fn is_qualified(name: &str) -> bool {
+    is_subdomain(name) && name.split('.').count() >= 3
+}
+
+/// Applies `patch`, a JSON object whose fields replace those of the webhook: objects are merged, lists replaced, and `null`
+/// removes. That is what a strategic merge patch does with a webhook, which has no list to merge at that time.
+///
+/// # Errors
+/// It is no JSON object, or has a field that no webhook has.
+pub(super) fn patch(webhook: &mut Value, patch: &str) -> Result<(), String> {
+    let parsed: Map<String, Value> = serde_json::from_str(patch)
+        .map_err(|error| format!("`patch` is no JSON object: {error}"))?;
+    for field in parsed.keys() {
+        if !FIELDS.contains(&field.as_str()) {
+            let near = nearest(field, FIELDS).map(|near| format!("; did you mean `{near}`"));
+            return Err(format!(
+                "`patch`: no webhook has `{field}`{}",
+                near.unwrap_or_default()
+            ));
+        }
+    }
+    merge(webhook, Value::Object(parsed));
+    Ok(())
+}
+
+/// RFC 7396.
+fn merge(target: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch;
+        return;
+    };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    for (key, value) in patch {
+        if value.is_null() {
+            target.as_object_mut().map(|fields| fields.remove(&key));
+        } else {
+            merge(&mut target[key], value);
+        }
+    }
+}
+
+/// What the API server would refuse, or call in vain.
+pub(super) fn faults(webhook: &Value, mutating: bool) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut wrong = |bad: bool, text: &str, help: &str| {
+        if bad {
+            problems.push(Problem::new(text).help(help));
+        }
+    };
+    let effects = &webhook["sideEffects"];
+    wrong(
+        effects != "None" && effects != "NoneOnDryRun",
+        "`sideEffects` is missing, or says that there are some",
+        "write `sideEffects=None`, or `NoneOnDryRun` for a webhook that minds dry runs",
+    );
+    let timeout = &webhook["timeoutSeconds"];
+    wrong(
+        !timeout.is_null()
+            && !timeout
+                .as_i64()
+                .is_some_and(|seconds| (1..=30).contains(&seconds)),
+        "`timeoutSeconds` is not from 1 to 30",
+        "leave it out for 10 seconds",
+    );
+    wrong(
+        !mutating && !webhook["reinvocationPolicy"].is_null(),
+        "`reinvocationPolicy` is for mutating webhooks",
+        "leave it out",
+    );
+    let versions = webhook["admissionReviewVersions"].as_array();
+    wrong(
+        !versions.is_some_and(|versions| versions.contains(&json!("v1"))),
+        "`admissionReviewVersions` lacks `v1`, the only version that the operator speaks",
+        "write `admissionReviewVersions=v1`",
+    );
+    for rule in webhook["rules"].as_array().into_iter().flatten() {
+        let several = |list: &str, all: &str| {
+            let values = rule[list].as_array().map_or(&[][..], Vec::as_slice);
+            values.len() > 1 && values.contains(&json!(all))
+        };
+        let all = [
+            ("apiGroups", "*"),
+            ("apiVersions", "*"),
+            ("operations", "*"),
+            ("resources", "*/*"),
+        ];
+        wrong(
+            all.iter().any(|(list, all)| several(list, all)),
+            "`*` stands for all, so nothing else may be in its list",
+            "write `*` alone",
+        );
+    }
+    problems.extend(address(&webhook["clientConfig"]).map(Problem::new));
+    problems
+}
+
+/// What is wrong with a path or URL.
+fn address(client: &Value) -> Option<String> {
+    if let Some(url) = client["url"].as_str() {
+        let good = url.strip_prefix("https://").is_some_and(|rest| {
+            let host = rest.split('/').next().unwrap_or_default();
+            !host.is_empty() && !host.contains('@') && !rest.contains(['?', '#', ' '])
+        });
+        return (!good).then(|| {
+            format!("`{url}` is no URL that a webhook may have: `https://`, a host, and no user, query or fragment")
+        });
+    }
+    let path = client["service"]["path"].as_str()?;
+    let words = |rest: &str| {
+        rest.strip_suffix('/')
+            .unwrap_or(rest)
+            .split('/')
+            .all(is_subdomain)
+    };
+    let good = path == "/" || path.strip_prefix('/').is_some_and(words);
+    (!good).then(|| {
+        format!("`{path}` is no path that a webhook may have: `/`, then small letters, digits, `-` and `.`, with single `/` between")
+    })
+}

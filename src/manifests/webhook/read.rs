@@ -1,0 +1,308 @@
+//! One webhook marker -> one webhook, with controller-gen's arguments.
+
+use serde_json::{Map, Value, json};
+
+use super::{Names, Webhook, object};
+use crate::manifests::markers::Marker;
+use crate::manifests::problem::{Problem, nearest};
+
+const ARGUMENTS: [&str; 19] = [
+    "admissionReviewVersions",
+    "failurePolicy",
+    "groups",
+    "matchPolicy",
+    "mutating",
+    "name",
+    "patch",
+    "path",
+    "reinvocationPolicy",
+    "resources",
+    "serviceName",
+    "serviceNamespace",
+    "servicePort",
+    "sideEffects",
+    "timeoutSeconds",
+    "url",
+    "verbs",
+    "versions",
+    "webhookVersions",
+];
+
+/// Reads a `webhook` marker.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub(super) fn webhook(names: &Names, marker: &Marker) -> Result<Webhook, Vec<Problem>> {
+    let mut arguments = Arguments::new(marker, &ARGUMENTS);
+    let mutating = arguments.flag("mutating");
+    let mut object = Map::new();
+    arguments.identity(&mut object);
+    arguments.policies(&mut object, mutating);
+    let rule = arguments.rule();
+    object.insert("rules".into(), json!([rule]));
+    let (client, path) = arguments.client(names);
+    object.insert("clientConfig".into(), client);
+
+    let mut object = Value::Object(object);
+    if let Some(patch) = arguments.single("patch") {
+        match object::patch(&mut object, &patch) {
+            Ok(()) => {}
+            Err(reason) => arguments.wrong(reason),
+        }
+    }
+    if arguments.problems.is_empty() {
+        arguments.problems = object::faults(&object, mutating);
+    }
+    let webhook = Webhook {
+        at: marker.at.clone(),
+        mutating,
+        path,
+        object,
+    };
+    arguments.end(webhook)
+}
+
+/// Reads a `webhookconfiguration` marker: which configuration, and its name if it gives one.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub(super) fn configuration(marker: &Marker) -> Result<(bool, Option<String>), Vec<Problem>> {
+    let mut arguments = Arguments::new(marker, &["mutating", "name"]);
+    let mutating = arguments.flag("mutating");
+    let name = arguments.single("name");
+    if let Some(name) = name.as_deref().filter(|name| !object::is_subdomain(name)) {
+        arguments.wrong(format!("`{name}` is no name that a configuration may have"));
+    }
+    arguments.end((mutating, name))
+}
+
+/// The arguments of one marker, and what was found wrong with them so far.
+struct Arguments<'a> {
+    marker: &'a Marker,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Arguments<'a> {
+    fn new(marker: &'a Marker, known: &[&str]) -> Self {
+        let name = &marker.name;
+        let unknown = marker
+            .arguments
+            .iter()
+            .filter(|(argument, _)| !known.contains(&argument.as_str()));
+        let problem = |(argument, _): &(String, Vec<String>)| {
+            Problem::new(format!("`{argument}` is no argument of a `{name}` marker"))
+                .did_you_mean(nearest(argument, known.iter().copied()))
+        };
+        Self {
+            marker,
+            problems: unknown.map(problem).collect(),
+        }
+    }
+
+    fn end<T>(self, result: T) -> Result<T, Vec<Problem>> {
+        if self.problems.is_empty() {
+            return Ok(result);
+        }
+        let at = &self.marker.at;
+        Err(self
+            .problems
+            .into_iter()
+            .map(|problem| problem.at(at))
+            .collect())
+    }
+
+    fn wrong(&mut self, text: impl Into<String>) {
+        self.problems.push(Problem::new(text));
+    }
+
+    fn list(&self, name: &str) -> Option<&'a [String]> {
+        let of = |(argument, values): &'a (String, Vec<String>)| {
+            (argument == name).then_some(values.as_slice())
+        };
+        self.marker.arguments.iter().find_map(of)
+    }
+
+    /// A list that has to be there, without empty values.
+    fn required_list(&mut self, name: &str) -> &'a [String] {
+        let list = self.list(name).unwrap_or_default();
+        match list {
+            [] => self.wrong(format!("`{name}` is missing")),
+            list if list.iter().any(String::is_empty) && name != "groups" => {
+                self.wrong(format!("a value of `{name}` is empty"));
+            }
+            _ => {}
+        }
+        list
+    }
+
+    /// `None` when it is not there, is empty, or is a list, which is wrong.
+    fn single(&mut self, name: &str) -> Option<String> {
+        match self.list(name)? {
+            [] => None,
+            [value] => Some(value.clone()).filter(|value| !value.is_empty()),
+            _ => {
+                self.wrong(format!("`{name}` takes one value"));
+                None
+            }
+        }
+    }
+
+    fn required(&mut self, name: &str) -> String {
+        let before = self.problems.len();
+        let value = self.single(name);
+        if value.is_none() && self.problems.len() == before {
+            self.wrong(format!("`{name}` is missing"));
+        }
+        value.unwrap_or_default()
+    }
+
+    fn flag(&mut self, name: &str) -> bool {
+        match self.required(name).as_str() {
+            "true" => true,
+            "false" | "" => false,
+            other => {
+                self.wrong(format!("`{name}` is `true` or `false`, not `{other}`"));
+                false
+            }
+        }
+    }
+
+    fn number(&mut self, name: &str) -> Option<i64> {
+        let text = self.single(name)?;
+        let number = text.parse();
+        if number.is_err() {
+            self.wrong(format!("`{name}` is a whole number, not `{text}`"));
+        }
+        number.ok()
+    }
+
+    /// One of `values`, whatever its capitals.
+    fn choice(&mut self, name: &str, values: &[&str]) -> Option<String> {
+        let text = self.single(name)?;
+        let found = values
+            .iter()
+            .find(|value| value.eq_ignore_ascii_case(&text));
+        if found.is_none() {
+            let problem = Problem::new(format!("`{text}` is no `{name}`: {}", either(values)));
+            self.problems.push(problem);
+        }
+        found.map(|value| (*value).to_owned())
+    }
+
+    fn identity(&mut self, object: &mut Map<String, Value>) {
+        let name = self.required("name");
+        if !name.is_empty() && !object::is_qualified(&name) {
+            self.problems.push(
+                Problem::new(format!("`{name}` is no name that a webhook may have")).help(
+                    "at least three words with `.` between them: `mcaptain-v1.crew.example.com`",
+                ),
+            );
+        }
+        object.insert("name".into(), json!(name));
+        let reviews = self.required_list("admissionReviewVersions");
+        object.insert("admissionReviewVersions".into(), json!(reviews));
+        for version in self.list("webhookVersions").unwrap_or_default() {
+            if version != "v1" {
+                self.wrong(format!(
+                    "`{version}` is no version of a webhook configuration: there is only `v1`"
+                ));
+            }
+        }
+    }
+
+    fn policies(&mut self, object: &mut Map<String, Value>, mutating: bool) {
+        let before = self.problems.len();
+        let failure = self.choice("failurePolicy", &["Fail", "Ignore"]);
+        if failure.is_none() && self.problems.len() == before {
+            self.wrong("`failurePolicy` is missing: `fail` or `ignore`");
+        }
+        let mut set = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                object.insert(name.to_owned(), value);
+            }
+        };
+        set("failurePolicy", failure.map(Value::from));
+        let policy = self.choice("matchPolicy", &["Exact", "Equivalent"]);
+        set("matchPolicy", policy.map(Value::from));
+        let effects = self.choice("sideEffects", &["None", "NoneOnDryRun", "Some", "Unknown"]);
+        set("sideEffects", effects.map(Value::from));
+        set(
+            "timeoutSeconds",
+            self.number("timeoutSeconds").map(Value::from),
+        );
+        match self.choice("reinvocationPolicy", &["Never", "IfNeeded"]) {
+            Some(policy) if mutating => set("reinvocationPolicy", Some(policy.into())),
+            // What every validating webhook does anyway; controller-gen lets it pass.
+            Some(policy) if policy == "IfNeeded" => {
+                self.wrong("`reinvocationPolicy` is for mutating webhooks");
+            }
+            _ => {}
+        }
+    }
+
+    fn rule(&mut self) -> Value {
+        const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
+        let groups = self.required_list("groups").iter();
+        // `core` is what people say, the empty string is what the group is called.
+        let groups: Vec<&str> = groups
+            .map(|group| if group == "core" { "" } else { group })
+            .collect();
+        let versions = self.required_list("versions");
+        let resources = self.required_list("resources");
+        let verbs: Vec<String> = self
+            .required_list("verbs")
+            .iter()
+            .map(|verb| verb.to_uppercase())
+            .collect();
+        for verb in verbs
+            .iter()
+            .filter(|verb| !OPERATIONS.contains(&verb.as_str()))
+        {
+            let near = nearest(verb, OPERATIONS.into_iter().skip(1)).map(str::to_lowercase);
+            let text = format!("`{}` is no verb that a webhook sees", verb.to_lowercase());
+            let problem = Problem::new(text);
+            self.problems.push(match near {
+                Some(near) => problem.did_you_mean(Some(&near)),
+                None => problem.help("`create`, `update`, `delete`, `connect` or `*`"),
+            });
+        }
+        json!({ "apiGroups": groups, "apiVersions": versions, "operations": verbs, "resources": resources })
+    }
+
+    /// Where the API server finds the webhook; and the path, if it is this operator's.
+    fn client(&mut self, names: &Names) -> (Value, Option<String>) {
+        let path = self.single("path");
+        let url = self.single("url");
+        let service = self.single("serviceName");
+        let namespace = self.single("serviceNamespace");
+        let port = self.number("servicePort");
+        let (Some(path), None) = (path, &url) else {
+            match url {
+                Some(_) if self.list("path").is_some() => {
+                    self.wrong("a webhook has a `path` or a `url`, not both");
+                }
+                None => self.wrong("`path` is missing, or a `url`"),
+                Some(_) if service.is_some() || namespace.is_some() || port.is_some() => {
+                    self.wrong("a webhook with a `url` has no service");
+                }
+                Some(_) => {}
+            }
+            return (json!({ "url": url }), None);
+        };
+        let ours = service.is_none() && namespace.is_none();
+        let mut service = json!({
+            "name": service.unwrap_or_else(|| names.service.clone()),
+            "namespace": namespace.unwrap_or_else(|| names.namespace.clone()),
+            "path": path,
+        });
+        if let Some(port) = port {
+            service["port"] = json!(port);
+        }
+        (json!({ "service": service }), ours.then_some(path))
+    }
+}
+
+fn either(values: &[&str]) -> String {
+    let quoted: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
+    quoted.join(" or ")
+}

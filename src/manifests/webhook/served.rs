@@ -1,0 +1,206 @@
+//! What the operator's code serves, against what the markers make the API server call.
+
+use super::Webhook;
+use super::uses::{resolve, uses};
+use crate::manifests::comments;
+use crate::manifests::crd::Crd;
+use crate::manifests::problem::{Problem, nearest};
+use crate::project::Project;
+use crate::resource::{kubernetes, webhook_path};
+
+/// One kind that a webhook may be for.
+struct Kind {
+    type_path: String,
+    group: String,
+    version: String,
+    name: String,
+}
+
+/// Every kind whose type has a name that kbr knows.
+pub struct Kinds(Vec<Kind>);
+
+impl Kinds {
+    /// The project's own kinds, those of other crates that it has controllers for, and Kubernetes'.
+    pub fn of(project: &Project, crds: &[Crd]) -> Self {
+        // The types count: one that PROJECT describes otherwise is left out, and nothing is said of its paths.
+        let typed = |group: &str, kind: &str, version: &str| {
+            let mut crds = crds
+                .iter()
+                .filter(|crd| crd.group == group && crd.kind == kind);
+            crds.any(|crd| crd.versions().iter().any(|known| known["name"] == version))
+        };
+        let own = project
+            .apis
+            .iter()
+            .filter(|api| typed(&api.full_group, &api.kind, &api.version));
+        let own = own.map(|api| Kind {
+            type_path: api.type_path(),
+            group: api.full_group.clone(),
+            version: api.version.clone(),
+            name: api.kind.clone(),
+        });
+        let foreign = project
+            .controllers
+            .iter()
+            .filter(|controller| !controller.is_own());
+        let foreign = foreign.map(|controller| Kind {
+            type_path: controller.type_path.clone(),
+            group: controller.full_group.clone(),
+            version: controller.version.clone(),
+            name: controller.kind.clone(),
+        });
+        let kubernetes = kubernetes::kinds().map(|kind| Kind {
+            type_path: kind.type_path.to_owned(),
+            group: kind.group.to_owned(),
+            version: kind.version.to_owned(),
+            name: kind.kind.to_owned(),
+        });
+        Self(own.chain(foreign).chain(kubernetes).collect())
+    }
+
+    fn find(&self, type_path: &str) -> Option<&Kind> {
+        self.0.iter().find(|kind| kind.type_path == type_path)
+    }
+}
+
+/// A webhook that the code registers.
+struct Registration {
+    at: String,
+    mutating: bool,
+    /// `None` when the code does not tell without being run.
+    path: Option<String>,
+}
+
+/// Compares the markers with `manager.defaulter::<T>(…)` and `manager.validator::<T>(…)` in the sources: a path that nobody
+/// serves is a problem, a webhook that nobody calls a warning.
+pub fn compare(
+    kinds: &Kinds,
+    sources: &[(String, String)],
+    webhooks: &[Webhook],
+    problems: &mut Vec<Problem>,
+) -> Vec<Problem> {
+    let registered: Vec<Registration> = sources
+        .iter()
+        .flat_map(|(file, source)| registrations(kinds, file, source))
+        .collect();
+    let unclear = registered
+        .iter()
+        .any(|registration| registration.path.is_none());
+    let paths = |mutating: bool| {
+        let of = registered
+            .iter()
+            .filter(move |known| known.mutating == mutating);
+        of.filter_map(|known| known.path.as_deref())
+    };
+    for webhook in webhooks {
+        let Some(path) = webhook.path.as_deref() else {
+            continue;
+        };
+        if unclear || paths(webhook.mutating).any(|known| known == path) {
+            continue;
+        }
+        let (method, other) = methods(webhook.mutating);
+        let problem = Problem::new(format!("no {method} is served at `{path}`")).at(&webhook.at);
+        problems.push(if paths(!webhook.mutating).any(|known| known == path) {
+            problem.help(format!(
+                "a {other} is: write `mutating={}`",
+                !webhook.mutating
+            ))
+        } else if let Some(near) = nearest(path, paths(webhook.mutating)) {
+            problem.did_you_mean(Some(near))
+        } else {
+            problem.help(format!(
+                "register it, `manager.{method}::<T>(…)`, or remove the marker"
+            ))
+        });
+    }
+    let called = |known: &&Registration| {
+        let path = known.path.as_deref();
+        path.is_none()
+            || webhooks
+                .iter()
+                .any(|w| w.mutating == known.mutating && w.path.as_deref() == path)
+    };
+    let uncalled = registered.iter().filter(|known| !called(known));
+    uncalled.map(nobody_calls).collect()
+}
+
+fn methods(mutating: bool) -> (&'static str, &'static str) {
+    if mutating {
+        ("defaulter", "validator")
+    } else {
+        ("validator", "defaulter")
+    }
+}
+
+fn nobody_calls(known: &Registration) -> Problem {
+    let path = known.path.as_deref().unwrap_or_default();
+    let (method, _) = methods(known.mutating);
+    let text =
+        format!("no marker makes the API server call the {method} at `{path}`, so it never runs");
+    let mutating = known.mutating;
+    Problem::new(text).at(&known.at).help(format!(
+        "write `// +kbr:webhook:path={path},mutating={mutating},failurePolicy=fail,sideEffects=None,groups=…,resources=…,verbs=create;update,versions=…,name=…,admissionReviewVersions=v1`"
+    ))
+}
+
+/// The registrations of one Rust file.
+fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
+    // A file that does not end its strings is reported where its markers are read.
+    let Ok(code) = comments::code(source) else {
+        return Vec::new();
+    };
+    let uses = uses(&code);
+    let mut found = Vec::new();
+    for (method, mutating) in [(".defaulter", true), (".validator", false)] {
+        for (at, _) in code.match_indices(method) {
+            let rest = &code[at + method.len()..];
+            let (explicit, rest) = match rest.strip_prefix("_at") {
+                Some(rest) => (true, rest),
+                None => (false, rest),
+            };
+            let Some((type_name, arguments)) = call(rest) else {
+                continue;
+            };
+            let path = if explicit {
+                literal(&source[source.len() - arguments.len()..])
+            } else {
+                let kind = type_name.and_then(|name| kinds.find(&resolve(&uses, &name)));
+                let verb = if mutating { "mutate" } else { "validate" };
+                kind.map(|kind| webhook_path(verb, &kind.group, &kind.version, &kind.name))
+            };
+            let line = 1 + source[..at].matches('\n').count();
+            found.push(Registration {
+                at: format!("{file}:{line}"),
+                mutating,
+                path,
+            });
+        }
+    }
+    found
+}
+
+/// `::<T>(arguments` -> `T` and what follows the parenthesis; `None` for what is no call.
+fn call(rest: &str) -> Option<(Option<String>, &str)> {
+    if let Some(arguments) = rest.strip_prefix('(') {
+        return Some((None, arguments));
+    }
+    let inside = rest.strip_prefix("::<")?;
+    let mut depth = 1_usize;
+    let end = inside.find(|c| {
+        match c {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })?;
+    let type_name = inside[..end].split_whitespace().collect();
+    Some((Some(type_name), inside[end + 1..].strip_prefix('(')?))
+}
+
+/// The string that the arguments begin with.
+fn literal(arguments: &str) -> Option<String> {
+    let (text, _) = arguments.trim_start().strip_prefix('"')?.split_once('"')?;
+    Some(text.to_owned())
+}

@@ -1,0 +1,371 @@
+use super::super::markers::markers;
+use super::*;
+
+pub(super) fn names() -> Names {
+    Names {
+        mutating: "mutating-webhook-configuration".into(),
+        validating: "validating-webhook-configuration".into(),
+        service: "webhook-service".into(),
+        namespace: "system".into(),
+    }
+}
+
+/// What comes of comments, and every problem.
+pub(super) fn generate(source: &str) -> (Vec<Value>, Vec<String>) {
+    let mut problems = Vec::new();
+    let found = markers("a.rs", source, &mut problems);
+    let called = |name: &str| -> Vec<Marker> {
+        found
+            .iter()
+            .filter(|marker| marker.name == name)
+            .cloned()
+            .collect()
+    };
+    let webhooks = read(&names(), &called("webhook"), &mut problems);
+    let own = called("webhookconfiguration");
+    let configurations = configurations(&names(), &own, &webhooks, &mut problems);
+    (
+        configurations,
+        problems.iter().map(ToString::to_string).collect(),
+    )
+}
+
+const GOOD: &str = "path=/mutate-crew-example-com-v1-captain,mutating=true,failurePolicy=fail,sideEffects=None,groups=crew.example.com,resources=captains,verbs=create;update,versions=v1,name=mcaptain-v1.crew.example.com,admissionReviewVersions=v1";
+
+/// The good marker with `from` replaced, and the one reason for which it is refused.
+#[track_caller]
+fn refused(from: &str, to: &str, reason: &str) {
+    assert!(GOOD.contains(from), "{from}");
+    let (_, problems) = generate(&format!("// +kbr:webhook:{}", GOOD.replace(from, to)));
+    let [problem] = &problems[..] else {
+        panic!("one problem with {to}, not {problems:#?}");
+    };
+    assert!(
+        problem.starts_with("`a.rs:1`: ") && problem.contains(reason),
+        "{problem}"
+    );
+}
+
+#[test]
+fn a_marker_becomes_an_entry_of_its_configuration() {
+    let (found, problems) = generate(&format!("// +kbr:webhook:{GOOD}"));
+    assert_eq!(problems, [""; 0]);
+    let expected = json!([{
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingWebhookConfiguration",
+        "metadata": { "name": "mutating-webhook-configuration" },
+        "webhooks": [{
+            "name": "mcaptain-v1.crew.example.com",
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": { "service": {
+                "name": "webhook-service", "namespace": "system", "path": "/mutate-crew-example-com-v1-captain",
+            } },
+            "failurePolicy": "Fail",
+            "rules": [{
+                "apiGroups": ["crew.example.com"], "apiVersions": ["v1"],
+                "operations": ["CREATE", "UPDATE"], "resources": ["captains"],
+            }],
+            "sideEffects": "None",
+        }],
+    }]);
+    assert_eq!(json!(found), expected);
+}
+
+#[test]
+fn without_markers_there_is_no_configuration() {
+    assert_eq!(generate("fn main() {}"), (vec![], vec![]));
+}
+
+#[test]
+fn a_project_has_names_of_its_own() {
+    let project: Project = toml::from_str(
+        "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n",
+    )
+    .unwrap();
+    let names = Names::of(&project);
+    assert_eq!(names.mutating, "captains-mutating-webhook-configuration");
+    assert_eq!(
+        names.validating,
+        "captains-validating-webhook-configuration"
+    );
+    assert_eq!(
+        (&*names.service, &*names.namespace),
+        ("captains-webhook", "captains-system")
+    );
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let required = [
+        "path",
+        "mutating",
+        "failurePolicy",
+        "groups",
+        "resources",
+        "verbs",
+        "versions",
+        "name",
+        "admissionReviewVersions",
+    ];
+    for name in required {
+        let argument = GOOD
+            .split(',')
+            .find(|argument| argument.starts_with(&format!("{name}=")))
+            .unwrap();
+        refused(
+            argument,
+            &format!("{name}="),
+            &format!("`{name}` is missing"),
+        );
+    }
+    refused("sideEffects=None,", "", "`sideEffects` is missing");
+}
+
+#[test]
+fn values_that_no_webhook_has_are_refused_with_those_that_it_may_have() {
+    refused(
+        "=true",
+        "=yes",
+        "`mutating` is `true` or `false`, not `yes`",
+    );
+    refused(
+        "=fail",
+        "=fall",
+        "`fall` is no `failurePolicy`: `Fail` or `Ignore`",
+    );
+    refused(
+        "create;update",
+        "create;updat",
+        "`updat` is no verb that a webhook sees\n    help: did you mean `update`",
+    );
+    refused(
+        "create;update",
+        "get",
+        "`create`, `update`, `delete`, `connect` or `*`",
+    );
+    refused("=None", "=Some", "says that there are some");
+    refused(
+        "versions=v1,",
+        "versions=v1,timeoutSeconds=31,",
+        "`timeoutSeconds` is not from 1 to 30",
+    );
+    refused(
+        "versions=v1,",
+        "versions=v1,timeoutSeconds=x,",
+        "`timeoutSeconds` is a whole number, not `x`",
+    );
+    refused(
+        "versions=v1,",
+        "versions=v1,matchPolicy=Same,",
+        "`Same` is no `matchPolicy`: `Exact` or `Equivalent`",
+    );
+    refused(
+        "versions=v1,",
+        "versions=v1,webhookVersions=v1beta1,",
+        "there is only `v1`",
+    );
+    refused("ReviewVersions=v1", "ReviewVersions=v1beta1", "lacks `v1`");
+    refused(
+        "captains,",
+        "captains;*/*,",
+        "nothing else may be in its list",
+    );
+    refused(
+        "name=mcaptain-v1.crew.example.com",
+        "name=captain.example",
+        "no name that a webhook may have",
+    );
+    refused(
+        "versions=v1,",
+        "versions=v1,timeout=3,",
+        "`timeout` is no argument of a `webhook` marker",
+    );
+    refused(
+        "versions=v1,",
+        "versions=v1,sideEffect=None,",
+        "did you mean `sideEffects`",
+    );
+}
+
+#[test]
+fn a_webhook_is_at_a_path_or_at_a_url() {
+    let path = "path=/mutate-crew-example-com-v1-captain";
+    refused(path, &format!("{path},url=\"https://x.io\""), "not both");
+    refused(
+        path,
+        "url=\"http://x.io\"",
+        "no URL that a webhook may have",
+    );
+    refused(
+        path,
+        "url=\"https://x.io/a?b\"",
+        "no URL that a webhook may have",
+    );
+    refused(path, "url=\"https://x.io\",servicePort=1", "no service");
+    refused(path, "path=mutate", "no path that a webhook may have");
+    refused(path, "path=/a//b", "no path that a webhook may have");
+    refused(path, "path=/Captain", "no path that a webhook may have");
+}
+
+#[test]
+fn a_patch_sets_what_no_argument_does() {
+    let patch = r#"{"namespaceSelector":{"matchLabels":{"a":"b"}},"matchConditions":[{"name":"x","expression":"true"}],"rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["*"],"resources":["*"],"scope":"Namespaced"}]}"#;
+    let (found, problems) = generate(&format!("// +kbr:webhook:{GOOD},patch=`{patch}`"));
+    assert_eq!(problems, [""; 0]);
+    let webhook = &found[0]["webhooks"][0];
+    assert_eq!(
+        webhook["namespaceSelector"],
+        json!({ "matchLabels": { "a": "b" } })
+    );
+    assert_eq!(
+        webhook["matchConditions"],
+        json!([{ "name": "x", "expression": "true" }])
+    );
+    assert_eq!(webhook["rules"].as_array().unwrap().len(), 1);
+    assert_eq!(webhook["rules"][0]["scope"], "Namespaced");
+
+    let last = "admissionReviewVersions=v1";
+    let with = |patch: &str| format!("{last},patch=`{patch}`");
+    refused(last, &with("[]"), "`patch` is no JSON object");
+    refused(last, &with("{"), "`patch` is no JSON object");
+    refused(
+        last,
+        &with(r#"{"objectselector":{}}"#),
+        "no webhook has `objectselector`; did you mean `objectSelector`",
+    );
+    refused(
+        last,
+        &with(r#"{"timeoutSeconds":40}"#),
+        "is not from 1 to 30",
+    );
+    refused(
+        last,
+        &with(r#"{"sideEffects":null}"#),
+        "`sideEffects` is missing",
+    );
+}
+
+#[test]
+fn a_name_is_there_once_in_a_configuration() {
+    let marker = format!("// +kbr:webhook:{GOOD}\n");
+    let (_, problems) = generate(&(marker.clone() + &marker));
+    let [problem] = &problems[..] else {
+        panic!("one problem, not {problems:?}");
+    };
+    assert!(problem.starts_with(
+        "`a.rs:2`: `mcaptain-v1.crew.example.com` is the name of the webhook at `a.rs:1` already"
+    ));
+    let other = marker.replace("mutating=true", "mutating=false");
+    assert_eq!(generate(&(marker + &other)).1, [""; 0]);
+}
+
+#[test]
+fn a_marker_in_a_doc_comment_is_refused() {
+    let (found, problems) = generate(&format!("/// +kbr:webhook:{GOOD}"));
+    assert!(
+        found.is_empty() && problems[0].contains("in a doc comment"),
+        "{problems:?}"
+    );
+}
+
+mod paths {
+    use super::*;
+    use crate::manifests::crd::{Crd, merge};
+
+    const CODE: &str = "use api::crew::v1::Captain;\nuse k8s_openapi::api::core::v1::Pod as Boat;\n\npub fn register(manager: &mut Manager) {\n    manager.defaulter::<Captain>(CaptainWebhook);\n    manager\n        .validator::<Captain>(CaptainWebhook);\n    manager.validator::<Boat>(W);\n    manager.validator_at::<Captain>(\"/check\", W);\n    // manager.validator::<k8s_openapi::api::core::v1::Secret>(W);\n}\n";
+
+    fn project() -> (Project, Vec<Crd>) {
+        let project = "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n[[api]]\ngroup = \"crew\"\nfull_group = \"crew.example.com\"\nversion = \"v1\"\nkind = \"Captain\"\nplural = \"captains\"\nsingular = \"captain\"\nnamespaced = true\n";
+        let crd = json!({
+            "metadata": {},
+            "spec": {
+                "group": "crew.example.com", "scope": "Namespaced",
+                "names": { "kind": "Captain", "plural": "captains" },
+                "versions": [{ "name": "v1", "served": true, "storage": true }],
+            },
+        });
+        (
+            toml::from_str(project).unwrap(),
+            merge(&[crd], &mut Vec::new()),
+        )
+    }
+
+    /// Problems and warnings of `code` with markers for `paths`, `!` before those of validators.
+    fn check(code: &str, paths: &[&str]) -> (Vec<String>, Vec<String>) {
+        let webhooks: Vec<Webhook> = paths
+            .iter()
+            .map(|path| Webhook {
+                at: "a.rs:1".into(),
+                mutating: !path.starts_with('!'),
+                path: Some(path.trim_start_matches('!').to_owned()),
+                object: json!({}),
+            })
+            .collect();
+        let (project, crds) = project();
+        let mut problems = Vec::new();
+        let sources = [("b.rs".to_owned(), code.to_owned())];
+        let warnings = compare(
+            &Kinds::of(&project, &crds),
+            &sources,
+            &webhooks,
+            &mut problems,
+        );
+        let text = |list: Vec<Problem>| list.iter().map(ToString::to_string).collect();
+        (text(problems), text(warnings))
+    }
+
+    const ALL: [&str; 4] = [
+        "/mutate-crew-example-com-v1-captain",
+        "!/validate-crew-example-com-v1-captain",
+        "!/validate--v1-pod",
+        "!/check",
+    ];
+
+    #[test]
+    fn what_is_served_and_called_is_right() {
+        assert_eq!(check(CODE, &ALL), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_path_that_nobody_serves_is_a_problem() {
+        let problem = |path: &str, help: &str| {
+            let paths: Vec<&str> = ALL.into_iter().chain([path]).collect();
+            let (problems, warnings) = check(CODE, &paths);
+            assert!(
+                problems.len() == 1 && warnings.is_empty() && problems[0].contains(help),
+                "{problems:?} {warnings:?}"
+            );
+        };
+        problem(
+            "/mutate-crew-example-com-v1-captan",
+            "did you mean `/mutate-crew-example-com-v1-captain`",
+        );
+        problem(
+            "/check",
+            "no defaulter is served at `/check`\n    help: a validator is: write `mutating=false`",
+        );
+        problem("!/nowhere", "register it, `manager.validator::<T>(…)`");
+    }
+
+    #[test]
+    fn a_webhook_that_nobody_calls_is_a_warning_with_the_marker_to_write() {
+        let (problems, warnings) = check(CODE, &ALL[1..]);
+        assert_eq!(problems, [""; 0]);
+        assert!(
+            warnings.len() == 1
+                && warnings[0].starts_with(
+                    "`b.rs:5`: no marker makes the API server call the defaulter at `/mutate-crew"
+                )
+                && warnings[0].contains("path=/mutate-crew-example-com-v1-captain,mutating=true"),
+            "{warnings:?}"
+        );
+    }
+
+    #[test]
+    fn nothing_is_said_of_paths_while_a_kind_is_unknown() {
+        let code = "manager.defaulter::<other::Thing>(W);";
+        assert_eq!(check(code, &["/anything"]), (vec![], vec![]));
+        let code = "manager.validator_at::<Captain>(PATH, W);";
+        assert_eq!(check(code, &["!/anything"]), (vec![], vec![]));
+    }
+}

@@ -1,0 +1,123 @@
+//! What a name means in a Rust file, as far as its `use` items say.
+
+use std::collections::BTreeMap;
+
+/// Name in the file -> path: `Captain` -> `api::crew::v1::Captain`. `code` has neither comments nor strings.
+pub fn uses(code: &str) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for (at, _) in code.match_indices("use ") {
+        let before = code[..at].chars().next_back();
+        let item = !before.is_some_and(|c| c == '_' || c.is_alphanumeric());
+        if let (true, Some((tree, _))) = (item, code[at + 4..].split_once(';')) {
+            let tree: String = tree.split_whitespace().collect::<Vec<_>>().join(" ");
+            expand("", &tree, &mut found);
+        }
+    }
+    found
+}
+
+/// `a::{b, c as d}` below `prefix`.
+fn expand(prefix: &str, tree: &str, found: &mut BTreeMap<String, String>) {
+    let tree = tree.trim().trim_start_matches("::");
+    if let Some((path, group)) = tree.split_once('{') {
+        let prefix = format!("{prefix}{}", path.trim());
+        let group = group.trim_end().strip_suffix('}').unwrap_or(group);
+        for part in parts(group) {
+            expand(&prefix, part, found);
+        }
+        return;
+    }
+    let (path, name) = match tree.split_once(" as ") {
+        Some((path, name)) => (path.trim(), name.trim()),
+        None => (tree, tree.rsplit("::").next().unwrap_or(tree)),
+    };
+    let whole = if path == "self" {
+        prefix.trim_end_matches(':').to_owned()
+    } else {
+        format!("{prefix}{path}")
+    };
+    let name = match name {
+        "self" => whole.rsplit("::").next().unwrap_or_default().to_owned(),
+        name => name.to_owned(),
+    };
+    found.insert(name, whole);
+}
+
+/// What stands between the commas of a group, those of inner groups aside.
+fn parts(group: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let split = group.split(|c| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    });
+    split
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect()
+}
+
+/// The whole path of a type as the file writes it: `v1::Captain` after `use api::crew::v1;`.
+pub fn resolve(uses: &BTreeMap<String, String>, written: &str) -> String {
+    let written = written.trim_start_matches("::");
+    let (first, rest) = written.split_once("::").unwrap_or((written, ""));
+    match uses.get(first) {
+        Some(path) if rest.is_empty() => path.clone(),
+        Some(path) => format!("{path}::{rest}"),
+        None => written.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(code: &str, written: &str, expected: &str) {
+        assert_eq!(resolve(&uses(code), written), expected, "in {code:?}");
+    }
+
+    #[test]
+    fn a_name_means_what_its_use_says() {
+        check(
+            "use api::crew::v1::Captain;",
+            "Captain",
+            "api::crew::v1::Captain",
+        );
+        check(
+            "use api::crew::v1::Captain as Skipper;",
+            "Skipper",
+            "api::crew::v1::Captain",
+        );
+        check(
+            "use api::crew::v1;",
+            "v1::Captain",
+            "api::crew::v1::Captain",
+        );
+        check(
+            "pub(crate) use ::api::crew::v1;",
+            "v1::Captain",
+            "api::crew::v1::Captain",
+        );
+    }
+
+    #[test]
+    fn groups_of_uses_are_followed() {
+        let code = "use api::{\n    crew::{v1::{self, Captain}, v2 as new},\n    fleet::v1::*,\n};";
+        check(code, "Captain", "api::crew::v1::Captain");
+        check(code, "v1::Ship", "api::crew::v1::Ship");
+        check(code, "new::Captain", "api::crew::v2::Captain");
+    }
+
+    #[test]
+    fn a_name_without_a_use_is_what_it_is() {
+        check(
+            "reuse x; let because = 1;",
+            "api::crew::v1::Captain",
+            "api::crew::v1::Captain",
+        );
+        check("", "Captain", "Captain");
+    }
+}

@@ -1,0 +1,76 @@
+//! A project whose generator prints what the test says, with the sources of the traps beside it.
+
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{KBR, copy, repository, write};
+
+/// It is built once; each run of `kbr manifests` reads other definitions.
+pub struct Project(TempDir);
+
+impl Project {
+    pub fn new() -> Self {
+        let root = tempfile::tempdir().expect("a folder");
+        let package = |name: &str| {
+            format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n")
+        };
+        let generator =
+            "fn main() { print!(\"{}\", std::fs::read_to_string(\"crds.json\").unwrap()); }\n";
+        let files = [
+            (
+                "PROJECT",
+                "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"traps\"\ndomain = \"example.com\"\n"
+                    .to_owned(),
+            ),
+            (
+                "Cargo.toml",
+                package("traps") + "[workspace]\nmembers = [\"api\"]\n",
+            ),
+            ("src/main.rs", "fn main() {}\n".to_owned()),
+            ("api/Cargo.toml", package("traps-api")),
+            ("api/src/bin/crdgen.rs", generator.to_owned()),
+        ];
+        for (path, text) in files {
+            write(&root.path().join(path), text.as_bytes());
+        }
+        copy(
+            &repository().join("crates/traps/src"),
+            &root.path().join("api/src/traps"),
+        );
+        Self(root)
+    }
+
+    /// What `kbr manifests --check` says of these definitions, but for what is stale.
+    pub fn manifests(&self, crds: &Value) -> String {
+        write(
+            &self.0.path().join("crds.json"),
+            crds.to_string().as_bytes(),
+        );
+        let output = Command::new(KBR)
+            .args(["manifests", "--check", "--crd-only"])
+            .current_dir(self.0.path())
+            .env_remove("CARGO_TARGET_DIR")
+            .env("CARGO_NET_OFFLINE", "true")
+            .env("CARGO_TERM_QUIET", "true")
+            .output()
+            .expect("kbr runs");
+        let said = String::from_utf8(output.stderr).expect("UTF-8");
+        let end = said
+            .find("error: 1 manifest is stale")
+            .unwrap_or(said.len());
+        let known = |line: &&str| {
+            !line.contains("PROJECT does not have it") && !line.contains("the types count here")
+        };
+        let lines = said[..end].lines().filter(known);
+        lines
+            .flat_map(|line| {
+                [
+                    line, "
+",
+                ]
+            })
+            .collect()
+    }
+}
