@@ -141,19 +141,19 @@ fn force(short: &str, manager: &str, body: Value) -> Step {
     apply(short, &format!("{manager}&force=true"), body)
 }
 
-/// A ConfigMap with this data.
+/// A config map with this data.
 fn map(name: &str, data: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
 }
 
-/// A Captain with this spec.
+/// A captain with this spec.
 fn captain(spec: Value) -> Value {
     json!({
         "apiVersion": "crew.example.com/v1", "kind": "Captain", "metadata": {"name": "hook"}, "spec": spec,
     })
 }
 
-/// A Captain with this status.
+/// A captain with this status.
 fn captain_status(status: Value) -> Value {
     json!({
         "apiVersion": "crew.example.com/v1", "kind": "Captain", "metadata": {"name": "hook"}, "status": status,

@@ -94,7 +94,7 @@ pub async fn compare_traits(real: &Client) {
 }
 
 /// Which lists have keys and which objects are one value: an object with all fields is applied, and who owns what is
-/// compared with what the OpenAPI document says.
+/// compared with what the real one publishes.
 pub async fn compare_fields(real: &Client) {
     let document = get(real, "/openapi/v2").await;
     let definitions = document["definitions"].as_object().unwrap();

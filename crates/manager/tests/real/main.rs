@@ -2,6 +2,12 @@
 //!
 //! Each test here runs this program again below `kbr envtest run`, where the comparison itself finds an API server.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_lines,
+    reason = "tables of cases"
+)]
+
 mod cases;
 mod kinds;
 mod talk;

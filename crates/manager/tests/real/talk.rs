@@ -268,9 +268,9 @@ pub fn object(mut object: Value) -> Value {
         .flatten()
         .for_each(|owner| owner["uid"] = json!("set"));
     if let Some(managed) = meta.get_mut("managedFields").and_then(Value::as_array_mut) {
-        managed
-            .iter_mut()
-            .for_each(|entry| entry["time"] = json!("set"));
+        for entry in managed.iter_mut() {
+            entry["time"] = json!("set");
+        }
         managed.sort_by_key(Value::to_string);
         let text = Value::from(managed.clone()).to_string();
         *managed = serde_json::from_str(&uids(&text)).unwrap();
@@ -284,7 +284,7 @@ fn uids(text: &str) -> String {
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let rest = part.split_once('\\').map_or("", |(_, rest)| rest);
-        out += &format!(r#"k:{{\"uid\":\"set\{rest}"#);
+        out = format!(r#"{out}k:{{\"uid\":\"set\{rest}"#);
     }
     out
 }

@@ -77,7 +77,7 @@ impl FakeApi {
         Client::new(Connection(self.clone()), "default")
     }
 
-    /// Tells the server of a kind, as `kubectl apply` of its CustomResourceDefinition does: of its lists, its scope, and
+    /// Tells the server of a kind, as `kubectl apply` of its definition (CRD) does: of its lists, its scope, and
     /// whether it has a status apart. Needed only where that matters.
     ///
     /// # Panics
@@ -102,7 +102,7 @@ impl FakeApi {
         let mut value = serde_json::to_value(object).expect("an object can be written as JSON");
         value["apiVersion"] = json!(K::api_version(&()));
         value["kind"] = json!(K::kind(&()));
-        self.lock().objects.put(path::<K>(namespace, name), value);
+        self.lock().objects.put(&path::<K>(namespace, name), value);
         self.changed.send_replace(());
     }
 

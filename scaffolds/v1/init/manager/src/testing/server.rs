@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use self::kinds::Kind;
 pub(super) use self::{
     answer::{Answer, Refusal},
+    patch::json_patch,
     path::Path,
     read::Watch,
     store::Objects,

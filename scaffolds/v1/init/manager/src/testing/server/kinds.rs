@@ -1,6 +1,6 @@
 //! What is known of kinds: those of Kubernetes itself, and those whose definition was given.
 //!
-//! Source: the OpenAPI document and the registry strategies of Kubernetes 1.36 (`pkg/registry/*/*/strategy.go`); the
+//! Source: the API server's own description and the registry strategies of Kubernetes 1.36 (`pkg/registry/*/*/strategy.go`); the
 //! comparison with a real API server checks both.
 
 use serde_json::Value;
@@ -82,6 +82,10 @@ const BUILT_IN: &[(&str, &str, &str, &str)] = &[
 
 /// What the API server does with the objects of one kind.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "traits of a kind, each by itself"
+)]
 pub(super) struct Kind {
     /// Empty while it is not known.
     pub(super) name: String,
@@ -99,7 +103,7 @@ pub(super) struct Kind {
     pub(super) creates: bool,
     /// `r`: a deletion answers with the object.
     pub(super) returns: bool,
-    /// The schema of this version, from a CustomResourceDefinition.
+    /// The schema of this version, from a definition (CRD).
     pub(super) schema: Option<Value>,
 }
 
@@ -136,7 +140,7 @@ impl Kind {
     }
 }
 
-/// The CustomResourceDefinitions that were given.
+/// The definitions (CRDs) that were given.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds(Vec<Value>);
 

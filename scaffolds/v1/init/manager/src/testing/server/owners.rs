@@ -32,10 +32,10 @@ impl Manager {
     fn show(&self, time: &str) -> String {
         let mut text = format!("\"{}\"", self.name);
         if !self.subresource.is_empty() {
-            text += &format!(" with subresource \"{}\"", self.subresource);
+            text = format!("{text} with subresource \"{}\"", self.subresource);
         }
         if !self.applies {
-            text += &format!(" using {} at {time}", self.api_version);
+            text = format!("{text} using {} at {time}", self.api_version);
         }
         text
     }

@@ -26,7 +26,7 @@ pub(super) fn merge(value: &mut Value, patch: Value) {
 ///
 /// # Errors
 /// Why it does not fit.
-pub(super) fn json_patch(value: &mut Value, steps: &Value) -> Result<(), String> {
+pub(in crate::testing) fn json_patch(value: &mut Value, steps: &Value) -> Result<(), String> {
     let steps = steps.as_array().ok_or("a JSON patch is a list")?;
     for step in steps {
         let at = |field: &str| {

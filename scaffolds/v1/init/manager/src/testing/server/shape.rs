@@ -1,6 +1,6 @@
 //! How the fields of an object merge: which lists are sets or have keys, which objects are one value.
 //!
-//! Source: `x-kubernetes-list-type`, `x-kubernetes-list-map-keys` and `x-kubernetes-map-type` in the OpenAPI document
+//! Source: `x-kubernetes-list-type`, `x-kubernetes-list-map-keys` and `x-kubernetes-map-type` in the API description
 //! of Kubernetes 1.36, and for custom resources in their definition. What has none: lists are one value, objects are
 //! merged field by field.
 
@@ -171,7 +171,6 @@ impl<'a> Shape<'a> {
         let (object, list) = (is(Value::is_object), is(Value::is_array));
         match self {
             _ if object == list => Merges::Whole,
-            Self::Custom(_) => Merges::Fields,
             Self::Unknown(_) => [Merges::Whole, Merges::Fields][usize::from(object)].clone(),
             Self::BuiltIn(kind, path) if list => built_in_list(Some(kind), path),
             Self::Meta(path) if list => built_in_list(None, path),
@@ -179,7 +178,7 @@ impl<'a> Shape<'a> {
             Self::Meta(path) => built_in_object(None, path),
             Self::Schema(schema) if list => list_by_schema(schema),
             Self::Schema(schema) if schema["x-kubernetes-map-type"] == "atomic" => Merges::Whole,
-            Self::Schema(_) => Merges::Fields,
+            Self::Schema(_) | Self::Custom(_) => Merges::Fields,
         }
     }
 

@@ -77,8 +77,8 @@ impl Objects {
     }
 
     /// Stores an object as it is, as if it had been there before.
-    pub(in crate::testing) fn put(&mut self, path: Path, mut object: Value) {
-        let Some(kind) = self.kinds.of(&path) else {
+    pub(in crate::testing) fn put(&mut self, path: &Path, mut object: Value) {
+        let Some(kind) = self.kinds.of(path) else {
             return;
         };
         if let Some(meta) = object["metadata"].as_object_mut() {
@@ -87,7 +87,7 @@ impl Objects {
         let mut object = tidy(object, &kind);
         let mut owners = Owners::default();
         let mut before = json!({});
-        if let Some(stored) = self.stored.get(&path) {
+        if let Some(stored) = self.stored.get(path) {
             let old = &stored.object["metadata"];
             for field in ["uid", "creationTimestamp"] {
                 set_if_missing(&mut object["metadata"], field, old[field].clone());
@@ -108,7 +108,7 @@ impl Objects {
         };
         let now = self.now();
         owners.update(&before, &object, &Shape::of(&kind), &manager, &[], &now);
-        self.store(&path, &kind, Stored { object, owners });
+        self.store(path, &kind, Stored { object, owners });
     }
 
     /// Stores an object, with the fields that the API server sets.

@@ -87,7 +87,7 @@ impl Objects {
             let why = "metadata.resourceVersion: Invalid value: 0: must be specified for an update";
             return Err(Refusal::invalid(&path, &path.plural, why));
         }
-        self.update(call, kind, stored, call.body.clone())
+        self.update(call, kind, &stored, call.body.clone())
     }
 
     /// Patches an object, or its status.
@@ -118,7 +118,7 @@ impl Objects {
             other => return Err(Refusal::media_type(&path, other)),
         }
         check(&call.path, kind, &changed)?;
-        self.update(call, kind, stored, changed)
+        self.update(call, kind, &stored, changed)
     }
 
     /// Server-side apply.
@@ -166,7 +166,7 @@ impl Objects {
             return Err(Refusal::invalid(&path, &kind.name, why));
         }
         match live {
-            Some(live) => self.change(call, kind, &live, applied, owners),
+            Some(live) => self.change(call, kind, &live, &applied, owners),
             None if meta["uid"].is_string() => Err(Refusal::conflict(
                 &path,
                 "uid mismatch: the provided object specified a uid, and no existing object was found",
@@ -180,14 +180,14 @@ impl Objects {
     }
 
     /// Stores `changed` in place of `stored`, and notes who wrote it.
-    fn update(&mut self, call: &Call, kind: &Kind, stored: Stored, mut changed: Value) -> Answer {
+    fn update(&mut self, call: &Call, kind: &Kind, stored: &Stored, mut changed: Value) -> Answer {
         let path = &call.path;
-        let managed = changed["metadata"]
+        let given = changed["metadata"]
             .as_object_mut()
             .and_then(|meta| meta.remove("managedFields"));
-        if managed.is_some_and(|managed| {
-            managed.as_array().is_some_and(|all| !all.is_empty())
-                && managed != stored.owners.managed_fields()
+        if given.is_some_and(|given| {
+            given.as_array().is_some_and(|all| !all.is_empty())
+                && given != stored.owners.managed_fields()
         }) {
             return Err(Refusal::beyond(path, "change `metadata.managedFields`"));
         }
@@ -204,7 +204,7 @@ impl Objects {
             ignored,
             &now,
         );
-        self.change(call, kind, &stored, changed, owners)
+        self.change(call, kind, stored, &changed, owners)
     }
 
     /// Stores what a request made of an object, unless that is what it was.
@@ -213,7 +213,7 @@ impl Objects {
         call: &Call,
         kind: &Kind,
         stored: &Stored,
-        changed: Value,
+        changed: &Value,
         owners: Owners,
     ) -> Answer {
         let path = call.path.object();
@@ -236,7 +236,7 @@ impl Objects {
             return Err(Refusal::stale(&path));
         }
         let mut object = split(&call.path, kind, &stored.object, changed.clone());
-        check_deletion(&path, kind, &stored.object, &object, &changed)?;
+        check_deletion(&path, kind, &stored.object, &object, changed)?;
         if kind.generation && bumps(kind, &stored.object, &object) {
             let generation = old["generation"].as_i64().unwrap_or_default() + 1;
             object["metadata"]["generation"] = json!(generation);
