@@ -1,7 +1,7 @@
 # What a developer of kbr types. `make` alone lists it.
 
 .DEFAULT_GOAL := help
-.PHONY: help build lint test soak bench demo control-plane update lock
+.PHONY: help build lint test soak bench demo control-plane libfaketime update lock
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,10 +16,14 @@ lint: ## Check the form of kbr and of the scaffolds' library
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 
-test: lint control-plane ## Run every test: takes a while from empty caches
+libfaketime: ## Install libfaketime, which sets the clock of a test's processes, if it is not there
+	@[ -n "$(wildcard /usr/lib/faketime/libfaketime.so.1 /usr/lib/*/faketime/libfaketime.so.1)" ] \
+	  || { apt-get update --quiet && apt-get install --yes --quiet libfaketime; }
+
+test: lint control-plane libfaketime ## Run every test: takes a while from empty caches
 	cargo test --workspace --all-features --no-fail-fast
 
-soak: control-plane ## Run the long form of the tests of faults
+soak: control-plane libfaketime ## Run the long form of the tests of faults
 	KBR_KILL_ROUNDS=1500 cargo test --all-features --test faults -- --nocapture
 	KBR_FAULTS=long cargo test -p manager --test processes
 

@@ -248,6 +248,34 @@ async fn an_object_that_is_not_ours_is_not_taken() {
 }
 
 #[tokio::test]
+async fn an_object_of_a_kind_that_is_not_cached_is_not_taken_either() {
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .reconcile(async |_, cx: Context<Captain>| {
+                let metadata = named("hook", None);
+                cx.apply(&Secret {
+                    metadata,
+                    ..Secret::default()
+                })
+                .await?;
+                Ok(Action::await_change())
+            });
+    };
+    let api = FakeApi::new();
+    api.put(&captain(""));
+    api.reconcile(register, CAPTAIN).await.unwrap();
+    // It is ours now.
+    api.reconcile(register, CAPTAIN).await.unwrap();
+    let mut theirs: Secret = api.get("default", "hook").unwrap();
+    theirs.owner_references_mut()[0].uid = "another".to_owned();
+    api.put(&theirs);
+    let error = api.reconcile(register, CAPTAIN).await.unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("is a child of Captain `hook`"), "{error}");
+}
+
+#[tokio::test]
 async fn a_child_that_cannot_be_owned_is_refused_before_it_is_sent() {
     let api = FakeApi::new();
     for (order, said) in [

@@ -18,8 +18,6 @@ pub struct Answered {
     pub namespace: String,
     pub name: String,
     pub code: u64,
-    /// When it came; a date of the wall clock.
-    pub at: String,
 }
 
 impl Answered {
@@ -59,6 +57,5 @@ fn answered(line: &Value) -> Answered {
         namespace: text(&object["namespace"]),
         name: text(&object["name"]),
         code: line["responseStatus"]["code"].as_u64().unwrap_or_default(),
-        at: text(&line["requestReceivedTimestamp"]),
     }
 }

@@ -7,14 +7,17 @@ use tokio::time::sleep;
 
 use crate::{
     journal::{Span, check_apart, span},
-    operator::{SailorSpec, now},
+    operator::{Fault, SailorSpec, now},
     proxy::{Mode, Proxy},
     replica::{LONG, Replica, Setup},
     world::{Times, World, random},
 };
 
 /// What the machine may add to a time that is judged, when it is busy.
-const SLACK: Duration = Duration::from_secs(5);
+pub const SLACK: Duration = Duration::from_secs(5);
+
+/// How many objects there are, which are reconciled all at once.
+const WORKERS: usize = 8;
 
 /// Objects that are reconciled all the time, each reconcile with a write.
 fn busy(_: usize) -> SailorSpec {
@@ -27,16 +30,16 @@ fn busy(_: usize) -> SailorSpec {
 }
 
 /// A namespace with busy objects, and how replicas are started there.
-async fn scene(world: &mut World, times: Times) -> anyhow::Result<Setup> {
+pub async fn scene(world: &mut World, times: Times) -> anyhow::Result<Setup> {
     let namespace = world.namespace().await?;
-    world.make(&namespace, 8, busy).await?;
+    world.make(&namespace, WORKERS, busy).await?;
     let mut setup = Setup::new(&namespace, &[]);
     setup.flags = times.flags();
     Ok(setup)
 }
 
 /// Starts two replicas, the first of which leads.
-async fn pair(world: &World, setup: &Setup) -> anyhow::Result<(Replica, Replica)> {
+pub async fn pair(world: &World, setup: &Setup) -> anyhow::Result<(Replica, Replica)> {
     let a = Replica::start(&world.plane, "a", setup).await?;
     a.reconciles(Duration::ZERO, LONG).await?;
     let b = Replica::start(&world.plane, "b", setup).await?;
@@ -176,13 +179,36 @@ pub async fn a_leader_that_was_stopped_does_nothing_when_it_goes_on(
         .iter()
         .filter(|it| it.user == "a" && it.writes())
         .collect();
-    // One of each worker, of which there are as many as objects.
-    anyhow::ensure!(writes.len() <= 8, "{writes:?}");
+    anyhow::ensure!(writes.len() <= WORKERS, "{writes:?}");
     anyhow::ensure!(led < resumed && b.runs()?.last().is_some());
     Ok(format!(
         "stopped for {:.0?}, ended {:.2?} after it went on; writes that still went out: {}",
         resumed.saturating_sub(stopped),
         ended.saturating_sub(resumed),
         writes.len(),
+    ))
+}
+
+pub async fn a_leader_whose_threads_are_all_blocked_ends_before_another_begins(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let times = world.times();
+    let setup = scene(world, times).await?;
+    let (mut a, b) = pair(world, &setup).await?;
+    let block = |_| SailorSpec {
+        fault: Some(Fault::Block),
+        ..SailorSpec::default()
+    };
+    world.change(&setup.namespace, WORKERS, block).await?;
+    let status = a.wait(LONG).await?;
+    let ended = now();
+    anyhow::ensure!(status.code() == Some(1), "{status}\n{}", a.tail());
+    world.change(&setup.namespace, WORKERS, busy).await?;
+    b.reconciles(Duration::ZERO, LONG).await?;
+    let spans = [span(&a.runs()?, ended), span(&b.runs()?, now())];
+    let gap = check_apart(&spans.into_iter().flatten().collect::<Vec<_>>())?;
+    Ok(format!(
+        "{:.1?} before another reconciled",
+        gap.unwrap_or_default()
     ))
 }

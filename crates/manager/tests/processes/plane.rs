@@ -30,7 +30,6 @@ pub struct Plane {
     pub client: Client,
     pub audit: Audit,
     etcd_port: u16,
-    peer_port: u16,
     etcd: Child,
     api_server: Child,
 }
@@ -54,7 +53,6 @@ impl Plane {
             folder: folder.to_owned(),
             port,
             etcd_port,
-            peer_port,
             etcd,
             api_server,
         };

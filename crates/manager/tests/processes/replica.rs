@@ -46,7 +46,6 @@ pub struct Replica {
     /// `a` or `b`, as the API server knows it.
     pub user: &'static str,
     pub proxy: Proxy,
-    pub started: Duration,
     child: Child,
     journal: PathBuf,
     log: PathBuf,
@@ -98,7 +97,6 @@ impl Replica {
         Ok(Self {
             user,
             proxy,
-            started,
             child,
             journal,
             log,

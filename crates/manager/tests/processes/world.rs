@@ -3,8 +3,12 @@
 use std::{collections::hash_map::RandomState, hash::BuildHasher, path::PathBuf, time::Duration};
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use kube::{Api, ResourceExt as _, api::PostParams};
+use kube::{
+    Api, ResourceExt as _,
+    api::{Patch, PatchParams, PostParams},
+};
 use manager::testing::{eventually, is_ready};
+use serde_json::{Value, json};
 
 use crate::{
     operator::{Sailor, SailorSpec},
@@ -107,6 +111,44 @@ impl World {
         Ok(())
     }
 
+    /// Makes one object.
+    pub async fn make_named(
+        &self,
+        namespace: &str,
+        name: &str,
+        spec: SailorSpec,
+    ) -> anyhow::Result<()> {
+        let api = self.sailors(namespace);
+        api.create(&PostParams::default(), &Sailor::new(name, spec))
+            .await?;
+        Ok(())
+    }
+
+    /// Gives the first `count` objects a new spec.
+    pub async fn change(
+        &self,
+        namespace: &str,
+        count: usize,
+        spec: impl Fn(usize) -> SailorSpec,
+    ) -> anyhow::Result<()> {
+        let api = self.sailors(namespace);
+        stream::iter(0..count)
+            .map(|number| {
+                // `null` for what is to go.
+                let spec = merged(&spec(number));
+                let api = api.clone();
+                async move {
+                    let patch = Patch::Merge(json!({ "spec": spec }));
+                    api.patch(&format!("s{number}"), &PatchParams::default(), &patch)
+                        .await
+                }
+            })
+            .buffer_unordered(16)
+            .try_for_each(async |_| Ok(()))
+            .await?;
+        Ok(())
+    }
+
     /// Waits until each object that `which` names is as it is to be.
     pub async fn converged(
         &self,
@@ -142,6 +184,15 @@ pub fn is_done(sailor: &Sailor) -> bool {
             && status.observed_generation == sailor.metadata.generation
             && is_ready(&status.conditions)
     })
+}
+
+/// A spec as a merge patch that leaves nothing of another.
+fn merged(spec: &SailorSpec) -> Value {
+    let mut spec = json!(spec);
+    if spec.get("fault").is_none() {
+        spec["fault"] = Value::Null;
+    }
+    spec
 }
 
 /// A random time between two.

@@ -9,7 +9,10 @@ use std::{
 
 use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{PartialObjectMeta, Patch};
+use kube::{
+    Api,
+    api::{PartialObjectMeta, Patch},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -17,7 +20,6 @@ use crate::{
     core::Core,
     key::Key,
     object::{Cached, Object, api, namespaced, version},
-    writes::Child,
 };
 
 /// Fields of the metadata that the API server sets, and that may not or need not be applied.
@@ -101,12 +103,16 @@ pub(crate) async fn apply<K: Object, C: Object>(
     child: &C,
 ) -> anyhow::Result<Arc<C>> {
     let (key, body) = prepare(owner, child)?;
-    let known = Known::<C>::of(&core.caches, &key);
-    if let Some(meta) = known.meta() {
-        refuse_foreign::<C>(owner.meta(), meta, &key)?;
-    }
+    let known = Known::<C>::of(&core.reader.caches, &key);
     let hash = hash(&body);
     let api = api::<C>(core.client.clone(), &key);
+    if let Some(meta) = known.meta() {
+        refuse_foreign::<C>(owner.meta(), meta, &key)?;
+    } else if !known.is_watched()
+        && let Some(there) = there::<C>(&api, &key).await?
+    {
+        refuse_foreign::<C>(owner.meta(), &there.metadata, &key)?;
+    }
     if let Some((sent, got)) = core.applied.get::<C>(&key)
         && sent == hash
         && known.version() == Some(&got)
@@ -121,16 +127,24 @@ pub(crate) async fn apply<K: Object, C: Object>(
         }
     }
 
-    let write = core.writes.begin::<Child<C>>(&key);
+    let writer = Key::of(owner);
+    let write = core.writes.begin::<C>(&key, &writer);
     let params = core.patch_params().force();
     let answer = api.patch(key.name(), &params, &Patch::Apply(&body)).await;
     let object = answer.with_context(|| format!("cannot apply {} `{key}`", C::kind(&())))?;
     let changed = known.version() != Some(version(&object));
-    write.finish(Some(version(&object)).filter(|_| changed && known.is_watched()));
-    if known.is_watched() {
+    write.finish(Some(version(&object)).filter(|_| changed));
+    // Of others nobody would say that they are gone, so they would be remembered for ever.
+    if core.writes.follows_children::<C>() {
         core.applied.set::<C>(&key, hash, version(&object));
     }
     Ok(Arc::new(strip(object)))
+}
+
+/// Asks the API server for the metadata of an object, as no cache knows it.
+async fn there<C: Object>(api: &Api<C>, key: &Key) -> anyhow::Result<Option<PartialObjectMeta<C>>> {
+    let there = api.get_metadata_opt(key.name()).await;
+    there.with_context(|| format!("cannot look whether {} `{key}` is there", C::kind(&())))
 }
 
 /// The body of the request, and whom it is about.

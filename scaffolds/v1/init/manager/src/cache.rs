@@ -3,7 +3,7 @@
 use std::{
     any::{Any, TypeId},
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak},
 };
 
 use futures_util::StreamExt;
@@ -17,6 +17,7 @@ use kube::{
 use tokio::{sync::watch, task::JoinSet};
 
 use crate::{
+    index::{IndexBy, Indexes},
     key::Key,
     object::{Cached, Scope, namespaced, version},
 };
@@ -37,17 +38,26 @@ type Handler<K> = Box<dyn Fn(&Change<'_, K>) + Send + Sync>;
 
 /// The objects of one kind.
 pub(crate) struct Cache<K> {
-    objects: RwLock<HashMap<Key, Arc<K>>>,
+    state: RwLock<State<K>>,
     /// Filled while controllers are registered, fixed from then on.
     handlers: RwLock<Vec<Handler<K>>>,
     /// How many watches have yet to list their objects for the first time; `None` before they start.
     missing: watch::Sender<Option<usize>>,
 }
 
+struct State<K> {
+    objects: HashMap<Key, Arc<K>>,
+    indexes: Indexes<K>,
+}
+
 impl<K: Cached> Cache<K> {
     fn new() -> Self {
+        let state = State {
+            objects: HashMap::new(),
+            indexes: Indexes::new(),
+        };
         Self {
-            objects: RwLock::default(),
+            state: RwLock::new(state),
             handlers: RwLock::default(),
             missing: watch::Sender::new(None),
         }
@@ -55,8 +65,36 @@ impl<K: Cached> Cache<K> {
 
     /// The object, if there is one.
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<K>> {
-        let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
-        objects.get(key).cloned()
+        self.read().objects.get(key).cloned()
+    }
+
+    /// The keys of all objects, in no order.
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        self.read().objects.keys().cloned().collect()
+    }
+
+    /// All objects, in no order.
+    pub(crate) fn all(&self) -> Vec<(Key, Arc<K>)> {
+        let state = self.read();
+        let objects = state.objects.iter();
+        objects
+            .map(|(key, object)| (key.clone(), object.clone()))
+            .collect()
+    }
+
+    /// The objects of which `values` names this value.
+    pub(crate) fn indexed(&self, values: IndexBy<K>, value: &str) -> Vec<(Key, Arc<K>)> {
+        if let Some(found) = self.read().indexed(values, value) {
+            return found;
+        }
+        let mut state = self.write();
+        // Another may have made the index meanwhile.
+        if let Some(found) = state.indexed(values, value) {
+            return found;
+        }
+        let State { objects, indexes } = &mut *state;
+        indexes.add(values, objects.iter().map(|(key, object)| (key, &**object)));
+        state.indexed(values, value).unwrap_or_default()
     }
 
     /// Calls `handler` at every change.
@@ -81,8 +119,10 @@ impl<K: Cached> Cache<K> {
     fn set(&self, key: &Key, object: K) {
         let object = Arc::new(strip(object));
         let old = {
-            let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-            objects.insert(key.clone(), object.clone())
+            let mut state = self.write();
+            let old = state.objects.insert(key.clone(), object.clone());
+            state.indexes.change(key, old.as_deref(), Some(&object));
+            old
         };
         // A list tells again what is known already.
         if old
@@ -99,8 +139,10 @@ impl<K: Cached> Cache<K> {
 
     fn remove(&self, key: &Key) {
         let old = {
-            let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-            objects.remove(key)
+            let mut state = self.write();
+            let old = state.objects.remove(key);
+            state.indexes.change(key, old.as_deref(), None);
+            old
         };
         if let Some(old) = old {
             self.tell(&Change {
@@ -114,9 +156,10 @@ impl<K: Cached> Cache<K> {
     /// Removes what a complete list of `namespace`, or of all, did not hold.
     fn retain(&self, namespace: Option<&str>, listed: &HashSet<Key>) {
         let gone: Vec<_> = {
-            let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
+            let state = self.read();
             let here = |key: &&Key| namespace.is_none() || key.namespace() == namespace;
-            let gone = objects
+            let gone = state
+                .objects
                 .keys()
                 .filter(here)
                 .filter(|key| !listed.contains(*key));
@@ -125,6 +168,14 @@ impl<K: Cached> Cache<K> {
         for key in &gone {
             self.remove(key);
         }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, State<K>> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State<K>> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tell(&self, change: &Change<'_, K>) {
@@ -161,6 +212,18 @@ impl<K: Cached> Cache<K> {
                 Err(error) => warn(&K::kind(&()), &error),
             }
         }
+    }
+}
+
+impl<K> State<K> {
+    /// `None` if there is no such index yet.
+    fn indexed(&self, values: IndexBy<K>, value: &str) -> Option<Vec<(Key, Arc<K>)>> {
+        let keys = self.indexes.find(values, value)?.into_iter();
+        let found = keys.filter_map(|key| {
+            let object = self.objects.get(&key)?.clone();
+            Some((key, object))
+        });
+        Some(found.collect())
     }
 }
 
@@ -202,9 +265,15 @@ fn scopes<K: Cached>(namespaces: &[String]) -> Vec<Option<&str>> {
         .collect()
 }
 
-/// All caches of a manager, one a kind. The metadata of a kind counts as a kind of its own.
+/// The caches of a manager, or those of them that one controller may read: one a kind. The metadata of a kind counts as
+/// a kind of its own.
 #[derive(Clone, Default)]
-pub(crate) struct Caches(Arc<Mutex<HashMap<TypeId, Entry>>>);
+pub(crate) struct Caches(Arc<Mutex<Entries>>);
+
+/// [`Caches`] that it does not keep alive.
+pub(crate) struct WeakCaches(Weak<Mutex<Entries>>);
+
+type Entries = HashMap<TypeId, Entry>;
 
 struct Entry {
     cache: Arc<dyn Any + Send + Sync>,
@@ -235,12 +304,17 @@ impl Caches {
             return cache;
         }
         let cache = Arc::new(Cache::<K>::new());
+        self.add(cache.clone());
+        cache
+    }
+
+    /// Adds the cache of `K`.
+    pub(crate) fn add<K: Cached>(&self, cache: Arc<Cache<K>>) {
         let entry = Entry {
             cache: cache.clone(),
-            runner: cache.clone(),
+            runner: cache,
         };
         self.lock().insert(TypeId::of::<K>(), entry);
-        cache
     }
 
     /// The cache of `K`, if there is one.
@@ -256,8 +330,18 @@ impl Caches {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TypeId, Entry>> {
+    pub(crate) fn downgrade(&self) -> WeakCaches {
+        WeakCaches(Arc::downgrade(&self.0))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Entries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl WeakCaches {
+    pub(crate) fn upgrade(&self) -> Option<Caches> {
+        self.0.upgrade().map(Caches)
     }
 }
 

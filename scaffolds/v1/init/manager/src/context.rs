@@ -14,7 +14,8 @@ use crate::{
     core::Core,
     events::{Event, Severity},
     key::Key,
-    object::{Object, reference},
+    object::{Cached, Object, namespaced, reference},
+    reader::List,
 };
 
 /// Says where the conditions and `observedGeneration` of a kind lie.
@@ -98,6 +99,36 @@ impl<K: Object> Context<K> {
     #[must_use]
     pub fn object(&self) -> &Arc<K> {
         &self.object
+    }
+
+    /// The cached object with this key; `None` if there is none. A key without a namespace means that of the object
+    /// being reconciled, if the kind has namespaces.
+    ///
+    /// It costs no request and waits for nothing. What it finds is as the watch has last brought it, so a write of a
+    /// moment ago may not be in it yet.
+    ///
+    /// # Errors
+    /// When the controller was registered without this kind; the error names the line to add.
+    pub fn get<C: Cached>(&self, key: impl Into<Key>) -> anyhow::Result<Option<Arc<C>>> {
+        let key = key.into();
+        let here = self.namespace().filter(|_| namespaced::<C>());
+        let key = Key::new(key.namespace().or(here), key.name());
+        self.core.reader.get(key)
+    }
+
+    /// The cached objects of a kind, in all namespaces that the manager watches; narrow it down, and end it with
+    /// [`all`](List::all) or [`keys`](List::keys).
+    ///
+    /// ```
+    /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
+    /// # async fn reconcile(cx: manager::Context<Deployment>) -> anyhow::Result<()> {
+    /// # let namespace = "default";
+    /// let pods = cx.list::<Pod>().in_namespace(namespace).with_label("app", "web").all()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn list<C: Cached>(&self) -> List<'_, C> {
+        self.core.reader.list()
     }
 
     /// Brings a child object about by server-side apply, and returns it whole.

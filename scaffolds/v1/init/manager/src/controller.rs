@@ -1,8 +1,8 @@
 //! Registers controllers.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{api::PartialObjectMeta, core::object::HasStatus};
 
 use crate::{
@@ -10,20 +10,35 @@ use crate::{
     apply::Applied,
     cache::Cache,
     context::{Accessor, Context},
-    core::{Core, Function, Source},
+    core::{Core, Function},
     key::Key,
     manager::Manager,
-    object::{Cached, Object, namespaced, version},
+    object::{Cached, Object},
+    predicate::Filter,
     queue::Queue,
-    writes::{Child, Overlay, Writes},
+    reader::Reader,
+    source::{self, Hook, Source},
+    trigger::Trigger,
+    writes::{Overlay, Writes},
 };
 
 /// The longest field manager that the API server takes, in bytes.
 const LONGEST_FIELD_MANAGER: usize = 128;
 
 /// A controller of `K` that is being registered; [`reconcile`](Self::reconcile) ends it.
+///
+/// `W` is the kind that was named last, of which [`when`](Self::when) speaks: `K` itself, or one that it owns or
+/// watches.
 #[must_use = "a controller without `.reconcile(…)` does nothing"]
-pub struct Controller<'a, K> {
+pub struct Controller<'a, K, W = K> {
+    parts: Parts<'a, K>,
+    /// How `W` wakes it, and when; put to work once both are known.
+    hook: Hook<W>,
+    filter: Filter<W>,
+}
+
+/// What is known of a controller so far.
+struct Parts<'a, K> {
     manager: &'a mut Manager,
     name: String,
     queue: Arc<Queue>,
@@ -31,16 +46,18 @@ pub struct Controller<'a, K> {
     overlay: Arc<Overlay<K>>,
     applied: Arc<Applied>,
     cache: Arc<Cache<K>>,
+    reader: Reader,
     conditions: Option<Accessor<K>>,
     finalizer: Option<(String, Function<K>)>,
     concurrency: usize,
+    timeout: Duration,
     sources: Vec<Source>,
 }
 
-impl<K> fmt::Debug for Controller<'_, K> {
+impl<K, W> fmt::Debug for Controller<'_, K, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Controller")
-            .field("name", &self.name)
+            .field("name", &self.parts.name)
             .finish_non_exhaustive()
     }
 }
@@ -49,40 +66,133 @@ impl<'a, K: Object> Controller<'a, K> {
     pub(crate) fn new(manager: &'a mut Manager, name: &str) -> Self {
         let queue = Arc::new(Queue::new(manager.metrics.queue(name)));
         let cache = manager.caches.of::<K>();
-        let mut controller = Self {
+        let overlay = Arc::new(Overlay::new());
+        let mut parts = Parts {
             name: name.to_owned(),
             writes: Arc::new(Writes::new(queue.clone())),
-            overlay: Arc::new(Overlay::new()),
+            overlay: overlay.clone(),
             applied: Arc::default(),
+            reader: Reader::new(name),
             conditions: None,
             finalizer: None,
             concurrency: manager.options.max_concurrent_reconciles,
+            timeout: manager.options.reconcile_timeout,
             sources: Vec::new(),
             queue,
             cache: cache.clone(),
             manager,
         };
-        let (writes, overlay) = (controller.writes.clone(), controller.overlay.clone());
-        cache.on_change(move |change| {
-            overlay.seen(change.key, change.new);
-            writes.wake::<K>(change.key, change.new.map(version), change.key.clone());
-        });
-        controller.add_source::<K>(K::kind(&()).into_owned(), cache);
-        controller
+        parts.need(cache.clone());
+        Self {
+            parts,
+            hook: source::own(cache, overlay),
+            filter: Filter::none(),
+        }
+    }
+}
+
+impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
+    /// Wakes the controller for an update of the kind that was named last only if `predicate` says so, which is asked
+    /// of the object before and after; see [`predicate`](crate::predicate). Of several, all must say so.
+    ///
+    /// It is never asked of the first sight of an object, nor when that is deleted or is to be: these always wake.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+    /// # use manager::{Action, Manager, predicate};
+    /// # fn register(manager: &mut Manager) {
+    /// manager
+    ///     .controller::<ConfigMap>("configmap")
+    ///     .when(predicate::labels_changed)
+    ///     .owns_cached::<Deployment>()
+    ///     .when(|old, new| old.status != new.status)
+    ///     .reconcile(async |_, _| Ok(Action::await_change()));
+    /// # }
+    /// ```
+    pub fn when<P>(mut self, predicate: P) -> Self
+    where
+        P: Fn(&W, &W) -> bool + Send + Sync + 'static,
+    {
+        self.filter.add(predicate);
+        self
     }
 
     /// Reconciles an object also when a `C` that it owns changes. Of these the metadata is cached only.
-    pub fn owns<C: Object>(mut self) -> Self {
-        let cache = self.manager.caches.of::<PartialObjectMeta<C>>();
-        self.wake_owner::<C, _>(cache);
-        self
+    pub fn owns<C: Object>(self) -> Controller<'a, K, PartialObjectMeta<C>> {
+        self.wake_owner::<C, _>()
     }
 
     /// Reconciles an object also when a `C` that it owns changes. These are cached whole, so that reading one costs
     /// no request: for kinds whose status each reconcile looks at.
-    pub fn owns_cached<C: Object>(mut self) -> Self {
-        let cache = self.manager.caches.of::<C>();
-        self.wake_owner::<C, _>(cache);
+    pub fn owns_cached<C: Object>(self) -> Controller<'a, K, C> {
+        self.wake_owner::<C, _>()
+    }
+
+    /// Reconciles the objects whose keys `map` returns also when a `C` changes that they do not own.
+    ///
+    /// `map` is called with the object before the change and with the object after it, so that both whom it concerned
+    /// and whom it concerns are reconciled; and with what the controller caches. It must not block. If it fails or
+    /// panics that is logged, and nobody is woken. These objects are cached whole; for their metadata only, watch
+    /// `PartialObjectMeta<C>`. It is controller-runtime's `EnqueueRequestsFromMapFunc`.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+    /// # use manager::{Action, Key, Manager};
+    /// # fn register(manager: &mut Manager) {
+    /// // Each Deployment that names a ConfigMap in its annotation is reconciled when that changes.
+    /// manager
+    ///     .controller::<Deployment>("deployment")
+    ///     .watches::<ConfigMap>(|map, cached| {
+    ///         cached.list::<Deployment>().by(config_map, Key::of(map)).keys()
+    ///     })
+    ///     .reconcile(async |_, _| Ok(Action::await_change()));
+    /// # }
+    ///
+    /// fn config_map(deployment: &Deployment) -> Vec<String> {
+    ///     let meta = &deployment.metadata;
+    ///     let name = meta.annotations.iter().flatten().find(|(name, _)| *name == "example.com/config");
+    ///     let key = name.map(|(_, name)| Key::new(meta.namespace.as_deref(), name).to_string());
+    ///     key.into_iter().collect()
+    /// }
+    /// ```
+    pub fn watches<C: Cached>(
+        self,
+        map: impl Fn(&C, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
+    ) -> Controller<'a, K, C> {
+        let mut parts = self.settle();
+        let cache = parts.manager.caches.of::<C>();
+        parts.need(cache.clone());
+        let hook = source::mapped(cache, &parts.reader, map);
+        Controller {
+            parts,
+            hook,
+            filter: Filter::none(),
+        }
+    }
+
+    fn wake_owner<C: Object, M: Cached>(self) -> Controller<'a, K, M> {
+        let mut parts = self.settle();
+        let cache = parts.manager.caches.of::<M>();
+        parts.need(cache.clone());
+        let (applied, queue) = (parts.applied.clone(), parts.queue.clone());
+        Controller {
+            hook: source::owner::<K, C, M>(cache, applied, queue),
+            parts,
+            filter: Filter::none(),
+        }
+    }
+
+    /// Caches the objects of `C` for [`Context::get`] and [`Context::list`], without being woken by them.
+    pub fn reads<C: Cached>(mut self) -> Self {
+        let cache = self.parts.manager.caches.of::<C>();
+        self.parts.need(cache);
+        self
+    }
+
+    /// Lets `trigger` wake the controller.
+    pub fn triggered_by(self, trigger: &Trigger) -> Self {
+        let (queue, cache) = (self.parts.queue.clone(), self.parts.cache.clone());
+        trigger.add(queue, cache);
         self
     }
 
@@ -95,7 +205,7 @@ impl<'a, K: Object> Controller<'a, K> {
         K: HasStatus<Status: Default>,
         F: Fn(&mut K::Status) -> (&mut Vec<Condition>, &mut Option<i64>) + Send + Sync + 'static,
     {
-        self.conditions = Some(Arc::new(move |object: &mut K, change| {
+        self.parts.conditions = Some(Arc::new(move |object: &mut K, change| {
             let (conditions, observed) = accessor(object.status_mut().get_or_insert_default());
             change(conditions, observed);
         }));
@@ -111,13 +221,19 @@ impl<'a, K: Object> Controller<'a, K> {
         F: Fn(Arc<K>, Context<K>) -> R + Send + Sync + 'static,
         R: Future<Output = anyhow::Result<Action>> + Send + 'static,
     {
-        self.finalizer = Some((name.to_owned(), function(cleanup)));
+        self.parts.finalizer = Some((name.to_owned(), function(cleanup)));
         self
     }
 
     /// Reconciles at most this many objects at once, instead of `--max-concurrent-reconciles`.
     pub fn max_concurrent_reconciles(mut self, most: usize) -> Self {
-        self.concurrency = most;
+        self.parts.concurrency = most;
+        self
+    }
+
+    /// Cancels a reconcile after this time, instead of `--reconcile-timeout`.
+    pub fn reconcile_timeout(mut self, timeout: Duration) -> Self {
+        self.parts.timeout = timeout;
         self
     }
 
@@ -130,79 +246,51 @@ impl<'a, K: Object> Controller<'a, K> {
         F: Fn(Arc<K>, Context<K>) -> R + Send + Sync + 'static,
         R: Future<Output = anyhow::Result<Action>> + Send + 'static,
     {
-        let manager = self.manager;
-        let field_manager = format!("{}/{}", manager.id, self.name);
-        if let Err(error) = check(manager, &self.name, &field_manager, self.concurrency) {
+        let parts = self.settle();
+        let manager = parts.manager;
+        let field_manager = format!("{}/{}", manager.id, parts.name);
+        if let Err(error) = check(manager, &parts.name, &field_manager, parts.concurrency) {
             manager.mistakes.push(error);
         }
         let core = Core {
-            metrics: manager.metrics.controller(&self.name, self.concurrency),
+            metrics: manager.metrics.controller(&parts.name, parts.concurrency),
             client: manager.clients.leading.clone(),
             fence: manager.fence.clone(),
-            caches: manager.caches.clone(),
             recorder: manager.recorder.clone(),
             health: manager.health.clone(),
-            timeout: manager.options.reconcile_timeout,
-            name: self.name,
+            name: parts.name,
             field_manager,
-            cache: self.cache,
-            queue: self.queue,
-            writes: self.writes,
-            overlay: self.overlay,
-            applied: self.applied,
-            conditions: self.conditions,
-            finalizer: self.finalizer,
+            cache: parts.cache,
+            reader: parts.reader,
+            queue: parts.queue,
+            writes: parts.writes,
+            overlay: parts.overlay,
+            applied: parts.applied,
+            conditions: parts.conditions,
+            finalizer: parts.finalizer,
             reconcile: function(reconcile),
-            concurrency: self.concurrency,
-            sources: self.sources,
+            concurrency: parts.concurrency,
+            timeout: parts.timeout,
+            sources: parts.sources,
         };
         manager.controllers.push(Arc::new(core));
     }
 
-    /// Wakes the owner of what changes in `cache`, which holds objects of `C` or their metadata.
-    fn wake_owner<C: Object, M: Cached>(&mut self, cache: Arc<Cache<M>>) {
-        let (writes, applied) = (self.writes.clone(), self.applied.clone());
-        cache.on_change(move |change| {
-            let before = change.old.and_then(|old| owner::<K>(old.meta()));
-            let after = change.new.and_then(|new| owner::<K>(new.meta()));
-            if change.new.is_none() {
-                applied.forget::<C>(change.key);
-            }
-            // A child that was given away wakes the owner that lost it, too.
-            if let Some(before) = before.filter(|before| Some(before) != after.as_ref()) {
-                writes.wake::<Child<C>>(change.key, None, before);
-            }
-            if let Some(after) = after {
-                writes.wake::<Child<C>>(change.key, change.new.map(version), after);
-            }
-        });
-        self.add_source(C::kind(&()).into_owned(), cache);
-    }
-
-    fn add_source<M: Cached>(&mut self, kind: String, cache: Arc<Cache<M>>) {
-        let synced = move || {
-            let cache = cache.clone();
-            Box::pin(async move { cache.synced().await }) as _
-        };
-        self.sources.push(Source {
-            kind,
-            synced: Box::new(synced),
-        });
+    /// Puts the kind to work that was named last.
+    fn settle(self) -> Parts<'a, K> {
+        self.hook.attach(self.filter, self.parts.writes.clone());
+        self.parts
     }
 }
 
-/// The key of the `K` that controls the object with this metadata.
-fn owner<K: Object>(meta: &ObjectMeta) -> Option<Key> {
-    let owners = meta.owner_references.as_deref()?;
-    let owner = owners.iter().find(|owner| owner.controller == Some(true))?;
-    // The version may be another one of the same kind.
-    let group = owner
-        .api_version
-        .rsplit_once('/')
-        .map_or("", |(group, _)| group);
-    let ours = owner.kind == K::kind(&()) && group == K::group(&());
-    let namespace = meta.namespace.as_deref().filter(|_| namespaced::<K>());
-    ours.then(|| Key::new(namespace, &owner.name))
+impl<K> Parts<'_, K> {
+    /// Lets the controller read `cache`, and not begin before that is complete.
+    fn need<M: Cached>(&mut self, cache: Arc<Cache<M>>) {
+        if self.reader.caches.find::<M>().is_none() {
+            self.reader.caches.add(cache.clone());
+            self.sources.push(Source::new(cache));
+        }
+    }
 }
 
 fn function<K, F, R>(function: F) -> Function<K>

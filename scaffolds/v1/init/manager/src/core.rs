@@ -8,7 +8,7 @@ use kube::Client;
 use crate::{
     action::Action,
     apply::Applied,
-    cache::{Cache, Caches},
+    cache::Cache,
     context::{Accessor, Context},
     events::Recorder,
     fence::Fence,
@@ -16,6 +16,8 @@ use crate::{
     metrics::ControllerMetrics,
     probes::Health,
     queue::Queue,
+    reader::Reader,
+    source::Source,
     writes::{Overlay, Writes},
 };
 
@@ -29,8 +31,8 @@ pub(crate) struct Core<K> {
     pub(crate) field_manager: String,
     pub(crate) client: Client,
     pub(crate) fence: Fence,
-    pub(crate) caches: Caches,
     pub(crate) cache: Arc<Cache<K>>,
+    pub(crate) reader: Reader,
     pub(crate) queue: Arc<Queue>,
     pub(crate) writes: Arc<Writes>,
     pub(crate) overlay: Arc<Overlay<K>>,
@@ -44,15 +46,8 @@ pub(crate) struct Core<K> {
     /// How many objects are reconciled at once, and how long each may take.
     pub(crate) concurrency: usize,
     pub(crate) timeout: Duration,
-    /// The kinds that wake it, its own first.
+    /// The kinds that it needs, its own first.
     pub(crate) sources: Vec<Source>,
-}
-
-/// Something that wakes a controller.
-pub(crate) struct Source {
-    pub(crate) kind: String,
-    /// Waits until its cache is complete.
-    pub(crate) synced: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
 impl<K> Core<K>
@@ -65,7 +60,7 @@ where
         Some(self.overlay.over(key, cached))
     }
 
-    /// Waits until the caches of all kinds that wake it are complete.
+    /// Waits until the caches of all kinds that it needs are complete.
     pub(crate) async fn synced(&self) {
         for source in &self.sources {
             (source.synced)().await;

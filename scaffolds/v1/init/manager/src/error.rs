@@ -1,6 +1,11 @@
-//! Errors as one line of text.
+//! Errors as one line of text, and panics that must not go further.
 
-use std::error::Error;
+use std::{
+    error::Error,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use crate::key::Key;
 
 /// The message of `error` and of all its causes, each once: many errors repeat that of their cause.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
@@ -15,6 +20,15 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
         cause = error.source();
     }
     text
+}
+
+/// Calls a function of the user's where a panic would end a watch; `None` if it panics. `what` says what it is.
+pub(crate) fn caught<T>(what: &str, key: &Key, call: impl FnOnce() -> T) -> Option<T> {
+    let result = catch_unwind(AssertUnwindSafe(call));
+    if result.is_err() {
+        tracing::error!(%key, "{what} panicked");
+    }
+    result.ok()
 }
 
 /// `text`, cut to at most `most` bytes between two characters.

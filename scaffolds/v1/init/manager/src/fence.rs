@@ -4,6 +4,7 @@ use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
+    time::Duration,
 };
 
 use futures_util::future::{Either, Ready, ready};
@@ -40,9 +41,31 @@ impl Fence {
         self.set(State::Until(deadline));
     }
 
-    /// Lets nothing pass from now on.
+    /// Lets nothing pass from now on: nothing runs any more that would write.
     pub(crate) fn close(&self) {
         self.set(State::Closed);
+    }
+
+    /// Lets nothing pass from now on, though something may still run.
+    pub(crate) fn fall(&self) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        *state = match *state {
+            State::Until(deadline) => State::Until(deadline.min(now)),
+            State::Open => State::Until(now),
+            State::Closed => State::Closed,
+        };
+    }
+
+    /// For how long what this process runs may run, and `grace` more; zero if it should have ended. `None`: there is
+    /// no end in sight.
+    pub(crate) fn time_left(&self, grace: Duration) -> Option<Duration> {
+        match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            State::Until(deadline) => {
+                Some((deadline + grace).saturating_duration_since(Instant::now()))
+            }
+            State::Open | State::Closed => None,
+        }
     }
 
     /// Whether writes pass at this moment.
@@ -123,8 +146,6 @@ type Mapped<F> =
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use k8s_openapi::api::core::v1::ConfigMap;
     use kube::{Api, Client, api::PostParams};
 
@@ -152,5 +173,21 @@ mod tests {
         assert!(write(&api, "c").await);
         fence.close();
         assert!(!write(&api, "d").await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_runs_on_must_end_in_time_until_nothing_runs_any_more() {
+        let (fence, second) = (Fence::closed(), Duration::from_secs(1));
+        assert_eq!(fence.time_left(second), None);
+        fence.open_until(Instant::now() + Duration::from_secs(10));
+        assert_eq!(fence.time_left(second), Some(Duration::from_secs(11)));
+        fence.fall();
+        assert!(!fence.is_open());
+        assert_eq!(fence.time_left(second), Some(second));
+        tokio::time::advance(Duration::from_secs(5)).await;
+        fence.fall();
+        assert_eq!(fence.time_left(second), Some(Duration::ZERO));
+        fence.close();
+        assert_eq!(fence.time_left(second), None);
     }
 }

@@ -64,7 +64,7 @@ async fn change<K: Object>(
     wanted: impl Fn(&K) -> Option<Vec<String>>,
 ) -> anyhow::Result<Option<Arc<K>>> {
     let api = api::<K>(core.client.clone(), key);
-    let write = core.writes.begin::<K>(key);
+    let write = core.writes.begin::<K>(key, key);
     for _ in 0..TRIES {
         let Some(finalizers) = wanted(&object) else {
             return Ok(Some(object));

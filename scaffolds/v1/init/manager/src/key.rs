@@ -62,6 +62,19 @@ impl From<&str> for Key {
     }
 }
 
+impl From<&String> for Key {
+    /// Reads `namespace/name` or `name`.
+    fn from(text: &String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<&Self> for Key {
+    fn from(key: &Self) -> Self {
+        key.clone()
+    }
+}
+
 impl FromStr for Key {
     type Err = std::convert::Infallible;
 

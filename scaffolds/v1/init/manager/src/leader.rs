@@ -122,7 +122,7 @@ impl Elector {
                 break;
             }
         }
-        self.fence.close();
+        self.fence.fall();
     }
 
     /// Gives the lease up if it is ours, so that the next leader need not wait for it to expire.

@@ -20,9 +20,11 @@
 //! ```
 //!
 //! A controller reconciles the objects of one kind: it is called for each at start and whenever one, or one that it
-//! [owns](Controller::owns), changes. What fails is tried again after 5 ms, then 10 ms, up to 1,000 s, each object
+//! [owns](Controller::owns) or [watches](Controller::watches), changes; [`when`](Controller::when) says which changes
+//! matter, and a [`Trigger`] wakes it for what happens elsewhere. What fails is tried again after 5 ms, then 10 ms, up to 1,000 s, each object
 //! by itself. [`Context`] has what a reconcile needs: [`apply`](Context::apply) for children,
-//! [`status`](Context::status) and [`ready`](Context::ready) for what is written when it has ended.
+//! [`status`](Context::status) and [`ready`](Context::ready) for what is written when it has ended,
+//! [`get`](Context::get) and [`list`](Context::list) for what is cached.
 
 mod access;
 mod action;
@@ -39,6 +41,7 @@ mod error;
 mod events;
 mod fence;
 mod finalizer;
+mod index;
 mod key;
 mod leader;
 mod logs;
@@ -46,18 +49,23 @@ mod manager;
 mod metrics;
 mod object;
 mod options;
+pub mod predicate;
 mod probes;
 mod queue;
+mod reader;
 mod reconcile;
 mod request;
 mod run;
 mod server;
 mod shutdown;
+mod source;
 mod status;
 mod task;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod tls;
+mod trigger;
+mod watchdog;
 pub mod webhook;
 mod worker;
 mod writes;
@@ -67,10 +75,13 @@ pub use self::{
     condition::ConditionStatus,
     context::Context,
     controller::Controller,
+    index::IndexBy,
     key::Key,
     logs::LogFormat,
     manager::Manager,
     object::{Cached, Object, Scope},
     options::{Address, Options},
+    reader::{List, Reader},
     task::Running,
+    trigger::Trigger,
 };

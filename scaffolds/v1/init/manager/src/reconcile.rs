@@ -18,6 +18,7 @@ use crate::{
     context::Context,
     core::{Core, Function},
     error::chain,
+    fence::Refused,
     finalizer,
     key::Key,
     object::Object,
@@ -161,9 +162,14 @@ async fn guarded<K: Object>(
     object: Arc<K>,
     cx: Context<K>,
 ) -> Result<Action, Failure> {
-    // The call itself is the user's code as well, so it belongs into the task.
-    let function = function.clone();
-    let future = async move { function(object, cx).await }.in_current_span();
+    let (function, fence) = (function.clone(), core.fence.clone());
+    let future = async move {
+        // The process may have been stopped since the worker looked.
+        anyhow::ensure!(fence.is_open(), Refused);
+        // The call itself is the user's code as well, so it belongs into the task.
+        function(object, cx).await
+    };
+    let future = future.in_current_span();
     let mut task = tokio::spawn(future);
     let _abort = AbortOnDrop(task.abort_handle());
     match timeout(core.timeout, &mut task).await {

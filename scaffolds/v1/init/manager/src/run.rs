@@ -18,7 +18,7 @@ use crate::{
     server::{self, Server},
     shutdown,
     task::Running,
-    tls,
+    tls, watchdog,
     worker::AnyController,
 };
 
@@ -34,11 +34,23 @@ impl Manager {
     ///
     /// # Errors
     /// When a port is taken, a task fails, leadership is lost, or a reconcile outlives `--shutdown-timeout`. The
-    /// process must end then, as what was running may run on for a moment.
+    /// process must end then, as what was running may run on for a moment; it is ended by force if it has not after
+    /// 5 s, or before another process may lead.
     pub async fn run(&mut self) -> anyhow::Result<()> {
         let stop = CancellationToken::new();
         shutdown::on_signal(stop.clone())?;
-        self.run_until_stopped(stop).await
+        // Half of the time between the deadline and when another may lead.
+        let options = &self.options;
+        let grace = options
+            .leader_election_lease_duration
+            .saturating_sub(options.leader_election_renew_deadline)
+            / 2;
+        watchdog::watch(self.fence.clone(), grace)?;
+        let result = self.run_until_stopped(stop).await;
+        if let Err(error) = &result {
+            watchdog::end(error);
+        }
+        result
     }
 
     /// Runs everything until `stop` is there, as [`run`](Self::run) does until a signal: for tests, and for programs

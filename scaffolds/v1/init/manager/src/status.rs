@@ -39,7 +39,7 @@ pub(crate) async fn write<K: Object>(
     };
     let (mut old, mut at) = (old, version(known).to_owned());
     let api = api::<K>(core.client.clone(), key);
-    let write = core.writes.begin::<K>(key);
+    let write = core.writes.begin::<K>(key, key);
     for _ in 0..TRIES {
         let patch = json!({"metadata": {"resourceVersion": at}, "status": changes.patch(&old)});
         match api

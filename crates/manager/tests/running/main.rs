@@ -1,5 +1,9 @@
 //! What a user sees of a manager that runs, on the API server in memory.
 
+mod reads;
+mod support;
+mod wakes;
+
 use std::{
     sync::{
         Arc,
@@ -14,67 +18,15 @@ use k8s_openapi::api::{
 };
 use kube::{
     Api, ResourceExt,
-    api::{ObjectMeta, Patch, PatchParams},
+    api::{Patch, PatchParams},
 };
 use manager::{
     Action, Context, Manager, Options,
     testing::{FakeApi, eventually},
 };
 use serde_json::json;
-use tokio::sync::{Notify, oneshot};
-
-const SOON: Duration = Duration::from_secs(10);
-
-fn object(name: &str, text: &str) -> ConfigMap {
-    ConfigMap {
-        metadata: ObjectMeta {
-            name: Some(name.to_owned()),
-            ..ObjectMeta::default()
-        },
-        data: Some([("text".to_owned(), text.to_owned())].into()),
-        ..ConfigMap::default()
-    }
-}
-
-/// A manager that runs until it is told to stop.
-struct Running {
-    stop: oneshot::Sender<()>,
-    result: tokio::task::JoinHandle<anyhow::Result<()>>,
-}
-
-impl Running {
-    fn start(mut manager: Manager) -> Self {
-        let (stop, stopped) = oneshot::channel();
-        let result = tokio::spawn(async move {
-            let stopped = async {
-                let _ = stopped.await;
-            };
-            manager.run_until(stopped).await
-        });
-        Self { stop, result }
-    }
-
-    async fn stop(self) -> anyhow::Result<()> {
-        let _ = self.stop.send(());
-        self.result.await.unwrap()
-    }
-}
-
-/// The flags of a manager without servers, as tests run side by side.
-fn options() -> Options {
-    Options {
-        health_probe_bind_address: "0".parse().unwrap(),
-        ..Options::default()
-    }
-}
-
-/// A manager that does not wait long at its end.
-fn manager(api: &FakeApi) -> Manager {
-    api.manager_with(Options {
-        shutdown_timeout: Duration::from_millis(200),
-        ..options()
-    })
-}
+use support::{Running, SOON, manager, object, options, reached};
+use tokio::sync::Notify;
 
 /// Counts the reconciles, fails those of `bad`, and marks `good`.
 fn counting(manager: &mut Manager) -> Arc<AtomicUsize> {
@@ -97,11 +49,6 @@ fn counting(manager: &mut Manager) -> Arc<AtomicUsize> {
         },
     );
     count
-}
-
-async fn reached(count: &AtomicUsize, wanted: usize) {
-    let look = async || Ok((count.load(Ordering::SeqCst) >= wanted).then_some(()));
-    eventually(SOON, "the reconciles", look).await.unwrap();
 }
 
 #[tokio::test]

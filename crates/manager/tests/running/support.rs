@@ -1,0 +1,132 @@
+//! What the tests of a running manager share.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::Condition};
+use kube::{CustomResource, api::ObjectMeta};
+use manager::{
+    Manager, Options,
+    testing::{FakeApi, eventually},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+
+pub(crate) const SOON: Duration = Duration::from_secs(10);
+
+pub(crate) fn object(name: &str, text: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            ..ObjectMeta::default()
+        },
+        data: Some([("text".to_owned(), text.to_owned())].into()),
+        ..ConfigMap::default()
+    }
+}
+
+/// A manager that runs until it is told to stop.
+pub(crate) struct Running {
+    stop: oneshot::Sender<()>,
+    result: tokio::task::JoinHandle<anyhow::Result<()>>,
+}
+
+impl Running {
+    pub(crate) fn start(mut manager: Manager) -> Self {
+        let (stop, stopped) = oneshot::channel();
+        let result = tokio::spawn(async move {
+            let stopped = async {
+                let _ = stopped.await;
+            };
+            manager.run_until(stopped).await
+        });
+        Self { stop, result }
+    }
+
+    pub(crate) async fn stop(self) -> anyhow::Result<()> {
+        let _ = self.stop.send(());
+        self.result.await.unwrap()
+    }
+}
+
+/// The flags of a manager without servers, as tests run side by side.
+pub(crate) fn options() -> Options {
+    Options {
+        health_probe_bind_address: "0".parse().unwrap(),
+        ..Options::default()
+    }
+}
+
+/// A manager that does not wait long at its end.
+pub(crate) fn manager(api: &FakeApi) -> Manager {
+    api.manager_with(Options {
+        shutdown_timeout: Duration::from_millis(200),
+        ..options()
+    })
+}
+
+pub(crate) async fn reached(count: &AtomicUsize, wanted: usize) {
+    let look = async || Ok((count.load(Ordering::SeqCst) >= wanted).then_some(()));
+    eventually(SOON, "the reconciles", look).await.unwrap();
+}
+
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(
+    group = "crew.example.com",
+    version = "v1",
+    kind = "Captain",
+    namespaced,
+    status = "CaptainStatus"
+)]
+pub(crate) struct CaptainSpec {
+    /// The name of a `ConfigMap`.
+    pub(crate) chart: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CaptainStatus {
+    #[serde(default)]
+    pub(crate) conditions: Vec<Condition>,
+    pub(crate) observed_generation: Option<i64>,
+}
+
+pub(crate) fn captain(name: &str, chart: &str) -> Captain {
+    let chart = chart.to_owned();
+    Captain::new(name, CaptainSpec { chart })
+}
+
+/// What reconciles said, in order.
+#[derive(Clone, Default)]
+pub(crate) struct Said(Arc<Mutex<Vec<String>>>);
+
+impl Said {
+    pub(crate) fn say(&self, what: impl Into<String>) {
+        self.lock().push(what.into());
+    }
+
+    pub(crate) fn count(&self, what: &str) -> usize {
+        self.lock().iter().filter(|said| *said == what).count()
+    }
+
+    /// Waits until this was said.
+    pub(crate) async fn heard(&self, what: &str) {
+        self.heard_times(what, 1).await;
+    }
+
+    pub(crate) async fn heard_times(&self, what: &str, times: usize) {
+        let look = async || Ok((self.count(what) >= times).then_some(()));
+        let heard = eventually(SOON, what, look).await;
+        heard.unwrap_or_else(|error| panic!("{error}; said: {:?}", self.lock()));
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

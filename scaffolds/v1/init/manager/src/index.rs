@@ -1,0 +1,119 @@
+//! Finds objects by what they say, without looking at all of them.
+
+use std::{collections::BTreeSet, ptr::fn_addr_eq};
+
+use crate::{error::caught, key::Key};
+
+/// Says under which values an object is to be found.
+pub type IndexBy<K> = fn(&K) -> Vec<String>;
+
+/// The indexes of one cache, each made when it is asked for the first time.
+///
+/// An index is known by the address of its function. Where the compiler gives one address to two functions they do the
+/// same, and one index is right for both; where it gives one function two addresses there are two that are equal.
+pub(crate) struct Indexes<K>(Vec<Index<K>>);
+
+struct Index<K> {
+    values: IndexBy<K>,
+    entries: BTreeSet<(String, Key)>,
+}
+
+impl<K> Index<K> {
+    fn change(&mut self, key: &Key, old: Option<&K>, new: Option<&K>) {
+        let of = self.values;
+        let values = |object| caught("an index", key, || of(object)).unwrap_or_default();
+        for value in old.into_iter().flat_map(values) {
+            self.entries.remove(&(value, key.clone()));
+        }
+        for value in new.into_iter().flat_map(values) {
+            self.entries.insert((value, key.clone()));
+        }
+    }
+}
+
+impl<K> Indexes<K> {
+    pub(crate) fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Notes a change of an object.
+    pub(crate) fn change(&mut self, key: &Key, old: Option<&K>, new: Option<&K>) {
+        for index in &mut self.0 {
+            index.change(key, old, new);
+        }
+    }
+
+    /// The keys of the objects with this value; `None` if there is no such index yet.
+    pub(crate) fn find(&self, values: IndexBy<K>, value: &str) -> Option<Vec<Key>> {
+        let index = self
+            .0
+            .iter()
+            .find(|index| fn_addr_eq(index.values, values))?;
+        let from = (value.to_owned(), Key::from(""));
+        let found = index.entries.range(from..);
+        let found = found.take_while(|(other, _)| other == value);
+        Some(found.map(|(_, key)| key.clone()).collect())
+    }
+
+    /// Makes an index of all objects.
+    pub(crate) fn add<'a>(
+        &mut self,
+        values: IndexBy<K>,
+        objects: impl Iterator<Item = (&'a Key, &'a K)>,
+    ) where
+        K: 'a,
+    {
+        let mut index = Index {
+            values,
+            entries: BTreeSet::new(),
+        };
+        for (key, object) in objects {
+            index.change(key, None, Some(object));
+        }
+        self.0.push(index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[expect(clippy::ptr_arg, reason = "an index is one of an owned type")]
+    fn words(text: &String) -> Vec<String> {
+        assert!(!text.contains("kraken"), "a kraken");
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    fn find(indexes: &Indexes<String>, value: &str) -> Vec<String> {
+        let found = indexes.find(words, value).unwrap();
+        found.iter().map(Key::to_string).collect()
+    }
+
+    #[test]
+    fn an_index_follows_what_changes() {
+        let (mut indexes, text) = (Indexes::new(), |text: &str| text.to_owned());
+        assert_eq!(indexes.find(words, "red"), None);
+        let (a, b) = (Key::from("ns/a"), Key::from("ns/b"));
+        let objects = [(&a, &text("red green")), (&b, &text("green"))];
+        indexes.add(words, objects.into_iter());
+        assert_eq!(find(&indexes, "green"), ["ns/a", "ns/b"]);
+        assert_eq!(find(&indexes, "gre"), [""; 0]);
+
+        indexes.change(&a, Some(&text("red green")), Some(&text("red blue")));
+        assert_eq!(find(&indexes, "green"), ["ns/b"]);
+        assert_eq!(find(&indexes, "red"), ["ns/a"]);
+        indexes.change(&b, Some(&text("green")), None);
+        assert_eq!(find(&indexes, "green"), [""; 0]);
+    }
+
+    #[test]
+    fn an_object_that_makes_an_index_panic_is_not_in_it() {
+        let mut indexes = Indexes::new();
+        indexes.add(words, std::iter::empty());
+        let (key, kraken) = (Key::from("ns/a"), "kraken red".to_owned());
+        indexes.change(&key, None, Some(&kraken));
+        assert_eq!(find(&indexes, "red"), [""; 0]);
+        indexes.change(&key, Some(&kraken), Some(&"red".to_owned()));
+        assert_eq!(find(&indexes, "red"), ["ns/a"]);
+    }
+}
