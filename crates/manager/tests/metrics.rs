@@ -31,7 +31,7 @@ const WEBHOOKS: [&str; 3] = [
 ];
 
 /// What we have and it has not.
-const ADDED: [&str; 0] = [];
+const ADDED: [&str; 1] = ["manager_cache_synced"];
 
 /// A family of metrics, as dashboards and alerts see it.
 #[derive(Debug, Default, PartialEq)]

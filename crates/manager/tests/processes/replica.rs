@@ -77,10 +77,10 @@ impl Replica {
             .arg(format!("--journal={}", journal.display()))
             .arg("--kubeconfig")
             .arg(plane.kubeconfig(user, proxy.port)?)
+            .args(plain(setup))
             .args([
                 format!("--watch-namespace={namespace}"),
                 format!("--leader-election-namespace={namespace}"),
-                "--metrics-secure=false".to_owned(),
                 "--metrics-bind-address=127.0.0.1:0".to_owned(),
                 "--health-probe-bind-address=127.0.0.1:0".to_owned(),
                 "--log-format=json".to_owned(),
@@ -166,7 +166,7 @@ impl Replica {
     }
 
     /// The port that it says it serves on, in the line with this message.
-    fn port(&self, message: &str) -> anyhow::Result<u16> {
+    pub fn port(&self, message: &str) -> anyhow::Result<u16> {
         let log = self.log();
         let line = log.lines().find(|line| line.contains(message));
         let address = line.and_then(|line| line.split_once("127.0.0.1:"));
@@ -174,6 +174,13 @@ impl Replica {
         let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
         Ok(port.parse()?)
     }
+}
+
+/// Metrics without TLS, unless the test wants it.
+fn plain(setup: &Setup) -> Option<&'static str> {
+    let flag = "--metrics-secure";
+    let given = setup.flags.iter().any(|given| given == flag);
+    (!given).then_some("--metrics-secure=false")
 }
 
 impl Drop for Replica {

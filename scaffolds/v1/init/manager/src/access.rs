@@ -3,40 +3,38 @@
 use std::sync::Arc;
 
 use hyper::{Method, StatusCode, header::AUTHORIZATION};
-use kube::Client;
-use serde_json::{Value, json};
 
 use crate::{
-    error::chain,
     metrics::{MEDIA_TYPE, Metrics},
-    request,
+    reviews::Reviews,
     server::{Handler, Reply, Request},
 };
 
-/// Serves the metrics; with a client, to those only who may `get` the path, which it asks the API server.
-pub(crate) fn handler(metrics: Metrics, guard: Option<Client>) -> Handler {
+/// Serves the metrics; with `reviews`, to those only who may `get` the path.
+pub(crate) fn handler(metrics: Metrics, reviews: Option<Reviews>) -> Handler {
+    let reviews = reviews.map(Arc::new);
     Arc::new(move |request| {
-        let (metrics, guard) = (metrics.clone(), guard.clone());
-        Box::pin(async move { answer(&request, &metrics, guard).await })
+        let (metrics, reviews) = (metrics.clone(), reviews.clone());
+        Box::pin(async move { answer(&request, &metrics, reviews.as_deref()).await })
     })
 }
 
-async fn answer(request: &Request, metrics: &Metrics, guard: Option<Client>) -> Reply {
-    if let Some(client) = guard {
-        match allowed(&client, request).await {
-            Ok(StatusCode::OK) => {}
-            Ok(status) => return Reply::status(status),
-            Err(error) => {
-                tracing::warn!(error = chain(&error), "cannot ask who may read the metrics");
-                return Reply::status(StatusCode::INTERNAL_SERVER_ERROR);
-            }
-        }
-    }
+async fn answer(request: &Request, metrics: &Metrics, reviews: Option<&Reviews>) -> Reply {
+    // Nobody is asked about what is not there.
     if request.uri().path() != "/metrics" {
         return Reply::status(StatusCode::NOT_FOUND);
     }
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return Reply::status(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    if let Some(reviews) = reviews {
+        let status = match token(request) {
+            Some(token) => reviews.ask(token, request.method(), "/metrics").await,
+            None => StatusCode::UNAUTHORIZED,
+        };
+        if status != StatusCode::OK {
+            return Reply::status(status);
+        }
     }
     match metrics.text() {
         Ok(body) => Reply {
@@ -48,44 +46,12 @@ async fn answer(request: &Request, metrics: &Metrics, guard: Option<Client>) -> 
     }
 }
 
-/// Whether the caller may: 200, 401 without a token that the cluster knows, or 403.
-async fn allowed(client: &Client, request: &Request) -> kube::Result<StatusCode> {
-    let token = request
-        .headers
-        .get(AUTHORIZATION)
-        .and_then(|header| header.to_str().ok());
-    let Some(token) = token.and_then(|header| header.strip_prefix("Bearer ")) else {
-        return Ok(StatusCode::UNAUTHORIZED);
-    };
-    let review = json!({
-        "apiVersion": "authentication.k8s.io/v1",
-        "kind": "TokenReview",
-        "spec": {"token": token},
-    });
-    let path = "/apis/authentication.k8s.io/v1/tokenreviews";
-    let who = request::post(client, path, &review).await?;
-    if who["status"]["authenticated"] != Value::Bool(true) {
-        return Ok(StatusCode::UNAUTHORIZED);
-    }
-    let user = &who["status"]["user"];
-    let verb = request.method().as_str().to_lowercase();
-    let review = json!({
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SubjectAccessReview",
-        "spec": {
-            "nonResourceAttributes": {"path": request.uri().path(), "verb": verb},
-            "user": user["username"], "uid": user["uid"],
-            "groups": user["groups"], "extra": user["extra"],
-        },
-    });
-    let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-    let may = request::post(client, path, &review).await?;
-    let allowed = may["status"]["allowed"] == Value::Bool(true);
-    Ok(if allowed {
-        StatusCode::OK
-    } else {
-        StatusCode::FORBIDDEN
-    })
+/// The bearer token of a request.
+fn token(request: &Request) -> Option<&str> {
+    let header = request.headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = header.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
 #[cfg(test)]
@@ -93,18 +59,23 @@ mod tests {
     use super::*;
     use crate::testing::FakeApi;
 
-    async fn status(guard: Option<Client>, method: &str, path: &str, token: Option<&str>) -> u16 {
+    async fn status(
+        reviews: Option<&Reviews>,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+    ) -> u16 {
         let mut request = hyper::Request::builder().method(method).uri(path);
         if let Some(token) = token {
             request = request.header(AUTHORIZATION, token);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        let reply = answer(&parts.into(), &Metrics::new(), guard).await;
+        let reply = answer(&parts.into(), &Metrics::new(), reviews).await;
         reply.status.as_u16()
     }
 
     #[tokio::test]
-    async fn without_a_guard_everybody_may_read_the_metrics_and_nothing_else() {
+    async fn without_reviews_everybody_may_read_the_metrics_and_nothing_else() {
         assert_eq!(status(None, "GET", "/metrics", None).await, 200);
         assert_eq!(status(None, "POST", "/metrics", None).await, 405);
         assert_eq!(status(None, "GET", "/", None).await, 404);
@@ -113,16 +84,15 @@ mod tests {
     #[tokio::test]
     async fn without_a_token_that_the_cluster_knows_nobody_may() {
         let api = FakeApi::new();
-        for token in [None, Some("Basic eDp5"), Some("Bearer unknown")] {
-            assert_eq!(
-                status(Some(api.client()), "GET", "/metrics", token).await,
-                401
-            );
+        let reviews = Reviews::new(api.client()).unwrap();
+        for token in [None, Some("Basic eDp5"), Some("Bearer"), Some("Bearer ")] {
+            let status = status(Some(&reviews), "GET", "/metrics", token).await;
+            assert_eq!(status, 401);
         }
-        // Only the last was worth a question.
-        assert_eq!(
-            api.requests(),
-            ["POST /apis/authentication.k8s.io/v1/tokenreviews"]
-        );
+        assert_eq!(api.requests(), [""; 0]);
+        let token = Some("bearer unknown");
+        assert_eq!(status(Some(&reviews), "GET", "/metrics", token).await, 401);
+        let asked = ["POST /apis/authentication.k8s.io/v1/tokenreviews"];
+        assert_eq!(api.requests(), asked);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     any::{Any, TypeId},
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak},
 };
 
@@ -283,6 +283,9 @@ struct Entry {
 /// A cache of any kind, as the manager runs it.
 trait Runner: Send + Sync {
     fn start(self: Arc<Self>, client: &Client, namespaces: &[String], tasks: &mut JoinSet<()>);
+
+    /// The kind, such as `Deployment.apps`, and whether all its objects have been listed once.
+    fn is_synced(&self) -> (String, bool);
 }
 
 impl<K: Cached> Runner for Cache<K> {
@@ -294,6 +297,14 @@ impl<K: Cached> Runner for Cache<K> {
             let namespace = namespace.map(str::to_owned);
             tasks.spawn(async move { cache.follow(client, namespace.as_deref()).await });
         }
+    }
+
+    fn is_synced(&self) -> (String, bool) {
+        let name = match (K::kind(&()), K::group(&())) {
+            (kind, group) if group.is_empty() => kind.into_owned(),
+            (kind, group) => format!("{kind}.{group}"),
+        };
+        (name, *self.missing.borrow() == Some(0))
     }
 }
 
@@ -321,6 +332,17 @@ impl Caches {
     pub(crate) fn find<K: Cached>(&self) -> Option<Arc<Cache<K>>> {
         let cache = self.lock().get(&TypeId::of::<K>())?.cache.clone();
         cache.downcast().ok()
+    }
+
+    /// The kinds that are cached, and whether each is complete: all its objects have been listed once.
+    pub(crate) fn synced(&self) -> BTreeMap<String, bool> {
+        let mut kinds = BTreeMap::new();
+        for entry in self.lock().values() {
+            let (kind, synced) = entry.runner.is_synced();
+            // Objects and the metadata of such are caches of one kind.
+            *kinds.entry(kind).or_insert(true) &= synced;
+        }
+        kinds
     }
 
     /// Starts all watches; they end when `tasks` is dropped.

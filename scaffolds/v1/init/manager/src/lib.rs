@@ -30,17 +30,20 @@ mod access;
 mod action;
 mod apply;
 mod cache;
+mod certificates;
 mod clock;
 mod condition;
 mod connect;
 mod context;
 mod controller;
 mod core;
+mod delete;
 mod difference;
 mod error;
 mod events;
 mod fence;
 mod finalizer;
+mod heartbeat;
 mod index;
 mod key;
 mod leader;
@@ -50,11 +53,13 @@ mod metrics;
 mod object;
 mod options;
 pub mod predicate;
+mod probe_server;
 mod probes;
 mod queue;
 mod reader;
 mod reconcile;
 mod request;
+mod reviews;
 mod run;
 mod server;
 mod shutdown;
@@ -65,6 +70,7 @@ mod task;
 pub mod testing;
 mod tls;
 mod trigger;
+mod update;
 mod watchdog;
 pub mod webhook;
 mod worker;
@@ -80,7 +86,7 @@ pub use self::{
     logs::LogFormat,
     manager::Manager,
     object::{Cached, Object, Scope},
-    options::{Address, Options},
+    options::{Address, Options, WebhookCertificate},
     reader::{List, Reader},
     task::Running,
     trigger::Trigger,

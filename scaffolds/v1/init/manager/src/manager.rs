@@ -74,10 +74,12 @@ impl Manager {
     ) -> Self {
         let identity = identity();
         let (recorder, publisher) = Recorder::new(&identity);
+        let caches = Caches::default();
+        metrics.show(&caches);
         Self {
             id: id.to_owned(),
             fence,
-            caches: Caches::default(),
+            caches,
             metrics,
             health: Health::default(),
             recorder,
@@ -122,7 +124,7 @@ impl Manager {
     where
         F: Fn() -> Result<(), String> + Send + Sync + 'static,
     {
-        self.health.add_live(name, Box::new(check));
+        self.health.add_live(name, check);
     }
 
     /// Adds a check to `/readyz`: an error with its reason says that this replica must not be sent requests.
@@ -130,7 +132,7 @@ impl Manager {
     where
         F: Fn() -> Result<(), String> + Send + Sync + 'static,
     {
-        self.health.add_ready(name, Box::new(check));
+        self.health.add_ready(name, check);
     }
 
     /// A client of the API server, for what runs in every replica.

@@ -6,7 +6,11 @@ mod requests;
 mod text;
 mod webhooks;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
@@ -21,7 +25,10 @@ pub(crate) use self::{
     text::MEDIA_TYPE,
     webhooks::WebhookMetrics,
 };
-use crate::reconcile::{Done, Failure};
+use crate::{
+    cache::Caches,
+    reconcile::{Done, Failure},
+};
 
 /// controller-runtime's buckets for the length of a reconcile, in seconds.
 const RECONCILE_BUCKETS: [f64; 40] = [
@@ -52,6 +59,11 @@ struct LeaseName {
     name: String,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Kind {
+    kind: String,
+}
+
 type Histograms = Family<Controller, Histogram, fn() -> Histogram>;
 
 /// Everything that is counted, and the registry that it is published from.
@@ -66,6 +78,8 @@ pub(crate) struct Metrics {
     active: Family<Controller, Gauge>,
     most: Family<Controller, Gauge>,
     leading: Family<LeaseName, Gauge>,
+    synced: Family<Kind, Gauge>,
+    caches: Arc<OnceLock<Caches>>,
     certificates: CertificateMetrics,
     requests: Requests,
     queues: Queues,
@@ -86,6 +100,8 @@ impl Metrics {
             active: Family::default(),
             most: Family::default(),
             leading: Family::default(),
+            synced: Family::default(),
+            caches: Arc::default(),
             certificates: CertificateMetrics::default(),
             requests: Requests::default(),
             queues: Queues::new(),
@@ -127,15 +143,32 @@ impl Metrics {
         all.register_collector(Box::new(Process::starting()));
         let help = "1 while this process leads, 0 while it stands by";
         all.register("leader_election_master_status", help, self.leading.clone());
+        let help = "1 once all objects of a kind have been listed";
+        all.register("manager_cache_synced", help, self.synced.clone());
         all
     }
 
     /// The metrics in the text format of Prometheus, [`MEDIA_TYPE`].
     pub(crate) fn text(&self) -> Result<String, fmt::Error> {
         self.queues.refresh();
+        self.refresh();
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
         Ok(text::from_openmetrics(&text))
+    }
+
+    /// Shows from now on whether these caches are complete.
+    pub(crate) fn show(&self, caches: &Caches) {
+        // There is one set of caches a manager.
+        let _ = self.caches.set(caches.clone());
+    }
+
+    fn refresh(&self) {
+        for (kind, synced) in self.caches.get().map(Caches::synced).unwrap_or_default() {
+            self.synced
+                .get_or_create(&Kind { kind })
+                .set(i64::from(synced));
+        }
     }
 
     /// What counts requests to the API server.

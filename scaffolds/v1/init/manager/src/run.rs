@@ -15,6 +15,8 @@ use crate::{
     access,
     leader::{Election, Elector},
     manager::Manager,
+    probe_server,
+    reviews::Reviews,
     server::{self, Server},
     shutdown,
     task::Running,
@@ -76,6 +78,8 @@ impl Manager {
     async fn run_until_stopped(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
         anyhow::ensure!(self.mistakes.is_empty(), "{}", self.mistakes.join("\n"));
         let serving = CancellationToken::new();
+        // However this ends, nothing is served afterwards.
+        let _end = serving.clone().drop_guard();
         let mut servers = self.serve(&stop, &serving).await?;
         let mut webhooks = self.start_webhooks(&stop).await?;
 
@@ -131,42 +135,44 @@ impl Manager {
             let listener = server::bind(address).await?;
             let address = listener.local_addr()?;
             tracing::info!(%address, "serving health probes");
-            servers.spawn(self.probe_server(listener, stop).run(serving.clone()));
+            self.show_readiness(stop);
+            let end = probe_server::start(listener, &self.health, serving.clone())?;
+            servers.spawn(end);
         }
         Ok(servers)
     }
 
     fn metrics_server(&self, listener: TcpListener) -> anyhow::Result<Server> {
-        let guard = self.clients.always.clone();
-        let (tls, guard) = if self.options.metrics_secure {
-            (Some(self.metrics_certificate()?), Some(guard))
+        let (tls, reviews) = if self.options.metrics_secure {
+            let reviews = Reviews::new(self.clients.always.clone())?;
+            (Some(self.metrics_certificate()?), Some(reviews))
         } else {
             (None, None)
         };
         Ok(Server {
             listener,
             tls,
-            handler: access::handler(self.metrics.clone(), guard),
+            handler: access::handler(self.metrics.clone(), reviews),
         })
     }
 
-    fn probe_server(&self, listener: TcpListener, stop: &CancellationToken) -> Server {
+    /// Adds what this knows to the checks of readiness: the end, and caches, which are shown and gate nothing. The
+    /// caches of a kind with a conversion wait for the webhook, and that waits for readiness.
+    fn show_readiness(&self, stop: &CancellationToken) {
         let stop = stop.clone();
-        let check = move || {
+        self.health.add_ready("shutdown", move || {
             if stop.is_cancelled() {
                 return Err("shutting down".to_owned());
             }
             Ok(())
-        };
-        self.health.add_ready("shutdown", Box::new(check));
-        let health = self.health.clone();
-        Server {
-            listener,
-            tls: None,
-            handler: Arc::new(move |request| {
-                let reply = health.answer(&request);
-                Box::pin(async { reply })
-            }),
+        });
+        for kind in self.caches.synced().into_keys() {
+            let (name, caches) = (format!("cache-{kind}"), self.caches.clone());
+            self.health.show(&name, move || {
+                let synced = caches.synced().get(&kind).copied().unwrap_or_default();
+                let remark = "not complete; it is filled once this replica leads";
+                (!synced).then(|| remark.to_owned())
+            });
         }
     }
 

@@ -1,0 +1,192 @@
+//! Who may read the metrics, as the API server says.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use k8s_openapi::{
+    api::{
+        authentication::v1::{TokenRequest, TokenRequestSpec},
+        core::v1::ServiceAccount,
+        rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject},
+    },
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use kube::{Api, Client, api::PostParams};
+use manager::testing::eventually;
+use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use crate::{
+    proxy::Mode,
+    replica::{LONG, Replica, Setup},
+    world::World,
+};
+
+pub async fn metrics_are_for_those_whom_the_api_server_allows(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let namespace = world.namespace().await?;
+    let (scraper, stranger) = tokens(&world.plane.client, &namespace).await?;
+    let certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+    let folder = world.plane.folder.join(&namespace);
+    std::fs::create_dir(&folder)?;
+    std::fs::write(folder.join("tls.crt"), certificate.cert.pem())?;
+    std::fs::write(
+        folder.join("tls.key"),
+        certificate.signing_key.serialize_pem(),
+    )?;
+
+    let path = format!("--metrics-cert-path={}", folder.display());
+    let flags = ["--metrics-secure", path.as_str(), "--log-level=debug"];
+    let replica = Replica::start(&world.plane, "a", &Setup::new(&namespace, &flags)).await?;
+    let port = eventually(LONG, "it serves metrics", async || {
+        Ok(replica.port("serving metrics").ok())
+    });
+    let server = Https {
+        port: port.await?,
+        config: trusting(&certificate.cert)?,
+    };
+    // The right is there as soon as the API server has seen its binding.
+    eventually(LONG, "the right is there", async || {
+        Ok((server.get(Some(&scraper)).await?.0 == 200).then_some(()))
+    })
+    .await?;
+    let table = [
+        (None, 401),
+        (Some("made-up"), 401),
+        (Some(stranger.as_str()), 403),
+        (Some(scraper.as_str()), 200),
+    ];
+    for (token, wanted) in table {
+        let (status, body) = server.get(token).await?;
+        anyhow::ensure!(status == wanted, "{status} instead of {wanted}");
+        anyhow::ensure!(
+            status == 200 || !body.contains("workqueue"),
+            "it leaks: {body}"
+        );
+    }
+    let asked = replica.proxy.connections();
+
+    replica.proxy.set(Mode::Refuse);
+    for (token, wanted) in [("made-up-too", 500), (scraper.as_str(), 200)] {
+        let (status, body) = server.get(Some(token)).await?;
+        anyhow::ensure!(
+            status == wanted,
+            "{status} instead of {wanted}: API server away"
+        );
+        anyhow::ensure!(
+            status == 200 || !body.contains("workqueue"),
+            "it leaks: {body}"
+        );
+    }
+    replica.proxy.set(Mode::Pass);
+    let (status, _) = server.get(Some("made-up-too")).await?;
+    anyhow::ensure!(
+        status == 401,
+        "{status} instead of 401: the API server is back"
+    );
+
+    let log = replica.log();
+    for token in [&scraper, &stranger, "made-up"] {
+        anyhow::ensure!(!log.contains(token), "a token is in the log");
+    }
+    Ok(format!(
+        "401, 401, 403, 200; API server away: 500, and 200 for who was known; {asked} connections"
+    ))
+}
+
+/// Tokens of a service account that may read metrics, and of one that may not.
+async fn tokens(client: &Client, namespace: &str) -> anyhow::Result<(String, String)> {
+    let name = format!("{namespace}-metrics-reader");
+    let meta = |name: &str| ObjectMeta {
+        name: Some(name.to_owned()),
+        ..ObjectMeta::default()
+    };
+    let role = ClusterRole {
+        metadata: meta(&name),
+        rules: Some(vec![PolicyRule {
+            non_resource_urls: Some(vec!["/metrics".to_owned()]),
+            verbs: vec!["get".to_owned()],
+            ..PolicyRule::default()
+        }]),
+        ..ClusterRole::default()
+    };
+    let binding = ClusterRoleBinding {
+        metadata: meta(&name),
+        role_ref: RoleRef {
+            api_group: Some("rbac.authorization.k8s.io".to_owned()),
+            kind: "ClusterRole".to_owned(),
+            name,
+        },
+        subjects: Some(vec![Subject {
+            kind: "ServiceAccount".to_owned(),
+            name: "scraper".to_owned(),
+            namespace: Some(namespace.to_owned()),
+            ..Subject::default()
+        }]),
+    };
+    let create = PostParams::default();
+    Api::all(client.clone()).create(&create, &role).await?;
+    Api::all(client.clone()).create(&create, &binding).await?;
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
+    let mut tokens = Vec::new();
+    for name in ["scraper", "stranger"] {
+        let account = ServiceAccount {
+            metadata: meta(name),
+            ..ServiceAccount::default()
+        };
+        accounts.create(&create, &account).await?;
+        let request = TokenRequest {
+            spec: Some(TokenRequestSpec::default()),
+            ..TokenRequest::default()
+        };
+        let made = accounts.create_token_request(name, &create, &request);
+        let status = made.await?.status;
+        tokens.push(status.and_then(|status| status.token).context("a token")?);
+    }
+    let [scraper, stranger] = tokens.try_into().expect("two of them");
+    Ok((scraper, stranger))
+}
+
+fn trusting(certificate: &rcgen::Certificate) -> anyhow::Result<Arc<ClientConfig>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.der().clone())?;
+    let provider = Arc::new(ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
+}
+
+struct Https {
+    port: u16,
+    config: Arc<ClientConfig>,
+}
+
+impl Https {
+    /// The status and body that a scraper with this token gets.
+    async fn get(&self, token: Option<&str>) -> anyhow::Result<(u16, String)> {
+        tokio::time::timeout(Duration::from_secs(60), self.exchange(token)).await?
+    }
+
+    async fn exchange(&self, token: Option<&str>) -> anyhow::Result<(u16, String)> {
+        let tcp = TcpStream::connect(("127.0.0.1", self.port)).await?;
+        let connector = tokio_rustls::TlsConnector::from(self.config.clone());
+        let name = ServerName::try_from("localhost")?;
+        let mut stream = connector.connect(name, tcp).await?;
+        let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n"));
+        let request = format!(
+            "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{}\r\n",
+            authorization.unwrap_or_default()
+        );
+        stream.write_all(request.as_bytes()).await?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await?;
+        let status = text.get(9..12).unwrap_or_default().parse()?;
+        Ok((status, text))
+    }
+}

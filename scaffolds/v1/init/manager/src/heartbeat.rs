@@ -1,0 +1,106 @@
+//! Tells whether the runtime still runs its tasks.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// How often the heart beats.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// How long it may pause before the runtime counts as stalled. A task that waits for its turn on a busy machine is
+/// late by less.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// A task of the runtime that does nothing but to say, again and again, that it was run; seen from elsewhere.
+#[derive(Clone, Debug)]
+pub(crate) struct Heartbeat {
+    /// The last beat, on a clock that stands still while the machine is suspended; `None` before the first.
+    last: Arc<Mutex<Option<Instant>>>,
+    longest_pause: Duration,
+}
+
+impl Default for Heartbeat {
+    fn default() -> Self {
+        Self::new(LONGEST_PAUSE)
+    }
+}
+
+impl Heartbeat {
+    fn new(longest_pause: Duration) -> Self {
+        Self {
+            last: Arc::default(),
+            longest_pause,
+        }
+    }
+
+    /// Beats for as long as it is polled.
+    pub(crate) async fn beat(self) {
+        loop {
+            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            tokio::time::sleep(BEAT.min(self.longest_pause / 2)).await;
+        }
+    }
+
+    /// Since when it has not been heard of, if that is too long.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match last.map(|last| last.elapsed()) {
+            Some(pause) if pause > self.longest_pause => Err(format!(
+                "no task has been run for {} s: they block the threads of the runtime",
+                pause.as_secs()
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Logs when the runtime stalls, and when it goes on. To be run by another one.
+    pub(crate) async fn watch(self) {
+        let mut stalled = false;
+        loop {
+            let check = self.check();
+            match &check {
+                Err(error) if !stalled => tracing::error!(error, "the runtime stalls"),
+                Ok(()) if stalled => tracing::info!("the runtime goes on"),
+                _ => {}
+            }
+            stalled = check.is_err();
+            tokio::time::sleep(BEAT).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    /// Waits until the check says so; at most a minute.
+    fn becomes(heartbeat: &Heartbeat, stalled: bool) {
+        let started = Instant::now();
+        while heartbeat.check().is_err() != stalled {
+            assert!(started.elapsed().as_secs() < 60, "not {stalled}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_runtime_whose_threads_are_blocked_is_stalled_until_they_go_on() {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_time()
+            .build()
+            .unwrap();
+        let heartbeat = Heartbeat::new(Duration::from_millis(200));
+        assert_eq!(heartbeat.check(), Ok(()), "before it starts");
+        runtime.spawn(heartbeat.clone().beat());
+        let (go_on, blocked) = mpsc::channel::<()>();
+        runtime.spawn(async move { blocked.recv() });
+        becomes(&heartbeat, true);
+        go_on.send(()).unwrap();
+        becomes(&heartbeat, false);
+    }
+}

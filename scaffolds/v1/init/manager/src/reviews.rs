@@ -1,0 +1,248 @@
+//! Asks the API server who a token belongs to and what its owner may do, and remembers the answers for a while.
+//!
+//! As controller-runtime does (`pkg/metrics/filters`, over apiserver's delegating authenticator and authorizer): a
+//! token is asked about again after a minute, a refusal after 30 seconds, and a question may take 10 seconds. There a
+//! right is remembered for 5 minutes; here no longer than the token that it was asked for.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use hyper::{Method, StatusCode};
+use kube::Client;
+use ring::{digest, hmac, rand::SystemRandom};
+use serde_json::{Value, json};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout},
+};
+
+use crate::{error::chain, request};
+
+/// How long a token is known, or known to be unknown; and how long a refusal holds.
+const TOKEN: Duration = Duration::from_secs(60);
+const REFUSAL: Duration = Duration::from_secs(30);
+
+/// How long an answer may take, the wait for a turn included.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many answers are remembered: somebody may send tokens of his own making.
+const MOST: usize = 1000;
+
+/// How many questions there are at once, for the same reason.
+const AT_ONCE: usize = 10;
+
+/// How often it is logged that the API server does not answer.
+const COMPLAINT: Duration = Duration::from_secs(10);
+
+/// A token, method and path, as a hash with a key that no one knows: no token is kept.
+type Question = [u8; digest::SHA256_OUTPUT_LEN];
+
+/// Who may read what.
+pub(crate) struct Reviews {
+    client: Client,
+    key: hmac::Key,
+    questions: Semaphore,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Answers, and until when each holds.
+    answers: HashMap<Question, (StatusCode, Instant)>,
+    complained: Option<Instant>,
+}
+
+impl Reviews {
+    /// # Errors
+    /// When the system has no random numbers.
+    pub(crate) fn new(client: Client) -> anyhow::Result<Self> {
+        let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
+        let key = key.map_err(|_| anyhow::anyhow!("the system has no random numbers"))?;
+        Ok(Self {
+            client,
+            key,
+            questions: Semaphore::new(AT_ONCE),
+            state: Mutex::default(),
+        })
+    }
+
+    /// Whether the owner of the token may: 200, 401 if nobody knows it, 403, or 500 if there is no answer.
+    pub(crate) async fn ask(&self, token: &str, method: &Method, path: &str) -> StatusCode {
+        let question = self.question(token, method, path);
+        if let Some(status) = self.known(&question) {
+            return status;
+        }
+        let answer = async {
+            // It is never closed.
+            let _turn = self.questions.acquire().await;
+            // Another may have asked meanwhile.
+            if let Some(status) = self.known(&question) {
+                return Ok(status);
+            }
+            let status = review(&self.client, token, method, path).await?;
+            self.remember(question, status);
+            Ok::<_, kube::Error>(status)
+        };
+        match timeout(PATIENCE, answer).await {
+            Ok(Ok(status)) => return status,
+            Ok(Err(error)) => self.complain(&chain(&error)),
+            Err(_) => self.complain("no answer in time"),
+        }
+        StatusCode::INTERNAL_SERVER_ERROR
+    }
+
+    fn question(&self, token: &str, method: &Method, path: &str) -> Question {
+        let mut context = hmac::Context::with_key(&self.key);
+        for part in [method.as_str(), " ", path, " ", token] {
+            context.update(part.as_bytes());
+        }
+        let mut question = Question::default();
+        question.copy_from_slice(context.sign().as_ref());
+        question
+    }
+
+    fn known(&self, question: &Question) -> Option<StatusCode> {
+        let state = self.lock();
+        let (status, until) = state.answers.get(question)?;
+        (Instant::now() < *until).then_some(*status)
+    }
+
+    fn remember(&self, question: Question, status: StatusCode) {
+        let now = Instant::now();
+        let holds = match status {
+            StatusCode::FORBIDDEN => REFUSAL,
+            _ => TOKEN,
+        };
+        let answers = &mut self.lock().answers;
+        if answers.len() >= MOST {
+            answers.retain(|_, (_, until)| now < *until);
+        }
+        if answers.len() >= MOST {
+            // Rights stay: whoever makes tokens up has none.
+            answers.retain(|_, (status, _)| *status == StatusCode::OK);
+        }
+        if answers.len() < MOST {
+            answers.insert(question, (status, now + holds));
+        }
+    }
+
+    /// Logs why there is no answer, now and then.
+    fn complain(&self, error: &str) {
+        let now = Instant::now();
+        let complained = &mut self.lock().complained;
+        if complained.is_none_or(|at| now - at >= COMPLAINT) {
+            *complained = Some(now);
+            tracing::warn!(error, "cannot ask who may read the metrics");
+        }
+    }
+
+    /// No code that holds the lock panics, so a poisoned one is still sound.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Asks the API server, twice.
+async fn review(
+    client: &Client,
+    token: &str,
+    method: &Method,
+    path: &str,
+) -> kube::Result<StatusCode> {
+    let review = json!({
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenReview",
+        "spec": {"token": token},
+    });
+    let at = "/apis/authentication.k8s.io/v1/tokenreviews";
+    let who = request::post(client, at, &review).await?;
+    if who["status"]["authenticated"] != Value::Bool(true) {
+        return Ok(StatusCode::UNAUTHORIZED);
+    }
+    let user = &who["status"]["user"];
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {
+            "nonResourceAttributes": {"path": path, "verb": method.as_str().to_lowercase()},
+            "user": user["username"], "uid": user["uid"],
+            "groups": user["groups"], "extra": user["extra"],
+        },
+    });
+    let at = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    let may = request::post(client, at, &review).await?;
+    let allowed = may["status"]["allowed"] == Value::Bool(true);
+    Ok(if allowed {
+        StatusCode::OK
+    } else {
+        StatusCode::FORBIDDEN
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+    use crate::testing::FakeApi;
+
+    fn reviews(api: &FakeApi) -> Reviews {
+        Reviews::new(api.client()).unwrap()
+    }
+
+    async fn ask(reviews: &Reviews, token: &str) -> u16 {
+        let status = reviews.ask(token, &Method::GET, "/metrics").await;
+        status.as_u16()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_is_remembered_for_a_minute() {
+        let api = FakeApi::new();
+        let reviews = reviews(&api);
+        for (seconds, questions) in [(0, 1), (59, 1), (1, 2)] {
+            advance(Duration::from_secs(seconds)).await;
+            assert_eq!(ask(&reviews, "unknown").await, 401);
+            assert_eq!(api.requests().len(), questions);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_token_method_and_path_is_a_question_of_its_own() {
+        let api = FakeApi::new();
+        let reviews = reviews(&api);
+        for (token, method, path) in [
+            ("a", Method::GET, "/metrics"),
+            ("b", Method::GET, "/metrics"),
+            ("a", Method::HEAD, "/metrics"),
+            ("a", Method::GET, "/other"),
+        ] {
+            reviews.ask(token, &method, path).await;
+        }
+        assert_eq!(api.requests().len(), 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_an_answer_in_time_it_is_an_error_that_is_not_remembered() {
+        let api = FakeApi::new();
+        let reviews = reviews(&api);
+        api.cut_off(true);
+        assert_eq!(ask(&reviews, "unknown").await, 500);
+        api.cut_off(false);
+        assert_eq!(ask(&reviews, "unknown").await, 401);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tokens_that_are_made_up_take_bounded_memory_and_no_right_from_others() {
+        let reviews = reviews(&FakeApi::new());
+        let question = |number: usize| reviews.question(&number.to_string(), &Method::GET, "/");
+        reviews.remember(question(0), StatusCode::OK);
+        for number in 1..3 * MOST {
+            reviews.remember(question(number), StatusCode::UNAUTHORIZED);
+        }
+        assert!(reviews.lock().answers.len() <= MOST);
+        assert_eq!(reviews.known(&question(0)), Some(StatusCode::OK));
+    }
+}
