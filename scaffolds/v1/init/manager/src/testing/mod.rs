@@ -4,15 +4,18 @@ mod admission;
 mod cluster;
 pub(crate) mod fake;
 mod operator;
+mod random;
+mod round_trip;
 mod server;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 pub use self::{
-    admission::Admitted,
+    admission::{Admitted, review},
     cluster::{Cluster, eventually},
     fake::FakeApi,
     operator::Operator,
+    round_trip::round_trip,
 };
 
 /// Whether the condition `Ready` is `True`.
