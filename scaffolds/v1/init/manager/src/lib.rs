@@ -33,6 +33,7 @@ mod cache;
 mod clock;
 mod condition;
 mod connect;
+mod connections;
 mod context;
 mod controller;
 mod core;
