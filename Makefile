@@ -18,7 +18,8 @@ lint: ## Check the form of kbr and of the scaffolds' library
 
 libfaketime: ## Install libfaketime, which sets the clock of a test's processes, if it is not there
 	@[ -n "$(wildcard /usr/lib/faketime/libfaketime.so.1 /usr/lib/*/faketime/libfaketime.so.1)" ] \
-	  || { apt-get update --quiet && apt-get install --yes --quiet libfaketime; }
+	  || { apt-get update --quiet && apt-get install --yes --quiet libfaketime; } \
+	  || { echo "help: install libfaketime, as root or with your system's packages" >&2; exit 1; }
 
 test: lint control-plane libfaketime ## Run every test: takes a while from empty caches
 	cargo test --workspace --all-features --no-fail-fast

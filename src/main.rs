@@ -11,6 +11,7 @@ mod plan;
 mod problems;
 mod project;
 mod resource;
+mod sample;
 mod scaffold;
 mod vars;
 

@@ -13,6 +13,7 @@ mod output;
 mod paths;
 mod problem;
 mod rbac;
+mod samples;
 mod sources;
 mod version;
 mod watch;
@@ -27,14 +28,16 @@ use serde_json::Value;
 use crate::commit;
 use crate::project::{self, Project};
 use files::{BASES, File};
+use output::Generated;
 use problem::Problem;
 use sources::Sources;
 
-/// Generate CRDs, roles and webhook configurations from the code
+/// Generate CRDs, roles and webhook configurations from the code, and check the samples
 ///
 /// CRDs go to `config/crd/bases`, from the types that `api/src/bin/crdgen.rs` lists; roles to `config/rbac/role.yaml`,
 /// from comments like `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch` in the operator's sources;
-/// webhooks to `config/webhook/manifests.yaml`, from comments that begin with `// +kbr:webhook:`.
+/// webhooks to `config/webhook/manifests.yaml`, from comments that begin with `// +kbr:webhook:`. What a sample below
+/// `config/samples` says otherwise than its type is told; one that nobody has touched is brought up to date.
 /// A file that is right is not touched, and one without kbr's first line is yours and stays as it is.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[allow(
@@ -72,26 +75,27 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         let mut told = Vec::new();
         watch::forever(&root, || again(&root, args, &mut told));
     }
-    let (files, warnings) = generate(&root, args)?;
-    for warning in &warnings {
+    let generated = generate(&root, args)?;
+    for warning in &generated.warnings {
         eprintln!("warning: {warning}");
     }
     if args.check {
-        return output::check(&root, &files);
+        return output::check(&root, &generated);
     }
-    output::tell(&files, &output::write(&root, &files, args.prune)?);
+    output::tell(&generated, &output::write(&root, &generated, args.prune)?);
     Ok(())
 }
 
 /// One run of `--watch`, in one line; of warnings only those that are not `told` yet. Gives the files that it wrote.
 fn again(root: &Path, args: &Args, told: &mut Vec<Problem>) -> Vec<String> {
-    let result = generate(root, args).and_then(|(files, warnings)| {
-        for warning in warnings.iter().filter(|warning| !told.contains(warning)) {
+    let result = generate(root, args).and_then(|generated| {
+        let warnings = generated.warnings.iter();
+        for warning in warnings.filter(|warning| !told.contains(warning)) {
             eprintln!("warning: {warning}");
         }
-        *told = warnings;
-        let compared = output::write(root, &files, args.prune)?;
-        eprintln!("manifests: {}", output::summary(&files, &compared));
+        told.clone_from(&generated.warnings);
+        let compared = output::write(root, &generated, args.prune)?;
+        eprintln!("manifests: {}", output::summary(&generated, &compared));
         Ok(compared.changes)
     });
     match result {
@@ -119,7 +123,7 @@ fn manager_role(project: &Project) -> String {
 }
 
 /// Every file as it should be, and what a person should know.
-fn generate(root: &Path, args: &Args) -> anyhow::Result<(Vec<File>, Vec<Problem>)> {
+fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
     let project = &Project::load(root)?;
     let crd_only = args.crd_only;
     let packages = cargo::packages(root)?;
@@ -173,7 +177,17 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<(Vec<File>, Vec<Problem>
     warnings.extend(crds.iter().filter_map(drift::lost_fields));
     warnings.extend(history::differences(project, &crds));
     warnings.extend(listing(root, &crds)?);
-    Ok((files, warnings))
+    let mut samples = Vec::new();
+    if !crd_only {
+        let (changes, found) = samples::check(root, &crds)?;
+        samples = changes;
+        warnings.extend(found);
+    }
+    Ok(Generated {
+        files,
+        samples,
+        warnings,
+    })
 }
 
 /// The roles of the whole cluster and of namespaces; for who deploys `config/namespaced`, the same for one namespace.

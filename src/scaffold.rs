@@ -20,6 +20,7 @@ use tera::{Context, Tera};
 
 use crate::edit;
 use crate::plan::Op;
+use crate::sample;
 
 pub use home::{Home, home};
 
@@ -125,7 +126,7 @@ fn plan(renderer: &Renderer, path: &str, text: &str) -> anyhow::Result<Vec<Op>> 
             text: text.to_owned(),
         }]);
     }
-    let text = renderer.text(text)?;
+    let text = sample::sign(renderer.text(text)?);
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }

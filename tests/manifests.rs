@@ -356,6 +356,60 @@ fn a_kind_that_is_gone_and_one_that_is_not_listed_are_reported() {
     succeeds(&root, &["--check"]);
 }
 
+const SAMPLE: &str = "config/samples/crew_v1_captain.yaml";
+
+/// A CRD whose objects need an image, and may have so many replicas.
+fn strict() -> Value {
+    let mut strict = crd("Captain", "v1");
+    strict["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!({
+        "type": "object", "required": ["spec"], "properties": { "spec": {
+            "type": "object", "required": ["image"], "properties": {
+                "image": { "type": "string", "minLength": 1 },
+                "replicas": { "type": "integer", "minimum": 1 },
+            },
+        } },
+    });
+    strict
+}
+
+#[test]
+fn a_sample_that_nobody_has_touched_is_kept_valid_and_one_that_somebody_has_is_judged() {
+    let root = project(&json!([strict()]));
+    let head =
+        "apiVersion: crew.example.com/v1\nkind: Captain\nmetadata:\n  name: captain-sample\n";
+    // The first digits of the SHA-256 of the rest.
+    write(
+        &root,
+        SAMPLE,
+        &format!("# kbr:sample a47eb369bbb7\n{head}spec: {{}}\n"),
+    );
+    let (diff, _) = fails(&root, &["--check"]);
+    assert!(
+        diff.contains("-spec: {}\n+spec:\n+  image: example\n"),
+        "{diff}"
+    );
+    assert!(succeeds(&root, &[]).contains(&format!("      update {SAMPLE}\n")));
+    let mended = read(&root, SAMPLE);
+    assert!(
+        mended.ends_with(&format!("\n{head}spec:\n  image: example\n")),
+        "{mended}"
+    );
+    assert!(!succeeds(&root, &["--check"]).contains("warning"));
+
+    let edited = mended.replace("image: example", "image: mine\n  replicas: 0\n  replica: 1");
+    write(&root, SAMPLE, &edited);
+    let talk = succeeds(&root, &[]);
+    for expected in [
+        format!("warning: `{SAMPLE}:8`: `.spec.replicas` is below 1\n"),
+        format!(
+            "warning: `{SAMPLE}:9`: `.spec.replica` is no field of the type, did you mean `replicas`\n"
+        ),
+    ] {
+        assert!(talk.contains(&expected), "{talk}");
+    }
+    assert_eq!(read(&root, SAMPLE), edited);
+}
+
 #[test]
 fn descriptions_are_cut_on_request() {
     let mut long = crd("Captain", "v1");

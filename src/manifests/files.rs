@@ -94,7 +94,7 @@ pub fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
 }
 
 /// The YAML files of a folder, in order; none when there is no such folder.
-fn list(folder: &Path) -> anyhow::Result<Vec<String>> {
+pub fn list(folder: &Path) -> anyhow::Result<Vec<String>> {
     let shown = || format!("cannot list `{}`, nothing was written", folder.display());
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

@@ -7,16 +7,47 @@ use std::path::Path;
 use anyhow::{Context, bail};
 
 use super::files::{self, Compared, File};
+use super::problem::Problem;
 use crate::changes::{Change, Verb};
 use crate::cli::report;
 use crate::commit;
+
+/// What comes of the code.
+#[derive(Clone, Debug, Default)]
+pub struct Generated {
+    /// Every file as it should be.
+    pub files: Vec<File>,
+    /// Samples that are to become valid again.
+    pub samples: Vec<Change>,
+    /// What a person should know.
+    pub warnings: Vec<Problem>,
+}
+
+impl Generated {
+    fn compare(&self, root: &Path) -> anyhow::Result<Compared> {
+        let mut compared = files::compare(root, &self.files)?;
+        compared.changes.extend(self.samples.iter().cloned());
+        Ok(compared)
+    }
+
+    /// How many files are right already.
+    fn same(&self, compared: &Compared) -> usize {
+        let written = |file: &&File| {
+            compared
+                .changes
+                .iter()
+                .any(|change| change.path == file.path)
+        };
+        self.files.len() - self.files.iter().filter(written).count() - compared.kept.len()
+    }
+}
 
 /// Shows what is stale, as a diff on stdout.
 ///
 /// # Errors
 /// Anything is.
-pub fn check(root: &Path, files: &[File]) -> anyhow::Result<()> {
-    let compared = files::compare(root, files)?;
+pub fn check(root: &Path, generated: &Generated) -> anyhow::Result<()> {
+    let compared = generated.compare(root)?;
     let mut stdout = std::io::stdout().lock();
     for change in &compared.changes {
         write!(stdout, "{}", files::diff(change)).context("cannot print the diff")?;
@@ -38,9 +69,9 @@ pub fn check(root: &Path, files: &[File]) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// Something cannot be written; the project is as it was.
-pub fn write(root: &Path, files: &[File], prune: bool) -> anyhow::Result<Compared> {
+pub fn write(root: &Path, generated: &Generated, prune: bool) -> anyhow::Result<Compared> {
     let compare = || {
-        let mut compared = files::compare(root, files)?;
+        let mut compared = generated.compare(root)?;
         if prune {
             compared.changes.append(&mut compared.gone);
         }
@@ -57,17 +88,18 @@ pub fn write(root: &Path, files: &[File], prune: bool) -> anyhow::Result<Compare
 }
 
 /// Says what was written, kept and left over.
-pub fn tell(files: &[File], compared: &Compared) {
+pub fn tell(generated: &Generated, compared: &Compared) {
     report::report(&compared.changes);
     leftovers(compared);
-    let same = same(files, compared);
+    let same = generated.same(compared);
     if same > 0 {
-        eprintln!("{:>12} {same} of {} manifests", "same", files.len());
+        let all = generated.files.len();
+        eprintln!("{:>12} {same} of {all} manifests", "same");
     }
 }
 
 /// The same in one line: `1 create, 2 update, 3 same`.
-pub fn summary(files: &[File], compared: &Compared) -> String {
+pub fn summary(generated: &Generated, compared: &Compared) -> String {
     let mut line = String::new();
     let verbs = [
         (Verb::Create, "create"),
@@ -81,16 +113,8 @@ pub fn summary(files: &[File], compared: &Compared) -> String {
             write!(line, "{word} {}, ", paths.join(" ")).ok();
         }
     }
-    write!(line, "{} same", same(files, compared)).ok();
+    write!(line, "{} same", generated.same(compared)).ok();
     line
-}
-
-fn same(files: &[File], compared: &Compared) -> usize {
-    let written = compared
-        .changes
-        .iter()
-        .filter(|change| change.verb != Verb::Remove);
-    files.len() - written.count() - compared.kept.len()
 }
 
 /// What is neither written nor right.

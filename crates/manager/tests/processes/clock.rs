@@ -52,7 +52,10 @@ pub async fn a_clock_that_is_an_hour_off_changes_nothing(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let (times, mut report) = (world.times(), Vec::new());
-    for (of_a, of_b) in [("+1h", "-1h"), ("-1h", "+1h")] {
+    for (of_a, of_b) in [("+1h", "-1h"), ("-1h", "+1h")]
+        .into_iter()
+        .take(world.either(1, 2))
+    {
         let setup = scene(world, times).await?;
         let (mut a, right) = pair(world, &at(&setup, of_a)?).await?;
         drop(right);

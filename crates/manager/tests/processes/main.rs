@@ -20,12 +20,17 @@ mod plane;
 mod proxy;
 mod replica;
 mod servers;
+mod webhooks;
 mod world;
 
-use std::{os::unix::process::CommandExt as _, panic::AssertUnwindSafe, process::ExitCode};
+use std::{
+    os::unix::process::CommandExt as _, panic::AssertUnwindSafe, process::ExitCode, time::Duration,
+};
 
+use anyhow::Context as _;
 use futures_util::{FutureExt as _, future::LocalBoxFuture};
-use rustix::process::{Signal, set_parent_process_death_signal};
+
+use tokio::time::timeout;
 
 use self::world::World;
 
@@ -63,20 +68,27 @@ const TESTS: &[(&str, Test)] = tests! {
         watches_that_are_dropped_every_second_miss_nothing_and_list_nothing
         after_an_outage_all_converge_and_during_it_little_is_tried
         what_etcd_forgot_during_a_watch_is_listed_anew;
+    webhooks:
+        an_api_server_is_answered_by_webhooks
+        objects_of_three_versions_are_read_in_each
+        certificates_need_nobody
+        no_call_fails_while_replicas_are_replaced;
 };
 
 fn main() -> anyhow::Result<ExitCode> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     match std::env::args().nth(1).as_deref() {
         Some("operator") => operator::main().map(|()| ExitCode::SUCCESS),
+        Some("webhooks") => webhooks::main().map(|()| ExitCode::SUCCESS),
         Some("exec") => exec(),
         _ => run(),
     }
 }
 
-/// Becomes another program, which is killed when the process that started it ends.
+/// Becomes another program, which is killed when the process that started it ends; on Linux whatever ends that.
 fn exec() -> anyhow::Result<ExitCode> {
-    set_parent_process_death_signal(Some(Signal::KILL))?;
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     let mut arguments = std::env::args_os().skip(2);
     let program = arguments.next().unwrap_or_default();
     Err(std::process::Command::new(program)
@@ -98,11 +110,22 @@ async fn run() -> anyhow::Result<ExitCode> {
     if tests.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
+    if std::env::args().any(|flag| flag == "--list") {
+        for (name, _) in tests {
+            println!("{name}: test");
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut world = World::start().await?;
     let mut failed = Vec::new();
     for (name, test) in tests {
         let started = std::time::Instant::now();
-        let result = AssertUnwindSafe(test(&mut world)).catch_unwind().await;
+        let limit = Duration::from_secs(world.either(600, 3600));
+        let limited = async {
+            let result = timeout(limit, test(&mut world)).await;
+            result.context("it does not end")?
+        };
+        let result = AssertUnwindSafe(limited).catch_unwind().await;
         let took = started.elapsed().as_secs();
         match result {
             Ok(Ok(report)) => println!("test {name} ... ok ({took} s): {report}"),

@@ -213,7 +213,7 @@ pub async fn while_nothing_changes_nothing_is_written_but_the_lease(
     quiet(world, &namespace, Duration::from_secs(2)).await?;
 
     let (mark, runs) = (world.plane.audit.mark(), replica.runs()?.len());
-    let rest = Duration::from_secs(world.either(20, 600));
+    let rest = Duration::from_secs(world.either(30, 600));
     sleep(rest).await;
     let all = world.plane.audit.since(mark, &namespace)?;
     let leases = all

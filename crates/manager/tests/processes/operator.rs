@@ -164,7 +164,7 @@ impl Drop for Entry<'_> {
 
 /// The time on a clock that all processes of this machine share, and that nobody sets.
 pub fn now() -> Duration {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let (seconds, nanos) = (u64::try_from(now.tv_sec), u32::try_from(now.tv_nsec));
     Duration::new(seconds.unwrap_or_default(), nanos.unwrap_or_default())
 }

@@ -3,6 +3,7 @@
 mod reads;
 mod support;
 mod wakes;
+mod writes;
 
 use std::{
     sync::{

@@ -43,6 +43,11 @@ impl Applied {
         applied.remove(&(TypeId::of::<C>(), key.clone()));
     }
 
+    /// Whether a child was applied that is not gone.
+    pub(crate) fn knows<C: 'static>(&self, key: &Key) -> bool {
+        self.get::<C>(key).is_some()
+    }
+
     fn get<C: 'static>(&self, key: &Key) -> Option<(u64, String)> {
         let applied = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         applied.get(&(TypeId::of::<C>(), key.clone())).cloned()
@@ -55,7 +60,7 @@ impl Applied {
 }
 
 /// What the caches hold of a child.
-enum Known<C> {
+pub(crate) enum Known<C> {
     /// Its kind is cached, but it is not there; or nothing is known of its kind.
     Nothing {
         watched: bool,
@@ -65,7 +70,7 @@ enum Known<C> {
 }
 
 impl<C: Cached> Known<C> {
-    fn of(caches: &Caches, key: &Key) -> Self {
+    pub(crate) fn of(caches: &Caches, key: &Key) -> Self {
         if let Some(cache) = caches.find::<C>() {
             return cache
                 .get(key)
@@ -79,7 +84,7 @@ impl<C: Cached> Known<C> {
         }
     }
 
-    fn meta(&self) -> Option<&ObjectMeta> {
+    pub(crate) fn meta(&self) -> Option<&ObjectMeta> {
         match self {
             Self::Nothing { .. } => None,
             Self::Metadata(object) => Some(&object.metadata),
@@ -91,7 +96,7 @@ impl<C: Cached> Known<C> {
         self.meta()?.resource_version.as_deref()
     }
 
-    fn is_watched(&self) -> bool {
+    pub(crate) fn is_watched(&self) -> bool {
         !matches!(self, Self::Nothing { watched: false })
     }
 }
@@ -142,7 +147,10 @@ pub(crate) async fn apply<K: Object, C: Object>(
 }
 
 /// Asks the API server for the metadata of an object, as no cache knows it.
-async fn there<C: Object>(api: &Api<C>, key: &Key) -> anyhow::Result<Option<PartialObjectMeta<C>>> {
+pub(crate) async fn there<C: Object>(
+    api: &Api<C>,
+    key: &Key,
+) -> anyhow::Result<Option<PartialObjectMeta<C>>> {
     let there = api.get_metadata_opt(key.name()).await;
     there.with_context(|| format!("cannot look whether {} `{key}` is there", C::kind(&())))
 }
@@ -212,22 +220,29 @@ fn refuse_foreign<C: Object>(
     there: &ObjectMeta,
     key: &Key,
 ) -> anyhow::Result<()> {
+    let Some(whose) = whose(owner, there) else {
+        return Ok(());
+    };
+    let kind = C::kind(&());
+    anyhow::bail!(
+        "{kind} `{key}` is there and is {whose}; it was not changed\n\
+         help: delete it, or give the child another name"
+    )
+}
+
+/// Says whose child an object is that is not one of `owner`; `None` if it is.
+pub(crate) fn whose(owner: &ObjectMeta, there: &ObjectMeta) -> Option<String> {
     let owners = there.owner_references.as_deref().unwrap_or_default();
     if owners
         .iter()
         .any(|reference| Some(&reference.uid) == owner.uid.as_ref())
     {
-        return Ok(());
+        return None;
     }
-    let kind = C::kind(&());
     let whose = owners.iter().find(|owner| owner.controller == Some(true));
-    let whose = whose.map_or("nobody's child".to_owned(), |owner| {
+    Some(whose.map_or("nobody's child".to_owned(), |owner| {
         format!("a child of {} `{}`", owner.kind, owner.name)
-    });
-    anyhow::bail!(
-        "{kind} `{key}` is there and is {whose}; it was not changed\n\
-         help: delete it, or give the child another name"
-    )
+    }))
 }
 
 fn hash(body: &Value) -> u64 {

@@ -12,10 +12,12 @@ use crate::{
     apply::apply,
     condition::{self, ConditionStatus},
     core::Core,
+    delete::delete,
     events::{Event, Severity},
     key::Key,
     object::{Cached, Object, namespaced, reference},
     reader::List,
+    update::update,
 };
 
 /// Says where the conditions and `observedGeneration` of a kind lie.
@@ -143,6 +145,52 @@ impl<K: Object> Context<K> {
     /// without a namespace of an object that has one); when an object of that name is there and is not ours.
     pub async fn apply<C: Object>(&self, child: &C) -> anyhow::Result<Arc<C>> {
         apply(&self.core, &*self.object, child).await
+    }
+
+    /// Deletes an object, and what it owns in the background; if it is gone, or going, that is well.
+    ///
+    /// Only the object with the uid that `object` has is deleted, never another that was made since under the same
+    /// name. If `object` has none, as one that would be applied, it means the child of that name, in the namespace of
+    /// the object being reconciled if it names none.
+    ///
+    /// # Errors
+    /// When the API server refuses; when `object` has no uid, and what is there of that name is not a child of the
+    /// object being reconciled.
+    pub async fn delete<C: Object>(&self, object: &C) -> anyhow::Result<()> {
+        delete(&self.core, &*self.object, object).await
+    }
+
+    /// Changes an object that others change, too, and returns it as it is then.
+    ///
+    /// `change` is made to `object` as it was read, from a cache or otherwise. Only what differs is sent, and only if
+    /// nobody was faster; if somebody was, the object is read and `change` made to that, up to five times with 10 ms in
+    /// between, as client-go's `retry.RetryOnConflict` does. If nothing differs, nothing is sent. Lists that change are
+    /// sent whole.
+    ///
+    /// For children prefer [`apply`](Self::apply), and [`status`](Self::status) for the status, which this does not
+    /// change where it is a subresource.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
+    /// # use kube::ResourceExt;
+    /// # async fn reconcile(map: std::sync::Arc<ConfigMap>, cx: manager::Context<ConfigMap>) -> anyhow::Result<()> {
+    /// let mark = |map: &mut ConfigMap| {
+    ///     map.labels_mut().insert("example.com/seen".to_owned(), "true".to_owned());
+    /// };
+    /// cx.update(&*map, mark).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the API server refuses, the object is gone or another one of its name is there, or others were faster five
+    /// times.
+    pub async fn update<C: Object>(
+        &self,
+        object: &C,
+        change: impl Fn(&mut C) + Send + Sync,
+    ) -> anyhow::Result<Arc<C>> {
+        update(&self.core, &self.key, object, change).await
     }
 
     /// Publishes an event on the object: what `kubectl describe` shows under Events.

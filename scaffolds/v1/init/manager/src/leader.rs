@@ -273,7 +273,7 @@ impl Elector {
 }
 
 /// `period` and up to a fifth of it, so that candidates do not act in step.
-fn jitter(period: Duration) -> Duration {
+pub(crate) fn jitter(period: Duration) -> Duration {
     // `RandomState` is the random source of the standard library.
     let random = RandomState::new().hash_one(0_u8);
     let part = u32::try_from(random % 1000).unwrap_or_default();

@@ -30,6 +30,7 @@ mod access;
 mod action;
 mod apply;
 mod cache;
+mod certificates;
 mod clock;
 mod condition;
 mod connect;
@@ -37,6 +38,7 @@ mod connections;
 mod context;
 mod controller;
 mod core;
+mod delete;
 mod difference;
 mod error;
 mod events;
@@ -69,6 +71,7 @@ mod task;
 pub mod testing;
 mod tls;
 mod trigger;
+mod update;
 mod watchdog;
 pub mod webhook;
 mod worker;
@@ -84,7 +87,7 @@ pub use self::{
     logs::LogFormat,
     manager::Manager,
     object::{Cached, Object, Scope},
-    options::{Address, Options},
+    options::{Address, Options, WebhookCertificate},
     reader::{List, Reader},
     task::Running,
     trigger::Trigger,

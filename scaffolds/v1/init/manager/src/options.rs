@@ -71,7 +71,15 @@ pub struct Options {
     #[arg(help_heading = "Webhooks")]
     pub webhook_host: Option<String>,
 
-    /// The directory with the certificate of the webhook server; without one it makes its own
+    /// Where the certificate of webhooks comes from; from files if their directory is given, and from memory if not
+    #[arg(long, value_enum, value_name = "SOURCE")]
+    pub webhook_certificate: Option<WebhookCertificate>,
+
+    /// The namespace of the operator, where the Secret of a self-managed certificate is
+    #[arg(long, value_name = "NAMESPACE", env = "POD_NAMESPACE")]
+    pub webhook_namespace: Option<String>,
+
+    /// The directory with the certificate of the webhook server
     #[arg(long, value_name = "DIRECTORY")]
     #[arg(help_heading = "Webhooks")]
     pub webhook_cert_path: Option<PathBuf>,
@@ -186,6 +194,8 @@ impl Default for Options {
             enable_webhooks: true,
             webhook_port: 9443,
             webhook_host: None,
+            webhook_certificate: None,
+            webhook_namespace: None,
             webhook_cert_path: None,
             webhook_cert_name: "tls.crt".to_owned(),
             webhook_cert_key: "tls.key".to_owned(),
@@ -246,6 +256,17 @@ impl FromStr for Address {
             _ => Err("write `HOST:PORT`, `:PORT`, or `0` for none".to_owned()),
         }
     }
+}
+
+/// Where the certificate of webhooks comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum WebhookCertificate {
+    /// The operator makes it, shares it between its replicas in a Secret, has the API server trust it, and renews it
+    SelfManaged,
+    /// It lies in files, such as those of a Secret that cert-manager keeps
+    Files,
+    /// It is made at start and known to nobody: for running on a developer's machine
+    Memory,
 }
 
 /// What operators in Go make of `ENABLE_WEBHOOKS`.

@@ -206,3 +206,26 @@ fn message(payload: &(dyn Any + Send)) -> Option<&str> {
     let text = payload.downcast_ref::<&'static str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+    use crate::{manager::Manager, testing::FakeApi};
+
+    #[tokio::test]
+    async fn nothing_begins_behind_a_fence_that_fell() {
+        let api = FakeApi::new();
+        let mut object = ConfigMap::default();
+        object.metadata.name = Some("a".to_owned());
+        api.put(&object);
+        let register = |manager: &mut Manager| {
+            let controller = manager.controller::<ConfigMap>("configmap");
+            controller.reconcile(|_, _| async { panic!("it began") });
+            manager.fence.close();
+        };
+        let error = api.reconcile(register, "a").await.unwrap_err();
+        assert_eq!(error.to_string(), Refused.to_string());
+    }
+}

@@ -21,6 +21,45 @@ pub(crate) async fn merge_patch(client: &Client, path: &str, body: &Value) -> ku
     .await
 }
 
+/// The object at `path`.
+pub(crate) async fn get(client: &Client, path: &str) -> kube::Result<Value> {
+    let request = Request::get(path).body(Vec::new());
+    client
+        .request(request.map_err(kube::Error::HttpError)?)
+        .await
+}
+
+/// Changes the object at `path` by a JSON patch, as this field manager.
+pub(crate) async fn json_patch(
+    client: &Client,
+    path: &str,
+    steps: &Value,
+    manager: &str,
+) -> kube::Result<Value> {
+    let path = format!("{path}?fieldManager={}", escaped(manager));
+    let media_type = "application/json-patch+json";
+    send(client, Method::PATCH, &path, media_type, steps).await
+}
+
+/// Applies the object at `path` as this field manager; by force, it takes over fields of others.
+pub(crate) async fn apply(
+    client: &Client,
+    path: &str,
+    body: &Value,
+    manager: &str,
+    force: bool,
+) -> kube::Result<Value> {
+    let manager = escaped(manager);
+    let path = format!("{path}?fieldManager={manager}&force={force}");
+    let media_type = "application/apply-patch+yaml";
+    send(client, Method::PATCH, &path, media_type, body).await
+}
+
+/// The name of a field manager in a query.
+fn escaped(manager: &str) -> String {
+    manager.replace('/', "%2F")
+}
+
 async fn send(
     client: &Client,
     method: Method,

@@ -122,13 +122,18 @@ impl Files {
 
 impl Pem {
     fn config(&self) -> anyhow::Result<Arc<ServerConfig>> {
-        let chain = CertificateDer::pem_slice_iter(&self.certificate);
-        let chain = chain
-            .collect::<Result<Vec<_>, _>>()
-            .context("no certificate in PEM")?;
-        let key = PrivateKeyDer::from_pem_slice(&self.key).context("no private key in PEM")?;
-        config(chain, key)
+        from_pem(&self.certificate, &self.key)
     }
+}
+
+/// What a server needs of a certificate and its key. Fails unless they belong together.
+pub(crate) fn from_pem(certificate: &[u8], key: &[u8]) -> anyhow::Result<Arc<ServerConfig>> {
+    let chain = CertificateDer::pem_slice_iter(certificate);
+    let chain = chain
+        .collect::<Result<Vec<_>, _>>()
+        .context("no certificate in PEM")?;
+    let key = PrivateKeyDer::from_pem_slice(key).context("no private key in PEM")?;
+    config(chain, key)
 }
 
 /// A certificate that lasts as long as the process, for the names that a scraper may call it by.

@@ -28,7 +28,7 @@ pub(crate) fn watch(fence: Fence, grace: Duration) -> std::io::Result<()> {
                     .map_or(PERIOD, |left| left.min(PERIOD)),
             );
         }
-        tracing::error!("leadership lost, and a reconcile blocks its thread; ending at once");
+        tracing::error!("leadership lost, and this process still runs; ending at once");
         process::exit(1);
     };
     thread::Builder::new()

@@ -176,7 +176,14 @@ impl Objects {
                 let stored = stored.ok_or(NOT_FOUND)?;
                 self.merge(&call.path, stored, call.body)
             }
-            Method::DELETE => self.delete(&path),
+            Method::DELETE => {
+                let wanted = call.body["preconditions"]["uid"].as_str();
+                let uid = stored.as_ref().map(|stored| &stored["metadata"]["uid"]);
+                if uid.is_some_and(|uid| wanted.is_some_and(|wanted| uid != wanted)) {
+                    return Err((StatusCode::CONFLICT, "Conflict"));
+                }
+                self.delete(&path)
+            }
             _ => Err((StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed")),
         }
     }

@@ -37,6 +37,7 @@ pub(crate) struct Conversions(HashMap<GroupKind, Versions>);
 #[derive(Clone, Debug)]
 struct Versions {
     hub: String,
+    crd: String,
     /// To the hub and from it, by the spoke's `apiVersion`.
     spokes: BTreeMap<String, (Convert, Convert)>,
 }
@@ -59,6 +60,7 @@ impl Conversions {
         let versions = self.0.entry((group.into_owned(), kind.to_string()));
         let versions = versions.or_insert_with(|| Versions {
             hub: hub.to_string(),
+            crd: format!("{}.{}", H::plural(&()), H::group(&())),
             spokes: BTreeMap::new(),
         });
         if versions.hub != hub {
@@ -70,6 +72,17 @@ impl Conversions {
             None => Ok(()),
             Some(_) => Err(format!("`{kind}` has the spoke `{spoke}` twice")),
         }
+    }
+
+    /// The names of the CRDs whose kinds have conversions.
+    pub(crate) fn crds(&self) -> Vec<String> {
+        let mut names: Vec<_> = self
+            .0
+            .values()
+            .map(|versions| versions.crd.clone())
+            .collect();
+        names.sort();
+        names
     }
 
     /// `object` in the version `wanted`.

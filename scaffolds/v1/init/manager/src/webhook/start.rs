@@ -8,14 +8,24 @@ use std::{
     time::Duration,
 };
 
+use anyhow::Context as _;
 use futures_util::future::{BoxFuture, ready};
+use k8s_openapi::{
+    api::admissionregistration::v1::{
+        MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::api::ApiResource;
 use rustls::ServerConfig;
 use tokio::{sync::watch, task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::handler;
+use super::{handler, serve::Task};
 use crate::{
+    certificates::Keeper,
     manager::Manager,
+    options::WebhookCertificate,
     server::{self, Server},
     tls,
 };
@@ -50,7 +60,7 @@ impl Manager {
         let host = options.webhook_host.as_deref().unwrap_or_default();
         let listener = server::bind(&format!("{host}:{}", options.webhook_port)).await?;
         let address = listener.local_addr()?;
-        let certificate = self.webhook_certificate()?;
+        let certificate = self.webhook_certificate(stop, &mut servers)?;
         let handler = handler(&self.webhooks, &self.clients.always, &self.metrics);
         let serving = Arc::new(AtomicBool::new(false));
         self.ready_when_serving(&serving);
@@ -89,15 +99,65 @@ impl Manager {
         self.health.add_ready("webhooks", Box::new(check));
     }
 
-    fn webhook_certificate(&self) -> anyhow::Result<Certificate> {
+    /// Finds the certificate, or has it kept by one of `tasks`.
+    fn webhook_certificate(
+        &self,
+        stop: &CancellationToken,
+        tasks: &mut JoinSet<()>,
+    ) -> anyhow::Result<Certificate> {
         let options = &self.options;
-        let loaded = match &options.webhook_cert_path {
-            Some(directory) => {
+        let source = match (options.webhook_certificate, &options.webhook_cert_path) {
+            (Some(source), _) => source,
+            (None, Some(_)) => WebhookCertificate::Files,
+            (None, None) => WebhookCertificate::Memory,
+        };
+        let loaded = match source {
+            WebhookCertificate::SelfManaged => {
+                let namespace = options
+                    .webhook_namespace
+                    .as_deref()
+                    .filter(|it| !it.is_empty());
+                let namespace = namespace.unwrap_or(self.clients.always.default_namespace());
+                let client = self.clients.always.clone();
+                let (keeper, first) = Keeper::new(client, &self.id, namespace, self.trusting());
+                tasks.spawn(keeper.run(stop.clone()));
+                return Ok(Box::pin(async { Ok(first.await?) }));
+            }
+            WebhookCertificate::Files => {
+                let directory = options.webhook_cert_path.as_ref().context(
+                    "`--webhook-certificate=files` needs to know where they are\n\
+                     help: add `--webhook-cert-path`",
+                )?;
                 let (certificate, key) = (&options.webhook_cert_name, &options.webhook_cert_key);
                 tls::Files::new(directory, certificate, key).watch(self.metrics.certificates())?
             }
-            None => tls::self_signed()?,
+            WebhookCertificate::Memory => tls::self_signed()?,
         };
         Ok(Box::pin(ready(Ok(loaded))))
+    }
+
+    /// The objects that tell the API server whom to trust when it calls these webhooks.
+    fn trusting(&self) -> Vec<(ApiResource, String)> {
+        let project = self.id.split('.').next().unwrap_or(&self.id);
+        let has = |task| self.webhooks.values().any(|webhook| webhook.task == task);
+        let mut all = Vec::new();
+        if has(Task::Default) {
+            let name = format!("{project}-mutating-webhook-configuration");
+            all.push((
+                ApiResource::erase::<MutatingWebhookConfiguration>(&()),
+                name,
+            ));
+        }
+        if has(Task::Validate) {
+            let name = format!("{project}-validating-webhook-configuration");
+            all.push((
+                ApiResource::erase::<ValidatingWebhookConfiguration>(&()),
+                name,
+            ));
+        }
+        for name in self.conversions.crds() {
+            all.push((ApiResource::erase::<CustomResourceDefinition>(&()), name));
+        }
+        all
     }
 }

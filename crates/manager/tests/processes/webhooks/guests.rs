@@ -1,0 +1,237 @@
+//! The operator with webhooks, and its kind in three versions. It is this test binary, called with `webhooks` and flags.
+
+use clap::Parser;
+use kube::CustomResourceExt as _;
+use manager::{
+    Manager, Options,
+    webhook::{Defaulter, FieldError, FieldErrors, Refusal, Request, Validator, Warnings},
+};
+use serde_json::{Value, json};
+
+/// The id of the operator; its first word begins all names.
+pub const ID: &str = "guests.example.com";
+
+macro_rules! version {
+    ($version:ident, $text:literal, {$($field:ident: $type:ty),*}) => {
+        pub mod $version {
+            use kube::CustomResource;
+            use schemars::JsonSchema;
+            use serde::{Deserialize, Serialize};
+
+            #[derive(CustomResource, Clone, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq)]
+            #[kube(group = "hotel.example.com", version = $text, kind = "Guest", namespaced)]
+            #[serde(rename_all = "camelCase", default)]
+            pub struct GuestSpec {
+                $(pub $field: $type,)*
+            }
+        }
+    };
+}
+
+version!(v1, "v1", { name: String });
+version!(v2, "v2", { first: String, last: String, nights: Option<i32> });
+version!(v3, "v3", { names: Vec<String>, nights: Option<i32> });
+
+/// What the oldest version has no field for.
+const NIGHTS: &str = "hotel.example.com/nights";
+
+impl From<v1::Guest> for v2::Guest {
+    fn from(guest: v1::Guest) -> Self {
+        let mut metadata = guest.metadata;
+        let nights = metadata
+            .annotations
+            .as_mut()
+            .and_then(|all| all.remove(NIGHTS));
+        let (first, last) = guest
+            .spec
+            .name
+            .split_once(' ')
+            .unwrap_or((&guest.spec.name, ""));
+        let spec = v2::GuestSpec {
+            first: first.to_owned(),
+            last: last.to_owned(),
+            nights: nights.and_then(|nights| nights.parse().ok()),
+        };
+        Self { metadata, spec }
+    }
+}
+
+impl TryFrom<v2::Guest> for v1::Guest {
+    type Error = String;
+
+    fn try_from(guest: v2::Guest) -> Result<Self, String> {
+        let v2::GuestSpec {
+            first,
+            last,
+            nights,
+        } = guest.spec;
+        if first == "unspeakable" {
+            return Err("some names cannot be said".to_owned());
+        }
+        assert_ne!(first, "panic", "told to");
+        let mut metadata = guest.metadata;
+        if let Some(nights) = nights {
+            let annotations = metadata.annotations.get_or_insert_default();
+            annotations.insert(NIGHTS.to_owned(), nights.to_string());
+        }
+        let name = format!("{first} {last}").trim().to_owned();
+        Ok(Self {
+            metadata,
+            spec: v1::GuestSpec { name },
+        })
+    }
+}
+
+impl From<v3::Guest> for v2::Guest {
+    fn from(guest: v3::Guest) -> Self {
+        let mut names = guest.spec.names.into_iter();
+        let spec = v2::GuestSpec {
+            first: names.next().unwrap_or_default(),
+            last: names.next().unwrap_or_default(),
+            nights: guest.spec.nights,
+        };
+        Self {
+            metadata: guest.metadata,
+            spec,
+        }
+    }
+}
+
+impl From<v2::Guest> for v3::Guest {
+    fn from(guest: v2::Guest) -> Self {
+        let v2::GuestSpec {
+            first,
+            last,
+            nights,
+        } = guest.spec;
+        let spec = v3::GuestSpec {
+            names: vec![first, last],
+            nights,
+        };
+        Self {
+            metadata: guest.metadata,
+            spec,
+        }
+    }
+}
+
+struct GuestWebhook;
+
+impl Defaulter<v2::Guest> for GuestWebhook {
+    async fn default(&self, guest: &mut v2::Guest, cx: &Request<v2::Guest>) -> Result<(), Refusal> {
+        guest.spec.nights.get_or_insert(1);
+        let who = cx.user().username.clone();
+        let annotations = guest.metadata.annotations.get_or_insert_default();
+        annotations
+            .entry("hotel.example.com/by".to_owned())
+            .or_insert(who);
+        Ok(())
+    }
+}
+
+impl Validator<v2::Guest> for GuestWebhook {
+    async fn validate_create(
+        &self,
+        guest: &v2::Guest,
+        _cx: &Request<v2::Guest>,
+    ) -> Result<Warnings, Refusal> {
+        let mut errors = FieldErrors::default();
+        if guest.spec.first.is_empty() {
+            errors.push(FieldError::required("spec.first", "who is it"));
+        }
+        if let Some(nights) = guest.spec.nights.filter(|nights| *nights < 1) {
+            errors.push(FieldError::invalid(
+                "spec.nights",
+                nights,
+                "must be at least 1",
+            ));
+        }
+        errors.check()?;
+        Ok(match guest.spec.nights {
+            Some(100..) => vec!["that is a long stay".to_owned()],
+            _ => Warnings::new(),
+        })
+    }
+
+    async fn validate_update(
+        &self,
+        old: &v2::Guest,
+        new: &v2::Guest,
+        _cx: &Request<v2::Guest>,
+    ) -> Result<Warnings, Refusal> {
+        if old.spec.first != new.spec.first {
+            return Err(FieldError::forbidden("spec.first", "is immutable").into());
+        }
+        Ok(Warnings::new())
+    }
+
+    async fn validate_delete(
+        &self,
+        guest: &v2::Guest,
+        _cx: &Request<v2::Guest>,
+    ) -> Result<Warnings, Refusal> {
+        if guest
+            .metadata
+            .labels
+            .as_ref()
+            .is_some_and(|labels| labels.contains_key("owes"))
+        {
+            return Err(Refusal::forbidden("the bill is open"));
+        }
+        Ok(Warnings::new())
+    }
+}
+
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(flatten)]
+    manager: Options,
+}
+
+/// Runs the operator, with the arguments after `webhooks`.
+#[tokio::main]
+pub async fn main() -> anyhow::Result<()> {
+    let Cli { manager } = Cli::parse_from(std::env::args().skip(1));
+    let mut manager = Manager::new(manager, ID).await?;
+    manager.defaulter::<v2::Guest>(GuestWebhook);
+    manager.validator::<v2::Guest>(GuestWebhook);
+    manager.spoke::<v2::Guest, v1::Guest>();
+    manager.spoke::<v2::Guest, v3::Guest>();
+    manager.run().await
+}
+
+/// The CRD with all versions, of which `stored` is stored, and that is converted by the server at `port`.
+pub fn crd(stored: &str, port: u16) -> anyhow::Result<Value> {
+    let crds = vec![v1::Guest::crd(), v2::Guest::crd(), v3::Guest::crd()];
+    let crd = kube::core::crd::merge_crds(crds, stored)?;
+    let mut crd = serde_json::to_value(crd)?;
+    crd["spec"]["conversion"] = json!({ "strategy": "Webhook", "webhook": {
+        "conversionReviewVersions": ["v1"],
+        "clientConfig": { "url": format!("https://127.0.0.1:{port}/convert") },
+    } });
+    Ok(crd)
+}
+
+/// The configuration of the defaulter or of the validator, as it is deployed.
+pub fn configuration(mutating: bool, port: u16) -> Value {
+    let (kind, word, verbs) = if mutating {
+        ("Mutating", "mutate", vec!["CREATE", "UPDATE"])
+    } else {
+        ("Validating", "validate", vec!["CREATE", "UPDATE", "DELETE"])
+    };
+    let path = format!("/{word}-hotel-example-com-v2-guest");
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": format!("{kind}WebhookConfiguration"),
+        "metadata": { "name": format!("guests-{}-webhook-configuration", kind.to_lowercase()) },
+        "webhooks": [{
+            "name": format!("{word}-guest.hotel.example.com"),
+            "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Fail",
+            "clientConfig": { "url": format!("https://127.0.0.1:{port}{path}") },
+            "rules": [{
+                "apiGroups": ["hotel.example.com"], "apiVersions": ["v2"],
+                "resources": ["guests"], "operations": verbs,
+            }],
+        }],
+    })
+}

@@ -1,0 +1,8 @@
+//! Webhooks that a real API server calls over TLS, through a proxy that spreads calls over replicas.
+
+mod guests;
+mod site;
+mod spread;
+mod tests;
+
+pub use self::{guests::main, tests::*};

@@ -1,0 +1,308 @@
+//! The operator with webhooks as it is deployed: objects of the cluster, rights, and replicas.
+
+use std::{
+    fs::{self, File},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use hyper::{Method, Request};
+use kube::Client;
+use manager::testing::eventually;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::{
+    guests::{configuration, crd},
+    spread::Spread,
+};
+use crate::{plane::Plane, replica::LONG, world::World};
+
+pub const NAMESPACE: &str = "guests-system";
+pub const SECRET: &str = "/api/v1/namespaces/guests-system/secrets/guests-webhook-certificate";
+pub const GUESTS: &str = "/apis/hotel.example.com/v2/namespaces/guests-system/guests";
+pub const CRD: &str =
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/guests.hotel.example.com";
+pub const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/\
+    mutatingwebhookconfigurations/guests-mutating-webhook-configuration";
+pub const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/\
+    validatingwebhookconfigurations/guests-validating-webhook-configuration";
+
+/// The operator in its cluster.
+pub struct Site {
+    pub client: Client,
+    pub spread: Spread,
+    pub replicas: Vec<Guests>,
+    folder: std::path::PathBuf,
+    kubeconfig: std::path::PathBuf,
+}
+
+impl Site {
+    /// Deploys everything; no replica runs yet, and nothing is trusted.
+    pub async fn new(world: &World) -> anyhow::Result<Self> {
+        let (plane, spread) = (&world.plane, Spread::start().await?);
+        let mut site = Self {
+            client: plane.client.clone(),
+            folder: plane.folder.clone(),
+            kubeconfig: std::path::PathBuf::new(),
+            replicas: Vec::new(),
+            spread,
+        };
+        let namespace = json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE },
+        });
+        site.apply("/api/v1/namespaces/guests-system", &namespace)
+            .await?;
+        for path in [SECRET, MUTATING, VALIDATING] {
+            // That there is none is what was wanted.
+            let _ = site
+                .call(Method::DELETE, path, "application/json", &Value::Null)
+                .await;
+        }
+        site.rights().await?;
+        site.kubeconfig = site.token(plane).await?;
+        site.deploy("v2").await?;
+        Ok(site)
+    }
+
+    /// Deploys configurations and CRD, as `make deploy` does.
+    pub async fn deploy(&self, stored: &str) -> anyhow::Result<()> {
+        let port = self.spread.port;
+        self.apply(CRD, &crd(stored, port)?).await?;
+        self.apply(MUTATING, &configuration(true, port)).await?;
+        self.apply(VALIDATING, &configuration(false, port)).await?;
+        Ok(())
+    }
+
+    /// Starts so many replicas at once, and has calls go to those that are ready.
+    pub async fn start(&mut self, count: usize) -> anyhow::Result<()> {
+        for _ in 0..count {
+            self.replicas
+                .push(Guests::start(&self.folder, &self.kubeconfig)?);
+        }
+        self.ready().await
+    }
+
+    /// Waits until all replicas are ready.
+    pub async fn ready(&self) -> anyhow::Result<()> {
+        for replica in &self.replicas {
+            eventually(LONG, "a replica serves webhooks", async || {
+                Ok(replica.serving())
+            })
+            .await
+            .with_context(|| replica.log())?;
+        }
+        self.route();
+        Ok(())
+    }
+
+    /// Sends calls to the replicas that are there.
+    pub fn route(&self) {
+        self.spread
+            .set(self.replicas.iter().map(|replica| replica.port).collect());
+    }
+
+    /// Waits until webhooks admit; returns how long that took.
+    pub async fn admitting(&self) -> anyhow::Result<Duration> {
+        let started = std::time::Instant::now();
+        let path = format!("{GUESTS}?dryRun=All");
+        eventually(LONG, "a guest is admitted", async || {
+            self.create(&path, &guest("probe", &json!({ "first": "a" })))
+                .await
+                .map(Some)
+        })
+        .await?;
+        Ok(started.elapsed())
+    }
+
+    pub async fn create(&self, path: &str, object: &Value) -> anyhow::Result<Value> {
+        Ok(self
+            .call(Method::POST, path, "application/json", object)
+            .await?)
+    }
+
+    pub async fn get(&self, path: &str) -> anyhow::Result<Value> {
+        Ok(self
+            .client
+            .request(Request::get(path).body(Vec::new())?)
+            .await?)
+    }
+
+    /// Applies as whoever deploys does.
+    pub async fn apply(&self, path: &str, object: &Value) -> anyhow::Result<Value> {
+        let path = format!("{path}?fieldManager=kubectl&force=true");
+        let media_type = "application/apply-patch+yaml";
+        Ok(self.call(Method::PATCH, &path, media_type, object).await?)
+    }
+
+    pub async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        media_type: &str,
+        body: &Value,
+    ) -> kube::Result<Value> {
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let request = Request::builder().method(method).uri(path);
+        let request = request
+            .header("content-type", media_type)
+            .body(body.into_bytes());
+        self.client
+            .request(request.map_err(kube::Error::HttpError)?)
+            .await
+    }
+
+    /// The rights that self-managed certificates need, and no more.
+    async fn rights(&self) -> anyhow::Result<()> {
+        let may = |group: &str, resource: &str, names: &[&str], verbs: &[&str]| json!({ "apiGroups": [group], "resources": [resource], "resourceNames": names, "verbs": verbs });
+        let (read, own) = (
+            ["get", "list", "watch", "patch"],
+            ["create", "get", "list", "watch", "patch"],
+        );
+        let configurations = "admissionregistration.k8s.io";
+        let cluster = json!([
+            may(
+                configurations,
+                "mutatingwebhookconfigurations",
+                &["guests-mutating-webhook-configuration"],
+                &read
+            ),
+            may(
+                configurations,
+                "validatingwebhookconfigurations",
+                &["guests-validating-webhook-configuration"],
+                &read
+            ),
+            may(
+                "apiextensions.k8s.io",
+                "customresourcedefinitions",
+                &["guests.hotel.example.com"],
+                &read
+            ),
+        ]);
+        let secret = json!([may("", "secrets", &["guests-webhook-certificate"], &own)]);
+        let rbac = "/apis/rbac.authorization.k8s.io/v1";
+        let local = format!("{rbac}/namespaces/{NAMESPACE}");
+        let subjects =
+            json!([{ "kind": "ServiceAccount", "name": "guests", "namespace": NAMESPACE }]);
+        for (at, kind, rules) in [(rbac, "ClusterRole", cluster), (&*local, "Role", secret)] {
+            let object = |kind: &str| {
+                json!({
+                    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind,
+                    "metadata": { "name": "guests" },
+                })
+            };
+            let (mut role, mut binding) = (object(kind), object(&format!("{kind}Binding")));
+            role["rules"] = rules;
+            binding["subjects"] = subjects.clone();
+            binding["roleRef"] =
+                json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": "guests" });
+            let plural = kind.to_lowercase();
+            self.apply(&format!("{at}/{plural}s/guests"), &role).await?;
+            self.apply(&format!("{at}/{plural}bindings/guests"), &binding)
+                .await?;
+        }
+        let account = json!({
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "guests" },
+        });
+        let accounts = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/guests");
+        self.apply(&accounts, &account).await?;
+        Ok(())
+    }
+
+    /// A kubeconfig of the service account.
+    async fn token(&self, plane: &Plane) -> anyhow::Result<std::path::PathBuf> {
+        let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/guests/token");
+        let request = json!({
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {},
+        });
+        let token = self.create(&path, &request).await?;
+        let admin = fs::read(plane.kubeconfig("admin", plane.port)?)?;
+        let mut config: Value = serde_json::from_slice(&admin)?;
+        config["users"][0]["user"] = json!({ "token": token["status"]["token"] });
+        config["contexts"][0]["context"]["namespace"] = json!(NAMESPACE);
+        let file = plane.folder.join("guests.json");
+        fs::write(&file, config.to_string())?;
+        Ok(file)
+    }
+}
+
+/// A guest of the stored version.
+pub fn guest(name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": "hotel.example.com/v2", "kind": "Guest",
+        "metadata": { "name": name }, "spec": spec,
+    })
+}
+
+/// A replica; killed when dropped.
+pub struct Guests {
+    pub port: u16,
+    child: Child,
+    log: std::path::PathBuf,
+}
+
+impl Guests {
+    fn start(folder: &std::path::Path, kubeconfig: &std::path::Path) -> anyhow::Result<Self> {
+        let port = std::net::TcpListener::bind(("127.0.0.1", 0))?
+            .local_addr()?
+            .port();
+        let log = folder.join(format!("guests-{port}.log"));
+        let child = Command::new(std::env::current_exe()?)
+            .arg("webhooks")
+            .arg("--kubeconfig")
+            .arg(kubeconfig)
+            .args([
+                "--webhook-host=127.0.0.1",
+                "--webhook-certificate=self-managed",
+                "--health-probe-bind-address=0",
+                "--log-format=json",
+                "--shutdown-delay=2s",
+                "--leader-elect=false",
+            ])
+            .arg(format!("--webhook-port={port}"))
+            .env_remove("RUST_LOG")
+            .env_remove("POD_NAMESPACE")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(&log)?)
+            .spawn()?;
+        Ok(Self { port, child, log })
+    }
+
+    pub fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    fn serving(&self) -> Option<()> {
+        self.log().contains("\"serving webhooks\"").then_some(())
+    }
+
+    /// How often it has begun to serve another certificate.
+    pub fn served(&self) -> usize {
+        self.log().matches("serving a new certificate").count()
+    }
+
+    /// Ends it as a cluster does; returns whether that went well.
+    pub async fn end(mut self) -> anyhow::Result<bool> {
+        let pid = Pid::from_raw(i32::try_from(self.child.id())?).context("a process has an id")?;
+        kill_process(pid, Signal::TERM)?;
+        let child = &mut self.child;
+        let ended = eventually(LONG, "a replica ends", || {
+            std::future::ready(child.try_wait().map_err(Into::into))
+        });
+        Ok(ended.await?.success())
+    }
+}
+
+impl Drop for Guests {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,58 @@
+//! What a Service does: spreads connections over the replicas that are ready.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+};
+
+/// A port in front of several, until the runtime ends.
+#[derive(Clone, Debug)]
+pub struct Spread {
+    pub port: u16,
+    behind: Arc<Mutex<Vec<u16>>>,
+}
+
+impl Spread {
+    pub async fn start() -> std::io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let spread = Self {
+            port: listener.local_addr()?.port(),
+            behind: Arc::default(),
+        };
+        tokio::spawn(spread.clone().listen(listener));
+        Ok(spread)
+    }
+
+    /// Whither new connections go from now on.
+    pub fn set(&self, ports: Vec<u16>) {
+        *self.behind.lock().unwrap_or_else(PoisonError::into_inner) = ports;
+    }
+
+    async fn listen(self, listener: TcpListener) {
+        let next = AtomicUsize::new(0);
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let behind = self
+                .behind
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone();
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(async move {
+                if behind.is_empty() {
+                    return;
+                }
+                let port = behind[at % behind.len()];
+                if let Ok(mut replica) = TcpStream::connect(("127.0.0.1", port)).await {
+                    let _ = stream.set_nodelay(true);
+                    let _ = replica.set_nodelay(true);
+                    let _ = copy_bidirectional(&mut stream, &mut replica).await;
+                }
+            });
+        }
+    }
+}

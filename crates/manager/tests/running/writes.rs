@@ -1,0 +1,205 @@
+//! What a reconcile deletes and changes, while others do the same.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::{ResourceExt, api::ObjectMeta};
+use manager::{Action, Context, Manager, testing::FakeApi};
+
+use crate::support::{Captain, Running, Said, captain, manager, object};
+
+fn hook() -> FakeApi {
+    let api = FakeApi::new();
+    api.put(&captain("hook", ""));
+    api
+}
+
+/// Brings the child `map` about; or deletes it, if the captain has no chart.
+fn register(manager: &mut Manager) {
+    manager
+        .controller::<Captain>("captain")
+        .owns::<ConfigMap>()
+        .reconcile(async |captain: Arc<Captain>, cx: Context<Captain>| {
+            if captain.spec.chart.is_empty() {
+                cx.delete(&object("map", "")).await?;
+            } else {
+                cx.apply(&object("map", &captain.spec.chart)).await?;
+            }
+            Ok(Action::await_change())
+        });
+}
+
+fn deletions(api: &FakeApi) -> usize {
+    let requests = api.requests();
+    let deletions = requests
+        .iter()
+        .filter(|request| request.starts_with("DELETE"));
+    deletions.count()
+}
+
+#[tokio::test]
+async fn a_child_is_deleted_by_name_and_one_that_is_gone_costs_no_request() {
+    let api = hook();
+    api.put(&captain("hook", "chart"));
+    api.reconcile(register, "hook").await.unwrap();
+    assert!(api.get::<ConfigMap>("default", "map").is_some());
+    api.put(&captain("hook", ""));
+    for _ in 0..2 {
+        api.reconcile(register, "hook").await.unwrap();
+        assert!(api.get::<ConfigMap>("default", "map").is_none());
+    }
+    assert_eq!(deletions(&api), 1);
+}
+
+#[tokio::test]
+async fn an_object_of_that_name_that_is_no_child_is_not_deleted() {
+    let api = hook();
+    api.put(&object("map", ""));
+    let error = api.reconcile(register, "hook").await.unwrap_err();
+    let error = error.to_string();
+    let said = "ConfigMap `default/map` is nobody's child; it was not deleted\nhelp: ";
+    assert!(error.starts_with(said), "{error}");
+    assert!(api.get::<ConfigMap>("default", "map").is_some());
+}
+
+#[tokio::test]
+async fn an_object_that_was_made_anew_under_its_name_is_not_deleted() {
+    let api = hook();
+    api.put(&object("map", "old"));
+    let old: ConfigMap = api.get("default", "map").unwrap();
+    let (other, old) = (api.clone(), Arc::new(old));
+    let register = move |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .reconcile(move |_, cx: Context<Captain>| {
+                let (api, old) = (other.clone(), old.clone());
+                async move {
+                    api.delete::<ConfigMap>("default", "map");
+                    // It is gone, which is well.
+                    cx.delete(&*old).await?;
+                    api.put(&object("map", "new"));
+                    cx.delete(&*old).await?;
+                    Ok(Action::await_change())
+                }
+            });
+    };
+    api.reconcile(register, "hook").await.unwrap();
+    let new: ConfigMap = api.get("default", "map").unwrap();
+    assert_eq!(new.data.unwrap()["text"], "new");
+    assert_eq!(deletions(&api), 2);
+}
+
+/// Updates the map `map`, which another changes `conflicts` times meanwhile. Returns how often the change was made.
+async fn update(api: &FakeApi, conflicts: usize) -> anyhow::Result<usize> {
+    let tries = Arc::new(AtomicUsize::new(0));
+    let (other, made) = (api.clone(), tries.clone());
+    let register = move |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .reads::<ConfigMap>()
+            .reconcile(move |_, cx: Context<Captain>| {
+                let (api, made) = (other.clone(), made.clone());
+                async move {
+                    let map = cx.get::<ConfigMap>("map")?;
+                    let mark = |map: &mut ConfigMap| {
+                        let tries = made.fetch_add(1, Ordering::SeqCst);
+                        if tries < conflicts {
+                            api.put(&object("map", &tries.to_string()));
+                        }
+                        map.labels_mut().insert("ours".to_owned(), "yes".to_owned());
+                    };
+                    cx.update(&*map.unwrap(), mark).await?;
+                    Ok(Action::await_change())
+                }
+            });
+    };
+    api.reconcile(register, "hook").await?;
+    Ok(tries.load(Ordering::SeqCst))
+}
+
+#[tokio::test]
+async fn an_update_is_made_to_what_others_wrote_meanwhile() {
+    let api = hook();
+    api.put(&object("map", ""));
+    assert_eq!(update(&api, 3).await.unwrap(), 4);
+    let map: ConfigMap = api.get("default", "map").unwrap();
+    assert_eq!(map.labels()["ours"], "yes");
+    assert_eq!(map.data.unwrap()["text"], "2");
+    // Now there is nothing to change.
+    let before = api.requests().len();
+    assert_eq!(update(&api, 0).await.unwrap(), 1);
+    let requests = api.requests();
+    assert!(
+        requests[before..]
+            .iter()
+            .all(|request| request.starts_with("GET"))
+    );
+}
+
+#[tokio::test]
+async fn an_update_gives_up_after_five_conflicts() {
+    let api = hook();
+    api.put(&object("map", ""));
+    let error = update(&api, usize::MAX).await.unwrap_err();
+    assert!(
+        format!("{error:#}").contains("cannot update ConfigMap `default/map`"),
+        "{error:#}"
+    );
+    let patches = api.requests();
+    let patches = patches
+        .iter()
+        .filter(|request| request.starts_with("PATCH"));
+    assert_eq!(patches.count(), 5);
+}
+
+#[tokio::test]
+async fn a_controller_that_updates_its_own_object_and_deletes_a_child_with_finalizers_does_not_wake_itself()
+ {
+    let (api, said) = (FakeApi::new(), Said::default());
+    let (mut manager, saying) = (manager(&api), said.clone());
+    manager
+        .controller::<Captain>("captain")
+        .owns_cached::<Secret>()
+        .max_concurrent_reconciles(1)
+        .reconcile(move |captain: Arc<Captain>, cx: Context<Captain>| {
+            let saying = saying.clone();
+            async move {
+                let child = Secret {
+                    metadata: ObjectMeta {
+                        name: Some(cx.name().to_owned()),
+                        finalizers: Some(vec!["example.com/stay".to_owned()]),
+                        ..ObjectMeta::default()
+                    },
+                    ..Secret::default()
+                };
+                cx.apply(&child).await?;
+                cx.delete(&child).await?;
+                let mark = |captain: &mut Captain| {
+                    captain
+                        .labels_mut()
+                        .insert("seen".to_owned(), "yes".to_owned());
+                };
+                cx.update(&*captain, mark).await?;
+                saying.say(cx.name());
+                Ok(Action::await_change())
+            }
+        });
+    let running = Running::start(manager);
+    for name in ["hook", "ahab", "nemo"] {
+        api.put(&captain(name, ""));
+        said.heard(name).await;
+    }
+    running.stop().await.unwrap();
+    for name in ["hook", "ahab", "nemo"] {
+        assert_eq!(said.count(name), 1, "{name}");
+        assert_eq!(
+            api.get::<Captain>("default", name).unwrap().labels()["seen"],
+            "yes"
+        );
+        let secret: Secret = api.get("default", name).unwrap();
+        assert!(secret.metadata.deletion_timestamp.is_some());
+    }
+}

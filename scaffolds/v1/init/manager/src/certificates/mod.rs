@@ -1,0 +1,13 @@
+//! Certificates of webhooks that need nobody: made, shared by all replicas, trusted by the API server, and renewed.
+//!
+//! A new authority is made for each serving certificate, and its key is thrown away at once: nothing else can ever be
+//! signed by what the API server is told to trust. The certificate lies in a Secret that all replicas share. A replica
+//! that sees a new one there first sees to it that the API server trusts it, beside the old one, and serves it then; so
+//! there is no moment in which what one serves is not trusted. An hour later the old one is trusted no more.
+
+mod keeper;
+mod pair;
+mod secret;
+mod trust;
+
+pub(crate) use self::keeper::Keeper;

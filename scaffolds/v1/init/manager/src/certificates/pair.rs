@@ -1,0 +1,146 @@
+//! An authority, a certificate that it signed, and the key of that.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
+};
+use rustls::{
+    RootCertStore, ServerConfig,
+    client::{WebPkiServerVerifier, danger::ServerCertVerifier},
+    crypto::ring,
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
+};
+
+use crate::tls;
+
+/// How long both are good for.
+pub(super) const LIFETIME: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+
+/// How long before its end a certificate is replaced.
+pub(super) const MARGIN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Clocks may differ by so much.
+const SKEW: Duration = Duration::from_secs(60 * 60);
+
+/// All in PEM.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) authority: String,
+    pub(super) certificate: String,
+    pub(super) key: String,
+}
+
+impl Pair {
+    /// A new one for these names, good from `now` on.
+    pub(super) fn new(names: &[String], now: SystemTime) -> anyhow::Result<Self> {
+        let mut authority = params(Vec::new(), now)?;
+        authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        // No two alike, as the API server trusts the old one and the new one side by side.
+        let unique = RandomState::new().hash_one(now);
+        let name = format!("webhook-authority-{unique:016x}");
+        authority
+            .distinguished_name
+            .push(DnType::CommonName, name.as_str());
+        let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
+
+        let mut server = params(names.to_vec(), now)?;
+        server
+            .distinguished_name
+            .push(DnType::CommonName, "webhook");
+        server.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        server.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate()?;
+        Ok(Self {
+            certificate: server.signed_by(&key, &authority)?.pem(),
+            authority: authority.pem(),
+            key: key.serialize_pem(),
+        })
+    }
+
+    /// What a server needs of it. Fails unless certificate and key belong together.
+    pub(super) fn config(&self) -> anyhow::Result<Arc<ServerConfig>> {
+        tls::from_pem(self.certificate.as_bytes(), self.key.as_bytes())
+    }
+
+    /// Whether it serves all these names at this time, for those who trust its authority.
+    pub(super) fn serves(&self, names: &[String], at: SystemTime) -> bool {
+        self.config().is_ok() && self.verify(names, at).is_some()
+    }
+
+    fn verify(&self, names: &[String], at: SystemTime) -> Option<()> {
+        let mut roots = RootCertStore::empty();
+        for root in CertificateDer::pem_slice_iter(self.authority.as_bytes()) {
+            roots.add(root.ok()?).ok()?;
+        }
+        let provider = Arc::new(ring::default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
+        let verifier = verifier.build().ok()?;
+        let certificate = CertificateDer::from_pem_slice(self.certificate.as_bytes()).ok()?;
+        let at = at.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        let at = UnixTime::since_unix_epoch(at);
+        names.iter().try_for_each(|name| {
+            let name = ServerName::try_from(name.as_str()).ok()?;
+            let result = verifier.verify_server_cert(&certificate, &[], &name, &[], at);
+            result.ok().map(|_| ())
+        })
+    }
+}
+
+fn params(names: Vec<String>, now: SystemTime) -> anyhow::Result<CertificateParams> {
+    let mut params = CertificateParams::new(names)?;
+    let epoch = rcgen::date_time_ymd(1970, 1, 1);
+    let now = now.duration_since(SystemTime::UNIX_EPOCH)?;
+    params.not_before = epoch + now.saturating_sub(SKEW);
+    params.not_after = epoch + now + LIFETIME;
+    params.distinguished_name = DistinguishedName::new();
+    Ok(params)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    #[test]
+    fn a_pair_serves_its_names_while_it_lasts() {
+        let now = SystemTime::now();
+        let own = names(&["a.b.svc", "127.0.0.1", "localhost"]);
+        let pair = Pair::new(&own, now).unwrap();
+        assert!(pair.serves(&own, now));
+        assert!(pair.serves(&own[..1], now + LIFETIME - Duration::from_secs(1)));
+        assert!(!pair.serves(&own, now + LIFETIME + Duration::from_secs(1)));
+        assert!(!pair.serves(&names(&["c.b.svc"]), now));
+    }
+
+    #[test]
+    fn what_does_not_belong_together_serves_nothing() {
+        let (now, own) = (SystemTime::now(), names(&["localhost"]));
+        let (one, other) = (Pair::new(&own, now).unwrap(), Pair::new(&own, now).unwrap());
+        let mixed = |change: fn(&mut Pair, &Pair)| {
+            let mut pair = one.clone();
+            change(&mut pair, &other);
+            pair
+        };
+        for pair in [
+            mixed(|pair, other| pair.key.clone_from(&other.key)),
+            mixed(|pair, other| pair.authority.clone_from(&other.authority)),
+            mixed(|pair, other| pair.certificate.clone_from(&other.certificate)),
+            mixed(|pair, _| pair.key.clear()),
+            mixed(|pair, _| pair.certificate.truncate(99)),
+            mixed(|pair, _| pair.authority = "nonsense".to_owned()),
+        ] {
+            assert!(!pair.serves(&own, now));
+        }
+    }
+}

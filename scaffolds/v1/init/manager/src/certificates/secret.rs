@@ -1,0 +1,130 @@
+//! The Secret that all replicas share. It is written by server-side apply only, for which the API server checks rights
+//! by name even where it makes the object.
+
+use std::time::{Duration, SystemTime};
+
+use k8s_openapi::{ByteString, jiff::Timestamp};
+use kube::Client;
+use serde_json::{Value, json};
+
+use super::pair::Pair;
+use crate::request;
+
+/// Where it is, and who writes it.
+#[derive(Clone, Debug)]
+pub(super) struct Secret {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    /// The field manager.
+    pub(super) manager: String,
+    /// The annotation that says since when its certificate is there.
+    pub(super) since: String,
+}
+
+/// What was found there.
+pub(super) struct Found {
+    version: Value,
+    /// `None` if it is not whole.
+    pub(super) pair: Option<Pair>,
+    /// When it was written.
+    pub(super) since: Option<SystemTime>,
+}
+
+impl Secret {
+    pub(super) fn path(&self) -> String {
+        format!(
+            "/api/v1/namespaces/{}/secrets/{}",
+            self.namespace, self.name
+        )
+    }
+
+    /// What is there; one without a certificate is made if there is none.
+    pub(super) async fn read_or_make(&self, client: &Client) -> kube::Result<Found> {
+        let found = match request::get(client, &self.path()).await {
+            Err(error) if is(&error, 404) => self.make(client).await?,
+            found => found?,
+        };
+        Ok(self.found(&found))
+    }
+
+    /// Makes one without a certificate. As another manager, and not by force: a certificate that another replica has
+    /// put there meanwhile is in the way.
+    async fn make(&self, client: &Client) -> kube::Result<Value> {
+        let body = self.body(&json!({}), &json!({ "tls.crt": "", "tls.key": "" }));
+        let manager = format!("{}-new", self.manager);
+        let made = request::apply(client, &self.path(), &body, &manager, false).await;
+        match made {
+            Err(error) if is(&error, 409) => request::get(client, &self.path()).await,
+            made => made,
+        }
+    }
+
+    /// Puts a pair there in place of what was found; of several replicas that try, one does, and the others get 409.
+    pub(super) async fn replace(
+        &self,
+        client: &Client,
+        found: &Found,
+        pair: &Pair,
+        now: SystemTime,
+    ) -> kube::Result<Found> {
+        let data = |text: &str| json!(ByteString(text.as_bytes().to_vec()));
+        let now = Timestamp::try_from(now).unwrap_or_default();
+        let now = Timestamp::from_second(now.as_second()).unwrap_or_default();
+        let metadata = json!({
+            "resourceVersion": found.version,
+            "annotations": { self.since.as_str(): now.to_string() },
+        });
+        let data = json!({
+            "ca.crt": data(&pair.authority),
+            "tls.crt": data(&pair.certificate),
+            "tls.key": data(&pair.key),
+        });
+        let body = self.body(&metadata, &data);
+        let written = request::apply(client, &self.path(), &body, &self.manager, true).await?;
+        Ok(self.found(&written))
+    }
+
+    fn body(&self, metadata: &Value, data: &Value) -> Value {
+        let mut body = json!({
+            "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
+            "metadata": metadata, "data": data,
+        });
+        body["metadata"]["name"] = json!(self.name);
+        body["metadata"]["namespace"] = json!(self.namespace);
+        body
+    }
+
+    fn found(&self, object: &Value) -> Found {
+        let text = |field: &str| {
+            let bytes: ByteString = serde_json::from_value(object["data"][field].clone()).ok()?;
+            String::from_utf8(bytes.0).ok()
+        };
+        let pair = || {
+            Some(Pair {
+                authority: text("ca.crt")?,
+                certificate: text("tls.crt")?,
+                key: text("tls.key")?,
+            })
+        };
+        let since = object["metadata"]["annotations"][&self.since].as_str();
+        let since = since.and_then(|since| since.parse::<Timestamp>().ok());
+        Found {
+            version: object["metadata"]["resourceVersion"].clone(),
+            pair: pair(),
+            since: since.map(SystemTime::from),
+        }
+    }
+}
+
+impl Found {
+    /// Whether it was written so long ago; so, too, if nobody knows when.
+    pub(super) fn is_older_than(&self, age: Duration, now: SystemTime) -> bool {
+        let since = self.since.and_then(|since| now.duration_since(since).ok());
+        since.is_none_or(|since| since > age)
+    }
+}
+
+/// Whether the API server answered with this code.
+pub(super) fn is(error: &kube::Error, code: u16) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == code)
+}

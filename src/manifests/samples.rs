@@ -1,0 +1,294 @@
+//! `config/samples` against the types: a sample that nobody has touched is kept valid, any other is only judged.
+
+mod fill;
+mod lines;
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::crd::Crd;
+use super::files;
+use super::lint::value::{self, Fault};
+use super::problem::{Problem, nearest};
+use super::yaml;
+use crate::changes::{Change, Verb};
+use crate::sample;
+use lines::Document;
+
+/// Where samples are.
+const FOLDER: &str = "config/samples";
+
+/// The fields that each object has, whatever its schema says.
+const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// What to write, and what a person should know.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn check(root: &Path, crds: &[Crd]) -> anyhow::Result<(Vec<Change>, Vec<Problem>)> {
+    let (mut changes, mut warnings) = (Vec::new(), Vec::new());
+    for name in files::list(&root.join(FOLDER))? {
+        let path = format!("{FOLDER}/{name}");
+        let Some(before) = files::read(&root.join(&path))? else {
+            continue;
+        };
+        let Ok(text) = str::from_utf8(&before) else {
+            warnings.push(Problem::new("is not UTF-8 text").at(&path));
+            continue;
+        };
+        let found = match sample::untouched(text) {
+            Some(_) => mend(crds, &path, text),
+            None => (None, judge(crds, &path, text)),
+        };
+        warnings.extend(found.1);
+        if let Some(after) = found.0 {
+            changes.push(Change {
+                path,
+                verb: Verb::Update,
+                before: Some(before),
+                after: after.into_bytes(),
+            });
+        }
+    }
+    Ok((changes, warnings))
+}
+
+/// What is wrong with each object of a file.
+fn judge(crds: &[Crd], path: &str, text: &str) -> Vec<Problem> {
+    let documents = match Document::all(text) {
+        Ok(documents) => documents,
+        Err(error) => return vec![Problem::new(format!("is no YAML: {error}")).at(path)],
+    };
+    documents
+        .iter()
+        .flat_map(|document| problems(crds, path, document))
+        .collect()
+}
+
+/// A sample of kbr's own that is valid again; `None` when it is so already, or cannot be made so.
+fn mend(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>) {
+    let found = judge(crds, path, text);
+    if found.is_empty() {
+        return (None, found);
+    }
+    let mended = || {
+        let documents = Document::all(text).ok()?;
+        let [document] = &documents[..] else {
+            return None;
+        };
+        let schema = schema(crds, &document.value).ok()??;
+        let object = filled(schema, &document.value);
+        let body = yaml::render("", &[object]).ok()?;
+        judge(crds, path, &body)
+            .is_empty()
+            .then(|| sample::signed(&body))
+    };
+    match mended() {
+        Some(after) => (Some(after), Vec::new()),
+        None => (None, found),
+    }
+}
+
+/// The object with whatever its schema asks for.
+fn filled(schema: &Value, object: &Value) -> Value {
+    let mut filled = fill::fill(schema, Some(&bare(object)));
+    for name in OF_EVERY_OBJECT {
+        if let Some(value) = object.get(name) {
+            filled[name] = value.clone();
+        }
+    }
+    filled
+}
+
+/// The object without what every object has.
+fn bare(object: &Value) -> Value {
+    let fields = object.as_object().into_iter().flatten();
+    let own = fields.filter(|(name, _)| !OF_EVERY_OBJECT.contains(&name.as_str()));
+    let own = own.map(|(name, value)| (name.clone(), value.clone()));
+    Value::Object(own.collect::<Map<_, _>>())
+}
+
+/// The schema of an object; none for a kind of somebody else.
+fn schema<'a>(crds: &'a [Crd], object: &Value) -> Result<Option<&'a Value>, String> {
+    let word = |name: &str| object[name].as_str().unwrap_or_default();
+    let (api_version, kind) = (word("apiVersion"), word("kind"));
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    if !crds.iter().any(|crd| crd.group == group) {
+        return Ok(None);
+    }
+    let same = crds
+        .iter()
+        .find(|crd| crd.group == group && crd.kind == kind);
+    let versions = same.map_or(&[][..], Crd::versions);
+    match versions.iter().find(|known| known["name"] == version) {
+        Some(known) if known["served"] == json!(true) => {
+            Ok(Some(&known["schema"]["openAPIV3Schema"]))
+        }
+        Some(_) => Err(format!("`{kind}` is not served as `{api_version}`")),
+        None => Err(format!("no type gives `{kind}` of `{api_version}`")),
+    }
+}
+
+fn problems(crds: &[Crd], file: &str, document: &Document) -> Vec<Problem> {
+    let at = |path: &str| format!("{file}:{}", document.line(path));
+    let schema = match schema(crds, &document.value) {
+        Ok(Some(schema)) => schema,
+        Ok(None) => return Vec::new(),
+        Err(reason) => return vec![Problem::new(reason).at(&at(".kind"))],
+    };
+    let object = bare(&document.value);
+    let mut found = value::faults(schema, &fill::with_defaults(schema, &object), "");
+    unknown(schema, &object, "", &mut found);
+    let problem = |fault: Fault| {
+        let text = match fault.path.as_str() {
+            "" => format!("the object {}", fault.reason),
+            path => format!("`{path}` {}", fault.reason),
+        };
+        Problem::new(text).at(&at(&fault.path))
+    };
+    found.into_iter().map(problem).collect()
+}
+
+/// Fields that the schema does not have: the API server drops them, and kubectl refuses to send them.
+fn unknown(schema: &Value, value: &Value, path: &str, found: &mut Vec<Fault>) {
+    match value {
+        Value::Array(items) => {
+            for (position, item) in items.iter().enumerate() {
+                unknown(
+                    &schema["items"],
+                    item,
+                    &format!("{path}[{position}]"),
+                    found,
+                );
+            }
+        }
+        Value::Object(fields) => {
+            let is = |key: &str| schema[key] == json!(true);
+            let embedded = is("x-kubernetes-embedded-resource");
+            for (name, value) in fields {
+                let path = format!("{path}.{name}");
+                let field = &schema["properties"][name];
+                if field.is_object() {
+                    unknown(field, value, &path, found);
+                } else if schema["additionalProperties"].is_object() {
+                    unknown(&schema["additionalProperties"], value, &path, found);
+                } else if !(is("x-kubernetes-preserve-unknown-fields")
+                    || is("additionalProperties")
+                    || embedded && OF_EVERY_OBJECT.contains(&name.as_str()))
+                {
+                    let known = schema["properties"].as_object().into_iter().flatten();
+                    let near = nearest(name, known.map(|(known, _)| known.as_str()));
+                    let near = near.map(|near| format!(", did you mean `{near}`"));
+                    let reason = format!("is no field of the type{}", near.unwrap_or_default());
+                    found.push(Fault { path, reason });
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifests::crd::merge;
+
+    fn crds(spec: &Value) -> Vec<Crd> {
+        let version = |name: &str, served: bool| {
+            json!({ "name": name, "served": served, "storage": served, "schema": { "openAPIV3Schema": {
+                "type": "object", "required": ["spec"], "properties": { "spec": spec },
+            } } })
+        };
+        let crd = json!({ "metadata": {}, "spec": {
+            "group": "crew.example.com", "scope": "Namespaced", "names": { "kind": "Captain", "plural": "captains" },
+            "versions": [version("v1", true), version("v0", false)],
+        } });
+        merge(&[crd], &mut Vec::new())
+    }
+
+    fn spec() -> Value {
+        json!({ "type": "object", "required": ["image", "replicas"], "properties": {
+            "image": { "type": "string", "minLength": 1 },
+            "replicas": { "type": "integer", "minimum": 1, "default": 1 },
+            "ports": { "type": "array", "items": { "type": "object", "properties": { "port": { "type": "integer" } } } },
+        } })
+    }
+
+    const HEAD: &str =
+        "apiVersion: crew.example.com/v1\nkind: Captain\nmetadata:\n  name: captain-sample\n";
+
+    fn warnings(text: &str) -> Vec<String> {
+        judge(&crds(&spec()), "a.yaml", text)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn a_valid_sample_is_let_alone() {
+        let good = format!("{HEAD}spec:\n  image: x\n  ports: [{{port: 1}}]\n");
+        assert_eq!(warnings(&good), [""; 0]);
+        assert_eq!(
+            mend(&crds(&spec()), "a.yaml", &sample::signed(&good)),
+            (None, vec![])
+        );
+    }
+
+    #[test]
+    fn an_edited_sample_is_told_each_wrong_field_with_its_line() {
+        let bad =
+            format!("# mine\n{HEAD}spec:\n  replicas: 0\n  ports:\n  - prot: 1\n  - port: x\n");
+        let expected = [
+            "`a.yaml:6`: `.spec` has no `image`, which is required",
+            "`a.yaml:10`: `.spec.ports[1].port` is of type `string`, not `integer`",
+            "`a.yaml:7`: `.spec.replicas` is below 1",
+            "`a.yaml:9`: `.spec.ports[0].prot` is no field of the type, did you mean `port`",
+        ];
+        assert_eq!(warnings(&bad), expected);
+        assert!(warnings("a: [").concat().contains("`a.yaml`: is no YAML"));
+    }
+
+    #[test]
+    fn a_sample_of_a_kind_that_is_gone_or_not_served_is_told() {
+        let of = |from: &str, to: &str| warnings(&HEAD.replace(from, to));
+        assert_eq!(
+            of("v1", "v0"),
+            ["`a.yaml:2`: `Captain` is not served as `crew.example.com/v0`"]
+        );
+        assert_eq!(
+            of("v1", "v3"),
+            ["`a.yaml:2`: no type gives `Captain` of `crew.example.com/v3`"]
+        );
+        assert_eq!(
+            of("Captain", "Mate"),
+            ["`a.yaml:2`: no type gives `Mate` of `crew.example.com/v1`"]
+        );
+        assert_eq!(
+            of("crew.example.com", "apps"),
+            [""; 0],
+            "somebody else's kind"
+        );
+    }
+
+    #[test]
+    fn a_sample_that_nobody_has_touched_becomes_valid_again() {
+        let now = sample::signed(&format!("{HEAD}spec:\n  ports: []\n  gone: 1\n"));
+        let (after, found) = mend(&crds(&spec()), "a.yaml", &now);
+        assert!(found.is_empty());
+        let expected = sample::signed(&format!("{HEAD}spec:\n  image: example\n  ports: []\n"));
+        assert_eq!(after, Some(expected));
+    }
+
+    #[test]
+    fn a_sample_that_kbr_cannot_make_valid_is_told() {
+        let spec = json!({ "type": "object", "required": ["a"], "properties": { "a": { "type": "string", "pattern": "^[xyz]{7}$" } } });
+        let now = sample::signed(&format!("{HEAD}spec: {{}}\n"));
+        let (after, found) = mend(&crds(&spec), "a.yaml", &now);
+        assert_eq!(after, None);
+        assert_eq!(
+            found[0].to_string(),
+            "`a.yaml:6`: `.spec` has no `a`, which is required"
+        );
+    }
+}
