@@ -28,6 +28,7 @@ use serde_json::Value;
 use crate::commit;
 use crate::project::{self, Project};
 use files::{BASES, File};
+use lint::places::Places;
 use output::Generated;
 use problem::Problem;
 use sources::Sources;
@@ -130,40 +131,46 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
     let mut problems = Vec::new();
     let mut files = Vec::new();
     let sources = if crd_only {
-        Sources::default()
+        // Where fields are matters still; what other comments say does not.
+        Sources::read(root, &packages, &mut Vec::new())?
     } else {
         Sources::read(root, &packages, &mut problems)?
     };
-    if !crd_only {
-        files = roles(root, &manager_role(project), &sources, &mut problems)?;
-    }
+    problems.extend(lint::comments(&sources.called("lint")));
+    let places = Places::new(&sources.files, &sources.called("lint"));
     let mut crds = Vec::new();
     if packages.iter().any(|package| package.crdgen) {
         match cargo::crds(root, args.watch) {
             Ok(printed) => crds = crd::merge(&printed, &mut problems),
-            Err(error) => problems.push(Problem::new(format!("{error:#}"))),
+            Err(error) => {
+                problems.push(Problem::new(format!("{error:#}")));
+                if error.is::<cargo::Failed>() {
+                    problems.extend(lint::panics(&places));
+                }
+            }
+        }
+    }
+    if let Some(most) = args.max_description_length {
+        for crd in &mut crds {
+            crd.truncate_descriptions(most);
         }
     }
     let mut warnings = Vec::new();
     for crd in &crds {
-        let (errors, doubts) = lint::check(crd);
+        let (errors, doubts) = lint::check(crd, &places);
         problems.extend(errors);
         warnings.extend(doubts);
         paths::check(crd, &mut problems);
         problems.extend(drift::selectable_fields(crd));
     }
     if !crd_only {
+        files = roles(root, project, &sources, &crds, &mut problems)?;
         let (file, found) = webhooks(root, project, &sources, &crds, &mut problems)?;
         files.extend(file);
         warnings.extend(found);
     }
     if let Some(error) = problem::error(&problems) {
         return Err(error);
-    }
-    if let Some(most) = args.max_description_length {
-        for crd in &mut crds {
-            crd.truncate_descriptions(most);
-        }
     }
     for crd in &crds {
         files.push(File {
@@ -193,11 +200,13 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
 /// The roles of the whole cluster and of namespaces; for who deploys `config/namespaced`, the same for one namespace.
 fn roles(
     root: &Path,
-    role: &str,
+    project: &Project,
     sources: &Sources,
+    crds: &[crd::Crd],
     problems: &mut Vec<Problem>,
 ) -> anyhow::Result<Vec<File>> {
-    let roles = rbac::Roles::new(role, &sources.called("rbac"), problems);
+    let role = &manager_role(project);
+    let roles = rbac::Roles::new(role, &sources.called("rbac"), &resources(crds), problems);
     let header = files::header("the `+kbr:rbac` comments in the sources");
     let mut files = vec![File {
         path: "config/rbac/role.yaml".to_owned(),
@@ -212,6 +221,13 @@ fn roles(
     Ok(files)
 }
 
+/// The project's own resources, as group and plural.
+fn resources(crds: &[crd::Crd]) -> Vec<(String, String)> {
+    crds.iter()
+        .map(|crd| (crd.group.clone(), crd.plural.clone()))
+        .collect()
+}
+
 /// The webhook configurations, unless the project has never had any; and what a person should know of them.
 fn webhooks(
     root: &Path,
@@ -221,7 +237,12 @@ fn webhooks(
     problems: &mut Vec<Problem>,
 ) -> anyhow::Result<(Option<File>, Vec<Problem>)> {
     let names = webhook::Names::of(project);
-    let webhooks = webhook::read(&names, &sources.called("webhook"), problems);
+    let webhooks = webhook::read(
+        &names,
+        &sources.called("webhook"),
+        &resources(crds),
+        problems,
+    );
     let own = sources.called("webhookconfiguration");
     let configurations = webhook::configurations(&names, &own, &webhooks, problems);
     let kinds = webhook::Kinds::of(project, crds);

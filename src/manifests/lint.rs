@@ -4,18 +4,24 @@
 
 mod defaults;
 mod form;
+mod ignored;
 mod lists;
 mod names;
 mod nested;
 mod node;
 mod patterns;
+pub mod places;
 mod re2;
+mod rules;
 mod size;
 pub mod value;
 
 use super::crd::Crd;
-use super::problem::Problem;
+use super::markers::Marker;
+use super::problem::{Problem, nearest};
 use node::Node;
+use places::Places;
+use serde_json::{Value, json};
 
 /// One thing that is wrong with a version of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,19 +64,22 @@ impl Finding {
 /// Judges a schema wherever it says what values look like.
 type Check = fn(&Node, &mut Vec<Finding>);
 
-const CHECKS: [Check; 6] = [
+const CHECKS: [Check; 7] = [
     form::check,
     form::extensions,
     nested::check,
     lists::check,
     defaults::check,
     patterns::check,
+    rules::check,
 ];
 
 /// All that is wrong with a kind: errors first, then warnings.
-pub fn check(crd: &Crd) -> (Vec<Problem>, Vec<Problem>) {
+pub fn check(crd: &Crd, places: &Places) -> (Vec<Problem>, Vec<Problem>) {
     let (mut errors, mut warnings) = (Vec::new(), Vec::new());
+    let stored = |version: &&Value| version["storage"] == json!(true);
     for version in crd.versions() {
+        let name = version["name"].as_str().unwrap_or_default();
         let mut found = Vec::new();
         names::check(crd, version, &mut found);
         nested::root(version, &mut found);
@@ -78,25 +87,67 @@ pub fn check(crd: &Crd) -> (Vec<Problem>, Vec<Problem>) {
             for check in CHECKS {
                 check(node, &mut found);
             }
+            if let Some(field) = places.way(&crd.kind, name, &node.path).field {
+                ignored::check(node, &field.claims, &mut found);
+            }
         });
-        let name = version["name"].as_str().unwrap_or_default();
+        if stored(&version) {
+            found.extend(size::check(crd));
+        }
         for finding in found {
-            let problem = problem(crd, name, &finding);
+            let way = places.way(&crd.kind, name, &finding.path);
+            let problem = || problem(crd, name, &finding, way.shown());
             match finding.allow {
-                None => errors.push(problem),
-                Some(_) => warnings.push(problem),
+                None => errors.push(problem()),
+                Some(warning) if places.allows(&way, warning) => {}
+                Some(_) => warnings.push(problem()),
             }
         }
     }
-    let stored = crd
-        .versions()
-        .first()
-        .map_or("", |first| first["name"].as_str().unwrap_or_default());
-    warnings.extend(size::check(crd).map(|finding| problem(crd, stored, &finding)));
     (errors, warnings)
 }
 
-fn problem(crd: &Crd, version: &str, finding: &Finding) -> Problem {
+/// The warnings that a comment can silence.
+const ALLOWED: [&str; 5] = ["bytes", "cost", "float", "format", "size"];
+
+/// What is wrong with the comments that silence warnings.
+pub fn comments(markers: &[Marker]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for marker in markers {
+        for (key, names) in &marker.arguments {
+            let unknown = names
+                .iter()
+                .filter(|name| !ALLOWED.contains(&name.as_str()));
+            problems.extend(unknown.map(|name| {
+                let text = format!("`{name}` is no warning that can be allowed");
+                let near = nearest(name, ALLOWED);
+                Problem::new(text).at(&marker.at).did_you_mean(near)
+            }));
+            if key != "allow" {
+                let text = format!("`{key}` is no argument of `+kbr:lint`");
+                problems.push(
+                    Problem::new(text)
+                        .at(&marker.at)
+                        .help("write `// +kbr:lint:allow=<name>`"),
+                );
+            }
+        }
+    }
+    problems
+}
+
+/// What may have made the generator fail.
+pub fn panics(places: &Places) -> Vec<Problem> {
+    let all = places.panicking();
+    let problem = |known: &places::Type| {
+        let (why, help) = known.panics.clone()?;
+        let text = format!("perhaps because {why}");
+        Some(Problem::new(text).at(&known.spot.shown()).help(help))
+    };
+    all.filter_map(problem).collect()
+}
+
+fn problem(crd: &Crd, version: &str, finding: &Finding, place: Option<String>) -> Problem {
     let at = match finding.path.as_str() {
         "" => String::new(),
         path => format!(", `{path}`"),
@@ -107,6 +158,11 @@ fn problem(crd: &Crd, version: &str, finding: &Finding) -> Problem {
     );
     let allow = finding
         .allow
-        .map(|name| format!(", or say that it is meant: `// +kbr:lint:allow={name}`"));
-    Problem::new(text).help(format!("{}{}", finding.help, allow.unwrap_or_default()))
+        .map(|name| format!(", or say above it that it is meant: `// +kbr:lint:allow={name}`"));
+    let help = format!("{}{}", finding.help, allow.unwrap_or_default());
+    let problem = Problem::new(text).help(help);
+    match place {
+        Some(place) => problem.at(&place),
+        None => problem,
+    }
 }

@@ -4,7 +4,13 @@ use super::comments::{Comment, comments};
 use super::problem::{Problem, nearest};
 
 /// Markers that kbr knows by `+kbr:<name>`.
-const KNOWN: [&str; 4] = ["rbac", "scaffold", "webhook", "webhookconfiguration"];
+const KNOWN: [&str; 5] = [
+    "lint",
+    "rbac",
+    "scaffold",
+    "webhook",
+    "webhookconfiguration",
+];
 
 /// One marker that a generator reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +23,8 @@ pub struct Marker {
     pub arguments: Vec<(String, Vec<String>)>,
 }
 
-/// Markers that say what goes into a manifest.
-const READ: [&str; 3] = ["rbac", "webhook", "webhookconfiguration"];
+/// Markers that say what goes into a manifest, or what need not be said about it.
+const READ: [&str; 4] = ["lint", "rbac", "webhook", "webhookconfiguration"];
 
 /// The markers in one Rust file that say what goes into a manifest; what is wrong goes to `problems`.
 /// `+kubebuilder:<name>` is the same marker, so that a project ported from Go keeps its comments.

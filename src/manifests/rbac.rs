@@ -1,6 +1,6 @@
 //! RBAC markers -> roles. What goes together, and in which order, is as in controller-gen.
 
-mod known;
+pub mod known;
 mod read;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::markers::Marker;
 use super::problem::Problem;
 
-type Set = BTreeSet<String>;
+/// Names, each once and in order.
+pub type Set = BTreeSet<String>;
 
 /// One rule of a role; `core` is written as the empty group already.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,11 +32,17 @@ pub struct Roles(BTreeMap<RoleKey, Vec<Rule>>);
 
 impl Roles {
     /// Reads the markers; those without `roleName` go into the role called `default`, which is there in any case.
-    pub fn new(default: &str, markers: &[Marker], problems: &mut Vec<Problem>) -> Self {
+    /// `own` are the project's kinds, as group and plural.
+    pub fn new(
+        default: &str,
+        markers: &[Marker],
+        own: &[(String, String)],
+        problems: &mut Vec<Problem>,
+    ) -> Self {
         let mut rules: BTreeMap<RoleKey, Vec<Rule>> = BTreeMap::new();
         rules.insert((String::new(), default.to_owned()), Vec::new());
         for marker in markers {
-            match read::grant(marker) {
+            match read::grant(marker, own) {
                 Ok(grant) => {
                     let name = grant.role_name.unwrap_or_else(|| default.to_owned());
                     let role = rules.entry((grant.namespace, name)).or_default();

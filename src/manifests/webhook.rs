@@ -61,11 +61,16 @@ impl Webhook {
     }
 }
 
-/// Reads the markers called `webhook`, in order of their names.
-pub fn read(names: &Names, markers: &[Marker], problems: &mut Vec<Problem>) -> Vec<Webhook> {
+/// Reads the markers called `webhook`, in order of their names. `own` are the project's kinds, as group and plural.
+pub fn read(
+    names: &Names,
+    markers: &[Marker],
+    own: &[(String, String)],
+    problems: &mut Vec<Problem>,
+) -> Vec<Webhook> {
     let mut webhooks = Vec::new();
     for marker in markers {
-        match read::webhook(names, marker) {
+        match read::webhook(names, marker, own) {
             Ok(webhook) => webhooks.push(webhook),
             Err(found) => problems.extend(found),
         }

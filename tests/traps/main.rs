@@ -1,9 +1,10 @@
-//! Every trap: what kbr says of it.
+//! Every trap: what kbr says of it, and what an API server does.
 
 #[path = "../support/mod.rs"]
 mod support;
 
 mod project;
+mod server;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -39,4 +40,47 @@ fn kbr_says_what_is_wrong_and_how_to_mend_it() {
         page == before,
         "`UPDATE=1` writes tests/traps/said.txt anew:\n{page}"
     );
+}
+
+/// What the API server takes, kbr refuses only where it would be spoiled.
+#[test]
+fn what_the_api_server_refuses_kbr_refuses_before() {
+    let spoiled = [
+        "Conditions",
+        "LengthOfMap",
+        "MapOfAnything",
+        "NotNullable",
+        "PatternOfNumber",
+        "RangeOfString",
+        "StructMergeStrategy",
+        "Unique",
+    ];
+    let project = Project::new();
+    let made: Vec<_> = definitions()
+        .into_iter()
+        .filter(|(_, crd)| !crd.is_null())
+        .collect();
+    let crds: Vec<Value> = made.iter().map(|(_, crd)| crd.clone()).collect();
+    let refused = server::refusals(&crds);
+    let mut wrong = Vec::new();
+    for (kind, crd) in made {
+        let name = crd["metadata"]["name"].as_str().expect("a name");
+        let theirs = refused.get(name);
+        let ours = project.manifests(&json!([crd]));
+        if theirs.is_some_and(|reason| server::is_cost(reason)) {
+            // Estimated roughly here, so no more than a warning.
+            assert!(
+                ours.contains("warning: ") && ours.contains("allow=cost"),
+                "{ours}"
+            );
+            continue;
+        }
+        let expected = theirs.is_some() || spoiled.contains(&kind);
+        if ours.contains("error: ") != expected {
+            wrong.push(format!(
+                "{kind}: the API server says {theirs:?}, kbr says {ours:?}"
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

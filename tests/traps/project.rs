@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{KBR, copy, repository, write};
+use crate::support::{self, KBR, copy, repository, write};
 
 /// It is built once; each run of `kbr manifests` reads other definitions.
 pub struct Project(TempDir);
@@ -16,8 +16,12 @@ impl Project {
         let package = |name: &str| {
             format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n")
         };
-        let generator =
-            "fn main() { print!(\"{}\", std::fs::read_to_string(\"crds.json\").unwrap()); }\n";
+        // A definition whose making panics comes as `null`.
+        let generator = "fn main() {
+            let crds = std::fs::read_to_string(\"crds.json\").unwrap();
+            assert!(!crds.starts_with(\"[null]\"));
+            print!(\"{crds}\");
+        }\n";
         let files = [
             (
                 "PROJECT",
@@ -52,25 +56,23 @@ impl Project {
             .args(["manifests", "--check", "--crd-only"])
             .current_dir(self.0.path())
             .env_remove("CARGO_TARGET_DIR")
+            .env("RUST_BACKTRACE", "0")
             .env("CARGO_NET_OFFLINE", "true")
             .env("CARGO_TERM_QUIET", "true")
             .output()
             .expect("kbr runs");
-        let said = String::from_utf8(output.stderr).expect("UTF-8");
-        let end = said
-            .find("error: 1 manifest is stale")
-            .unwrap_or(said.len());
-        let known = |line: &&str| {
-            !line.contains("PROJECT does not have it") && !line.contains("the types count here")
-        };
-        let lines = said[..end].lines().filter(known);
-        lines
-            .flat_map(|line| {
-                [
-                    line, "
-",
-                ]
-            })
-            .collect()
+        let said = support::stderr(&output, self.0.path());
+        let end = said.find("error: 1 manifest is stale");
+        let others = [
+            "PROJECT does not have it",
+            "the types count here",
+            "thread 'main'",
+            "crds.starts_with",
+            "RUST_BACKTRACE",
+        ];
+        let known =
+            |line: &&str| !line.is_empty() && !others.iter().any(|other| line.contains(other));
+        let lines = said[..end.unwrap_or(said.len())].lines().filter(known);
+        lines.flat_map(|line| [line, "\n"]).collect()
     }
 }

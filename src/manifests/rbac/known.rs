@@ -1,6 +1,6 @@
 //! Verbs and resources that nobody has, with the name that was meant.
 
-use super::Rule;
+use super::{Rule, Set};
 use crate::manifests::problem::{Problem, nearest};
 use crate::resource::kubernetes;
 
@@ -64,36 +64,42 @@ pub(super) fn unknown_verbs(rule: &Rule) -> Vec<Problem> {
         .collect()
 }
 
-/// Resources that none of the rule's groups has. Only groups of Kubernetes itself are known: with any other in the rule,
-/// nothing can be said.
-pub(super) fn unknown_resources(rule: &Rule) -> Vec<Problem> {
+/// Resources that none of the groups has. Only the groups of Kubernetes itself are known whole: with any other among them nothing can
+/// be said; and a group of `own`, the project's kinds as group and plural, may have other kinds, so that there only a slip of the pen is one.
+pub fn unknown_resources(groups: &Set, resources: &Set, own: &[(String, String)]) -> Vec<Problem> {
     let listed = kubernetes::kinds().map(|kind| (kind.group, kind.plural));
     let known: Vec<(&str, &str)> = listed.chain(UNLISTED).collect();
     let is_known = |group: &String| known.iter().any(|(known, _)| known == group);
-    if rule.groups.is_empty() || !rule.groups.iter().all(is_known) {
+    let is_own = |group: &String| own.iter().any(|(own, _)| own == group);
+    if groups.is_empty() || !groups.iter().all(|group| is_known(group) || is_own(group)) {
         return Vec::new();
     }
-    let here = || {
-        known
-            .iter()
-            .filter(|(group, _)| rule.groups.contains(*group))
-    };
-    let names = rule
-        .resources
+    let all_known = groups.iter().all(is_known);
+    let own = own
+        .iter()
+        .map(|(group, plural)| (group.as_str(), plural.as_str()));
+    let here: Vec<&str> = known
+        .iter()
+        .copied()
+        .chain(own)
+        .filter(|(group, _)| groups.contains(*group))
+        .map(|(_, plural)| plural)
+        .collect();
+    let names = resources
         .iter()
         .filter(|name| !name.contains('*') && !name.is_empty());
     names
         .filter_map(|resource| {
             let name = resource.split('/').next().unwrap_or_default();
-            if here().any(|(_, known)| *known == name) {
+            if here.contains(&name) {
                 return None;
             }
-            let problem = Problem::new(format!("`{name}` is no resource of {}", groups(rule)));
-            if let Some(near) = nearest(name, here().map(|(_, known)| *known)) {
+            let problem = Problem::new(format!("`{name}` is no resource of {}", shown_all(groups)));
+            if let Some(near) = nearest(name, here.iter().copied()) {
                 return Some(problem.did_you_mean(Some(near)));
             }
             let elsewhere = known.iter().find(|(_, known)| *known == name);
-            Some(match elsewhere {
+            all_known.then(|| match elsewhere {
                 Some((group, _)) => problem.help(format!("it is in `groups={}`", shown(group))),
                 None => problem,
             })
@@ -101,9 +107,8 @@ pub(super) fn unknown_resources(rule: &Rule) -> Vec<Problem> {
         .collect()
 }
 
-fn groups(rule: &Rule) -> String {
-    let names: Vec<String> = rule
-        .groups
+fn shown_all(groups: &Set) -> String {
+    let names: Vec<String> = groups
         .iter()
         .map(|group| format!("`{}`", shown(group)))
         .collect();

@@ -25,11 +25,11 @@ pub(super) struct Grant {
     pub rule: Rule,
 }
 
-/// Reads a marker.
+/// Reads a marker; `own` are the project's kinds, as group and plural.
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub(super) fn grant(marker: &Marker) -> Result<Grant, Vec<Problem>> {
+pub(super) fn grant(marker: &Marker, own: &[(String, String)]) -> Result<Grant, Vec<Problem>> {
     let mut grant = Grant::default();
     let mut problems = Vec::new();
     for (name, values) in &marker.arguments {
@@ -39,7 +39,11 @@ pub(super) fn grant(marker: &Marker) -> Result<Grant, Vec<Problem>> {
     }
     problems.extend(faults(&grant).map(Problem::new));
     problems.extend(known::unknown_verbs(&grant.rule));
-    problems.extend(known::unknown_resources(&grant.rule));
+    problems.extend(known::unknown_resources(
+        &grant.rule.groups,
+        &grant.rule.resources,
+        own,
+    ));
     if problems.is_empty() {
         return Ok(grant);
     }

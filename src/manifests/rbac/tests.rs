@@ -11,8 +11,13 @@ fn roles(markers_text: &[&str]) -> (Roles, Vec<String>) {
     let source = lines.join("\n");
     let mut problems = Vec::new();
     let found = markers("a.rs", &source, &mut problems);
-    let roles = Roles::new("manager-role", &found, &mut problems);
+    let roles = Roles::new("manager-role", &found, &own(), &mut problems);
     (roles, problems.iter().map(ToString::to_string).collect())
+}
+
+/// The project's own kinds.
+fn own() -> Vec<(String, String)> {
+    vec![("crew.example.com".to_owned(), "captains".to_owned())]
 }
 
 /// Each rule as `groups / resources / names / urls : verbs`, under its role as `namespace/name`.
@@ -288,6 +293,19 @@ fn resources_that_some_group_of_the_rule_has_or_may_have_are_let_through() {
         "groups=*,resources=anything,verbs=get",
         "groups=core,resources=users,verbs=impersonate",
         "groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get",
+    ]);
+    assert_eq!(problems, [""; 0]);
+}
+
+#[test]
+fn kinds_of_the_project_are_known_and_other_kinds_may_share_their_group() {
+    refused(
+        "groups=crew.example.com,resources=captain/status,verbs=get",
+        "`captain` is no resource of group `crew.example.com`\n    help: did you mean `captains`",
+    );
+    let (_, problems) = roles(&[
+        "groups=crew.example.com,resources=captains;captains/status;ships,verbs=get",
+        "groups=apps;crew.example.com,resources=boats,verbs=get",
     ]);
     assert_eq!(problems, [""; 0]);
 }

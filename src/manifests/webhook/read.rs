@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Names, Webhook, object};
 use crate::manifests::markers::Marker;
 use crate::manifests::problem::{Problem, nearest};
+use crate::manifests::rbac::{Set, known::unknown_resources};
 
 const ARGUMENTS: [&str; 19] = [
     "admissionReviewVersions",
@@ -28,11 +29,15 @@ const ARGUMENTS: [&str; 19] = [
     "webhookVersions",
 ];
 
-/// Reads a `webhook` marker.
+/// Reads a `webhook` marker; `own` are the project's kinds, as group and plural.
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub(super) fn webhook(names: &Names, marker: &Marker) -> Result<Webhook, Vec<Problem>> {
+pub(super) fn webhook(
+    names: &Names,
+    marker: &Marker,
+    own: &[(String, String)],
+) -> Result<Webhook, Vec<Problem>> {
     let mut arguments = Arguments::new(marker, &ARGUMENTS);
     let mutating = arguments.flag("mutating");
     let mut object = Map::new();
@@ -52,6 +57,7 @@ pub(super) fn webhook(names: &Names, marker: &Marker) -> Result<Webhook, Vec<Pro
     }
     if arguments.problems.is_empty() {
         arguments.problems = object::faults(&object, mutating);
+        arguments.problems.extend(resources(&object, own));
     }
     let webhook = Webhook {
         at: marker.at.clone(),
@@ -60,6 +66,18 @@ pub(super) fn webhook(names: &Names, marker: &Marker) -> Result<Webhook, Vec<Pro
         object,
     };
     arguments.end(webhook)
+}
+
+/// Resources that no API has, so that the webhook would never be called.
+fn resources(object: &Value, own: &[(String, String)]) -> Vec<Problem> {
+    let rules = object["rules"].as_array().into_iter().flatten();
+    let set = |list: &Value| -> Set {
+        let texts = list.as_array().into_iter().flatten();
+        texts.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    rules
+        .flat_map(|rule| unknown_resources(&set(&rule["apiGroups"]), &set(&rule["resources"]), own))
+        .collect()
 }
 
 /// Reads a `webhookconfiguration` marker: which configuration, and its name if it gives one.

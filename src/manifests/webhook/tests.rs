@@ -21,7 +21,8 @@ pub(super) fn generate(source: &str) -> (Vec<Value>, Vec<String>) {
             .cloned()
             .collect()
     };
-    let webhooks = read(&names(), &called("webhook"), &mut problems);
+    let own = [("crew.example.com".to_owned(), "captains".to_owned())];
+    let webhooks = read(&names(), &called("webhook"), &own, &mut problems);
     let own = called("webhookconfiguration");
     let configurations = configurations(&names(), &own, &webhooks, &mut problems);
     (
@@ -184,6 +185,16 @@ fn values_that_no_webhook_has_are_refused_with_those_that_it_may_have() {
         "versions=v1,",
         "versions=v1,sideEffect=None,",
         "did you mean `sideEffects`",
+    );
+}
+
+#[test]
+fn a_resource_that_no_api_has_is_refused_with_the_nearest_name() {
+    refused("=captains", "=captain", "help: did you mean `captains`");
+    refused(
+        "groups=crew.example.com,resources=captains",
+        "groups=core,resources=pod",
+        "`pod` is no resource of group `core`\n    help: did you mean `pods`",
     );
 }
 
