@@ -73,10 +73,12 @@ pub struct Options {
 
     /// Where the certificate of webhooks comes from; from files if their directory is given, and from memory if not
     #[arg(long, value_enum, value_name = "SOURCE")]
+    #[arg(help_heading = "Webhooks")]
     pub webhook_certificate: Option<WebhookCertificate>,
 
     /// The namespace of the operator, where the Secret of a self-managed certificate is
     #[arg(long, value_name = "NAMESPACE", env = "POD_NAMESPACE")]
+    #[arg(help_heading = "Webhooks")]
     pub webhook_namespace: Option<String>,
 
     /// The directory with the certificate of the webhook server
