@@ -1,8 +1,10 @@
 //! Inserts lines at a marker: text in, text out.
 
 mod order;
+mod piece;
 
 use order::Item;
+pub use piece::pieces;
 
 /// The whole line of the marker `name` as it stands in the file at `path`: `// +kbr:scaffold:<name>` in Rust, `# …` elsewhere.
 pub fn marker_line(path: &str, name: &str) -> String {
@@ -18,8 +20,10 @@ pub fn marker_name(line: &str) -> Option<&str> {
     comment.trim_start().strip_prefix("+kbr:scaffold:")
 }
 
-/// Puts `lines` above the marker, with the marker's indentation and line ending, and leaves out those that `source` already has
-/// somewhere (whatever their indentation) and blank ones. `mod` and `use` lines take rustfmt's place among those right above the marker.
+/// Puts `lines` above the marker, with the marker's indentation and line ending, and leaves out what `source` already has somewhere
+/// (whatever its indentation) and blank lines. `mod` and `use` lines take rustfmt's place among those right above the marker. A block,
+/// which begins on a line that ends with `{` or `(` and ends on the line that closes it, is one piece: it is there if its first line is, and
+/// gets a blank line around it.
 ///
 /// # Errors
 /// The numbers (from 1) of the lines that are the marker, when that is not exactly one: empty, or two and more.
@@ -32,17 +36,36 @@ pub fn insert(source: &str, marker: &str, lines: &str) -> Result<String, Vec<usi
         .take_while(|c| matches!(c, ' ' | '\t'))
         .collect();
     let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let full = |line: &str| match line.trim_end() {
+        "" => ending.to_owned(),
+        line => format!("{indent}{line}{ending}"),
+    };
 
-    for line in lines.lines().filter(|line| !line.trim().is_empty()) {
-        if out.iter().any(|have| have.trim() == line.trim()) {
+    for piece in pieces(lines) {
+        if out.iter().any(|have| have.trim() == piece.key().trim()) {
             continue;
         }
-        let place = place(&out[..at], line);
-        out.insert(place, format!("{indent}{}{ending}", line.trim_end()));
-        at += 1;
+        let mut new: Vec<String> = piece.lines.iter().map(|line| full(line)).collect();
+        let place = if piece.is_block() {
+            if out[..at].last().is_some_and(|above| is_crowded(above)) {
+                new.insert(0, ending.to_owned());
+            }
+            new.push(ending.to_owned());
+            at
+        } else {
+            place(&out[..at], piece.key())
+        };
+        at += new.len();
+        out.splice(place..place, new);
     }
     let mark = &source[..source.len() - text.len()];
     Ok(format!("{mark}{}", out.concat()))
+}
+
+/// Whether a block right below this line would stick to it.
+fn is_crowded(above: &str) -> bool {
+    let above = above.trim();
+    !(above.is_empty() || above.ends_with('{'))
 }
 
 /// The line of the marker, from 1, and whether it stands at the margin, if it is there once.

@@ -15,6 +15,7 @@ use crate::commit::sha256;
 use crate::plan::Op;
 use crate::resource::Resource;
 use crate::resource::controller::Controller;
+use crate::resource::webhook::Webhook;
 use crate::scaffold::LAYOUT;
 use crate::vars::Vars;
 
@@ -50,6 +51,9 @@ pub struct Project {
     /// `[[controller]]`, in the order of their creation.
     #[serde(default, rename = "controller", skip_serializing_if = "Vec::is_empty")]
     pub controllers: Vec<Controller>,
+    /// `[[webhook]]`, in the order of their creation: what one command added each.
+    #[serde(default, rename = "webhook", skip_serializing_if = "Vec::is_empty")]
+    pub webhooks: Vec<Webhook>,
 }
 
 /// Which `manager/` a project has: nobody edits it, so that a later kbr can replace it.
@@ -153,6 +157,11 @@ pub fn record_api(api: &Resource) -> anyhow::Result<Op> {
 /// The table of a controller to append to PROJECT.
 pub fn record_controller(controller: &Controller) -> anyhow::Result<Op> {
     record("controller", controller, &controller.path())
+}
+
+/// The table of webhooks to append to PROJECT.
+pub fn record_webhook(webhook: &Webhook) -> anyhow::Result<Op> {
+    record("webhook", webhook, &webhook.path())
 }
 
 fn record(table: &str, fields: &impl Serialize, path: &str) -> anyhow::Result<Op> {

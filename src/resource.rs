@@ -4,7 +4,9 @@ pub mod controller;
 pub mod external;
 pub mod kubernetes;
 mod plural;
+pub mod target;
 mod validate;
+pub mod webhook;
 pub mod words;
 
 use serde::{Deserialize, Serialize};
@@ -159,6 +161,16 @@ impl Resource {
         )
     }
 
+    /// `api/src/crew/v1/captain_conversion.rs`.
+    pub fn conversion_path(&self) -> String {
+        format!(
+            "api/src/{}/{}/{}_conversion.rs",
+            self.group_module(),
+            self.version,
+            self.kind_lower()
+        )
+    }
+
     /// Whether both are the same API.
     pub fn is(&self, other: &Resource) -> bool {
         self.is_version_of(other) && self.version == other.version
@@ -185,13 +197,6 @@ impl Resource {
         vars.storage = storage;
         vars.own_kind = true;
     }
-}
-
-/// `/mutate-crew-example-com-v1-captain`, with `validate` for a validator; `/mutate--v1-pod` in the core group, whose name is empty:
-/// where controller-runtime serves the webhook of a kind, and `manager` too.
-pub fn webhook_path(verb: &str, full_group: &str, version: &str, kind: &str) -> String {
-    let group = full_group.replace('.', "-");
-    format!("/{verb}-{group}-{version}-{}", kind.to_lowercase())
 }
 
 /// The short and the full group: an empty `domain` makes `group` the whole group, an empty `group` makes the domain the group.

@@ -140,19 +140,22 @@ fn plan(renderer: &Renderer, path: &str, text: &str) -> anyhow::Result<Vec<Op>> 
 /// One [`Op::Insert`] for each section that has lines.
 fn sections(path: &str, text: &str) -> anyhow::Result<Vec<Op>> {
     let mut sections: Vec<(&str, String)> = Vec::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+    for line in text.lines() {
         match (edit::marker_name(line), sections.last_mut()) {
             (Some(marker), _) => sections.push((marker, String::new())),
             (None, Some((_, lines))) => lines.extend([line, "\n"]),
+            (None, None) if line.trim().is_empty() => {}
             (None, None) => bail!("`{}` stands before the first marker", line.trim()),
         }
     }
-    let filled = sections.into_iter().filter(|(_, lines)| !lines.is_empty());
+    let filled = sections
+        .into_iter()
+        .filter(|(_, lines)| !lines.trim().is_empty());
     Ok(filled
         .map(|(marker, lines)| Op::Insert {
             path: path.to_owned(),
             marker: marker.to_owned(),
-            lines,
+            lines: format!("{}\n", lines.trim_matches('\n')),
         })
         .collect())
 }

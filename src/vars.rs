@@ -61,6 +61,22 @@ pub struct Vars {
     pub type_use: String,
     /// `crew.example.com/captain`: the controller's finalizer.
     pub finalizer: String,
+    /// `crew_v1_captain`: the file of the webhooks and their module in `src/webhooks`.
+    pub webhook_module: String,
+    /// `webhook-self-signed`: the component for the project's first webhook, or empty if it has one already.
+    pub webhook_component: String,
+    /// `// +kbr:webhook:path=…` of the webhook that sets defaults, or empty for none.
+    pub defaulting_marker: String,
+    /// `// +kbr:webhook:path=…` of the webhook that validates, or empty for none.
+    pub validation_marker: String,
+    /// The path of the webhook that sets defaults, if it is not the usual one.
+    pub defaulting_path: String,
+    /// The path of the webhook that validates, if it is not the usual one.
+    pub validation_path: String,
+    /// `v2`: the version to and from which `version` is converted.
+    pub hub_version: String,
+    /// `CaptainV1`: what the hub's file calls the version that is converted.
+    pub spoke_alias: String,
     /// Line for the root manifest's dependencies when the kind comes from another crate, or empty.
     pub external_dependency: String,
 }

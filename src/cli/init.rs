@@ -137,6 +137,7 @@ fn wanted(args: &Args, root: &Path, found: Option<&Project>) -> Project {
         manager: Manager::default(),
         apis: Vec::new(),
         controllers: Vec::new(),
+        webhooks: Vec::new(),
     }
 }
 

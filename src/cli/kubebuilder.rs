@@ -110,12 +110,6 @@ pub fn answer(error: &clap::Error) -> Option<String> {
         }
         ErrorKind::InvalidSubcommand => {
             let command = context(ContextKind::InvalidSubcommand)?;
-            if command == "webhook" {
-                return Some(format!(
-                    "kbr {} scaffolds no webhooks yet; nothing was written\nhelp: leave the command out: rules in a type's schema, CEL among them, are checked by the API server without one",
-                    env!("CARGO_PKG_VERSION")
-                ));
-            }
             let (command, instead) = COMMANDS.iter().find(|(known, _)| *known == command)?;
             Some(format!(
                 "kbr has no command `{command}`; nothing was written\nhelp: {instead}"

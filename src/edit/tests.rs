@@ -233,3 +233,22 @@ fn inserted_imports_stand_where_rustfmt_puts_them() {
     lines.sort_by_key(|line| line.len() % 7);
     check_rustfmt(lines.into_iter());
 }
+
+#[test]
+fn a_block_goes_in_whole_or_not_at_all() {
+    check(
+        "struct A;\n\n// +kbr:scaffold:m\n",
+        "/// B.\nimpl B {\n    b {\n    }\n\n    c {\n    }\n}\n",
+        "struct A;\n\n/// B.\nimpl B {\n    b {\n    }\n\n    c {\n    }\n}\n\n// +kbr:scaffold:m\n",
+    );
+    check(
+        "impl B {\n    mine\n}\n}\n// +kbr:scaffold:m\n",
+        "impl A {\n}\nimpl B {\n    theirs\n}\n",
+        "impl B {\n    mine\n}\n}\n\nimpl A {\n}\n\n// +kbr:scaffold:m\n",
+    );
+    check(
+        "a {\r\n    // +kbr:scaffold:m\r\n}\r\n",
+        "b {\n    x\n\n    y\n}\n",
+        "a {\r\n    b {\r\n        x\r\n\r\n        y\r\n    }\r\n\r\n    // +kbr:scaffold:m\r\n}\r\n",
+    );
+}

@@ -3,6 +3,7 @@
 use super::{Project, name};
 use crate::problems::Problems;
 use crate::resource::controller::Controller;
+use crate::resource::target::Target;
 use crate::resource::{Resource, words};
 
 /// What is wrong, a sentence each. Names that only clash with what this kbr brings along are let through: a later kbr brings more.
@@ -20,6 +21,10 @@ pub fn problems(project: &Project) -> Vec<String> {
     }
     for controller in &project.controllers {
         check_controller(controller, &project.manager_id(), &mut of_tables);
+    }
+    for webhook in &project.webhooks {
+        check_target(&webhook.target, &mut of_tables);
+        webhook.check(&mut of_tables);
     }
     for sentence in of_tables.sentences() {
         if !found.contains(sentence) {
@@ -44,28 +49,32 @@ fn check_group(group: &str, full_group: &str, problems: &mut Problems) {
 
 fn check_controller(controller: &Controller, manager_id: &str, problems: &mut Problems) {
     controller.check(manager_id, problems);
-    if controller.full_group.is_empty() {
-        if controller.group != "core" {
-            problems.add(format!("`{}` is not the core group", controller.group), "");
+    check_target(&controller.target, problems);
+}
+
+fn check_target(target: &Target, problems: &mut Problems) {
+    if target.full_group.is_empty() {
+        if target.group != "core" {
+            problems.add(format!("`{}` is not the core group", target.group), "");
         }
     } else {
-        check_group(&controller.group, &controller.full_group, problems);
+        check_group(&target.group, &target.full_group, problems);
     }
     let kind = Resource {
-        group: controller.group.clone(),
+        group: target.group.clone(),
         // The core group has no name to check.
-        full_group: controller.group_shown().to_owned(),
-        version: controller.version.clone(),
-        kind: controller.kind.clone(),
-        plural: controller.plural.clone(),
-        singular: controller.kind.to_lowercase(),
+        full_group: target.group_shown().to_owned(),
+        version: target.version.clone(),
+        kind: target.kind.clone(),
+        plural: target.plural.clone(),
+        singular: target.kind.to_lowercase(),
         short_names: Vec::new(),
-        namespaced: controller.namespaced,
+        namespaced: target.namespaced,
     };
     kind.check_foreign(problems);
-    if !words::is_type_path(&controller.type_path) {
+    if !words::is_type_path(&target.type_path) {
         problems.add(
-            format!("`{}` is not the path of a type", controller.type_path),
+            format!("`{}` is not the path of a type", target.type_path),
             "",
         );
     }

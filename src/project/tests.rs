@@ -1,5 +1,6 @@
 use super::*;
 use crate::resource::Wanted;
+use crate::resource::target::Target;
 
 const HEAD: &str = r#"# A comment of the user's.
 layout = "v1"
@@ -49,10 +50,11 @@ fn what_is_recorded_is_what_is_read() {
         },
         apis: Vec::new(),
         controllers: Vec::new(),
+        webhooks: Vec::new(),
     };
     let mut file = text(project.record().unwrap());
     assert_eq!(load(&file).unwrap(), project);
-    let controller = Controller::own("captain".to_owned(), &captain());
+    let controller = Controller::new("captain".to_owned(), Target::own(&captain()));
     file += &text(record_api(&captain()).unwrap());
     file += &text(record_controller(&controller).unwrap());
     project.apis.push(captain());
@@ -74,7 +76,7 @@ namespaced = true
 path = "api/src/crew/v1/captain.rs"
 "#;
     assert_eq!(text(record_api(&captain()).unwrap()), expected);
-    let controller = Controller::own("captain-backup".to_owned(), &captain());
+    let controller = Controller::new("captain-backup".to_owned(), Target::own(&captain()));
     let expected = r#"[[controller]]
 name = "captain-backup"
 group = "crew"
@@ -92,7 +94,7 @@ path = "src/controllers/captain_backup.rs"
 
 #[test]
 fn unknown_keys_and_tables_are_left_alone() {
-    let project = load(&format!("{HEAD}[[webhook]]\nfield = 1\n")).unwrap();
+    let project = load(&format!("{HEAD}[[plugin]]\nfield = 1\n")).unwrap();
     assert_eq!(project.manager_id(), "captains.example.com");
     assert_eq!(project.namespace(), "captains-system");
 }

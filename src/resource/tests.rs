@@ -7,6 +7,7 @@ mod validate;
 
 use super::controller::Controller;
 use super::*;
+use crate::resource::target::Target;
 
 fn wanted(group: &str, domain: &str, version: &str, kind: &str) -> Wanted {
     Wanted {
@@ -102,7 +103,7 @@ fn every_name_follows_from_group_version_and_kind() {
     ];
     for ([group, domain, version, kind], expected) in table {
         let resource = resource(group, domain, version, kind);
-        let controller = Controller::own(resource.kind_lower(), &resource);
+        let controller = Controller::new(resource.kind_lower(), Target::own(&resource));
         let names = [
             resource.full_group.clone(),
             resource.plural.clone(),

@@ -90,6 +90,18 @@ const CONTROLLER_IMPORTS: &[&str] = &[
     "ResourceExt",
 ];
 
+/// Names that the scaffolded webhooks import for themselves.
+const WEBHOOK_IMPORTS: &[&str] = &[
+    "Defaulter",
+    "FieldError",
+    "FieldErrors",
+    "Manager",
+    "Refusal",
+    "Request",
+    "Validator",
+    "Warnings",
+];
+
 /// Longest DNS label.
 pub const LABEL_MAX: usize = 63;
 /// Longest DNS name.
@@ -103,6 +115,11 @@ pub fn is_keyword(word: &str) -> bool {
 /// Whether a controller has to import the type `name` under another one.
 pub fn is_taken_in_controllers(name: &str) -> bool {
     PRELUDE.contains(&name) || CONTROLLER_IMPORTS.contains(&name)
+}
+
+/// Whether a webhook has to import the type `name` under another one.
+pub fn is_taken_in_webhooks(name: &str) -> bool {
+    PRELUDE.contains(&name) || WEBHOOK_IMPORTS.contains(&name)
 }
 
 /// The Rust module of a group, kind or controller: `.` and `-` become `_`, a leading digit gets `g` before it, a word that is

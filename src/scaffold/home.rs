@@ -69,7 +69,7 @@ fn find(text: &'static str, marker: &str) -> Option<Home> {
     let at = lines
         .iter()
         .position(|line| marker_name(line) == Some(marker))?;
-    let filled = |line: &&&'static str| !line.trim().is_empty();
+    let filled = |line: &&&'static str| !line.trim().is_empty() && marker_name(line).is_none();
     let below = lines[at + 1..].iter().find(filled);
     let above = lines[..at].iter().rfind(filled);
     let neighbours = [

@@ -49,6 +49,51 @@ fn components_render_the_same_in_any_order() {
 }
 
 #[test]
+fn both_ways_to_a_certificate_render_with_every_other_component() {
+    let project = create_webhooks(create_api(init()));
+    let default = fs::read_to_string(project.path().join(DEFAULT)).unwrap();
+    let self_signed = "  - ../webhook-self-signed\n";
+    assert!(default.contains(self_signed), "{default}");
+    let default = default.replace(self_signed, "");
+    for certificate in ["webhook-self-signed", "webhook-certmanager"] {
+        for mut on in subsets() {
+            on.push(certificate);
+            // First, and last.
+            for order in [on.clone(), on.iter().rev().copied().collect()] {
+                enable(&project, &default, &order);
+                let objects = render(&project, "config/default");
+                check(&objects, "captains-system");
+                check_components(&objects, &order);
+                check_webhooks(&objects, certificate, "captains-system");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_overlay_moves_webhooks_to_another_namespace() {
+    let project = create_webhooks(create_api(init()));
+    let overlay = "namespace: fleet\nresources: [../default]\n";
+    write(&project, "config/fleet/kustomization.yaml", overlay);
+    let objects = render(&project, "config/fleet");
+    check(&objects, "fleet");
+    check_webhooks(&objects, "webhook-self-signed", "fleet");
+}
+
+#[test]
+fn a_project_that_only_converts_renders() {
+    let project = create_api(init());
+    let version =
+        "create api --group crew --version v2 --kind Captain --resource --controller=false";
+    kbr(&project, version);
+    kbr(
+        &project,
+        "create webhook --group crew --version v2 --kind Captain --conversion",
+    );
+    check(&render(&project, "config/default"), "captains-system");
+}
+
+#[test]
 fn an_overlay_moves_everything_to_another_namespace() {
     let project = create_api(init());
     let default = fs::read_to_string(project.path().join(DEFAULT)).unwrap();
@@ -128,6 +173,91 @@ fn create_api(project: TempDir) -> TempDir {
     });
     write(&project, CRD, &crd.to_string());
     project
+}
+
+/// Adds webhooks, and the configurations that `kbr manifests` would take from their comments.
+fn create_webhooks(project: TempDir) -> TempDir {
+    kbr(
+        &project,
+        "create webhook --group crew --version v1 --kind Captain --defaulting --validation",
+    );
+    let configuration = |kind: &str, name: &str, path: &str| {
+        let service =
+            json!({ "name": "captains-webhook", "namespace": "captains-system", "path": path });
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": kind,
+            "metadata": { "name": format!("captains-{name}-webhook-configuration") },
+            "webhooks": [{ "name": "a.b.c", "clientConfig": { "service": service } }],
+        })
+    };
+    let documents = [
+        configuration("MutatingWebhookConfiguration", "mutating", "/mutate"),
+        configuration("ValidatingWebhookConfiguration", "validating", "/validate"),
+    ];
+    let text = documents
+        .map(|document| document.to_string())
+        .join("\n---\n");
+    write(&project, "config/webhook/manifests.yaml", &text);
+    project
+}
+
+/// The webhooks are called at a service that there is, with a certificate that is kept by one and trusted.
+#[track_caller]
+fn check_webhooks(objects: &[Value], certificate: &str, namespace: &str) {
+    let find = |kind: &str, name: &str| {
+        let found: Vec<_> = objects
+            .iter()
+            .filter(|object| named(object, kind, name))
+            .collect();
+        assert_eq!(found.len(), 1, "{kind} {name}");
+        found[0]
+    };
+    let service = find("Service", "captains-webhook");
+    assert_eq!(text(service, "/metadata/namespace"), namespace);
+    let self_managed = certificate == "webhook-self-signed";
+    for (kind, name) in [
+        (
+            "MutatingWebhookConfiguration",
+            "captains-mutating-webhook-configuration",
+        ),
+        (
+            "ValidatingWebhookConfiguration",
+            "captains-validating-webhook-configuration",
+        ),
+    ] {
+        let configuration = find(kind, name);
+        let called = &configuration["webhooks"][0]["clientConfig"]["service"];
+        assert_eq!(
+            (&called["name"], &called["namespace"]),
+            (&json!("captains-webhook"), &json!(namespace))
+        );
+        let injected =
+            configuration["metadata"]["annotations"]["cert-manager.io/inject-ca-from"].as_str();
+        let wanted = format!("{namespace}/captains-webhook");
+        assert_eq!(injected, (!self_managed).then_some(wanted.as_str()));
+    }
+    for kind in ["Role", "ClusterRole"] {
+        let role = find(kind, "captains-webhook-certificate-role");
+        let none = role["rules"].as_array().is_none_or(Vec::is_empty);
+        assert_eq!(none, !self_managed, "{role}");
+    }
+    assert_eq!(of_kind(objects, "Certificate").is_empty(), self_managed);
+    let container = &of_kind(objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0];
+    let arguments = container["args"].to_string();
+    assert_eq!(
+        arguments.contains("--webhook-certificate=self-managed"),
+        self_managed
+    );
+    assert_eq!(arguments.contains("--webhook-cert-path="), !self_managed);
+    assert!(
+        container["ports"].to_string().contains("9443"),
+        "{container}"
+    );
+    let all = objects.iter().map(Value::to_string).collect::<String>();
+    for placeholder in ["SERVICE_NAME", "SERVICE_NAMESPACE", "CERTIFICATE_"] {
+        assert!(!all.contains(placeholder), "{placeholder}");
+    }
 }
 
 #[track_caller]
@@ -213,8 +343,10 @@ fn check_components(objects: &[Value], on: &[&str]) {
     let all = [
         "captains-manager-rolebinding",
         "captains-metrics-auth-rolebinding",
+        "captains-webhook-certificate-rolebinding",
     ];
-    assert_eq!(bound, all[usize::from(namespaced)..], "{on:?}");
+    let last = 2 + usize::from(on.contains(&"webhook-self-signed"));
+    assert_eq!(bound, all[usize::from(namespaced)..last], "{on:?}");
 
     let deployment = of_kind(objects, "Deployment")[0];
     let replicas = if on.contains(&"high-availability") {

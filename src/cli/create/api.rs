@@ -1,7 +1,6 @@
 //! `kbr create api`: a kind of the project's own, a controller, or both.
 
 mod controller;
-mod existing;
 mod own;
 mod talk;
 mod target;
@@ -15,8 +14,10 @@ use anyhow::Context as _;
 use self::target::{Chosen, Named};
 use super::super::write::{self, Plan};
 use super::super::{WriteArgs, prompt};
+use super::conversion::Spoke;
+use super::existing::Sought;
+use super::owned;
 use crate::changes::Existing;
-use crate::plan::Op;
 use crate::project::{self, Project};
 use crate::scaffold;
 
@@ -79,6 +80,24 @@ pub struct Args {
     write: WriteArgs,
 }
 
+impl Args {
+    /// What they say of a kind that is there already.
+    fn sought(&self) -> Sought<'_> {
+        Sought {
+            group: &self.group,
+            version: &self.version,
+            kind: &self.kind,
+            domain: self.domain.as_deref(),
+            plural: self.plural.as_deref(),
+            namespaced: self.namespaced,
+            external: self
+                .external_crate
+                .as_deref()
+                .zip(self.external_type.as_deref()),
+        }
+    }
+}
+
 /// What to create, flags and answers together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Parts {
@@ -117,7 +136,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     })?;
     eprint!("{}", chosen.notes(&project));
     if written {
-        eprint!("{}", chosen.next_steps());
+        eprint!("{}", chosen.next_steps(&project));
     }
     Ok(())
 }
@@ -149,6 +168,11 @@ fn plan(chosen: &Chosen, project: &Project, force: bool) -> anyhow::Result<Plan>
         if !recorded {
             new = true;
             ops.push(project::record_api(value)?);
+            // Once a kind has a hub, each of its versions is converted.
+            if let Some(spoke) = Spoke::of_new(value, project) {
+                ops.extend(spoke.plan(&project.vars(), force)?);
+                ops.push(project::record_webhook(&spoke.table())?);
+            }
         }
     }
     if let Some(Named { value, recorded }) = &chosen.controller {
@@ -172,13 +196,4 @@ fn plan(chosen: &Chosen, project: &Project, force: bool) -> anyhow::Result<Plan>
         (false, false) => Existing::Keep,
     };
     Ok(Plan { ops, existing })
-}
-
-/// Files of a table that PROJECT has already are the user's by now, whatever else the command creates.
-fn owned(ops: Vec<Op>, recorded: bool) -> Vec<Op> {
-    let kept = |op| match op {
-        Op::Create { path, text } if recorded => Op::Once { path, text },
-        op => op,
-    };
-    ops.into_iter().map(kept).collect()
 }

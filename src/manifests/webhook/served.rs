@@ -6,7 +6,8 @@ use crate::manifests::comments;
 use crate::manifests::crd::Crd;
 use crate::manifests::problem::{Problem, nearest};
 use crate::project::Project;
-use crate::resource::{kubernetes, webhook_path};
+use crate::resource::kubernetes;
+use crate::resource::webhook::{Verb, default_path};
 
 /// One kind that a webhook may be for.
 struct Kind {
@@ -20,7 +21,7 @@ struct Kind {
 pub struct Kinds(Vec<Kind>);
 
 impl Kinds {
-    /// The project's own kinds, those of other crates that it has controllers for, and Kubernetes'.
+    /// The project's own kinds, those of other crates that it has code for, and Kubernetes'.
     pub fn of(project: &Project, crds: &[Crd]) -> Self {
         // The types count: one that PROJECT describes otherwise is left out, and nothing is said of its paths.
         let typed = |group: &str, kind: &str, version: &str| {
@@ -39,15 +40,14 @@ impl Kinds {
             version: api.version.clone(),
             name: api.kind.clone(),
         });
-        let foreign = project
-            .controllers
-            .iter()
-            .filter(|controller| !controller.is_own());
-        let foreign = foreign.map(|controller| Kind {
-            type_path: controller.type_path.clone(),
-            group: controller.full_group.clone(),
-            version: controller.version.clone(),
-            name: controller.kind.clone(),
+        let controllers = project.controllers.iter().map(|known| &known.target);
+        let webhooks = project.webhooks.iter().map(|known| &known.target);
+        let foreign = controllers.chain(webhooks).filter(|kind| !kind.is_own());
+        let foreign = foreign.map(|target| Kind {
+            type_path: target.type_path.clone(),
+            group: target.full_group.clone(),
+            version: target.version.clone(),
+            name: target.kind.clone(),
         });
         let kubernetes = kubernetes::kinds().map(|kind| Kind {
             type_path: kind.type_path.to_owned(),
@@ -166,8 +166,12 @@ fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
                 literal(&source[source.len() - arguments.len()..])
             } else {
                 let kind = type_name.and_then(|name| kinds.find(&resolve(&uses, &name)));
-                let verb = if mutating { "mutate" } else { "validate" };
-                kind.map(|kind| webhook_path(verb, &kind.group, &kind.version, &kind.name))
+                let verb = if mutating {
+                    Verb::Mutate
+                } else {
+                    Verb::Validate
+                };
+                kind.map(|kind| default_path(verb, &kind.group, &kind.version, &kind.name))
             };
             let line = 1 + source[..at].matches('\n').count();
             found.push(Registration {

@@ -6,7 +6,8 @@ use crate::resource::controller::default_names;
 #[test]
 fn a_kind_of_somebody_else_has_the_operators_own_finalizer() {
     let pod = kubernetes::find("core", "v1", "Pod").unwrap();
-    let controller = Controller::kubernetes("pod".to_owned(), &pod);
+    let controller = Controller::new("pod".to_owned(), Target::kubernetes(&pod));
+    let target = &controller.target;
     assert_eq!(
         controller.finalizer("captains.example.com"),
         "captains.example.com/pod"
@@ -16,7 +17,7 @@ fn a_kind_of_somebody_else_has_the_operators_own_finalizer() {
         "use k8s_openapi::api::core::v1::Pod;"
     );
     assert_eq!(
-        (controller.group.as_str(), controller.full_group.as_str()),
+        (target.group.as_str(), target.full_group.as_str()),
         ("core", "")
     );
 }
@@ -26,7 +27,8 @@ fn a_controllers_name_is_a_label_and_its_field_manager_fits() {
     let captain = resource("crew", "example.com", "v1", "Captain");
     let check = |name: &str, manager_id: &str| {
         let mut problems = Problems::default();
-        Controller::own(name.to_owned(), &captain).check(manager_id, &mut problems);
+        let controller = Controller::new(name.to_owned(), Target::own(&captain));
+        controller.check(manager_id, &mut problems);
         problems.into_result().map_err(|error| error.to_string())
     };
     check("captain-backup", "captains.example.com").unwrap();

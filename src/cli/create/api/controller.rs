@@ -5,29 +5,27 @@ use super::target::Named;
 use crate::problems::Problems;
 use crate::project::Project;
 use crate::resource::controller::{Controller, default_names};
+use crate::resource::target::Target;
 
-/// Gives the controller its name: the one that was passed, or the first of the default ones that is free or its own already.
+/// The controller of `target`, with its name: the one that was passed, or the first of the default ones that is free or its own already.
 ///
 /// # Errors
 /// The name is not one, or another controller has it.
-pub fn name(
-    mut controller: Controller,
-    args: &Args,
-    project: &Project,
-) -> anyhow::Result<Named<Controller>> {
+pub fn name(target: Target, args: &Args, project: &Project) -> anyhow::Result<Named<Controller>> {
     let is_other = |name: &str| {
-        project.controllers.iter().any(|known| {
-            known.name == name
-                && (&known.full_group, &known.kind) != (&controller.full_group, &controller.kind)
-        })
+        project
+            .controllers
+            .iter()
+            .any(|known| known.name == name && !known.target.is_version_of(&target))
     };
-    controller.name = if let Some(name) = &args.controller_name {
+    let name = if let Some(name) = &args.controller_name {
         name.clone()
     } else {
-        let names = default_names(&controller.group, &controller.full_group, &controller.kind);
+        let names = default_names(&target.group, &target.full_group, &target.kind);
         let free = names.iter().find(|name| !is_other(name));
         free.or(names.first()).cloned().unwrap_or_default()
     };
+    let controller = Controller::new(name, target);
     let mut problems = Problems::default();
     controller.check(&project.manager_id(), &mut problems);
     problems.into_result()?;
@@ -48,36 +46,36 @@ pub fn name(
 fn same_controller(wanted: &Controller, known: &Controller) -> anyhow::Result<()> {
     // Plural and scope of a kind of the project's own stand in its `[[api]]`, which may have followed the types since.
     let mut wanted = wanted.clone();
-    if wanted.is_own() {
-        wanted.plural.clone_from(&known.plural);
-        wanted.namespaced = known.namespaced;
+    if wanted.target.is_own() {
+        wanted.target.plural.clone_from(&known.target.plural);
+        wanted.target.namespaced = known.target.namespaced;
     }
-    let wanted = &wanted;
-    if wanted == known {
+    if &wanted == known {
         return Ok(());
     }
     let mut problems = Problems::default();
-    let whose = |controller: &Controller| {
+    let whose = |target: &Target| {
         format!(
             "`{}` of `{}/{}`",
-            controller.kind,
-            controller.group_shown(),
-            controller.version
+            target.kind,
+            target.group_shown(),
+            target.version
         )
     };
+    let (there, here) = (&known.target, &wanted.target);
     let difference = if wanted.name != known.name {
         format!("has the file of `{}`", wanted.name)
-    } else if whose(wanted) != whose(known) {
-        format!("is for {}, not for {}", whose(known), whose(wanted))
-    } else if wanted.type_path != known.type_path {
+    } else if whose(here) != whose(there) {
+        format!("is for {}, not for {}", whose(there), whose(here))
+    } else if here.type_path != there.type_path {
         format!(
             "is for the type `{}`, not `{}`",
-            known.type_path, wanted.type_path
+            there.type_path, here.type_path
         )
-    } else if wanted.external_crate != known.external_crate {
+    } else if here.external_crate != there.external_crate {
         format!(
             "takes its type from `{}`, not `{}`",
-            known.external_crate, wanted.external_crate
+            there.external_crate, here.external_crate
         )
     } else {
         "is for a kind with another plural or scope".to_owned()

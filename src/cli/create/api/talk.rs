@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::target::{Added, Chosen, Named};
+use super::super::conversion::Spoke;
+use super::target::{Chosen, Named};
 use crate::project::Project;
 
 impl Chosen {
@@ -11,11 +12,12 @@ impl Chosen {
         let mut text = String::new();
         if let Some(api) = &self.api
             && !project.is_storage(&api.value)
+            && Spoke::of_new(&api.value, project).is_none()
         {
             let _ = writeln!(
                 text,
-                "note: `{}` {} is served and not stored, and nothing converts between its versions yet: keep their fields alike, `kbr manifests` says where they differ",
-                api.value.kind, api.value.version
+                "note: `{}` {} is served and not stored, and nothing converts between its versions yet: keep their fields alike, or type `kbr create webhook --group {2} --version {1} --kind {0} --conversion`",
+                api.value.kind, api.value.version, api.value.group
             );
         }
         if let Some(Named {
@@ -23,55 +25,38 @@ impl Chosen {
             recorded: false,
         }) = &self.controller
         {
-            let kind = value.kind.to_lowercase();
+            let kind = value.target.kind.to_lowercase();
             let other = project.controllers.iter().find(|known| known.name == kind);
-            if let Some(other) = other.filter(|other| other.full_group != value.full_group) {
+            if let Some(other) =
+                other.filter(|other| other.target.full_group != value.target.full_group)
+            {
                 let _ = writeln!(
                     text,
                     "note: the controller is called `{}`: `{kind}` is the one for `{}` of `{}`",
                     value.name,
-                    other.kind,
-                    other.group_shown()
+                    other.target.kind,
+                    other.target.group_shown()
                 );
             }
         }
         if let Some(added) = &self.added {
-            text += &added_crate(added);
+            text += &added.notes();
         }
         text
     }
 
     /// What to type next.
-    pub fn next_steps(&self) -> String {
+    pub fn next_steps(&self, project: &Project) -> String {
         let mut text = "next:\n".to_owned();
         if let Some(api) = &self.api {
             let _ = writeln!(text, "  edit {}", api.value.path());
+            if Spoke::of_new(&api.value, project).is_some() {
+                let _ = writeln!(text, "  edit {}", api.value.conversion_path());
+            }
         }
         if let Some(controller) = &self.controller {
             let _ = writeln!(text, "  edit {}", controller.value.path());
         }
         text + "  make manifests\n  make test\n"
     }
-}
-
-/// What a crate that is new to the manifest asks of the machine and of the image.
-fn added_crate(Added { line, folder }: &Added) -> String {
-    let Some(folder) = folder else {
-        return format!(
-            "note: `Cargo.lock` does not have `{line}`: the next cargo command looks it up, once, and needs the network\n"
-        );
-    };
-    let lock = format!(
-        "note: `Cargo.lock` does not have `{line}`: the next cargo command adds it, once\n"
-    );
-    let image = if folder.starts_with("..") || folder.starts_with('/') {
-        format!(
-            "note: an image is built from the project's folder alone, and `{folder}` lies outside: move the crate into the project before `make docker-build`\n"
-        )
-    } else {
-        format!(
-            "note: an image needs the crate too: add `COPY {folder} {folder}` to `Dockerfile`, below `COPY manager manager`\n"
-        )
-    };
-    lock + &image
 }

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use super::{Args, Parts, controller, existing, own};
+use super::super::existing::{self, Added};
+use super::{Args, Parts, controller, own};
 use crate::problems::Problems;
 use crate::project::Project;
 use crate::resource::Resource;
 use crate::resource::controller::Controller;
+use crate::resource::target::Target;
 
 /// Something to create, and whether PROJECT has it already.
 #[derive(Debug)]
@@ -21,15 +23,6 @@ pub struct Chosen {
     pub api: Option<Named<Resource>>,
     pub controller: Option<Named<Controller>>,
     pub added: Option<Added>,
-}
-
-/// A crate that the manifest does not have yet.
-#[derive(Debug)]
-pub struct Added {
-    /// Line for the manifest: `gateway-api = "0.20"`.
-    pub line: String,
-    /// Its folder, seen from the project, if it is in one.
-    pub folder: Option<String>,
 }
 
 /// Says everything that is wrong before questions are asked: as far as it does not depend on the answers.
@@ -66,11 +59,11 @@ pub fn choose(args: &Args, parts: Parts, project: &Project, root: &Path) -> anyh
         chosen.api = Some(own::find(args, project)?);
     }
     if parts.controller {
-        let controller = match &chosen.api {
-            Some(api) => Controller::own(String::new(), &api.value),
-            None => existing::find(args, project, root, &mut chosen.added)?,
+        let target = match &chosen.api {
+            Some(api) => Target::own(&api.value),
+            None => existing::find(&args.sought(), project, root, &mut chosen.added)?,
         };
-        chosen.controller = Some(controller::name(controller, args, project)?);
+        chosen.controller = Some(controller::name(target, args, project)?);
     }
     Ok(chosen)
 }
@@ -89,6 +82,18 @@ fn check_flags(args: &Args, parts: Parts) -> anyhow::Result<()> {
             "`--controller-name` names a controller, and `--controller=false` wants none",
             "leave one of them out",
         );
+    }
+    let of_new_kinds = [
+        ("singular", args.singular.is_some()),
+        ("short-name", !args.short_names.is_empty()),
+    ];
+    for (flag, given) in of_new_kinds {
+        if given && !parts.resource {
+            problems.add(
+                format!("`--{flag}` is for a new kind of the project's own, and this creates none"),
+                format!("leave `--{flag}` out"),
+            );
+        }
     }
     problems.into_result()
 }

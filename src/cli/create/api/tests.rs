@@ -30,6 +30,7 @@ impl Try {
             manager: Manager::default(),
             apis: Vec::new(),
             controllers: Vec::new(),
+            webhooks: Vec::new(),
         };
         Try { project }
     }
@@ -223,7 +224,7 @@ fn a_controller_for_a_kind_of_kubernetes_has_its_type() {
     assert_eq!(project.run(flags), "=deployment");
     let controller = &project.project.controllers[0];
     assert_eq!(
-        controller.type_path,
+        controller.target.type_path,
         "k8s_openapi::api::apps::v1::Deployment"
     );
     assert_eq!(
@@ -279,9 +280,9 @@ fn a_kind_of_another_crate_keeps_its_group() {
     assert_eq!(project.run(flags), "certificate");
     assert_eq!(project.run(flags), "=certificate");
     let controller = &project.project.controllers[0];
-    assert_eq!(controller.full_group, "cert-manager.io");
-    assert_eq!(controller.plural, "certificates");
-    assert_eq!(controller.type_use(), "use cert_manager::v1::Certificate;");
+    assert_eq!(controller.target.full_group, "cert-manager.io");
+    assert_eq!(controller.target.plural, "certificates");
+    assert_eq!(controller.target.type_path, "cert_manager::v1::Certificate");
     project.refused(
         &format!("{flags} --resource"),
         "`--external-crate` is for a kind that another crate defines",
@@ -306,7 +307,7 @@ fn a_kind_whose_table_followed_the_types_gets_further_controllers() {
     assert_eq!(project.run(&second), "backup");
     let second = &project.project.controllers[1];
     assert_eq!(
-        (second.plural.as_str(), second.namespaced),
+        (second.target.plural.as_str(), second.target.namespaced),
         ("captainz", false)
     );
 }

@@ -1,6 +1,7 @@
 //! The operator captains.
 
 mod controllers;
+// +kbr:scaffold:modules
 
 use clap::Parser;
 use manager::{Manager, Options};
@@ -24,6 +25,8 @@ async fn main() -> anyhow::Result<()> {
 
     controllers::httproute::register(&mut manager);
     // +kbr:scaffold:controllers
+
+    // +kbr:scaffold:webhooks
 
     manager.run().await
 }

@@ -1,6 +1,7 @@
 //! The operator captains.
 
 mod controllers;
+// +kbr:scaffold:modules
 
 use clap::Parser;
 use manager::{Manager, Options};
@@ -28,6 +29,8 @@ async fn main() -> anyhow::Result<()> {
     }
 
     controllers::captain::register(&mut manager);
+
+    // +kbr:scaffold:webhooks
 
     manager.run().await
 }

@@ -2,6 +2,7 @@
 //! The operator captains.
 
 mod controllers;
+// +kbr:scaffold:modules
 
 use clap::Parser;
 use manager::{Manager, Options};
@@ -24,6 +25,8 @@ async fn main() -> anyhow::Result<()> {
     let mut manager = Manager::new(manager, ID).await?;
 
     controllers::captain::register(&mut manager);
+
+    // +kbr:scaffold:webhooks
 
     manager.run().await
 }

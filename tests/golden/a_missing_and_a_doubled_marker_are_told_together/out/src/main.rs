@@ -1,6 +1,7 @@
 //! The operator captains.
 
 mod controllers;
+// +kbr:scaffold:modules
 
 use clap::Parser;
 use manager::{Manager, Options};
@@ -22,6 +23,8 @@ async fn main() -> anyhow::Result<()> {
     let Cli { manager } = Cli::parse();
     let mut manager = Manager::new(manager, ID).await?;
 
+
+    // +kbr:scaffold:webhooks
 
     manager.run().await
 }

@@ -1,6 +1,7 @@
 //! The operator captains.
 
 mod controllers;
+// +kbr:scaffold:modules
 
 use clap::Parser;
 use manager::{Manager, Options};
@@ -23,6 +24,8 @@ async fn main() -> anyhow::Result<()> {
     let mut manager = Manager::new(manager, ID).await?;
 
     // +kbr:scaffold:controllers
+
+    // +kbr:scaffold:webhooks
 
     manager.run().await
 }

@@ -1,6 +1,7 @@
 //! The operator captains.
 
 mod controllers;
+// +kbr:scaffold:modules
 
 use clap::Parser;
 use manager::{Manager, Options};
@@ -25,6 +26,8 @@ async fn main() -> anyhow::Result<()> {
     controllers::captain::register(&mut manager);
     controllers::admiral::register(&mut manager);
     // +kbr:scaffold:controllers
+
+    // +kbr:scaffold:webhooks
 
     manager.run().await
 }

@@ -8,6 +8,7 @@ use super::{FakeApi, json::json_patch};
 use crate::{
     manager::Manager,
     metrics::Metrics,
+    object::Object,
     webhook::{GroupVersionKind, Registered, Task, Webhooks},
 };
 
@@ -71,6 +72,51 @@ impl FakeApi {
         }
         admitted
     }
+}
+
+/// What the API server asks about an object that is made (`old` is `None`), changed, or deleted (`new` is `None`): an
+/// `AdmissionReview` of `admission.k8s.io/v1`, by a user who is nobody in particular.
+///
+/// # Panics
+/// If both are `None`.
+#[must_use]
+pub fn review<K: Object>(old: Option<&K>, new: Option<&K>) -> Value {
+    let operation = match (old, new) {
+        (None, _) => "CREATE",
+        (Some(_), Some(_)) => "UPDATE",
+        (Some(_), None) => "DELETE",
+    };
+    let meta = new.or(old).expect("there is an object").meta();
+    let (group, version) = (K::group(&()), K::version(&()));
+    let kind = json!({ "group": group, "version": version, "kind": K::kind(&()) });
+    let resource = json!({ "group": group, "version": version, "resource": K::plural(&()) });
+    json!({
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+            "kind": kind,
+            "resource": resource,
+            "requestKind": kind,
+            "requestResource": resource,
+            "name": meta.name.as_deref().unwrap_or_default(),
+            "namespace": meta.namespace.as_deref().unwrap_or_default(),
+            "operation": operation,
+            "userInfo": { "username": "somebody", "groups": ["system:authenticated"] },
+            "object": new.map(typed),
+            "oldObject": old.map(typed),
+            "dryRun": false,
+            "options": null,
+        },
+    })
+}
+
+/// An object as the API server sends it.
+fn typed<K: Object>(object: &K) -> Value {
+    let mut value = serde_json::to_value(object).expect("an object is JSON");
+    value["apiVersion"] = K::api_version(&()).into_owned().into();
+    value["kind"] = K::kind(&()).into_owned().into();
+    value
 }
 
 /// The webhooks for the kind of a review, defaulters first.

@@ -6,14 +6,17 @@ pub(crate) mod fake;
 mod json;
 mod objects;
 mod operator;
+mod random;
+mod round_trip;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 pub use self::{
-    admission::Admitted,
+    admission::{Admitted, review},
     cluster::{Cluster, eventually},
     fake::FakeApi,
     operator::Operator,
+    round_trip::round_trip,
 };
 
 /// Whether the condition `Ready` is `True`.

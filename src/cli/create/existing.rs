@@ -1,0 +1,171 @@
+//! A kind that is there already, for a controller or a webhook: in the project, in another crate, or in Kubernetes.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::problems::Problems;
+use crate::project::Project;
+use crate::resource::external::{Dependencies, External};
+use crate::resource::target::Target;
+use crate::resource::{Resource, Wanted, groups, kubernetes};
+
+/// What the flags say of the kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Sought<'a> {
+    pub group: &'a str,
+    pub version: &'a str,
+    pub kind: &'a str,
+    pub domain: Option<&'a str>,
+    pub plural: Option<&'a str>,
+    pub namespaced: Option<bool>,
+    /// `--external-crate` and `--external-type`.
+    pub external: Option<(&'a str, &'a str)>,
+}
+
+/// A crate that the manifest does not have yet.
+#[derive(Debug)]
+pub struct Added {
+    /// Line for the manifest: `gateway-api = "0.20"`.
+    pub line: String,
+    /// Its folder, seen from the project, if it is in one.
+    pub folder: Option<String>,
+}
+
+impl Added {
+    /// What a crate that is new to the manifest asks of the machine and of the image.
+    pub fn notes(&self) -> String {
+        let Added { line, folder } = self;
+        let Some(folder) = folder else {
+            return format!(
+                "note: `Cargo.lock` does not have `{line}`: the next cargo command looks it up, once, and needs the network\n"
+            );
+        };
+        let lock = format!(
+            "note: `Cargo.lock` does not have `{line}`: the next cargo command adds it, once\n"
+        );
+        let image = if folder.starts_with("..") || folder.starts_with('/') {
+            format!(
+                "note: an image is built from the project's folder alone, and `{folder}` lies outside: move the crate into the project before `make docker-build`\n"
+            )
+        } else {
+            format!(
+                "note: an image needs the crate too: add `COPY {folder} {folder}` to `Dockerfile`, below `COPY manager manager`\n"
+            )
+        };
+        lock + &image
+    }
+}
+
+/// The kind that the flags mean; `added` becomes what its crate adds to the manifest.
+///
+/// # Errors
+/// There is no such kind: with the nearest ones, never one that nobody serves.
+pub fn find(
+    args: &Sought,
+    project: &Project,
+    root: &Path,
+    added: &mut Option<Added>,
+) -> anyhow::Result<Target> {
+    if let Some((krate, type_path)) = args.external {
+        let external = External::new(root, krate, type_path)?;
+        let line = external.missing_dependency(&Dependencies::read(root))?;
+        *added = line.map(|line| Added {
+            line,
+            folder: external.folder().map(str::to_owned),
+        });
+        return foreign(args, krate, type_path);
+    }
+    let known = project.apis.iter().find(|api| is_meant(api, args, project));
+    if let Some(api) = known {
+        check_known(args, &api.plural, api.namespaced)?;
+        return Ok(Target::own(api));
+    }
+    let (_, whole) = groups(args.group, args.domain.unwrap_or_default());
+    let found = kubernetes::find(args.group, args.version, args.kind)
+        .or_else(|| kubernetes::find(&whole, args.version, args.kind));
+    let Some(kind) = found else {
+        return Err(unknown(args, project));
+    };
+    check_known(args, kind.plural, kind.namespaced)?;
+    Ok(Target::kubernetes(&kind))
+}
+
+/// Whether the flags mean this kind of the project's: by its whole group, or by the word for it.
+pub fn is_meant(api: &Resource, args: &Sought, project: &Project) -> bool {
+    let domain = args.domain.unwrap_or(&project.domain);
+    let (_, full_group) = groups(args.group, domain);
+    let by_word =
+        args.domain.is_none() && [api.group.as_str(), &api.full_group].contains(&args.group);
+    api.kind == args.kind
+        && api.version == args.version
+        && (api.full_group == full_group || by_word)
+}
+
+/// A kind that is there has its names and scope.
+fn check_known(args: &Sought, plural: &str, namespaced: bool) -> anyhow::Result<()> {
+    let mut problems = Problems::default();
+    let mut differs = |flag: &str, differs: bool| {
+        if differs {
+            problems.add(
+                format!(
+                    "`--{flag}` cannot change `{}`, which is there already",
+                    args.kind
+                ),
+                format!("leave `--{flag}` out"),
+            );
+        }
+    };
+    differs("plural", args.plural.is_some_and(|flag| flag != plural));
+    differs(
+        "namespaced",
+        args.namespaced.is_some_and(|flag| flag != namespaced),
+    );
+    problems.into_result()
+}
+
+/// A kind of another crate. Its group is as it is: the project's domain is for kinds of the project's own.
+fn foreign(args: &Sought, krate: &str, type_path: &str) -> anyhow::Result<Target> {
+    let wanted = Wanted {
+        group: args.group.to_owned(),
+        domain: args.domain.unwrap_or_default().to_owned(),
+        version: args.version.to_owned(),
+        kind: args.kind.to_owned(),
+        plural: args.plural.map(str::to_owned),
+        namespaced: args.namespaced.unwrap_or(true),
+        ..Wanted::default()
+    };
+    let resource = Resource::foreign(&wanted)?;
+    let mut target = Target::own(&resource);
+    type_path.clone_into(&mut target.type_path);
+    krate.clone_into(&mut target.external_crate);
+    Ok(target)
+}
+
+fn unknown(args: &Sought, project: &Project) -> anyhow::Error {
+    let own = |api: &Resource| {
+        let near = strsim::damerau_levenshtein(&api.kind_lower(), &args.kind.to_lowercase()) <= 2;
+        near.then(|| {
+            format!(
+                "--group {} --version {} --kind {}",
+                api.group, api.version, api.kind
+            )
+        })
+    };
+    let mut near: Vec<String> = project.apis.iter().filter_map(own).collect();
+    near.extend(kubernetes::nearest(args.group, args.version, args.kind));
+    let group = if args.group.is_empty() {
+        "core"
+    } else {
+        args.group
+    };
+    let mut text = format!(
+        "there is no kind `{}` in `{}/{}`, neither in this project nor in Kubernetes 1.36; nothing was written",
+        args.kind, group, args.version
+    );
+    for flags in near {
+        let _ = write!(text, "\nhelp: did you mean `{flags}`?");
+    }
+    text += "\nhelp: for a kind of another crate, pass `--external-crate` and `--external-type`";
+    text += "\nhelp: for a new kind of this project, pass `--resource`";
+    anyhow::Error::msg(text)
+}

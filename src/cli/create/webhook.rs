@@ -1,0 +1,220 @@
+//! `kbr create webhook`: defaults, validation, and conversion between versions.
+
+mod chosen;
+mod target;
+#[cfg(test)]
+mod tests;
+
+use std::env;
+
+use anyhow::Context as _;
+
+use self::chosen::Chosen;
+use super::super::write::{self, Plan};
+use super::super::{WriteArgs, prompt};
+use super::existing::Sought;
+use super::owned;
+use crate::changes::Existing;
+use crate::project::{self, Project};
+use crate::scaffold;
+
+/// Add webhooks for a kind: defaults, validation, or conversion between its versions
+///
+/// Without `--defaulting`, `--validation` and `--conversion` kbr asks which. A kind may get one of them now and another later.
+///
+/// A kind of the project's own, with what the API server is to call for each object:
+///
+///     kbr create webhook --group crew --version v1 --kind Captain --defaulting --validation
+///
+/// Version v2 as the hub, to and from which v1 is converted:
+///
+///     kbr create webhook --group crew --version v2 --kind Captain --conversion --spoke v1
+///
+/// A kind of Kubernetes, in some namespaces only:
+///
+///     kbr create webhook --group core --version v1 --kind Pod --defaulting --namespace-selector team=deck
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Group: a word before the project's domain, or a whole group with `--domain ''`; `core` for Kubernetes' own
+    #[arg(long)]
+    group: String,
+    /// Version of the API; of a conversion: the hub
+    #[arg(long)]
+    version: String,
+    /// Kind: capitals at the beginning of words, as in `Captain` or `IPPool`
+    #[arg(long)]
+    kind: String,
+    /// Domain of this API's group [default: the project's]
+    #[arg(long)]
+    domain: Option<String>,
+    /// Plural of a kind of another crate [default: English]
+    #[arg(long)]
+    plural: Option<String>,
+    /// Set defaults in objects before they are stored
+    #[arg(long)]
+    defaulting: bool,
+    /// Refuse objects that are wrong, and deletions that must not be
+    #[arg(long = "validation", alias = "programmatic-validation")]
+    validation: bool,
+    /// Convert between the versions of the kind; `--version` is the hub
+    #[arg(long)]
+    conversion: bool,
+    /// Version to convert to and from the hub; may be given several times [default: all others]
+    #[arg(long = "spoke", value_name = "VERSION", value_delimiter = ',')]
+    spokes: Vec<String>,
+    /// Path at which defaults are served [default: /mutate-<group>-<version>-<kind>]
+    #[arg(long, value_name = "PATH")]
+    defaulting_path: Option<String>,
+    /// Path at which validation is served [default: /validate-<group>-<version>-<kind>]
+    #[arg(long, value_name = "PATH")]
+    validation_path: Option<String>,
+    /// What becomes of an object when the webhook does not answer: `Fail` refuses it, `Ignore` admits it [default: Fail]
+    #[arg(long, value_name = "POLICY", ignore_case = true, value_parser = ["Fail", "Ignore"])]
+    failure_policy: Option<String>,
+    /// How long the API server waits for an answer, 1 to 30 [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u8>,
+    /// Namespaces whose objects the webhook is called for: `team=deck,tier in (front,back)`
+    #[arg(long, value_name = "LABELS")]
+    namespace_selector: Option<String>,
+    /// Objects that the webhook is called for, by their labels
+    #[arg(long, value_name = "LABELS")]
+    object_selector: Option<String>,
+    /// Condition in CEL under which the webhook is called; may be given several times
+    #[arg(long = "match-condition", value_name = "NAME=CEL")]
+    match_conditions: Vec<String>,
+    /// Crate that defines the kind: its name on crates.io, or a path
+    #[arg(long, value_name = "NAME[@VERSION]|PATH", requires = "external_type")]
+    external_crate: Option<String>,
+    /// Type of the kind in that crate: `cert_manager::v1::Certificate`
+    #[arg(long, value_name = "TYPE", requires = "external_crate")]
+    external_type: Option<String>,
+    #[command(flatten)]
+    write: WriteArgs,
+}
+
+impl Args {
+    /// What they say of the kind.
+    fn sought(&self) -> Sought<'_> {
+        Sought {
+            group: &self.group,
+            version: &self.version,
+            kind: &self.kind,
+            domain: self.domain.as_deref(),
+            plural: self.plural.as_deref(),
+            namespaced: None,
+            external: self
+                .external_crate
+                .as_deref()
+                .zip(self.external_type.as_deref()),
+        }
+    }
+}
+
+/// What to create, flags and answers together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Parts {
+    defaulting: bool,
+    validation: bool,
+    conversion: bool,
+}
+
+impl Parts {
+    fn any(self) -> bool {
+        self.defaulting || self.validation || self.conversion
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Whatever stops it; then nothing was written.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let current = env::current_dir().context("cannot find the current folder")?;
+    let root = project::find_root(&current)?;
+    write::settle(&root, args.write)?;
+    let project = Project::load(&root)?;
+    // Everything that can be wrong is said before anything is asked.
+    let given = Parts {
+        defaulting: args.defaulting,
+        validation: args.validation,
+        conversion: args.conversion,
+    };
+    let target = chosen::choose(args, given, &project, &root)?.target();
+    let parts = if given.any() {
+        given
+    } else {
+        ask(args, &project, &target)?
+    };
+    if !parts.any() {
+        eprintln!("nothing to do: no kind of webhook is wanted");
+        return Ok(());
+    }
+    let chosen = chosen::choose(args, parts, &project, &root)?;
+    let written = write::carry_out(&root, args.write, || {
+        let project = Project::load(&root)?;
+        plan(
+            &chosen::choose(args, parts, &project, &root)?,
+            &project,
+            args.write.force,
+        )
+    })?;
+    eprint!("{}", chosen.notes(&project));
+    if written {
+        eprint!("{}", chosen.next_steps());
+    }
+    Ok(())
+}
+
+fn ask(
+    args: &Args,
+    project: &Project,
+    target: &crate::resource::target::Target,
+) -> anyhow::Result<Parts> {
+    const HELP: &str = "pass one or more of `--defaulting`, `--validation` and `--conversion`; `--yes` creates the first two";
+    let answer = |question: &str, otherwise: bool| {
+        if args.write.yes {
+            Ok(otherwise)
+        } else {
+            prompt::yes_or_no(question, HELP)
+        }
+    };
+    let versions = project
+        .apis
+        .iter()
+        .filter(|api| {
+            target.is_own() && api.full_group == target.full_group && api.kind == target.kind
+        })
+        .count();
+    Ok(Parts {
+        defaulting: answer("Create Defaulting Webhook", true)?,
+        validation: answer("Create Validation Webhook", true)?,
+        conversion: versions > 1 && answer("Create Conversion Webhook", false)?,
+    })
+}
+
+fn plan(chosen: &Chosen, project: &Project, force: bool) -> anyhow::Result<Plan> {
+    let mut vars = project.vars();
+    chosen.fill(&mut vars);
+    if project.webhooks.is_empty() {
+        "webhook-self-signed".clone_into(&mut vars.webhook_component);
+    }
+    if let Some(added) = &chosen.added {
+        vars.external_dependency.clone_from(&added.line);
+    }
+    let keep = chosen.is_recorded() && !force;
+    let mut ops = owned(scaffold::render("webhook", &vars)?, keep);
+    for spoke in &chosen.spokes {
+        ops.extend(spoke.plan(&vars, force)?);
+    }
+    if let Some(new) = &chosen.new {
+        ops.push(project::record_webhook(new)?);
+    }
+    let existing = match (force, &chosen.new) {
+        (true, _) => Existing::Force,
+        (false, Some(_)) => Existing::Refuse,
+        (false, None) => Existing::Keep,
+    };
+    Ok(Plan { ops, existing })
+}

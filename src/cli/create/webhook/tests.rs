@@ -1,0 +1,190 @@
+use std::path::Path;
+
+use clap::Parser;
+
+use super::chosen::{Chosen, choose};
+use super::{Args, Parts};
+use crate::project::Project;
+use crate::resource::{Resource, Wanted};
+
+#[derive(Parser)]
+struct Command {
+    #[command(flatten)]
+    args: Args,
+}
+
+/// A project on which commands are tried one after another, as far as PROJECT goes.
+struct Try {
+    project: Project,
+}
+
+impl Try {
+    /// With a kind `Captain` in these versions.
+    fn new(versions: &[&str]) -> Self {
+        let api = |version: &&str| {
+            let wanted = Wanted {
+                group: "crew".to_owned(),
+                domain: "example.com".to_owned(),
+                version: (*version).to_owned(),
+                kind: "Captain".to_owned(),
+                namespaced: true,
+                ..Wanted::default()
+            };
+            Resource::new(&wanted).unwrap()
+        };
+        let head = "layout = 'v1'\nkbr = '0.1.0'\nname = 'captains'\ndomain = 'example.com'";
+        let mut project: Project = toml::from_str(head).unwrap();
+        project.apis = versions.iter().map(api).collect();
+        Try { project }
+    }
+
+    fn choose(&self, flags: &str) -> Result<Chosen, String> {
+        let flags = flags.split(' ');
+        let args = Command::try_parse_from(std::iter::once("kbr").chain(flags))
+            .map_err(|error| error.to_string())?
+            .args;
+        let parts = Parts {
+            defaulting: args.defaulting,
+            validation: args.validation,
+            conversion: args.conversion,
+        };
+        choose(&args, parts, &self.project, Path::new("/nowhere"))
+            .map_err(|error| error.to_string())
+    }
+
+    /// What is new: paths and spokes.
+    #[track_caller]
+    fn run(&mut self, flags: &str) -> String {
+        let Some(new) = self.choose(flags).unwrap().new else {
+            return "nothing".to_owned();
+        };
+        let said = [
+            new.defaulting.as_str(),
+            &new.validation,
+            &new.spokes.join("+"),
+        ];
+        let said = said.into_iter().filter(|said| !said.is_empty());
+        let said = said.collect::<Vec<_>>().join(" ");
+        self.project.webhooks.push(new);
+        said
+    }
+
+    #[track_caller]
+    fn refused(&self, flags: &str, reason: &str, help: &str) {
+        let error = self.choose(flags).unwrap_err();
+        assert!(error.contains(reason), "{error}");
+        assert!(error.contains(&format!("help: {help}")), "{error}");
+        assert!(error.contains("nothing was written"), "{error}");
+    }
+}
+
+const CAPTAIN: &str = "--group crew --version v1 --kind Captain";
+
+#[test]
+fn one_may_come_after_the_other_and_each_once() {
+    let mut project = Try::new(&["v1"]);
+    let defaulting = format!("{CAPTAIN} --defaulting");
+    assert_eq!(
+        project.run(&defaulting),
+        "/mutate-crew-example-com-v1-captain"
+    );
+    assert_eq!(project.run(&defaulting), "nothing");
+    let both = format!("{CAPTAIN} --defaulting --programmatic-validation");
+    assert_eq!(project.run(&both), "/validate-crew-example-com-v1-captain");
+    assert_eq!(project.run(&both), "nothing");
+}
+
+#[test]
+fn what_is_there_already_is_changed_in_its_file() {
+    let mut project = Try::new(&["v1"]);
+    project.run(&format!("{CAPTAIN} --defaulting --timeout 3"));
+    let help = "edit its comment `+kbr:webhook:path=/mutate-crew-example-com-v1-captain` in `src/webhooks/crew_v1_captain.rs`";
+    for flags in ["--timeout 4", "--defaulting-path /x"] {
+        let flags = format!("{CAPTAIN} --defaulting {flags}");
+        project.refused(&flags, "is there already, with other parameters", help);
+    }
+    assert_eq!(
+        project.run(&format!("{CAPTAIN} --defaulting --timeout 3")),
+        "nothing"
+    );
+}
+
+#[test]
+fn flags_that_say_nothing_are_refused() {
+    let project = Try::new(&["v1", "v2"]);
+    for (flags, with) in [
+        ("--defaulting --validation-path /x", "`--validation`"),
+        ("--validation --defaulting-path /x", "`--defaulting`"),
+        ("--defaulting --spoke v2", "`--conversion`"),
+        (
+            "--conversion --timeout 3",
+            "`--defaulting` or `--validation`",
+        ),
+    ] {
+        project.refused(
+            &format!("{CAPTAIN} {flags}"),
+            "says something of a webhook that is not asked for",
+            &format!("pass {with} too"),
+        );
+    }
+}
+
+#[test]
+fn spokes_are_other_versions_of_the_kind() {
+    let mut project = Try::new(&["v1", "v2", "v3"]);
+    let hub = "--group crew --version v2 --kind Captain --conversion";
+    project.refused(
+        &format!("{hub} --spoke v2"),
+        "`v2` is the hub itself",
+        "its other versions are: v1, v3",
+    );
+    project.refused(
+        &format!("{hub} --spoke v4"),
+        "`v4` is no version of `Captain`",
+        "its other versions are: v1, v3",
+    );
+    assert_eq!(project.run(&format!("{hub} --spoke v1,v1")), "v1");
+    project.refused(
+        &format!("{CAPTAIN} --conversion"),
+        "the hub of `Captain` is `v2` already",
+        "pass `--version v2`",
+    );
+    assert_eq!(project.run(hub), "v3");
+    assert_eq!(project.run(hub), "nothing");
+}
+
+#[test]
+fn conversion_is_for_kinds_of_the_projects_own_with_several_versions() {
+    let project = Try::new(&["v1"]);
+    project.refused(
+        &format!("{CAPTAIN} --conversion"),
+        "`Captain` has no other version than `v1`",
+        "create it first: `kbr create api",
+    );
+    project.refused(
+        "--group core --version v1 --kind Pod --conversion",
+        "versions of `Pod` are converted by whoever defines it",
+        "leave `--conversion` out",
+    );
+}
+
+#[test]
+fn no_two_kinds_share_a_path() {
+    let mut project = Try::new(&["v1"]);
+    project.run(&format!("{CAPTAIN} --defaulting --defaulting-path /x"));
+    project.refused(
+        "--group core --version v1 --kind Pod --defaulting --defaulting-path /x",
+        "`/x` is served for `Captain` of `crew.example.com` already",
+        "pass another path",
+    );
+}
+
+#[test]
+fn a_kind_that_nobody_knows_is_refused() {
+    let project = Try::new(&["v1"]);
+    project.refused(
+        "--group crew --version v2 --kind Captain --defaulting",
+        "there is no kind `Captain` in `crew/v2`",
+        "did you mean `--group crew --version v1 --kind Captain`?",
+    );
+}

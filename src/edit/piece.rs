@@ -1,0 +1,117 @@
+//! What is inserted as one: a line, or a block with what stands above it.
+
+/// Lines that are inserted together or not at all.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// Never empty.
+    pub lines: Vec<&'a str>,
+    key: usize,
+}
+
+impl<'a> Piece<'a> {
+    /// The line that says whether the piece is there already: its only one, or that which opens the block.
+    pub fn key(&self) -> &'a str {
+        self.lines[self.key]
+    }
+
+    /// Whether it has several lines.
+    pub fn is_block(&self) -> bool {
+        self.lines.len() > 1
+    }
+}
+
+/// Takes `lines` apart. Comments and attributes right above a block belong to it; blank lines between pieces are left out.
+pub fn pieces(lines: &str) -> Vec<Piece<'_>> {
+    let lines: Vec<&str> = lines.lines().collect();
+    let mut pieces = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let head = lines[at..].iter().take_while(|line| is_head(line)).count();
+        let opens = at + head;
+        let end = closing(&lines, opens);
+        let (first, last) = match end {
+            Some(end) => (at, end),
+            None => (at, at),
+        };
+        if !lines[first].trim().is_empty() {
+            pieces.push(Piece {
+                lines: lines[first..=last].to_vec(),
+                key: if end.is_some() { head } else { 0 },
+            });
+        }
+        at = last + 1;
+    }
+    pieces
+}
+
+/// What may stand above an item: a comment or an attribute.
+fn is_head(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with("//") || line.starts_with("#[")
+}
+
+/// The line that ends the block which the line at `opens` begins: the next closing bracket with the same indentation that opens no
+/// other, as `) -> Self {` does.
+fn closing(lines: &[&str], opens: usize) -> Option<usize> {
+    let first = lines.get(opens)?;
+    if !first.trim_end().ends_with(['{', '(']) {
+        return None;
+    }
+    let indent = &first[..first.len() - first.trim_start().len()];
+    let closes = |line: &str| {
+        let rest = line.strip_prefix(indent);
+        rest.is_some_and(|rest| rest.starts_with(['}', ')']))
+    };
+    let after = opens + 1;
+    let end = after + lines[after..].iter().position(|line| closes(line))?;
+    if lines[end].trim_end().ends_with(['{', '(']) {
+        closing(lines, end)
+    } else {
+        Some(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(lines: &str, expected: &[(&str, usize)]) {
+        let found = pieces(lines);
+        let found: Vec<_> = found
+            .iter()
+            .map(|piece| (piece.key(), piece.lines.len()))
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_line_is_a_piece() {
+        check("a\n\nb\n", &[("a", 1), ("b", 1)]);
+        check("// a\n# b\n", &[("// a", 1), ("# b", 1)]);
+    }
+
+    #[test]
+    fn a_block_is_a_piece_with_what_stands_above_it() {
+        check(
+            "/// A.\n#[a]\nimpl A {\n    fn a() {\n    }\n\n    x\n}\nb\n",
+            &[("impl A {", 8), ("b", 1)],
+        );
+        check(
+            "impl A {\n}\nimpl B {\n}\n",
+            &[("impl A {", 2), ("impl B {", 2)],
+        );
+    }
+
+    #[test]
+    fn a_block_may_begin_with_a_list_of_parameters() {
+        check(
+            "fn a(\n    b: B,\n) -> C {\n    d\n}\ne\n",
+            &[("fn a(", 5), ("e", 1)],
+        );
+    }
+
+    #[test]
+    fn what_is_never_closed_is_no_block() {
+        check("a {\n  b\n", &[("a {", 1), ("  b", 1)]);
+    }
+}

@@ -1,0 +1,297 @@
+//! The webhooks of one version of a kind, and every name that follows from them.
+
+mod marker;
+pub mod selector;
+
+use serde::{Deserialize, Serialize};
+
+use super::target::Target;
+use super::words;
+use crate::problems::Problems;
+use crate::vars::Vars;
+
+/// How long the API server waits for an answer when nobody says otherwise, in seconds; also its own default.
+pub const TIMEOUT: u8 = 10;
+
+/// What one command added; also a table `[[webhook]]` of PROJECT. A kind and version may have several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Webhook {
+    /// What it is for. Of a conversion: the hub.
+    #[serde(flatten)]
+    pub target: Target,
+    /// Where defaults are served: `/mutate-crew-example-com-v1-captain`, or empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub defaulting: String,
+    /// Where validation is served: `/validate-crew-example-com-v1-captain`, or empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub validation: String,
+    /// The versions that are converted to and from this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spokes: Vec<String>,
+    /// What the API server asks, and how.
+    #[serde(flatten)]
+    pub calls: Calls,
+}
+
+/// When the API server calls a webhook of admission, and what it does without an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Calls {
+    /// `Ignore`, or empty for `Fail`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub failure_policy: String,
+    /// Seconds, 1 to 30; `None` for [`TIMEOUT`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u8>,
+    /// Labels of the namespaces, as kubectl's `--selector` takes them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub namespace_selector: String,
+    /// Labels of the objects, in the same form.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub object_selector: String,
+    /// `name=expression`, in CEL.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub match_conditions: Vec<String>,
+}
+
+/// What a webhook does with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Mutate,
+    Validate,
+}
+
+impl Webhook {
+    /// One that does nothing yet.
+    pub fn new(target: Target) -> Self {
+        Webhook {
+            target,
+            defaulting: String::new(),
+            validation: String::new(),
+            spokes: Vec::new(),
+            calls: Calls::default(),
+        }
+    }
+
+    /// `crew_v1_captain`: file and module in `src/webhooks`.
+    pub fn module(&self) -> String {
+        let Target {
+            group,
+            version,
+            kind,
+            ..
+        } = &self.target;
+        words::module(&format!("{group}_{version}_{}", kind.to_lowercase()))
+    }
+
+    /// `src/webhooks/crew_v1_captain.rs`.
+    pub fn path(&self) -> String {
+        format!("src/webhooks/{}.rs", self.module())
+    }
+
+    /// What the file calls the type: its name, or another one where that is taken.
+    pub fn type_name(&self) -> String {
+        self.target.type_name(words::is_taken_in_webhooks)
+    }
+
+    /// Whether it is asked about objects, rather than only converts them.
+    pub fn admits(&self) -> bool {
+        !(self.defaulting.is_empty() && self.validation.is_empty())
+    }
+
+    /// The comment from which `kbr manifests` makes the entry of a configuration.
+    fn marker(&self, verb: Verb, project: &str, manager_id: &str) -> String {
+        let path = match verb {
+            Verb::Mutate => &self.defaulting,
+            Verb::Validate => &self.validation,
+        };
+        marker::marker(self, verb, path, project, manager_id)
+    }
+
+    /// Checks what can be wrong with it by itself.
+    pub fn check(&self, problems: &mut Problems) {
+        for path in [&self.defaulting, &self.validation] {
+            if !path.is_empty() && !is_path(path) {
+                problems.add(
+                    format!("`{path}` cannot be the path of a webhook: `/` and parts of letters, digits, `-` and `_` between slashes"),
+                    format!("`{}` would do", self.target.webhook_path(Verb::Mutate)),
+                );
+            }
+        }
+        if !self.defaulting.is_empty() && self.defaulting == self.validation {
+            problems.add(
+                format!("`{}` is the path of both webhooks", self.defaulting),
+                "give each one of its own, or leave both flags out",
+            );
+        }
+        self.calls.check(problems);
+    }
+
+    /// Fills in what templates may use.
+    pub fn fill(&self, vars: &mut Vars) {
+        self.target.fill(vars);
+        vars.webhook_module = self.module();
+        vars.type_name = self.type_name();
+        vars.type_use = self.target.type_use(&vars.type_name);
+    }
+
+    /// Fills in what templates may use of the webhooks of admission that this table has.
+    pub fn fill_calls(&self, vars: &mut Vars) {
+        let own_path = |path: &String, verb| {
+            let usual = *path == self.target.webhook_path(verb);
+            if usual { String::new() } else { path.clone() }
+        };
+        if !self.defaulting.is_empty() {
+            vars.defaulting_marker = self.marker(Verb::Mutate, &vars.project, &vars.manager_id);
+            vars.defaulting_path = own_path(&self.defaulting, Verb::Mutate);
+        }
+        if !self.validation.is_empty() {
+            vars.validation_marker = self.marker(Verb::Validate, &vars.project, &vars.manager_id);
+            vars.validation_path = own_path(&self.validation, Verb::Validate);
+        }
+    }
+}
+
+impl Target {
+    /// Where a webhook for the kind is served, if nobody says otherwise.
+    pub fn webhook_path(&self, verb: Verb) -> String {
+        default_path(verb, &self.full_group, &self.version, &self.kind)
+    }
+}
+
+impl Calls {
+    fn check(&self, problems: &mut Problems) {
+        if !["", "Fail", "Ignore"].contains(&self.failure_policy.as_str()) {
+            problems.add(
+                format!("`{}` is not a failure policy", self.failure_policy),
+                "`Fail` refuses an object when the webhook does not answer, `Ignore` admits it",
+            );
+        }
+        if self
+            .timeout
+            .is_some_and(|seconds| !(1..=30).contains(&seconds))
+        {
+            problems.add(
+                "the API server waits for a webhook between 1 and 30 seconds",
+                "pass such a number with `--timeout`",
+            );
+        }
+        for selector in [&self.namespace_selector, &self.object_selector] {
+            if let Err(reason) = selector::parse(selector) {
+                problems.add(
+                    format!("`{selector}` is not a label selector: {reason}"),
+                    "write it as for kubectl: `team=deck,tier in (front,back),!legacy`",
+                );
+            }
+        }
+        for condition in &self.match_conditions {
+            if condition
+                .split_once('=')
+                .is_none_or(|(name, cel)| !is_condition_name(name) || cel.trim().is_empty())
+            {
+                problems.add(
+                    format!("`{condition}` is not a match condition"),
+                    "write a name, `=` and an expression in CEL: `not-by-nodes=!request.userInfo.groups.exists(g, g == 'system:nodes')`",
+                );
+            }
+        }
+    }
+}
+
+/// `/mutate-crew-example-com-v1-captain`, with `validate` for a validator; `/mutate--v1-pod` in the core group, whose name is empty:
+/// where controller-runtime serves the webhook of a kind, and `manager` too.
+pub fn default_path(verb: Verb, full_group: &str, version: &str, kind: &str) -> String {
+    let verb = match verb {
+        Verb::Mutate => "mutate",
+        Verb::Validate => "validate",
+    };
+    let group = full_group.replace('.', "-");
+    format!("/{verb}-{group}-{version}-{}", kind.to_lowercase())
+}
+
+/// controller-runtime's rule for paths of webhooks, of which `/convert` is taken.
+fn is_path(path: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    };
+    path != "/convert"
+        && path
+            .strip_prefix('/')
+            .is_some_and(|rest| rest.split('/').all(is_part))
+}
+
+/// A qualified name without a prefix: letters, digits, `-`, `_` and `.`, the first and last a letter or digit.
+fn is_condition_name(name: &str) -> bool {
+    let ends = |end: Option<char>| end.is_some_and(|end| end.is_ascii_alphanumeric());
+    name.len() <= words::LABEL_MAX
+        && ends(name.chars().next())
+        && ends(name.chars().last())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::kubernetes;
+
+    fn pod() -> Webhook {
+        Webhook::new(Target::kubernetes(
+            &kubernetes::find("core", "v1", "Pod").unwrap(),
+        ))
+    }
+
+    fn problems(webhook: &Webhook) -> Vec<String> {
+        let mut problems = Problems::default();
+        webhook.check(&mut problems);
+        problems.sentences().cloned().collect()
+    }
+
+    #[test]
+    fn names_follow_from_the_kind() {
+        let pod = pod();
+        assert_eq!(pod.path(), "src/webhooks/core_v1_pod.rs");
+        assert_eq!(pod.target.webhook_path(Verb::Mutate), "/mutate--v1-pod");
+        let role = kubernetes::find("rbac", "v1", "Role").unwrap();
+        let role = Webhook::new(Target::kubernetes(&role));
+        assert_eq!(role.module(), "rbac_authorization_k8s_io_v1_role");
+        assert_eq!(
+            role.target.webhook_path(Verb::Validate),
+            "/validate-rbac-authorization-k8s-io-v1-role"
+        );
+    }
+
+    #[test]
+    fn paths_are_those_that_the_server_can_have() {
+        for good in ["/", "/a", "/a-b/c_D/9"] {
+            assert_eq!(is_path(good), good != "/", "{good}");
+        }
+        for bad in ["", "a", "/a/", "//a", "/a b", "/a?b", "/ä", "/convert"] {
+            let mut webhook = pod();
+            webhook.defaulting = bad.to_owned();
+            assert_eq!(
+                problems(&webhook).len(),
+                usize::from(!bad.is_empty()),
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_told() {
+        let mut webhook = pod();
+        webhook.defaulting = "/a".to_owned();
+        webhook.validation = "/a".to_owned();
+        webhook.calls = Calls {
+            failure_policy: "fail".to_owned(),
+            timeout: Some(31),
+            namespace_selector: "a in b".to_owned(),
+            object_selector: "a=b".to_owned(),
+            match_conditions: vec!["a=true".to_owned(), "=x".to_owned(), "-a=x".to_owned()],
+        };
+        assert_eq!(problems(&webhook).len(), 6, "{:?}", problems(&webhook));
+    }
+}

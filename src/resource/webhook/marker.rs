@@ -1,0 +1,164 @@
+//! The comment that says when the API server calls a webhook.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use super::{Calls, TIMEOUT, Verb, Webhook, selector};
+
+/// `// +kbr:webhook:path=…`, with controller-gen's arguments.
+pub(super) fn marker(
+    webhook: &Webhook,
+    verb: Verb,
+    path: &str,
+    project: &str,
+    manager_id: &str,
+) -> String {
+    let target = &webhook.target;
+    let (letter, mutating, verbs) = match verb {
+        Verb::Mutate => ('m', true, "create;update"),
+        // Deletion too: a method that is never called would be a promise that nobody keeps.
+        Verb::Validate => ('v', false, "create;update;delete"),
+    };
+    let calls = &webhook.calls;
+    let policy = match calls.failure_policy.as_str() {
+        "" => "Fail",
+        policy => policy,
+    };
+    let mut marker = format!(
+        "// +kbr:webhook:path={path},mutating={mutating},failurePolicy={policy},sideEffects=None,groups={},resources={},verbs={verbs},versions={},name={letter}{},admissionReviewVersions=v1",
+        target.group_shown(),
+        target.plural,
+        target.version,
+        name(webhook, manager_id),
+    );
+    if let Some(seconds) = calls.timeout.filter(|seconds| *seconds != TIMEOUT) {
+        let _ = write!(marker, ",timeoutSeconds={seconds}");
+    }
+    let rest = patch(calls, !target.is_own() && target.namespaced, project);
+    if !rest.is_empty() {
+        let _ = write!(marker, ",patch=`{}`", Value::Object(rest));
+    }
+    marker
+}
+
+/// `captain-v1.crew.example.com`. A kind of somebody else's gets the operator's own name too: another operator may have a webhook for it.
+fn name(webhook: &Webhook, manager_id: &str) -> String {
+    let target = &webhook.target;
+    let kind = target.kind.to_lowercase();
+    let whose = if target.is_own() {
+        target.full_group.clone()
+    } else {
+        format!("{}.{manager_id}", target.group_shown())
+    };
+    format!("{kind}-{}.{whose}", target.version)
+}
+
+/// What controller-gen has no argument for. With `foreign`, the operator's own namespace is left out: a webhook that had to admit its
+/// own Pod, Secret or Lease could not start.
+fn patch(calls: &Calls, foreign: bool, project: &str) -> Map<String, Value> {
+    let mut patch = Map::new();
+    let selector = |text: &String| selector::parse(text).ok().flatten();
+    let mut namespaces = selector(&calls.namespace_selector);
+    if foreign {
+        let own =
+            json!({ "key": "app.kubernetes.io/name", "operator": "NotIn", "values": [project] });
+        let namespaces = namespaces.get_or_insert_with(|| json!({}));
+        match namespaces["matchExpressions"].as_array_mut() {
+            Some(expressions) => expressions.push(own),
+            None => namespaces["matchExpressions"] = json!([own]),
+        }
+    }
+    let conditions: Vec<Value> = calls
+        .match_conditions
+        .iter()
+        .filter_map(|condition| condition.split_once('='))
+        .map(|(name, expression)| json!({ "name": name, "expression": expression.trim() }))
+        .collect();
+    if !conditions.is_empty() {
+        patch.insert("matchConditions".to_owned(), conditions.into());
+    }
+    if let Some(namespaces) = namespaces {
+        patch.insert("namespaceSelector".to_owned(), namespaces);
+    }
+    if let Some(objects) = selector(&calls.object_selector) {
+        patch.insert("objectSelector".to_owned(), objects);
+    }
+    patch
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::target::Target;
+    use crate::resource::{Resource, Wanted, kubernetes};
+
+    fn marker(target: Target, verb: Verb, calls: Calls) -> String {
+        let path = target.webhook_path(verb);
+        let webhook = Webhook {
+            calls,
+            ..Webhook::new(target)
+        };
+        super::marker(&webhook, verb, &path, "captains", "captains.example.com")
+    }
+
+    fn captain() -> Target {
+        let wanted = Wanted {
+            group: "crew".to_owned(),
+            domain: "example.com".to_owned(),
+            version: "v1".to_owned(),
+            kind: "Captain".to_owned(),
+            namespaced: true,
+            ..Wanted::default()
+        };
+        Target::own(&Resource::new(&wanted).unwrap())
+    }
+
+    #[test]
+    fn a_kind_of_the_projects_own_is_asked_about_everywhere() {
+        assert_eq!(
+            marker(captain(), Verb::Validate, Calls::default()),
+            "// +kbr:webhook:path=/validate-crew-example-com-v1-captain,mutating=false,failurePolicy=Fail,sideEffects=None,\
+             groups=crew.example.com,resources=captains,verbs=create;update;delete,versions=v1,\
+             name=vcaptain-v1.crew.example.com,admissionReviewVersions=v1"
+        );
+    }
+
+    #[test]
+    fn a_kind_of_kubernetes_is_not_asked_about_in_the_operators_namespace() {
+        let pod = Target::kubernetes(&kubernetes::find("core", "v1", "Pod").unwrap());
+        let marker = marker(pod, Verb::Mutate, Calls::default());
+        assert!(marker.contains(",groups=core,resources=pods,"), "{marker}");
+        assert!(
+            marker.contains(",name=mpod-v1.core.captains.example.com,"),
+            "{marker}"
+        );
+        assert!(
+            marker.ends_with(
+                r#",patch=`{"namespaceSelector":{"matchExpressions":[{"key":"app.kubernetes.io/name","operator":"NotIn","values":["captains"]}]}}`"#
+            ),
+            "{marker}"
+        );
+    }
+
+    #[test]
+    fn what_the_flags_say_is_in_it() {
+        let calls = Calls {
+            failure_policy: "Ignore".to_owned(),
+            timeout: Some(3),
+            namespace_selector: "a=b".to_owned(),
+            object_selector: "!c".to_owned(),
+            match_conditions: vec!["x=1 == 1".to_owned()],
+        };
+        let marker = marker(captain(), Verb::Mutate, calls);
+        for part in [
+            "failurePolicy=Ignore,",
+            ",timeoutSeconds=3,",
+            r#""matchConditions":[{"expression":"1 == 1","name":"x"}]"#,
+            r#""namespaceSelector":{"matchLabels":{"a":"b"}}"#,
+            r#""objectSelector":{"matchExpressions":[{"key":"c","operator":"DoesNotExist"}]}"#,
+        ] {
+            assert!(marker.contains(part), "{marker}");
+        }
+    }
+}

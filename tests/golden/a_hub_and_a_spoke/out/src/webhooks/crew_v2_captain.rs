@@ -1,0 +1,26 @@
+//! The webhooks of `Captain`, version `v2`.
+
+use api::crew::v1::Captain as CaptainV1;
+use api::crew::v2::Captain;
+use manager::Manager;
+// +kbr:scaffold:imports
+
+/// Tells the manager what this file serves.
+pub fn register(manager: &mut Manager) {
+    manager.spoke::<Captain, CaptainV1>();
+    // +kbr:scaffold:register
+}
+
+// +kbr:scaffold:webhooks
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_lost_between_v1_and_v2() {
+        manager::testing::round_trip::<Captain, CaptainV1>();
+    }
+
+    // +kbr:scaffold:tests
+}

@@ -1,0 +1,4 @@
+//! The webhooks, one file a version of a kind.
+
+pub mod crew_v1_captain;
+// +kbr:scaffold:modules
