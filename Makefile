@@ -28,8 +28,9 @@ soak: control-plane libfaketime ## Run the long form of the tests of faults
 	KBR_KILL_ROUNDS=1500 cargo test --all-features --test faults -- --nocapture
 	KBR_FAULTS=long cargo test -p manager --test processes
 
-bench: ## Measure kbr and a generated operator; prints figures and judges none
+bench: control-plane ## Measure kbr and a generated operator; prints figures and judges none
 	tests/bench/run
+	tests/bench/operator
 
 demo: ## Scaffold an operator and watch it reconcile on a real API server
 	demo/run

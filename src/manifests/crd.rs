@@ -112,6 +112,7 @@ fn merge_kind(group: &str, kind: &str, parts: &[&Value]) -> Result<Crd, Vec<Prob
     for other in parts {
         problems.extend(disagreements(group, kind, first, other));
     }
+    problems.extend(unconverted(group, kind, parts));
     let plural = first["spec"]["names"]["plural"]
         .as_str()
         .unwrap_or_default();
@@ -136,6 +137,9 @@ fn object(first: &Value, parts: &[&Value], versions: Vec<Value>) -> Value {
     let mut object = first.clone();
     object["spec"]["versions"] = Value::Array(versions);
     object["spec"]["names"] = names(&first["spec"]["names"]);
+    if let Some(conversion) = parts.iter().copied().find_map(conversion) {
+        object["spec"]["conversion"] = conversion.clone();
+    }
     for key in ["annotations", "labels"] {
         let all = metadata(parts, key);
         if !all.is_empty() {
@@ -144,6 +148,32 @@ fn object(first: &Value, parts: &[&Value], versions: Vec<Value>) -> Value {
     }
     object["metadata"]["annotations"][ANNOTATION] = json!(env!("CARGO_PKG_VERSION"));
     object
+}
+
+/// How objects are converted, if `part` says that they are.
+fn conversion(part: &Value) -> Option<&Value> {
+    let conversion = &part["spec"]["conversion"];
+    (conversion["strategy"] == json!("Webhook")).then_some(conversion)
+}
+
+/// Served versions that the conversion of their kind does not know: reading them would fail.
+fn unconverted(group: &str, kind: &str, parts: &[&Value]) -> Vec<Problem> {
+    if !parts.iter().any(|part| conversion(part).is_some()) {
+        return Vec::new();
+    }
+    let unknown = parts.iter().filter(|part| conversion(part).is_none());
+    let served = unknown
+        .flat_map(|part| versions(part))
+        .filter(|version| version["served"] == json!(true));
+    served
+        .map(|version| {
+            let name = name(version);
+            let text = format!("`{kind}` of group `{group}`: `{name}` is served, and nothing converts it");
+            Problem::new(text).help(format!(
+                "add `spoke::<…hub…::{kind}, …::{name}::{kind}>(crds);` to `crds()` in `api/src/lib.rs`, or `served = false` to its `#[kube(…)]`"
+            ))
+        })
+        .collect()
 }
 
 fn versions(crd: &Value) -> &[Value] {

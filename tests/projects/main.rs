@@ -7,6 +7,7 @@ mod support;
 
 mod documents;
 mod guide;
+mod markers;
 mod project;
 mod rights;
 mod states;

@@ -193,3 +193,47 @@ fn whole_limits_are_integers_and_data_stays_as_it_is() {
     let expected = r#"{"default":{"minimum":1.0},"properties":{"minimum":{"default":1.0,"maximum":0.5,"minimum":0,"type":"number"}}}"#;
     assert_eq!(schema, expected);
 }
+
+fn converted(crd: &mut Value) {
+    crd["spec"]["conversion"] =
+        json!({ "strategy": "Webhook", "webhook": { "conversionReviewVersions": ["v1"] } });
+}
+
+#[test]
+fn a_conversion_that_any_version_brings_is_the_kinds() {
+    let printed = [
+        part("Ship", "v1", converted),
+        part("Ship", "v1beta1", |crd| {
+            later(crd);
+            converted(crd);
+        }),
+    ];
+    let mut problems = Vec::new();
+    let merged = merge(&printed, &mut problems);
+    assert!(problems.is_empty(), "{problems:?}");
+    assert_eq!(
+        merged[0].object["spec"]["conversion"]["strategy"],
+        "Webhook"
+    );
+}
+
+#[test]
+fn a_served_version_that_nothing_converts_is_refused() {
+    let printed = |change: fn(&mut Value)| {
+        [
+            part("Ship", "v2", converted),
+            part("Ship", "v1", |crd| {
+                later(crd);
+                change(crd);
+            }),
+        ]
+    };
+    refused(
+        &printed(|_| {}),
+        "`v1` is served, and nothing converts it\n    help: add `spoke::<…hub…::Ship, …::v1::Ship>(crds);`",
+    );
+    let mut problems = Vec::new();
+    let unserved = |crd: &mut Value| crd["spec"]["versions"][0]["served"] = json!(false);
+    merge(&printed(unserved), &mut problems);
+    assert!(problems.is_empty(), "{problems:?}");
+}

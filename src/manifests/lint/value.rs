@@ -228,6 +228,12 @@ fn object(schema: &Value, fields: &Map<String, Value>, path: &str, found: &mut V
             fault(format!("has no `{name}`, which is required"));
         }
     }
+    if schema["x-kubernetes-embedded-resource"] == json!(true) {
+        let nameless = |name: &&str| fields.get(*name).is_none_or(|value| value == "");
+        for name in ["apiVersion", "kind"].iter().filter(|name| nameless(name)) {
+            fault(format!("has no `{name}`, which an embedded object needs"));
+        }
+    }
     for (name, value) in fields {
         let path = format!("{path}.{name}");
         if let Some(field) = schema["properties"].get(name) {

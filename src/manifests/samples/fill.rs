@@ -125,6 +125,11 @@ fn object(schema: &Value, now: Option<&Value>) -> Value {
             fields.insert(name.to_owned(), fill(field, None));
         }
     }
+    if schema["x-kubernetes-embedded-resource"] == json!(true) {
+        for (name, value) in [("apiVersion", "v1"), ("kind", "ConfigMap")] {
+            fields.entry(name).or_insert(json!(value));
+        }
+    }
     let least = schema["minProperties"].as_u64().unwrap_or(0);
     let optional = schema["properties"].as_object().into_iter().flatten();
     for (name, field) in optional {
@@ -335,6 +340,13 @@ mod tests {
         );
         let map = json!({ "type": "object", "minProperties": 1, "additionalProperties": { "type": "integer" } });
         check(&map, &json!({ "example-1": 1 }));
+    }
+
+    #[test]
+    fn an_embedded_object_says_what_it_is() {
+        let schema = json!({ "type": "object", "x-kubernetes-embedded-resource": true });
+        assert!(!is_valid(&schema, &json!({})));
+        check(&schema, &json!({ "apiVersion": "v1", "kind": "ConfigMap" }));
     }
 
     #[test]

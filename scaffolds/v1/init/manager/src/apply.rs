@@ -16,9 +16,10 @@ use kube::{
 use serde_json::{Value, json};
 
 use crate::{
-    cache::{Caches, strip},
+    cache::Caches,
     core::Core,
     key::Key,
+    lean::Lean,
     object::{Cached, Object, api, namespaced, version},
 };
 
@@ -32,9 +33,9 @@ const NOT_OURS: [&str; 6] = [
     "uid",
 ];
 
-/// What a controller applied last: a hash of what it sent, and the resource version that it got.
+/// What a controller applied last: a hash of what it sent and of the resource version that it got.
 #[derive(Default)]
-pub(crate) struct Applied(Mutex<HashMap<(TypeId, Key), (u64, String)>>);
+pub(crate) struct Applied(Mutex<HashMap<(TypeId, Key), u64>>);
 
 impl Applied {
     /// Forgets a child that is gone.
@@ -45,17 +46,20 @@ impl Applied {
 
     /// Whether a child was applied that is not gone.
     pub(crate) fn knows<C: 'static>(&self, key: &Key) -> bool {
-        self.get::<C>(key).is_some()
-    }
-
-    fn get<C: 'static>(&self, key: &Key) -> Option<(u64, String)> {
         let applied = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        applied.get(&(TypeId::of::<C>(), key.clone())).cloned()
+        applied.contains_key(&(TypeId::of::<C>(), key.clone()))
     }
 
-    fn set<C: 'static>(&self, key: &Key, hash: u64, version: &str) {
+    /// Whether the child is at `version` since `body` was applied.
+    fn has<C: 'static>(&self, key: &Key, body: &str, version: &str) -> bool {
+        let applied = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = applied.get(&(TypeId::of::<C>(), key.clone()));
+        known == Some(&hash(body, version))
+    }
+
+    fn set<C: 'static>(&self, key: &Key, body: &str, version: &str) {
         let mut applied = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        applied.insert((TypeId::of::<C>(), key.clone()), (hash, version.to_owned()));
+        applied.insert((TypeId::of::<C>(), key.clone()), hash(body, version));
     }
 }
 
@@ -109,7 +113,8 @@ pub(crate) async fn apply<K: Object, C: Object>(
 ) -> anyhow::Result<Arc<C>> {
     let (key, body) = prepare(owner, child)?;
     let known = Known::<C>::of(&core.reader.caches, &key);
-    let hash = hash(&body);
+    // The fields of a JSON object are sorted, so equal objects are equal bytes.
+    let text = body.to_string();
     let api = api::<C>(core.client.clone(), &key);
     if let Some(meta) = known.meta() {
         refuse_foreign::<C>(owner.meta(), meta, &key)?;
@@ -118,14 +123,13 @@ pub(crate) async fn apply<K: Object, C: Object>(
     {
         refuse_foreign::<C>(owner.meta(), &there.metadata, &key)?;
     }
-    if let Some((sent, got)) = core.applied.get::<C>(&key)
-        && sent == hash
-        && known.version() == Some(&got)
+    if let Some(version) = known.version()
+        && core.applied.has::<C>(&key, &text, version)
     {
         match known {
             Known::Whole(object) => return Ok(object),
             _ => match api.get_opt(key.name()).await? {
-                Some(object) => return Ok(Arc::new(strip(object))),
+                Some(Lean(object)) => return Ok(Arc::new(object)),
                 // Deleted this instant: it is applied anew.
                 None => core.applied.forget::<C>(&key),
             },
@@ -136,21 +140,21 @@ pub(crate) async fn apply<K: Object, C: Object>(
     let write = core.writes.begin::<C>(&key, &writer);
     let params = core.patch_params().force();
     let answer = api.patch(key.name(), &params, &Patch::Apply(&body)).await;
-    let object = answer.with_context(|| format!("cannot apply {} `{key}`", C::kind(&())))?;
+    let Lean(object) = answer.with_context(|| format!("cannot apply {} `{key}`", C::kind(&())))?;
     let changed = known.version() != Some(version(&object));
     write.finish(Some(version(&object)).filter(|_| changed));
     // Of others nobody would say that they are gone, so they would be remembered for ever.
     if core.writes.follows_children::<C>() {
-        core.applied.set::<C>(&key, hash, version(&object));
+        core.applied.set::<C>(&key, &text, version(&object));
     }
-    Ok(Arc::new(strip(object)))
+    Ok(Arc::new(object))
 }
 
 /// Asks the API server for the metadata of an object, as no cache knows it.
 pub(crate) async fn there<C: Object>(
-    api: &Api<C>,
+    api: &Api<Lean<C>>,
     key: &Key,
-) -> anyhow::Result<Option<PartialObjectMeta<C>>> {
+) -> anyhow::Result<Option<PartialObjectMeta<Lean<C>>>> {
     let there = api.get_metadata_opt(key.name()).await;
     there.with_context(|| format!("cannot look whether {} `{key}` is there", C::kind(&())))
 }
@@ -245,9 +249,8 @@ pub(crate) fn whose(owner: &ObjectMeta, there: &ObjectMeta) -> Option<String> {
     }))
 }
 
-fn hash(body: &Value) -> u64 {
+fn hash(body: &str, version: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    // The fields of a JSON object are sorted, so equal objects are equal bytes.
-    body.to_string().hash(&mut hasher);
+    (body, version).hash(&mut hasher);
     hasher.finish()
 }

@@ -19,11 +19,9 @@ use tokio::{sync::watch, task::JoinSet};
 use crate::{
     index::{IndexBy, Indexes},
     key::Key,
+    lean::Lean,
     object::{Cached, Scope, namespaced, version},
 };
-
-/// An annotation of `kubectl apply` that holds the whole object a second time.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// One change of an object in a cache.
 pub(crate) struct Change<'a, K> {
@@ -116,8 +114,9 @@ impl<K: Cached> Cache<K> {
             .await;
     }
 
-    fn set(&self, key: &Key, object: K) {
-        let object = Arc::new(strip(object));
+    fn set(&self, key: &Key, object: &K) {
+        // A copy has no spare capacity, which what was parsed has: of a list of one, room for four.
+        let object = Arc::new(object.clone());
         let old = {
             let mut state = self.write();
             let old = state.objects.insert(key.clone(), object.clone());
@@ -185,7 +184,7 @@ impl<K: Cached> Cache<K> {
 
     /// Follows the objects of one namespace, or of all, until dropped.
     async fn follow(&self, client: Client, namespace: Option<&str>) {
-        let api = <K::Scope as Scope>::api(client, namespace);
+        let api = <K::Scope as Scope>::api::<Lean<K>>(client, namespace);
         let mut events = watcher(api, watcher::Config::default())
             .default_backoff()
             .boxed();
@@ -193,10 +192,10 @@ impl<K: Cached> Cache<K> {
         while let Some(event) = events.next().await {
             match event {
                 Ok(Event::Init) => listed.clear(),
-                Ok(Event::InitApply(object)) => {
+                Ok(Event::InitApply(Lean(object))) => {
                     let key = Key::of(&object);
                     listed.insert(key.clone());
-                    self.set(&key, object);
+                    self.set(&key, &object);
                 }
                 Ok(Event::InitDone) => {
                     self.retain(namespace, &listed);
@@ -207,8 +206,8 @@ impl<K: Cached> Cache<K> {
                             .send_modify(|missing| *missing = missing.map(|n| n - 1));
                     }
                 }
-                Ok(Event::Apply(object)) => self.set(&Key::of(&object), object),
-                Ok(Event::Delete(object)) => self.remove(&Key::of(&object)),
+                Ok(Event::Apply(Lean(object))) => self.set(&Key::of(&object), &object),
+                Ok(Event::Delete(Lean(object))) => self.remove(&Key::of(&object)),
                 Err(error) => warn(&K::kind(&()), &error),
             }
         }
@@ -238,20 +237,6 @@ fn warn(kind: &str, error: &watcher::Error) {
         "the watch is tried again"
     };
     tracing::warn!(kind, error, help, "cannot watch");
-}
-
-/// Drops what no operator reads and every object carries.
-pub(crate) fn strip<K: Cached>(mut object: K) -> K {
-    let meta = object.meta_mut();
-    meta.managed_fields = None;
-    meta.self_link = None;
-    if let Some(annotations) = &mut meta.annotations {
-        annotations.remove(LAST_APPLIED);
-        if annotations.is_empty() {
-            meta.annotations = None;
-        }
-    }
-    object
 }
 
 /// What is watched: each namespace, or `None` for all.
@@ -391,7 +376,7 @@ mod tests {
         let cache = Cache::new();
         for key in keys.iter().map(|key| Key::from(*key)) {
             let namespace = key.namespace().unwrap();
-            cache.set(&key, object(namespace, key.name(), "1"));
+            cache.set(&key, &object(namespace, key.name(), "1"));
         }
         let (sender, told) = mpsc::unbounded_channel();
         cache.on_change(move |change| {
@@ -405,8 +390,8 @@ mod tests {
     #[test]
     fn changes_are_told_with_what_was_before() {
         let (cache, mut told) = cache(&["ns/a"]);
-        cache.set(&"ns/a".into(), object("ns", "a", "2"));
-        cache.set(&"ns/b".into(), object("ns", "b", "3"));
+        cache.set(&"ns/a".into(), &object("ns", "a", "2"));
+        cache.set(&"ns/b".into(), &object("ns", "b", "3"));
         cache.remove(&"ns/a".into());
         cache.remove(&"ns/unknown".into());
         for change in ["ns/a 1 2", "ns/b none 3", "ns/a 2 none"] {
@@ -418,7 +403,7 @@ mod tests {
     #[test]
     fn what_a_new_list_tells_again_is_no_change() {
         let (cache, mut told) = cache(&["ns/a"]);
-        cache.set(&"ns/a".into(), object("ns", "a", "1"));
+        cache.set(&"ns/a".into(), &object("ns", "a", "1"));
         assert!(told.try_recv().is_err());
     }
 
@@ -431,16 +416,6 @@ mod tests {
         cache.retain(None, &["ns/a".into()].into());
         assert_eq!(told.try_recv().unwrap(), "other/a 1 none");
         assert!(cache.get(&"ns/a".into()).is_some());
-    }
-
-    #[test]
-    fn what_nobody_reads_is_not_kept() {
-        let mut object = object("ns", "a", "1");
-        object.metadata.managed_fields = Some(Vec::new());
-        let annotations = [(LAST_APPLIED.to_owned(), "{}".to_owned())];
-        object.metadata.annotations = Some(annotations.into());
-        let meta = strip(object).metadata;
-        assert_eq!((meta.managed_fields, meta.annotations), (None, None));
     }
 
     #[test]

@@ -60,6 +60,11 @@ where
         Some(self.overlay.over(key, cached))
     }
 
+    /// Remembers what a write of this controller returned.
+    pub(crate) fn wrote(&self, key: &Key, object: Arc<K>) {
+        self.overlay.set(key, object, || self.cache.get(key));
+    }
+
     /// Waits until the caches of all kinds that it needs are complete.
     pub(crate) async fn synced(&self) {
         for source in &self.sources {

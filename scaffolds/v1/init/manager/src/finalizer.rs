@@ -6,9 +6,9 @@ use kube::api::Patch;
 use serde_json::json;
 
 use crate::{
-    cache::strip,
     core::Core,
     key::Key,
+    lean::Lean,
     object::{Object, api, version},
 };
 
@@ -72,10 +72,10 @@ async fn change<K: Object>(
         let meta = json!({"resourceVersion": version(&*object), "finalizers": finalizers});
         let patch = Patch::Merge(json!({"metadata": meta}));
         match api.patch(key.name(), &core.patch_params(), &patch).await {
-            Ok(changed) => {
+            Ok(Lean(changed)) => {
                 write.finish(Some(version(&changed)));
-                let changed = Arc::new(strip(changed));
-                core.overlay.set(key, changed.clone());
+                let changed = Arc::new(changed);
+                core.wrote(key, changed.clone());
                 return Ok(Some(changed));
             }
             Err(kube::Error::Api(error)) if error.code == 409 => {}
@@ -85,7 +85,7 @@ async fn change<K: Object>(
             }
         }
         match api.get_opt(key.name()).await? {
-            Some(fresh) => object = Arc::new(fresh),
+            Some(Lean(fresh)) => object = Arc::new(fresh),
             None => return Ok(None),
         }
     }

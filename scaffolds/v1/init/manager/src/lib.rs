@@ -21,10 +21,54 @@
 //!
 //! A controller reconciles the objects of one kind: it is called for each at start and whenever one, or one that it
 //! [owns](Controller::owns) or [watches](Controller::watches), changes; [`when`](Controller::when) says which changes
-//! matter, and a [`Trigger`] wakes it for what happens elsewhere. What fails is tried again after 5 ms, then 10 ms, up to 1,000 s, each object
-//! by itself. [`Context`] has what a reconcile needs: [`apply`](Context::apply) for children,
+//! matter, and a [`Trigger`] wakes it for what happens elsewhere. What fails is tried again after 5 ms, then 10 ms, up
+//! to 1,000 s, each object by itself. [`Context`] has what a reconcile needs: [`apply`](Context::apply) for children,
 //! [`status`](Context::status) and [`ready`](Context::ready) for what is written when it has ended,
-//! [`get`](Context::get) and [`list`](Context::list) for what is cached.
+//! [`get`](Context::get) and [`list`](Context::list) for what is cached, [`update`](Context::update) and
+//! [`delete`](Context::delete) for what others have a hand in, too.
+//!
+//! # Call me when the `ConfigMap` changes that I name
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+//! # use kube::ResourceExt;
+//! # use manager::{Action, Context, Key, Manager};
+//! // +kbr:rbac:groups=core,resources=configmaps,verbs=list;watch
+//! fn register(manager: &mut Manager) {
+//!     manager
+//!         .controller::<Deployment>("deployment")
+//!         .watches::<ConfigMap>(|map, cached| {
+//!             // Which ones name it? Found by an index, which is nothing but a function.
+//!             cached.list::<Deployment>().by(config_map, Key::of(map)).keys()
+//!         })
+//!         .when(|old, new| old.data != new.data)
+//!         .reconcile(reconcile);
+//! }
+//!
+//! /// The key of the `ConfigMap` that a Deployment names.
+//! fn config_map(deployment: &Deployment) -> Vec<String> {
+//!     let name = deployment.annotations().get("example.com/settings");
+//!     let key = name.map(|name| Key::new(deployment.namespace().as_deref(), name));
+//!     key.iter().map(Key::to_string).collect()
+//! }
+//!
+//! async fn reconcile(deployment: Arc<Deployment>, cx: Context<Deployment>) -> anyhow::Result<Action> {
+//!     if let Some(name) = deployment.annotations().get("example.com/settings") {
+//!         let settings = cx.get::<ConfigMap>(name)?; // from the cache
+//! #       drop(settings);
+//!     }
+//!     Ok(Action::await_change())
+//! }
+//! ```
+//!
+//! | What happens | What to write |
+//! |---|---|
+//! | a child changes | [`owns`](Controller::owns), or [`owns_cached`](Controller::owns_cached) to read it whole |
+//! | something changes that names me, or that I name | [`watches`](Controller::watches) |
+//! | only some updates matter | [`when`](Controller::when), with a [`predicate`] or your own, after the kind it is about |
+//! | it happens outside of the cluster, or by the clock | [`triggered_by`](Controller::triggered_by); [`Action::requeue`] |
+//! | nothing, it is only to be read | [`reads`](Controller::reads) |
 
 mod access;
 mod action;
@@ -48,6 +92,7 @@ mod heartbeat;
 mod index;
 mod key;
 mod leader;
+mod lean;
 mod logs;
 mod manager;
 mod metrics;

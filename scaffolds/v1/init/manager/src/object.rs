@@ -6,7 +6,7 @@ use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope, api::core::v1::O
 use kube::{Api, Client, Resource};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::key::Key;
+use crate::{key::Key, lean::Lean};
 
 /// A kind whose objects can be cached: every type of kube's derive macro and of k8s-openapi, and their metadata.
 ///
@@ -75,8 +75,8 @@ pub(crate) fn namespaced<K: Cached>() -> bool {
     <K::Scope as Scope>::NAMESPACED
 }
 
-/// The objects of `K` beside the one with this key.
-pub(crate) fn api<K: Cached>(client: Client, key: &Key) -> Api<K> {
+/// The objects of `K` beside the one with this key, read without what nobody reads.
+pub(crate) fn api<K: Cached>(client: Client, key: &Key) -> Api<Lean<K>> {
     <K::Scope as Scope>::api(client, key.namespace())
 }
 

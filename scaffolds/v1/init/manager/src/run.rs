@@ -41,13 +41,13 @@ impl Manager {
     pub async fn run(&mut self) -> anyhow::Result<()> {
         let stop = CancellationToken::new();
         shutdown::on_signal(stop.clone())?;
-        // Half of the time between the deadline and when another may lead.
         let options = &self.options;
-        let grace = options
-            .leader_election_lease_duration
-            .saturating_sub(options.leader_election_renew_deadline)
-            / 2;
-        watchdog::watch(self.fence.clone(), grace)?;
+        if options.leader_elect {
+            let lease = options.leader_election_lease_duration;
+            // Half of the time between the deadline and when another may lead.
+            let grace = lease.saturating_sub(options.leader_election_renew_deadline) / 2;
+            watchdog::watch(self.fence.clone(), grace)?;
+        }
         let result = self.run_until_stopped(stop).await;
         if let Err(error) = &result {
             watchdog::end(error);

@@ -9,10 +9,10 @@ use kube::{
 use serde_json::{Value, json};
 
 use crate::{
-    cache::strip,
     core::Core,
     difference::{Difference, difference},
     key::Key,
+    lean::Lean,
     object::{Object, api, version},
 };
 
@@ -46,9 +46,9 @@ pub(crate) async fn write<K: Object>(
             .patch_status(key.name(), &core.patch_params(), &Patch::Merge(patch))
             .await
         {
-            Ok(object) => {
+            Ok(Lean(object)) => {
                 write.finish((version(&object) != at).then(|| version(&object)));
-                core.overlay.set(key, Arc::new(strip(object)));
+                core.wrote(key, Arc::new(object));
                 return Ok(());
             }
             Err(kube::Error::Api(error)) if error.code == 409 => {}

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::{
-    cache::strip,
     core::Core,
     difference::difference,
     key::Key,
     leader::jitter,
+    lean::Lean,
     object::{Object, api, version},
 };
 
@@ -39,10 +39,10 @@ pub(crate) async fn update<K: Object, C: Object>(
             .patch(key.name(), &core.patch_params(), &Patch::Merge(patch))
             .await
         {
-            Ok(changed) => {
+            Ok(Lean(changed)) => {
                 let differs = version(&changed) != version(&known);
                 write.finish(differs.then(|| version(&changed)));
-                let changed = Arc::new(strip(changed));
+                let changed = Arc::new(changed);
                 remember(core, &key, changed.clone());
                 return Ok(changed);
             }
@@ -53,7 +53,7 @@ pub(crate) async fn update<K: Object, C: Object>(
         }
         sleep(jitter(PAUSE)).await;
         let fresh = api.get(key.name()).await;
-        known = fresh.with_context(|| format!("cannot read {kind} `{key}` again"))?;
+        Lean(known) = fresh.with_context(|| format!("cannot read {kind} `{key}` again"))?;
         anyhow::ensure!(
             object.meta().uid.is_none() || known.meta().uid == object.meta().uid,
             "{kind} `{key}` was deleted and made anew meanwhile; it was not changed"
@@ -79,6 +79,6 @@ fn patch<C: Object>(known: &C, change: impl Fn(&mut C)) -> anyhow::Result<Option
 fn remember<K: Object, C: Object>(core: &Core<K>, key: &Key, changed: Arc<C>) {
     let changed: Arc<dyn Any + Send + Sync> = changed;
     if let Ok(own) = changed.downcast::<K>() {
-        core.overlay.set(key, own);
+        core.wrote(key, own);
     }
 }

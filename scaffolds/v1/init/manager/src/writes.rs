@@ -197,9 +197,11 @@ impl<K: Cached> Overlay<K> {
         Self(Mutex::default())
     }
 
-    /// Remembers what a write returned.
-    pub(crate) fn set(&self, key: &Key, object: Arc<K>) {
+    /// Remembers what a write returned, unless the cache, which `cached` asks, has seen it already.
+    pub(crate) fn set(&self, key: &Key, object: Arc<K>, cached: impl FnOnce() -> Option<Arc<K>>) {
         self.lock().insert(key.clone(), object);
+        // Only now: the watch may be faster than the answer to the write, and it tells of a change once.
+        self.seen(key, cached().as_deref());
     }
 
     /// Forgets what a watch has overtaken; `None`: the object is gone.
@@ -375,12 +377,16 @@ mod tests {
     #[test]
     fn the_overlay_lasts_until_the_cache_has_seen_it() {
         let (overlay, key) = (Overlay::<ConfigMap>::new(), Key::from("ns/a"));
-        overlay.set(&key, object("5"));
+        overlay.set(&key, object("5"), || Some(object("4")));
         assert_eq!(version(&*overlay.over(&key, object("4"))), "5");
         assert_eq!(version(&*overlay.over(&key, object("6"))), "6");
         overlay.seen(&key, Some(&object("4")));
         assert_eq!(version(&*overlay.over(&key, object("4"))), "5");
         overlay.seen(&key, Some(&object("5")));
         assert!(overlay.lock().is_empty());
+        for cached in [Some(object("7")), None] {
+            overlay.set(&key, object("7"), || cached);
+            assert!(overlay.lock().is_empty());
+        }
     }
 }

@@ -1,0 +1,67 @@
+//! `Foo`.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
+
+/// What a user wants of a `Foo`.
+#[derive(
+    kube::CustomResource,
+    kube::KubeSchema,
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[kube(
+    group = "samplecontroller.example.com",
+    version = "v1alpha1",
+    kind = "Foo",
+    plural = "foos",
+    singular = "foo",
+    namespaced,
+    status = "FooStatus",
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A `Foo`.",
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp"
+    )
+)]
+#[serde(rename_all = "camelCase")]
+pub struct FooSpec {
+    /// The name of the Deployment.
+    #[schemars(length(min = 1, max = 63))]
+    pub deployment_name: String,
+
+    /// How many replicas the Deployment shall have.
+    #[schemars(range(min = 1, max = 10))]
+    pub replicas: i32,
+}
+
+/// What the operator has seen and done for a `Foo`.
+#[derive(
+    kube::KubeSchema, Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "camelCase")]
+pub struct FooStatus {
+    /// How many replicas of the Deployment are available.
+    #[serde(default)]
+    pub available_replicas: i32,
+
+    /// The generation of the object that the rest of the status is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
+    /// How things stand, by type. `Ready` sums up the others.
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<meta::Condition>,
+}
