@@ -45,9 +45,7 @@ impl FakeApi {
     /// # Panics
     /// If there is no webhook for the kind of the review; or an answer is none that the API server would take.
     pub async fn admit(&self, register: impl FnOnce(&mut Manager), review: &Value) -> Admitted {
-        let mut manager = self.manager();
-        register(&mut manager);
-        assert!(manager.mistakes.is_empty(), "{:?}", manager.mistakes);
+        let manager = self.registered(register);
         let (mut review, client) = (review.clone(), self.client());
         let mut admitted = Admitted {
             allowed: true,
@@ -71,6 +69,42 @@ impl FakeApi {
             review["request"]["object"].clone_from(&admitted.object);
         }
         admitted
+    }
+
+    /// Converts objects to another version, `crew.example.com/v2`, with the conversions that `register` registers, as
+    /// the API server would have it done.
+    ///
+    /// # Errors
+    /// What the API server would be told: all are converted, or none.
+    ///
+    /// # Panics
+    /// If no conversion is registered.
+    pub async fn convert(
+        &self,
+        register: impl FnOnce(&mut Manager),
+        objects: &[Value],
+        version: &str,
+    ) -> anyhow::Result<Vec<Value>> {
+        let manager = self.registered(register);
+        let mut webhooks = manager.webhooks.values();
+        let conversion = webhooks.find(|registered| registered.task == Task::Convert);
+        let conversion = conversion.expect("a conversion is registered");
+        let review = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+            "request": { "uid": "u", "desiredAPIVersion": version, "objects": objects },
+        });
+        let mut answer = ask(conversion, &review, self.client()).await;
+        let result = &answer["result"];
+        let message = result["message"].as_str().unwrap_or_default();
+        anyhow::ensure!(result["status"] == "Success", "{message}");
+        Ok(serde_json::from_value(answer["convertedObjects"].take())?)
+    }
+
+    fn registered(&self, register: impl FnOnce(&mut Manager)) -> Manager {
+        let mut manager = self.manager();
+        register(&mut manager);
+        assert!(manager.mistakes.is_empty(), "{:?}", manager.mistakes);
+        manager
     }
 }
 
@@ -138,7 +172,7 @@ async fn ask(registered: &Registered, review: &Value, client: Client) -> Value {
     let reply = (registered.webhook)(body, client, metrics).await;
     let mut answer: Value = serde_json::from_str(&reply.body)
         .unwrap_or_else(|_| panic!("{}: {}", reply.status, reply.body));
-    assert_eq!(answer["kind"], "AdmissionReview");
+    assert_eq!(answer["kind"], review["kind"]);
     assert_eq!(answer["response"]["uid"], review["request"]["uid"]);
     answer["response"].take()
 }

@@ -1,0 +1,419 @@
+//! Requests that no API server sends: each gets an answer in the protocol that refuses, or a 4xx.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::CustomResource;
+use manager::{
+    Manager, Options,
+    testing::{FakeApi, eventually},
+    webhook::{Defaulter, Refusal, Request, Validator, Warnings},
+};
+use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::oneshot,
+};
+
+macro_rules! version {
+    ($module:ident, $version:literal, $field:ident) => {
+        mod $module {
+            use super::*;
+            #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+            #[kube(group = "a.example.com", version = $version, kind = "Thing")]
+            pub struct ThingSpec {
+                pub $field: String,
+            }
+        }
+    };
+}
+version!(v1, "v1", old);
+version!(v2, "v2", new);
+
+impl From<v1::Thing> for v2::Thing {
+    fn from(thing: v1::Thing) -> Self {
+        assert_ne!(thing.spec.old, "panic", "told to");
+        Self {
+            metadata: thing.metadata,
+            spec: v2::ThingSpec {
+                new: thing.spec.old,
+            },
+        }
+    }
+}
+
+impl From<v2::Thing> for v1::Thing {
+    fn from(thing: v2::Thing) -> Self {
+        Self {
+            metadata: thing.metadata,
+            spec: v1::ThingSpec {
+                old: thing.spec.new,
+            },
+        }
+    }
+}
+
+/// Refuses all but one, so that whatever is allowed by mistake shows.
+struct Webhook;
+
+impl Defaulter<ConfigMap> for Webhook {
+    async fn default(&self, map: &mut ConfigMap, _cx: &Request<ConfigMap>) -> Result<(), Refusal> {
+        if map.metadata.name.as_deref() == Some("big") {
+            let text = "x".repeat(1_000_000);
+            map.data
+                .get_or_insert_default()
+                .insert("big".to_owned(), text);
+        }
+        Ok(())
+    }
+}
+
+impl Validator<ConfigMap> for Webhook {
+    async fn validate_create(
+        &self,
+        map: &ConfigMap,
+        _cx: &Request<ConfigMap>,
+    ) -> Result<Warnings, Refusal> {
+        match map.metadata.name.as_deref() {
+            Some("good" | "big") => Ok(Warnings::new()),
+            Some("slow") => {
+                tokio::time::sleep(Duration::from_secs(600)).await;
+                Ok(Warnings::new())
+            }
+            _ => Err(Refusal::forbidden("not this one")),
+        }
+    }
+}
+
+struct Server {
+    address: SocketAddr,
+    connector: tokio_rustls::TlsConnector,
+    _stop: oneshot::Sender<()>,
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        std::fs::write(folder.path().join("tls.crt"), made.cert.pem()).unwrap();
+        std::fs::write(
+            folder.path().join("tls.key"),
+            made.signing_key.serialize_pem(),
+        )
+        .unwrap();
+        let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = free.local_addr().unwrap();
+        drop(free);
+        let mut manager = FakeApi::new().manager_with(Options {
+            health_probe_bind_address: "0".parse().unwrap(),
+            webhook_host: Some("127.0.0.1".to_owned()),
+            webhook_port: address.port(),
+            webhook_cert_path: Some(folder.path().to_owned()),
+            shutdown_delay: Duration::ZERO,
+            ..Options::default()
+        });
+        register(&mut manager);
+        let (stop, stopped) = oneshot::channel::<()>();
+        tokio::spawn(async move {
+            let stopped = async {
+                let _ = stopped.await;
+            };
+            manager.run_until(stopped).await.unwrap();
+        });
+        let mut roots = RootCertStore::empty();
+        roots.add(made.cert.der().clone()).unwrap();
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Self {
+            address,
+            connector: Arc::new(config).into(),
+            _stop: stop,
+            _folder: folder,
+        }
+    }
+
+    /// Sends a request, and returns status and body.
+    async fn send(&self, head: &str, body: &[u8]) -> anyhow::Result<(u16, String)> {
+        let within = Duration::from_secs(60);
+        let stream = eventually(within, "it listens", async || {
+            Ok(Some(TcpStream::connect(self.address).await?))
+        });
+        let name = ServerName::try_from("localhost")?;
+        let mut stream = self.connector.connect(name, stream.await?).await?;
+        let length = body.len();
+        let head =
+            format!("{head}host: x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).await?;
+        // Who has too much to say is not listened to until the end.
+        let _ = stream.write_all(body).await;
+        let _ = stream.flush().await;
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        let answer = String::from_utf8(answer)?;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+        let status = head.split(' ').nth(1).unwrap_or_default().parse()?;
+        Ok((status, body.to_owned()))
+    }
+
+    async fn post(&self, path: &str, body: &[u8]) -> (u16, Value) {
+        let head = format!("POST {path} HTTP/1.1\r\ncontent-type: application/json\r\n");
+        let (status, body) = self.send(&head, body).await.unwrap();
+        (status, serde_json::from_str(&body).unwrap_or_default())
+    }
+}
+
+fn register(manager: &mut Manager) {
+    manager.defaulter::<ConfigMap>(Webhook);
+    manager.validator::<ConfigMap>(Webhook);
+    manager.spoke::<v2::Thing, v1::Thing>();
+}
+
+const VALIDATE: &str = "/validate--v1-configmap";
+const MUTATE: &str = "/mutate--v1-configmap";
+
+fn review(name: &str) -> Value {
+    json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {
+            "uid": "u", "name": name, "namespace": "default", "operation": "CREATE",
+            "kind": { "group": "", "version": "v1", "kind": "ConfigMap" },
+            "object": { "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name } },
+        },
+    })
+}
+
+fn changed(name: &str, change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let mut review = review(name);
+    change(&mut review);
+    review.to_string().into_bytes()
+}
+
+fn nested(depth: usize) -> String {
+    format!("{}1{}", "[".repeat(depth), "]".repeat(depth))
+}
+
+#[tokio::test]
+async fn nothing_hostile_is_allowed_or_breaks_anything() {
+    let server = Server::start();
+    let text = review("good").to_string();
+    let deep = text.replace(
+        "\"uid\":\"u\"",
+        &format!("\"uid\":\"u\",\"userInfo\":{}", nested(100_000)),
+    );
+    let in_object = text.replace(
+        "\"apiVersion\":\"v1\"",
+        &format!("\"data\":{}", nested(5000)),
+    );
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("nothing", Vec::new()),
+        ("not JSON", b"<hello/>".to_vec()),
+        ("not text", vec![0xff; 100]),
+        ("half a review", text.as_bytes()[..text.len() / 2].to_vec()),
+        ("another kind of thing", b"[1, 2]".to_vec()),
+        ("an empty review", b"{}".to_vec()),
+        (
+            "no uid",
+            changed("good", |it| it["request"]["uid"] = json!("")),
+        ),
+        (
+            "a uid that is a number",
+            changed("good", |it| it["request"]["uid"] = json!(1)),
+        ),
+        (
+            "no request",
+            changed("good", |it| it["request"] = Value::Null),
+        ),
+        (
+            "a review of long ago",
+            changed("good", |it| {
+                it["apiVersion"] = json!("admission.k8s.io/v1beta1");
+            }),
+        ),
+        ("deep nesting", deep.into_bytes()),
+        ("deep nesting in the object", in_object.into_bytes()),
+        (
+            "another kind",
+            changed("good", |it| it["request"]["kind"]["kind"] = json!("Secret")),
+        ),
+        (
+            "another version",
+            changed("good", |it| it["request"]["kind"]["version"] = json!("v2")),
+        ),
+        (
+            "an unknown operation",
+            changed("good", |it| it["request"]["operation"] = json!("STEAL")),
+        ),
+        (
+            "no operation",
+            changed("good", |it| it["request"]["operation"] = Value::Null),
+        ),
+        (
+            "an object that is a list",
+            changed("good", |it| it["request"]["object"] = json!([])),
+        ),
+        (
+            "an object of another kind",
+            changed("good", |it| it["request"]["object"]["kind"] = json!("Pod")),
+        ),
+        (
+            "more than 7 MiB",
+            changed("good", |it| {
+                it["request"]["object"]["data"] = json!({ "a": "x".repeat(8 << 20) });
+            }),
+        ),
+    ];
+    for (what, body) in &cases {
+        for path in [VALIDATE, MUTATE] {
+            let (status, answer) = server.post(path, body).await;
+            match status {
+                200 => {
+                    assert_eq!(
+                        answer["response"]["allowed"], false,
+                        "{what} at {path}: {answer}"
+                    );
+                    assert_eq!(answer["response"]["uid"], "u", "{what} at {path}");
+                }
+                _ => assert!((400..500).contains(&status), "{what} at {path}: {status}"),
+            }
+        }
+    }
+    let none = changed("good", |it| it["request"]["object"] = Value::Null);
+    let (_, answer) = server.post(VALIDATE, &none).await;
+    assert_eq!(answer["response"]["allowed"], false, "no object: {answer}");
+    // And it goes on as before.
+    let good = review("good").to_string().into_bytes();
+    let (status, answer) = server.post(VALIDATE, &good).await;
+    assert_eq!(
+        (status, &answer["response"]["allowed"]),
+        (200, &json!(true))
+    );
+}
+
+#[tokio::test]
+async fn large_objects_and_large_patches_are_answered() {
+    let server = Server::start();
+    let large = changed("good", |it| {
+        it["request"]["object"]["data"] = json!({ "a": "x".repeat(3 << 20) });
+    });
+    let (_, answer) = server.post(VALIDATE, &large).await;
+    assert_eq!(answer["response"]["allowed"], true);
+    let (_, answer) = server
+        .post(MUTATE, review("big").to_string().as_bytes())
+        .await;
+    let patch = answer["response"]["patch"].as_str().unwrap_or_default();
+    assert!(patch.len() > 1_000_000);
+}
+
+#[tokio::test]
+async fn what_is_no_request_for_a_webhook_is_a_4xx_and_what_is_late_a_504() {
+    let server = Server::start();
+    let good = review("good").to_string();
+    let (status, _) = server.post("/elsewhere", good.as_bytes()).await;
+    assert_eq!(status, 404);
+    let get = format!("GET {VALIDATE} HTTP/1.1\r\n");
+    assert_eq!(server.send(&get, b"").await.unwrap().0, 405);
+    let plain = format!("POST {VALIDATE} HTTP/1.1\r\ncontent-type: text/plain\r\n");
+    assert_eq!(server.send(&plain, good.as_bytes()).await.unwrap().0, 415);
+    let slow = review("slow").to_string();
+    let path = format!("{VALIDATE}?timeout=100ms");
+    assert_eq!(server.post(&path, slow.as_bytes()).await.0, 504);
+}
+
+fn conversion(wanted: &str, objects: &Value) -> Vec<u8> {
+    let review = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+        "request": { "uid": "u", "desiredAPIVersion": wanted, "objects": objects },
+    });
+    review.to_string().into_bytes()
+}
+
+fn thing(name: usize, version: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": format!("a.example.com/{version}"), "kind": "Thing",
+        "metadata": { "name": name.to_string(), "uid": "x", "fromTheFuture": 1 }, "spec": spec,
+    })
+}
+
+#[tokio::test]
+async fn a_thousand_objects_are_converted_in_their_order() {
+    let server = Server::start();
+    let objects: Vec<_> = (0..1000)
+        .map(|name| match name % 2 {
+            0 => thing(name, "v1", &json!({ "old": "x", "new2": 1 })),
+            _ => thing(name, "v2", &json!({ "new": "x", "new2": 1 })),
+        })
+        .collect();
+    let body = conversion("a.example.com/v2", &json!(objects));
+    let (_, answer) = server.post("/convert", &body).await;
+    let response = &answer["response"];
+    assert_eq!(
+        (&response["uid"], &response["result"]["status"]),
+        (&json!("u"), &json!("Success"))
+    );
+    let converted = response["convertedObjects"].as_array().unwrap();
+    assert_eq!(converted.len(), 1000);
+    for (name, object) in converted.iter().enumerate() {
+        assert_eq!(
+            *object,
+            thing(name, "v2", &json!({ "new": "x", "new2": 1 }))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_conversion_can_be_tried_without_a_server() {
+    let (api, old) = (FakeApi::new(), thing(1, "v1", &json!({ "old": "x" })));
+    let new = api
+        .convert(register, std::slice::from_ref(&old), "a.example.com/v2")
+        .await;
+    let new = new.unwrap();
+    assert_eq!(new, [thing(1, "v2", &json!({ "new": "x" }))]);
+    let back = api.convert(register, &new, "a.example.com/v1").await;
+    assert_eq!(back.unwrap(), [old]);
+    let error = api.convert(register, &new, "a.example.com/v3").await;
+    let error = error.unwrap_err().to_string();
+    let message = "there is no conversion of `Thing` from `a.example.com/v2` to `a.example.com/v3`";
+    assert_eq!(error, message);
+}
+
+#[tokio::test]
+async fn a_conversion_that_cannot_be_is_a_failure_of_the_whole() {
+    let server = Server::start();
+    let good = thing(1, "v1", &json!({ "old": "x" }));
+    let other = json!({ "apiVersion": "a.example.com/v1", "kind": "Other", "metadata": {} });
+    for (what, wanted, objects) in [
+        ("an unknown version", "a.example.com/v3", json!([good])),
+        ("another group", "b.example.com/v2", json!([good])),
+        ("no version", "", json!([good])),
+        ("an unknown kind", "a.example.com/v2", json!([good, other])),
+        ("no object", "a.example.com/v2", json!([good, 1])),
+        (
+            "a field that is missing",
+            "a.example.com/v2",
+            json!([thing(1, "v1", &json!({}))]),
+        ),
+        (
+            "a panic",
+            "a.example.com/v2",
+            json!([good, thing(1, "v1", &json!({ "old": "panic" }))]),
+        ),
+    ] {
+        let (status, answer) = server.post("/convert", &conversion(wanted, &objects)).await;
+        let response = &answer["response"];
+        assert_eq!((status, &response["uid"]), (200, &json!("u")), "{what}");
+        assert_eq!(response["result"]["status"], "Failure", "{what}");
+        assert!(response["result"]["message"].is_string(), "{what}");
+        assert!(response.get("convertedObjects").is_none(), "{what}");
+    }
+    for body in [&b"{}"[..], b"nonsense", b""] {
+        assert_eq!(server.post("/convert", body).await.0, 400);
+    }
+}
