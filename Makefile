@@ -25,6 +25,7 @@ test: lint control-plane libfaketime ## Run every test: takes a while from empty
 	cargo test --workspace --all-features --no-fail-fast
 
 soak: control-plane libfaketime ## Run the long form of the tests of faults
+	KBR_RANDOM_TYPES=5000 KBR_RANDOM_SEED=10000 cargo test --all-features --test traps random -- --nocapture
 	KBR_KILL_ROUNDS=1500 cargo test --all-features --test faults -- --nocapture
 	KBR_FAULTS=long cargo test -p manager --test processes
 

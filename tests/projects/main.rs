@@ -4,6 +4,7 @@
 
 #[path = "../support/mod.rs"]
 mod support;
+mod webhooks;
 
 mod documents;
 mod guide;

@@ -40,6 +40,20 @@ impl Project {
         self.succeeded(&format!("{program} {}", args.join(" ")), &output)
     }
 
+    /// Runs a command that has to fail; returns all that it printed.
+    pub fn fails(&self, program: &str, args: &[&str]) -> String {
+        let output = self.command(program, args).stdin(Stdio::null()).output();
+        let output = output.unwrap_or_else(|error| panic!("cannot run `{program}`: {error}"));
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        assert!(
+            !output.status.success(),
+            "`{program} {}` did not fail:\n{said}",
+            args.join(" ")
+        );
+        said
+    }
+
     fn command(&self, program: &str, args: &[&str]) -> Command {
         let kbr = Path::new(KBR)
             .parent()

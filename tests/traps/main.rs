@@ -4,6 +4,7 @@
 mod support;
 
 mod project;
+mod random;
 mod server;
 
 use std::fmt::Write as _;
@@ -83,4 +84,17 @@ fn what_the_api_server_refuses_kbr_refuses_before() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// A large kind of real life, with a pod template in it.
+#[test]
+fn the_cron_job_of_kubebuilders_book_is_let_through_and_taken() {
+    let crd = json!(traps::cronjob::definition());
+    let said = Project::new().manifests(&json!([crd]));
+    assert!(!said.contains("error: "), "{said}");
+    assert!(
+        said.contains("only server-side apply can install it"),
+        "{said}"
+    );
+    assert_eq!(server::refusals(&[crd]), std::collections::BTreeMap::new());
 }

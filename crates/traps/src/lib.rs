@@ -6,9 +6,11 @@
 )]
 
 pub mod attributes;
+pub mod cronjob;
 pub mod enums;
 pub mod lists;
 pub mod paths;
+pub mod random;
 pub mod rules;
 pub mod shapes;
 pub mod values;

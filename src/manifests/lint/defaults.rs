@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Finding;
 use super::node::Node;
+use super::rules::evaluate::broken;
 use super::value;
 
 /// Whether a default is allowed where it is, loses nothing, and is valid.
@@ -42,6 +43,18 @@ pub fn check(node: &Node, found: &mut Vec<Finding>) {
             fault.reason
         );
         error(text, "change what `#[serde(default)]` gives, or the bounds");
+    }
+    for (path, rule) in broken(node.schema, default, "") {
+        let part = if path.is_empty() {
+            String::new()
+        } else {
+            format!(" in `{path}`")
+        };
+        let text = format!(
+            "the default `{}` breaks the rule `{rule}`{part}",
+            short(default)
+        );
+        error(text, "change what `#[serde(default)]` gives, or the rule");
     }
 }
 

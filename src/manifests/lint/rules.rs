@@ -2,6 +2,7 @@
 
 mod check;
 mod cost;
+pub mod evaluate;
 mod functions;
 mod types;
 

@@ -113,7 +113,7 @@ fn fields(schema: &Value, resource: bool) -> BTreeMap<String, Type> {
 }
 
 /// A field's name as CEL can write it; `None` if it cannot.
-fn escaped(name: &str) -> Option<String> {
+pub fn escaped(name: &str) -> Option<String> {
     const RESERVED: [&str; 18] = [
         "true",
         "false",

@@ -4,7 +4,7 @@ use kube::Client;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{FakeApi, json::json_patch};
+use super::{FakeApi, server::json_patch};
 use crate::{
     manager::Manager,
     metrics::Metrics,

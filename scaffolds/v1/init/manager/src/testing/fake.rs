@@ -1,6 +1,7 @@
 //! An API server in memory.
 
 use std::{
+    collections::BTreeMap,
     convert::Infallible,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -11,7 +12,7 @@ use futures_util::future::BoxFuture;
 use hyper::{
     Request, Response, StatusCode, Uri,
     body::{Bytes, Frame},
-    header::CONTENT_TYPE,
+    header::{ACCEPT, CONTENT_TYPE, HeaderName, USER_AGENT},
 };
 use kube::{Client, client::Body};
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ use tokio::{
 };
 use tower::{Layer as _, Service};
 
-use super::objects::{Call, Objects, Path};
+use super::server::{Call, Objects, Path, Refusal, Watch};
 use crate::{
     action::Action, connect::Clients, fence::Fence, key::Key, manager::Manager, metrics::Metrics,
     object::Object, options::Options,
@@ -30,9 +31,16 @@ use crate::{
 /// An API server in memory, for unit tests: what it holds is set and looked at directly, and a reconciler talks to
 /// it through an ordinary client.
 ///
-/// It knows `get`, `list` with label selectors, `create`, `replace`, merge patches and JSON patches with their
-/// conflicts, `/status`, deletion with finalizers, and `watch` without selectors. Server-side apply is a merge: lists
-/// are replaced, and there is no ownership of fields. It validates nothing.
+/// It gets, lists (selected by labels, name and namespace; in pages), watches, creates, replaces, patches (JSON merge
+/// patch, JSON patch), applies and deletes as the real one does, with its resource versions, generations, managed
+/// fields, finalizers, preconditions and `Status` errors; `/status` is apart from the rest of an object. When an owner
+/// is gone, what it owned follows at once, which a cluster's garbage collector does in a while. It knows which lists of
+/// Kubernetes' own kinds have keys; of custom resources it knows what [`define`](Self::define) was told, and takes
+/// their lists as one value otherwise.
+///
+/// What it cannot do it refuses: strategic merge patches, conversion between versions, other subresources, selectors
+/// of other fields, tables. It does not validate by schemas, sets no defaults, asks no webhook, grants everything, and
+/// needs no namespace to be there.
 #[derive(Clone, Debug)]
 pub struct FakeApi {
     state: Arc<Mutex<State>>,
@@ -69,6 +77,16 @@ impl FakeApi {
         Client::new(Connection(self.clone()), "default")
     }
 
+    /// Tells the server of a kind, as `kubectl apply` of its definition (CRD) does: of its lists, its scope, and
+    /// whether it has a status apart. Needed only where that matters.
+    ///
+    /// # Panics
+    /// If it cannot be written as JSON.
+    pub fn define(&self, crd: &impl serde::Serialize) {
+        let crd = serde_json::to_value(crd).expect("a definition can be written as JSON");
+        self.lock().objects.define(crd);
+    }
+
     /// Stores an object as it is, status and all, in place of one of that name; in the namespace `default` if it has
     /// none and needs one. Sets what the API server would set: uid, generation, resource version and the like.
     ///
@@ -84,11 +102,11 @@ impl FakeApi {
         let mut value = serde_json::to_value(object).expect("an object can be written as JSON");
         value["apiVersion"] = json!(K::api_version(&()));
         value["kind"] = json!(K::kind(&()));
-        self.lock().objects.put(path::<K>(namespace, name), value);
+        self.lock().objects.put(&path::<K>(namespace, name), value);
         self.changed.send_replace(());
     }
 
-    /// The object as it is; for a kind without namespaces, `namespace` does not matter.
+    /// The object as it is, without its managed fields; for a kind without namespaces, `namespace` does not matter.
     ///
     /// # Panics
     /// If what is stored is no `K`.
@@ -108,10 +126,9 @@ impl FakeApi {
         self.lock().objects.all(plural)
     }
 
-    /// Deletes an object, as `kubectl delete` does: it stays, marked, while it has finalizers.
+    /// Deletes an object, as `kubectl delete` does: it stays, marked, while it has finalizers. What it owns goes with it.
     pub fn delete<K: Object>(&self, namespace: &str, name: &str) {
-        // That there is none is what was wanted.
-        let _ = self.lock().objects.delete(&path::<K>(namespace, name));
+        self.lock().objects.delete_now(&path::<K>(namespace, name));
         self.changed.send_replace(());
     }
 
@@ -175,56 +192,68 @@ impl FakeApi {
 
     async fn serve(self, request: Request<Body>) -> Result<Response<Content>, Infallible> {
         let (parts, body) = request.into_parts();
-        let query = parts.uri.query().unwrap_or_default().to_owned();
-        let media_type = parts
-            .headers
-            .get(CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok());
         let body = body.collect_bytes().await.unwrap_or_default();
         if self.lock().cut_off {
             std::future::pending::<()>().await;
         }
+        let header = |name: HeaderName| {
+            let value = parts
+                .headers
+                .get(name)
+                .and_then(|value| value.to_str().ok());
+            value.unwrap_or_default().to_owned()
+        };
+        let asked = format!("{} {}", parts.method, parts.uri.path());
+        self.lock().requests.push(asked);
         let Some(path) = Path::parse(parts.uri.path()) else {
-            return Ok(response(failure((StatusCode::NOT_FOUND, "NotFound"))));
+            let path = Path::nowhere(parts.uri.path());
+            return Ok(response(
+                Refusal::beyond(&path, "serve anything but objects").body(),
+            ));
         };
         let call = Call {
             method: parts.method,
             path,
-            query: parameters(&query),
-            media_type: media_type.unwrap_or_default().to_owned(),
+            query: parameters(parts.uri.query().unwrap_or_default()),
+            media_type: header(CONTENT_TYPE),
+            accept: header(ACCEPT),
+            agent: header(USER_AGENT),
             body: serde_json::from_slice(&body).unwrap_or_default(),
         };
-        self.lock()
-            .requests
-            .push(format!("{} {}", call.method, parts.uri.path()));
-        if call.query.get("watch").is_some_and(|watch| watch == "true") {
-            return Ok(Response::new(self.watch(call)));
+        if call
+            .query
+            .get("watch")
+            .is_some_and(|watch| ["true", "1"].contains(&watch.as_str()))
+        {
+            let begun = self.lock().objects.watch(&call);
+            return Ok(match begun {
+                Ok((first, watch)) => Response::new(self.watch(&first, watch)),
+                Err(refusal) => response(refusal.body()),
+            });
         }
-        let answer = self.lock().objects.handle(call);
+        let answer = self.lock().objects.handle(&call);
         self.changed.send_replace(());
-        Ok(response(answer.unwrap_or_else(failure)))
+        Ok(response(answer.unwrap_or_else(|refusal| refusal.body())))
     }
 
     /// Tells the changes of a collection, one JSON object a line, until nobody listens.
-    fn watch(self, call: Call) -> Content {
+    fn watch(self, first: &[Value], mut watch: Watch) -> Content {
         let (sender, lines) = mpsc::unbounded_channel();
-        let from = call
-            .query
-            .get("resourceVersion")
-            .and_then(|version| version.parse().ok());
-        let (mut after, mut news) = (from.unwrap_or_default(), self.changed.subscribe());
+        let mut changed = self.changed.subscribe();
+        let tell = |events: &[Value], to: &mpsc::UnboundedSender<Bytes>| {
+            for event in events {
+                // Nobody listens any more, which ends the loop below.
+                let _ = to.send(Bytes::from(format!("{event}\n")));
+            }
+        };
+        tell(first, &sender);
         tokio::spawn(async move {
             loop {
-                let (changes, last) = self.lock().objects.changes(&call.path, after);
-                after = last;
-                for change in changes {
-                    if sender.send(Bytes::from(format!("{change}\n"))).is_err() {
-                        return;
-                    }
-                }
+                let news = self.lock().objects.news(&mut watch);
+                tell(&news, &sender);
                 tokio::select! {
                     () = sender.closed() => return,
-                    _ = news.changed() => {}
+                    _ = changed.changed() => {}
                 }
             }
         });
@@ -288,25 +317,40 @@ fn path<K: Object>(namespace: &str, name: &str) -> Path {
     Path::parse(&url).expect("the url of an object has a root and a name")
 }
 
-/// The parameters of a query; of the escapes, those that selectors have.
-fn parameters(query: &str) -> std::collections::BTreeMap<String, String> {
-    let decode = |text: &str| {
-        let text = text
-            .replace("%3D", "=")
-            .replace("%2C", ",")
-            .replace("%21", "!");
-        text.replace("%2F", "/").replace('+', " ")
-    };
-    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+/// The parameters of a query.
+fn parameters(query: &str) -> BTreeMap<String, String> {
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs
-        .map(|(name, value)| (name.to_owned(), decode(value)))
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decoded(name), decoded(value))
+        })
         .collect()
 }
 
-fn failure((code, reason): (StatusCode, &str)) -> (StatusCode, Value) {
-    let status = json!({
-        "apiVersion": "v1", "kind": "Status", "status": "Failure", "metadata": {},
-        "code": code.as_u16(), "reason": reason, "message": reason,
-    });
-    (code, status)
+/// Text without the escapes of a query.
+fn decoded(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let [first, after @ ..] = rest {
+        let escaped = match (first, after) {
+            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
+            _ => None,
+        };
+        match (escaped, first) {
+            (Some((high, low)), _) => bytes.push(high * 16 + low),
+            (None, b'+') => bytes.push(b' '),
+            (None, other) => bytes.push(*other),
+        }
+        rest = if escaped.is_some() {
+            &after[2..]
+        } else {
+            after
+        };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    let value = char::from(digit).to_digit(16)?;
+    u8::try_from(value).ok()
 }

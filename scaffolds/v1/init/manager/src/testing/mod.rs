@@ -3,11 +3,11 @@
 mod admission;
 mod cluster;
 pub(crate) mod fake;
-mod json;
-mod objects;
 mod operator;
 mod random;
 mod round_trip;
+mod server;
+mod webhooks;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 

@@ -1,0 +1,153 @@
+//! The API server in memory where it does at once what a cluster does in a while, and where it refuses. What it does
+//! as the real one does is compared with that in `real/`.
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kube::{
+    Api, ResourceExt,
+    api::{
+        DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, PropagationPolicy,
+    },
+};
+use manager::testing::FakeApi;
+use serde_json::json;
+
+fn object(name: &str, owners: &[&ConfigMap]) -> ConfigMap {
+    let reference = |owner: &&ConfigMap| {
+        serde_json::from_value(json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "name": owner.name_any(), "uid": owner.uid(),
+            "blockOwnerDeletion": true,
+        }))
+    };
+    let owners: Result<Vec<_>, _> = owners.iter().map(reference).collect();
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            owner_references: Some(owners.unwrap()),
+            ..ObjectMeta::default()
+        },
+        ..ConfigMap::default()
+    }
+}
+
+/// A server, and its config maps.
+fn maps() -> (FakeApi, Api<ConfigMap>) {
+    let api = FakeApi::new();
+    let maps = Api::default_namespaced(api.client());
+    (api, maps)
+}
+
+async fn create(maps: &Api<ConfigMap>, name: &str, owners: &[&ConfigMap]) -> ConfigMap {
+    let object = object(name, owners);
+    maps.create(&PostParams::default(), &object).await.unwrap()
+}
+
+async fn names(maps: &Api<ConfigMap>) -> Vec<String> {
+    let all = maps.list(&ListParams::default()).await.unwrap();
+    all.iter().map(ResourceExt::name_any).collect()
+}
+
+async fn delete(maps: &Api<ConfigMap>, name: &str, policy: PropagationPolicy) {
+    let params = DeleteParams {
+        propagation_policy: Some(policy),
+        ..DeleteParams::default()
+    };
+    maps.delete(name, &params).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_the_last_owner_owned_goes_with_it() {
+    let (_api, maps) = maps();
+    let a = create(&maps, "a", &[]).await;
+    let b = create(&maps, "b", &[]).await;
+    let child = create(&maps, "child", &[&a, &b]).await;
+    create(&maps, "grandchild", &[&child]).await;
+    delete(&maps, "a", PropagationPolicy::Background).await;
+    assert_eq!(names(&maps).await, ["b", "child", "grandchild"]);
+    let left = maps.get("child").await.unwrap();
+    assert_eq!(left.owner_references().len(), 1);
+    delete(&maps, "b", PropagationPolicy::Background).await;
+    assert_eq!(names(&maps).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn orphans_stay_without_their_owner() {
+    let (_api, maps) = maps();
+    let a = create(&maps, "a", &[]).await;
+    create(&maps, "child", &[&a]).await;
+    delete(&maps, "a", PropagationPolicy::Orphan).await;
+    let child = maps.get("child").await.unwrap();
+    assert!(child.owner_references().is_empty());
+}
+
+#[tokio::test]
+async fn an_owner_that_is_deleted_in_the_foreground_waits_for_what_it_owns() {
+    let (_api, maps) = maps();
+    let a = create(&maps, "a", &[]).await;
+    create(&maps, "child", &[&a]).await;
+    let finalizers = |list: &[&str]| Patch::Merge(json!({"metadata": {"finalizers": list}}));
+    let params = PatchParams::default();
+    let held = finalizers(&["example.com/f"]);
+    maps.patch("child", &params, &held).await.unwrap();
+    delete(&maps, "a", PropagationPolicy::Foreground).await;
+    assert_eq!(names(&maps).await, ["a", "child"]);
+    let waiting = maps.get("a").await.unwrap();
+    assert_eq!(waiting.finalizers(), ["foregroundDeletion"]);
+    let free = finalizers(&[]);
+    maps.patch("child", &params, &free).await.unwrap();
+    assert_eq!(names(&maps).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_is_in_a_namespace_goes_with_it() {
+    let (api, maps) = maps();
+    let mut namespace = Namespace::default();
+    namespace.metadata.name = Some("default".to_owned());
+    api.put(&namespace);
+    create(&maps, "a", &[]).await;
+    api.delete::<Namespace>("", "default");
+    assert_eq!(names(&maps).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_it_cannot_do_is_refused_and_says_so() {
+    let (api, maps) = maps();
+    let object = create(&maps, "a", &[]).await;
+    let params = PatchParams::default();
+    let strategic = Patch::Strategic(json!({"data": {"a": "b"}}));
+    let refused = [
+        maps.patch("a", &params, &strategic).await.err(),
+        maps.list(&ListParams::default().fields("data.a=b"))
+            .await
+            .err(),
+        Api::<Secret>::default_namespaced(api.client())
+            .logs_of("a")
+            .await
+            .err(),
+        api.client().apiserver_version().await.err(),
+    ];
+    for error in refused {
+        let error = error.expect("this is beyond it").to_string();
+        assert!(
+            error.contains("the API server in memory cannot do this"),
+            "{error}"
+        );
+        assert!(
+            error.contains("help: test it on a real API server"),
+            "{error}"
+        );
+    }
+    assert_eq!(maps.get("a").await.unwrap().data, object.data);
+}
+
+/// A part of an object that nobody serves here.
+trait Logs {
+    async fn logs_of(&self, name: &str) -> kube::Result<String>;
+}
+
+impl Logs for Api<Secret> {
+    async fn logs_of(&self, name: &str) -> kube::Result<String> {
+        let path = format!("{}/{name}/log", self.resource_url());
+        let request = hyper::Request::get(path).body(Vec::new()).unwrap();
+        self.clone().into_client().request_text(request).await
+    }
+}

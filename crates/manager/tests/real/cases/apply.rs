@@ -1,0 +1,448 @@
+//! Server-side apply.
+
+use super::*;
+
+pub fn cases() -> Vec<Case> {
+    let mut all = ownership();
+    all.extend(lists());
+    all.extend(builtin());
+    all.extend(statuses());
+    all.extend(refused());
+    all
+}
+
+fn ownership() -> Vec<Case> {
+    let hook = |manager: &str, spec: Value| apply("captains/hook", manager, captain(spec));
+    vec![
+        case(
+            "apply creates",
+            [hook("a", json!({"order": "sail"})), get("captains/hook")],
+        ),
+        case(
+            "apply the same again",
+            [
+                hook("a", json!({"order": "sail"})),
+                hook("a", json!({"order": "sail"})),
+            ],
+        ),
+        case(
+            "apply removes what is no longer named",
+            [
+                hook(
+                    "a",
+                    json!({"order": "sail", "size": 1, "nested": {"a": "1", "b": "2"}, "settings": {"x": "1", "y": "2"}}),
+                ),
+                hook(
+                    "a",
+                    json!({"order": "sail", "nested": {"a": "1"}, "settings": {"y": "2"}}),
+                ),
+                hook("a", json!({"order": "sail"})),
+                hook("a", json!({})),
+            ],
+        ),
+        case(
+            "apply leaves what others own",
+            [
+                hook("a", json!({"order": "sail", "nested": {"a": "1"}})),
+                hook("b", json!({"size": 1, "nested": {"b": "2"}})),
+                hook("a", json!({"order": "sail"})),
+                hook("b", json!({})),
+            ],
+        ),
+        case(
+            "apply shares what is equal",
+            [
+                hook("a", json!({"order": "sail"})),
+                hook("b", json!({"order": "sail"})),
+                hook("a", json!({})),
+                hook("b", json!({})),
+            ],
+        ),
+        case(
+            "apply conflicts",
+            [
+                hook("a", json!({"order": "sail", "size": 1})),
+                hook(
+                    "b",
+                    json!({"order": "sink", "size": 2, "nested": {"a": "1"}}),
+                ),
+                hook("b", json!({"order": "sink"})),
+                force("captains/hook", "b", captain(json!({"order": "sink"}))),
+                hook("a", json!({"order": "sail"})),
+                hook("a", json!({"size": 1})),
+            ],
+        ),
+        case(
+            "apply conflicts with an update",
+            [
+                post("captains?fieldManager=a", captain(json!({"order": "sail"}))),
+                hook("b", json!({"order": "sink"})),
+                hook("a", json!({"order": "sink"})),
+                force("captains/hook", "b", captain(json!({"order": "sink"}))),
+            ],
+        ),
+        case(
+            "apply then update takes over",
+            [
+                hook("a", json!({"order": "sail", "size": 1})),
+                merge(
+                    "captains/hook?fieldManager=b",
+                    json!({"spec": {"order": "sink"}}),
+                ),
+                hook("a", json!({"size": 1})),
+                hook("a", json!({"order": "sail", "size": 1})),
+                merge(
+                    "captains/hook?fieldManager=a",
+                    json!({"spec": {"order": "rest"}}),
+                ),
+            ],
+        ),
+        case(
+            "apply empty",
+            [
+                hook(
+                    "a",
+                    json!({"nested": {}, "settings": {}, "list": [], "ports": [], "tags": []}),
+                ),
+                hook("a", json!({"nested": {"a": "1"}})),
+                hook("a", json!({"nested": {}})),
+            ],
+        ),
+        case(
+            "apply null",
+            [
+                hook("a", json!({"order": "sail", "size": null})),
+                hook("b", json!({"order": null})),
+            ],
+        ),
+        case(
+            "apply maps of structs",
+            [
+                hook(
+                    "a",
+                    json!({"berths": {"x": {"a": "1"}, "y": {"a": "1", "b": "2"}}}),
+                ),
+                hook("b", json!({"berths": {"x": {"b": "2"}, "z": {}}})),
+                hook("a", json!({"berths": {"y": {"a": "1"}}})),
+                hook("b", json!({})),
+            ],
+        ),
+        case(
+            "apply whole and free",
+            [
+                hook(
+                    "a",
+                    json!({"whole": {"a": "1"}, "free": {"x": {"y": [1, 2]}, "z": 1}}),
+                ),
+                hook("b", json!({"whole": {"b": "2"}, "free": {"x": {"y": [3]}}})),
+                force(
+                    "captains/hook",
+                    "b",
+                    captain(json!({"whole": {"b": "2"}, "free": {"x": {"y": [3]}, "w": {}}})),
+                ),
+                hook("a", json!({})),
+            ],
+        ),
+        case(
+            "apply labels and annotations",
+            [
+                apply(
+                    "captains/hook",
+                    "a",
+                    with(captain(json!({})), "labels", json!({"x": "1", "y": "2"})),
+                ),
+                apply(
+                    "captains/hook",
+                    "b",
+                    with(captain(json!({})), "labels", json!({"z": "3"})),
+                ),
+                apply(
+                    "captains/hook",
+                    "a",
+                    with(captain(json!({})), "labels", json!({"x": "1"})),
+                ),
+                apply("captains/hook", "a", captain(json!({}))),
+                apply(
+                    "captains/hook",
+                    "b",
+                    with(captain(json!({})), "annotations", json!({"x.io/y": "1"})),
+                ),
+            ],
+        ),
+        case(
+            "apply dry",
+            [
+                hook("a", json!({"order": "sail"})),
+                apply(
+                    "captains/hook",
+                    "a&dryRun=All",
+                    captain(json!({"order": "sink"})),
+                ),
+                get("captains/hook"),
+            ],
+        ),
+    ]
+}
+
+fn lists() -> Vec<Case> {
+    let hook = |manager: &str, spec: Value| apply("captains/hook", manager, captain(spec));
+    let port = |port: i32, note: &str| json!({"port": port, "protocol": "TCP", "note": note});
+    let meta = |manager: &str, field: &str, value: Value| {
+        apply(
+            "captains/hook",
+            manager,
+            with(captain(json!({})), field, value),
+        )
+    };
+    let owner = |name: &str, uid: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid});
+    vec![
+        case(
+            "apply keyed lists",
+            [
+                hook("a", json!({"ports": [port(1, "a"), port(2, "a")]})),
+                hook(
+                    "b",
+                    json!({"ports": [port(3, "b"), {"port": 1, "protocol": "TCP", "name": "b"}]}),
+                ),
+                hook("a", json!({"ports": [port(2, "a")]})),
+                hook(
+                    "a",
+                    json!({"ports": [port(2, "a"), {"port": 2, "protocol": "UDP"}]}),
+                ),
+                hook("b", json!({"ports": [port(2, "b")]})),
+                hook("b", json!({})),
+                hook("a", json!({})),
+            ],
+        ),
+        case(
+            "apply keyed lists in another order",
+            [
+                hook(
+                    "a",
+                    json!({"ports": [port(1, "a"), port(2, "a"), port(3, "a")]}),
+                ),
+                hook(
+                    "b",
+                    json!({"ports": [port(5, "b"), port(3, "a"), port(4, "b"), port(1, "a")]}),
+                ),
+                hook(
+                    "a",
+                    json!({"ports": [port(3, "a"), port(2, "a"), port(6, "a"), port(1, "a")]}),
+                ),
+            ],
+        ),
+        case(
+            "apply an item twice",
+            [hook("a", json!({"ports": [port(1, "a"), port(1, "b")]}))],
+        ),
+        case(
+            "apply sets",
+            [
+                hook("a", json!({"tags": ["x", "y"]})),
+                hook("b", json!({"tags": ["z", "x"]})),
+                hook("a", json!({"tags": ["y"]})),
+                hook("b", json!({"tags": []})),
+            ],
+        ),
+        case(
+            "apply whole lists",
+            [
+                hook("a", json!({"list": ["x", "y"]})),
+                hook("b", json!({"list": ["x"]})),
+                force("captains/hook", "b", captain(json!({"list": ["x"]}))),
+                hook("a", json!({})),
+                hook("b", json!({})),
+            ],
+        ),
+        case(
+            "apply finalizers",
+            [
+                meta("a", "finalizers", json!(["example.com/a"])),
+                meta("b", "finalizers", json!(["example.com/b", "example.com/a"])),
+                meta("a", "finalizers", json!([])),
+                merge(
+                    "captains/hook?fieldManager=c",
+                    json!({"metadata": {"finalizers": ["example.com/c"]}}),
+                ),
+                meta("b", "finalizers", json!(["example.com/b"])),
+            ],
+        ),
+        case(
+            "apply owner references",
+            [
+                post("configmaps", map("x", json!({}))),
+                meta("a", "ownerReferences", json!([owner("x", "{uid1}")])),
+                meta("b", "ownerReferences", json!([owner("y", "other")])),
+                meta("a", "labels", json!({})),
+            ],
+        ),
+        case(
+            "update of keyed lists",
+            [
+                post(
+                    "captains?fieldManager=a",
+                    captain(json!({"ports": [port(1, "a"), port(2, "a")]})),
+                ),
+                merge(
+                    "captains/hook?fieldManager=b",
+                    json!({"spec": {"ports": [port(1, "b"), port(3, "b")]}}),
+                ),
+                merge(
+                    "captains/hook?fieldManager=a",
+                    json!({"spec": {"ports": []}}),
+                ),
+            ],
+        ),
+    ]
+}
+
+fn builtin() -> Vec<Case> {
+    let config = |manager: &str, data: Value| apply("configmaps/a", manager, map("a", data));
+    let account = |manager: &str, field: &str, value: Value| {
+        let mut object =
+            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}});
+        object[field] = value;
+        apply("serviceaccounts/a", manager, object)
+    };
+    let deployment = |manager: &str, replicas: Value, containers: Value| {
+        let labels = json!({"app": "a"});
+        let object = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"},
+            "spec": {
+                "replicas": replicas, "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
+            },
+        });
+        force("deployments/a", manager, object).with_defaults()
+    };
+    let container = |image: &str, env: Value, ports: Value| json!({"name": "main", "image": image, "env": env, "ports": ports});
+    let env = |name: &str, value: &str| json!({"name": name, "value": value});
+    vec![
+        case("apply config maps", [
+            config("a", json!({"x": "1", "y": "2"})),
+            config("b", json!({"z": "3"})),
+            config("a", json!({"x": "1"})),
+            config("b", json!({"x": "2"})),
+            apply("configmaps/a", "a", json!({"apiVersion": "v1", "kind": "ConfigMap"})),
+        ]),
+        case("apply service accounts", [
+            account("a", "secrets", json!([{"name": "x"}, {"name": "y"}])),
+            account("b", "secrets", json!([{"name": "z"}])),
+            account("a", "secrets", json!([{"name": "y"}])),
+            account("a", "imagePullSecrets", json!([{"name": "x"}])),
+            account("b", "imagePullSecrets", json!([{"name": "y"}])),
+        ]),
+        case("apply deployments", [
+            deployment("a", json!(1), json!([container("i:1", json!([env("A", "1"), env("B", "2")]), json!([{"containerPort": 80, "protocol": "TCP"}]))])),
+            deployment("a", json!(2), json!([container("i:2", json!([env("B", "2")]), json!([{"containerPort": 80, "protocol": "TCP"}, {"containerPort": 81, "protocol": "TCP"}]))])),
+            deployment("b", json!(2), json!([{"name": "main", "env": [env("C", "3")]}, {"name": "side", "image": "s:1"}])),
+            deployment("a", json!(2), json!([container("i:2", json!([]), json!([]))])),
+            merge("deployments/a", json!({"metadata": {"annotations": {"a": "b"}}})).with_defaults(),
+            merge("deployments/a", json!({"metadata": {"labels": {"a": "b"}}})).with_defaults(),
+            merge("deployments/a/status", json!({"metadata": {"labels": {"c": "d"}}, "status": {"observedGeneration": 1, "replicas": 2}})).with_defaults(),
+            delete("deployments/a", Value::Null),
+        ]),
+    ]
+}
+
+fn statuses() -> Vec<Case> {
+    let condition = |kind: &str, status: &str| json!({"type": kind, "status": status});
+    let status = |manager: &str, status: Value| {
+        apply("captains/hook/status", manager, captain_status(status))
+    };
+    let main = |manager: &str| apply("captains/hook", manager, captain(json!({"order": "sail"})));
+    vec![
+        case(
+            "apply status",
+            [
+                status("a", json!({"phase": "A"})),
+                main("a"),
+                status(
+                    "a",
+                    json!({"phase": "A", "conditions": [condition("Ready", "True")]}),
+                ),
+                status("b", json!({"conditions": [condition("Happy", "True")]})),
+                status("b", json!({"conditions": [condition("Ready", "False")]})),
+                status("a", json!({"conditions": [condition("Ready", "False")]})),
+                main("a"),
+            ],
+        ),
+        case(
+            "apply spec at status and status at spec",
+            [
+                main("a"),
+                apply(
+                    "captains/hook/status",
+                    "a",
+                    captain(json!({"order": "sink"})),
+                ),
+                apply("captains/hook", "a", captain_status(json!({"phase": "A"}))),
+            ],
+        ),
+    ]
+}
+
+fn refused() -> Vec<Case> {
+    let hook = || captain(json!({"order": "sail"}));
+    let nobody = step(
+        Method::PATCH,
+        "captains/hook",
+        "application/apply-patch+yaml",
+        hook(),
+    );
+    vec![
+        case("apply without manager", [nobody]),
+        case(
+            "apply another version",
+            [apply("captains/hook", "a", with_version(hook()))],
+        ),
+        case("apply another name", [apply("captains/other", "a", hook())]),
+        case(
+            "apply managed fields",
+            [apply(
+                "captains/hook",
+                "a",
+                with(hook(), "managedFields", json!([])),
+            )],
+        ),
+        case(
+            "apply without kind",
+            [apply("captains/hook", "a", json!({"spec": {}}))],
+        ),
+        case(
+            "apply a version of nothing",
+            [
+                apply(
+                    "captains/hook",
+                    "a",
+                    with(hook(), "resourceVersion", json!("1")),
+                ),
+                apply("captains/hook", "a", with(hook(), "uid", json!("other"))),
+            ],
+        ),
+        case(
+            "apply stale",
+            [
+                apply("captains/hook", "a", hook()),
+                apply("captains/hook", "a", captain(json!({"order": "sink"}))),
+                apply(
+                    "captains/hook",
+                    "a",
+                    with(hook(), "resourceVersion", json!("{rv1}")),
+                ),
+            ],
+        ),
+        case(
+            "force a merge patch",
+            [
+                post("captains", hook()),
+                merge("captains/hook?force=true", json!({"spec": {}})),
+            ],
+        ),
+    ]
+}
+
+fn with_version(mut object: Value) -> Value {
+    object["apiVersion"] = json!("crew.example.com/v2");
+    object
+}

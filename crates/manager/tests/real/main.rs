@@ -1,0 +1,103 @@
+//! The API server in memory, compared with a real one.
+//!
+//! Each test here runs this program again below `kbr envtest run`, where the comparison itself finds an API server.
+
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_lines,
+    reason = "tables of cases"
+)]
+
+mod cases;
+mod kinds;
+mod talk;
+
+use std::{
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use manager::testing::FakeApi;
+
+use crate::talk::{Case, Side};
+
+/// `kbr`, built if it is not there yet.
+fn kbr() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let folder = program.parent().and_then(|deps| deps.parent()).unwrap();
+    let kbr = folder.join("kbr");
+    if !kbr.exists() {
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "kbr", "--bin", "kbr"])
+            .args(["--target-dir", folder.parent().unwrap().to_str().unwrap()])
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+            .status();
+        assert!(built.unwrap().success(), "help: cargo build --bin kbr");
+    }
+    kbr
+}
+
+#[test]
+fn it_does_what_a_real_api_server_does() {
+    let output = Command::new(kbr())
+        .args(["envtest", "run", "--"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--ignored", "--test-threads", "1", "--nocapture"])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let (out, err) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(output.status.success(), "{out}\n{err}");
+    for test in ["every_case", "every_kind", "every_list"] {
+        assert!(out.contains(test), "{test} did not run:\n{out}\n{err}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "runs below `kbr envtest run`, started by the test above"]
+async fn every_case_ends_alike() {
+    let real = kube::Client::try_default().await.unwrap();
+    let fake = FakeApi::new();
+    for crd in cases::definitions() {
+        talk::install(&real, &crd).await;
+        fake.define(&crd);
+    }
+    let (cases, mut different) = (cases::all(), Vec::new());
+    assert!(cases.len() >= 40, "{} cases", cases.len());
+    for Case { name, steps } in cases {
+        let mut real = Side::new(real.clone(), name).await;
+        let mut fake = Side::fake(fake.client(), &real);
+        for (at, step) in steps.iter().enumerate() {
+            let (real, fake) = (real.take(step).await, fake.take(step).await);
+            let (real, fake) = step.comparable(real, fake);
+            if real != fake {
+                let at = at + 1;
+                let mut list = Vec::new();
+                talk::differences(&real, &fake, "", &mut list);
+                different.push(format!("{name}, step {at}:\n{}", list.join("\n")));
+                break;
+            }
+        }
+    }
+    let count = different.len();
+    assert!(
+        different.is_empty(),
+        "{count} differ:\n{}",
+        different.join("\n")
+    );
+}
+
+#[tokio::test]
+#[ignore = "runs below `kbr envtest run`, started by the test above"]
+async fn every_kind_is_known() {
+    kinds::compare_traits(&kube::Client::try_default().await.unwrap()).await;
+}
+
+#[tokio::test]
+#[ignore = "runs below `kbr envtest run`, started by the test above"]
+async fn every_list_merges_as_the_openapi_document_says() {
+    kinds::compare_fields(&kube::Client::try_default().await.unwrap()).await;
+}

@@ -1,0 +1,352 @@
+//! Requests to both servers, and what of the answers must be equal.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use futures_util::StreamExt;
+use hyper::{Method, Request};
+use kube::{Client, api::WatchEvent, client::Body};
+use serde_json::{Value, json};
+
+/// Requests one after the other.
+#[derive(Clone)]
+pub struct Case {
+    pub name: &'static str,
+    pub steps: Vec<Step>,
+}
+
+/// One request. In path and body, `{ns}` stands for the namespace of the case, `{rv}` and `{uid}` for what the last
+/// answer had, `{rv1}` and `{uid1}` for what the first had.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub method: Method,
+    pub path: String,
+    pub media_type: &'static str,
+    pub body: Value,
+    /// The real server adds defaults, so it may have more.
+    pub defaults: bool,
+    pub watch: bool,
+}
+
+impl Step {
+    /// Compares only what the server in memory has, besides what was applied.
+    pub fn with_defaults(mut self) -> Self {
+        self.defaults = true;
+        self
+    }
+
+    /// Both answers without what must differ; `real` also without defaults.
+    pub fn comparable(&self, real: Value, fake: Value) -> (Value, Value) {
+        if !self.defaults {
+            return (real, fake);
+        }
+        let only_applies = |mut answer: Value| {
+            if let Some(managed) = answer["body"]["metadata"]["managedFields"].as_array_mut() {
+                managed.retain(|entry| entry["operation"] == "Apply");
+            }
+            answer
+        };
+        let (real, fake) = (only_applies(real), only_applies(fake));
+        (masked(&real, &fake), fake)
+    }
+}
+
+/// What of `real` the other has, too.
+fn masked(real: &Value, fake: &Value) -> Value {
+    match (real, fake) {
+        (Value::Object(real), Value::Object(fake)) => real
+            .iter()
+            .filter_map(|(name, value)| Some((name.clone(), masked(value, fake.get(name)?))))
+            .collect(),
+        (Value::Array(real), Value::Array(fake)) if real.len() == fake.len() => real
+            .iter()
+            .zip(fake)
+            .map(|(real, fake)| masked(real, fake))
+            .collect(),
+        _ => real.clone(),
+    }
+}
+
+/// One of the two servers, in one case.
+pub struct Side {
+    client: Client,
+    known: BTreeMap<String, String>,
+}
+
+impl Side {
+    /// The real server, with a namespace for this case.
+    pub async fn new(client: Client, name: &str) -> Self {
+        let namespace: String = name
+            .chars()
+            .map(|letter| {
+                if letter.is_ascii_alphanumeric() {
+                    letter.to_ascii_lowercase()
+                } else {
+                    '-'
+                }
+            })
+            .take(60)
+            .collect();
+        let namespace = namespace.trim_end_matches('-').to_owned();
+        let body =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+        let (code, answer) = send(
+            &client,
+            &Method::POST,
+            "/api/v1/namespaces",
+            "application/json",
+            &body,
+        )
+        .await;
+        assert_eq!(code, 201, "{answer}");
+        let known = [("ns".to_owned(), namespace)].into();
+        Self { client, known }
+    }
+
+    /// The server in memory beside a real one.
+    pub fn fake(client: Client, real: &Self) -> Self {
+        let known = real.known.clone();
+        Self { client, known }
+    }
+
+    /// Takes a step; its answer without what must differ.
+    pub async fn take(&mut self, step: &Step) -> Value {
+        let fill = |text: &str| {
+            let mut text = text.to_owned();
+            for (name, value) in &self.known {
+                text = text.replace(&format!("{{{name}}}"), value);
+            }
+            text
+        };
+        let path = fill(&step.path);
+        let body: Value = serde_json::from_str(&fill(&step.body.to_string())).unwrap();
+        if step.watch {
+            return watch(&self.client, &path).await;
+        }
+        let (code, answer) = send(&self.client, &step.method, &path, step.media_type, &body).await;
+        let before = self.known.get("rv").cloned();
+        self.learn(&answer);
+        let changed = before != self.known.get("rv").cloned();
+        let body = if answer["kind"] == "Status" {
+            status(&answer)
+        } else {
+            object(answer)
+        };
+        json!({"code": code, "version": if changed { "changed" } else { "same" }, "body": body})
+    }
+
+    fn learn(&mut self, answer: &Value) {
+        let meta = &answer["metadata"];
+        let token = meta["continue"].as_str();
+        for (name, value) in [
+            ("uid", meta["uid"].as_str()),
+            ("rv", meta["resourceVersion"].as_str()),
+            ("continue", token),
+        ] {
+            if let Some(value) = value {
+                self.known.insert(name.to_owned(), value.to_owned());
+                self.known
+                    .entry(format!("{name}1"))
+                    .or_insert(value.to_owned());
+            }
+        }
+    }
+}
+
+async fn send(
+    client: &Client,
+    method: &Method,
+    path: &str,
+    media_type: &str,
+    body: &Value,
+) -> (u16, Value) {
+    let bytes = if body.is_null() {
+        Vec::new()
+    } else {
+        body.to_string().into_bytes()
+    };
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", media_type)
+        .header(
+            "accept",
+            if *method == Method::GET {
+                media_type
+            } else {
+                "application/json"
+            },
+        )
+        .header("user-agent", "compare/1.0 (both)")
+        .body(Body::from(bytes))
+        .unwrap();
+    let answer = client.send(request).await.unwrap();
+    let code = answer.status().as_u16();
+    let bytes = answer.into_body().collect_bytes().await.unwrap();
+    (
+        code,
+        serde_json::from_slice(&bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(&bytes))),
+    )
+}
+
+/// What a watch tells until it is quiet.
+async fn watch(client: &Client, path: &str) -> Value {
+    let request = Request::get(path).body(Vec::new()).unwrap();
+    let events = match client.request_events::<Value>(request).await {
+        Ok(events) => events,
+        Err(kube::Error::Api(error)) => return json!({"code": error.code, "reason": error.reason}),
+        Err(error) => panic!("{error}"),
+    };
+    let (mut events, mut told) = (Box::pin(events), Vec::new());
+    while let Ok(Some(event)) = tokio::time::timeout(Duration::from_secs(2), events.next()).await {
+        told.push(match event.unwrap() {
+            WatchEvent::Added(it) => json!({"added": object(it)}),
+            WatchEvent::Modified(it) => json!({"modified": object(it)}),
+            WatchEvent::Deleted(it) => json!({"deleted": object(it)}),
+            WatchEvent::Bookmark(_) => continue,
+            WatchEvent::Error(error) => json!({"code": error.code, "reason": error.reason}),
+        });
+    }
+    told.into()
+}
+
+/// A `Status`: the reason, and what it is about; the words of the message may differ.
+fn status(answer: &Value) -> Value {
+    let details = &answer["details"];
+    let cause = |cause: &Value| json!([cause["reason"], cause["field"]]);
+    let mut causes: Vec<_> = details["causes"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(cause)
+        .collect();
+    causes.sort_by_key(Value::to_string);
+    let conflict = answer["message"]
+        .as_str()
+        .unwrap_or_default()
+        .starts_with("Apply failed");
+    json!({
+        "status": answer["status"], "reason": answer["reason"],
+        "causes": if conflict { Value::from(causes) } else { Value::Null },
+        "kind": details["kind"], "name": details["name"],
+    })
+}
+
+/// An object or a list without what differs from server to server.
+pub fn object(mut object: Value) -> Value {
+    if let Some(items) = object["items"].as_array_mut() {
+        *items = items.drain(..).map(self::object).collect();
+    }
+    if object["items"].is_null() {
+        object.as_object_mut().map(|object| object.remove("items"));
+    }
+    let Some(meta) = object["metadata"].as_object_mut() else {
+        return object;
+    };
+    meta.retain(|_, value| value != "");
+    for field in [
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "continue",
+        "selfLink",
+    ] {
+        if let Some(value) = meta.get_mut(field).filter(|value| !value.is_null()) {
+            *value = json!("set");
+        }
+    }
+    if let Some(prefix) = meta.get("generateName").and_then(Value::as_str) {
+        let name = meta["name"].as_str().unwrap_or_default();
+        let made = name.strip_prefix(prefix).map(str::len);
+        meta.insert("name".to_owned(), json!(format!("{made:?} letters")));
+    }
+    let owners = meta
+        .get_mut("ownerReferences")
+        .and_then(Value::as_array_mut);
+    owners
+        .into_iter()
+        .flatten()
+        .for_each(|owner| owner["uid"] = json!("set"));
+    if let Some(managed) = meta.get_mut("managedFields").and_then(Value::as_array_mut) {
+        for entry in managed.iter_mut() {
+            entry["time"] = json!("set");
+        }
+        managed.sort_by_key(Value::to_string);
+        let text = Value::from(managed.clone()).to_string();
+        *managed = serde_json::from_str(&uids(&text)).unwrap();
+    }
+    object
+}
+
+/// Text in which uids, which stand in the keys of owner references, are all alike.
+fn uids(text: &str) -> String {
+    let mut parts = text.split(r#"k:{\"uid\":\""#);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.split_once('\\').map_or("", |(_, rest)| rest);
+        out = format!(r#"{out}k:{{\"uid\":\"set\{rest}"#);
+    }
+    out
+}
+
+/// Installs a definition, and waits until its objects are served.
+pub async fn install(client: &Client, crd: &Value) {
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let (code, answer) = send(client, &Method::POST, path, "application/json", crd).await;
+    assert_eq!(code, 201, "{answer}");
+    let spec = &crd["spec"];
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
+    let path = format!("/apis/{group}/v1/{plural}");
+    let look = async || {
+        let (code, _) = send(
+            client,
+            &Method::GET,
+            &path,
+            "application/json",
+            &Value::Null,
+        )
+        .await;
+        Ok((code == 200).then_some(()))
+    };
+    manager::testing::eventually(Duration::from_secs(60), "the kind is served", look)
+        .await
+        .unwrap();
+}
+
+/// What a server answers to a GET.
+pub async fn get(client: &Client, path: &str) -> Value {
+    send(client, &Method::GET, path, "application/json", &Value::Null)
+        .await
+        .1
+}
+
+/// The code and the answer of a request with a body.
+pub async fn write(
+    client: &Client,
+    method: &Method,
+    path: &str,
+    media_type: &str,
+    body: &Value,
+) -> (u16, Value) {
+    send(client, method, path, media_type, body).await
+}
+
+/// Where two answers differ, a line each.
+pub fn differences(real: &Value, fake: &Value, at: &str, list: &mut Vec<String>) {
+    match (real, fake) {
+        (Value::Object(left), Value::Object(right)) => {
+            let names: std::collections::BTreeSet<_> = left.keys().chain(right.keys()).collect();
+            for name in names {
+                differences(&real[name], &fake[name], &format!("{at}.{name}"), list);
+            }
+        }
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
+            for (index, (real, fake)) in left.iter().zip(right).enumerate() {
+                differences(real, fake, &format!("{at}[{index}]"), list);
+            }
+        }
+        _ if real != fake => list.push(format!("  {at}: real {real}, fake {fake}")),
+        _ => {}
+    }
+}

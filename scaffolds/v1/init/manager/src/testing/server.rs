@@ -1,0 +1,149 @@
+//! What an API server does with requests: the inside of [`FakeApi`](super::FakeApi).
+
+mod answer;
+mod delete;
+mod fields;
+mod kinds;
+mod merge;
+mod owners;
+mod patch;
+mod path;
+mod read;
+mod select;
+mod shape;
+mod store;
+mod write;
+
+use std::collections::BTreeMap;
+
+use hyper::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use self::kinds::Kind;
+pub(super) use self::{
+    answer::{Answer, Refusal},
+    patch::json_patch,
+    path::Path,
+    read::Watch,
+    store::Objects,
+};
+
+/// A request, as far as it matters here.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) method: Method,
+    pub(super) path: Path,
+    pub(super) query: BTreeMap<String, String>,
+    pub(super) media_type: String,
+    pub(super) accept: String,
+    /// The program that sent it.
+    pub(super) agent: String,
+    pub(super) body: Value,
+}
+
+impl Call {
+    /// An object or a list as the request wants to see it: whole, or its metadata.
+    fn shown(&self, value: Value) -> Value {
+        if !self.accept.contains("as=PartialObjectMetadata") {
+            return value;
+        }
+        let meta = |value: &Value, kind: &str| {
+            json!({
+                "apiVersion": "meta.k8s.io/v1", "kind": kind, "metadata": value["metadata"],
+            })
+        };
+        let Some(items) = value["items"].as_array() else {
+            return meta(&value, "PartialObjectMetadata");
+        };
+        let mut list = meta(&value, "PartialObjectMetadataList");
+        list["items"] = items
+            .iter()
+            .map(|item| meta(item, "PartialObjectMetadata"))
+            .collect();
+        list
+    }
+}
+
+impl Objects {
+    /// Does what a request asks for.
+    pub(super) fn handle(&mut self, call: &Call) -> Answer {
+        if call.query.get("dryRun").is_some_and(|dry| dry == "All")
+            || call.body["dryRun"] == json!(["All"])
+        {
+            let mut wet = call.clone();
+            wet.query.remove("dryRun");
+            if let Some(body) = wet.body.as_object_mut() {
+                body.remove("dryRun");
+            }
+            let mut answer = self.clone().handle(&wet)?;
+            // What is not stored has the version that is stored, if any is.
+            let stored = self.get(&call.path.object());
+            let version = stored.map(|stored| stored["metadata"]["resourceVersion"].clone());
+            if let Some(meta) = answer.1["metadata"].as_object_mut() {
+                match version {
+                    Some(version) => drop(meta.insert("resourceVersion".to_owned(), version)),
+                    None => drop(meta.remove("resourceVersion")),
+                }
+            }
+            return Ok(answer);
+        }
+        // A question, such as a TokenReview; nobody is known here, so there is no answer in it.
+        if call.method == Method::POST && call.path.plural.ends_with("reviews") {
+            return Ok((StatusCode::CREATED, call.body.clone()));
+        }
+        let kind = self.known(call)?;
+        let (path, one) = (&call.path, !call.path.name.is_empty());
+        match call.method {
+            Method::GET if one => match self.stored.get(&path.object()) {
+                Some(stored) => Ok((StatusCode::OK, call.shown(stored.whole()))),
+                None => Err(Refusal::not_found(path)),
+            },
+            Method::GET => self.list(call, &kind),
+            Method::POST if !one => self.create(call, &kind),
+            Method::PUT if one => self.replace(call, &kind),
+            Method::PATCH if one => self.patch(call, &kind),
+            Method::DELETE if one && path.subresource.is_empty() => self.delete_by(call, &kind),
+            Method::DELETE if !one => self.delete_collection(call, &kind),
+            _ => Err(Refusal::method_not_allowed(path)),
+        }
+    }
+
+    /// The kind that a request is about, if this server can do what it asks of it.
+    fn known(&self, call: &Call) -> Result<Kind, Refusal> {
+        let path = &call.path;
+        let kind = self
+            .kinds
+            .of(path)
+            .ok_or_else(|| Refusal::no_such_path(path))?;
+        let in_namespace = !path.namespace.is_empty();
+        let needs_one = !path.name.is_empty() || call.method == Method::POST;
+        match kind.namespaced {
+            Some(false) if in_namespace => return Err(Refusal::no_such_path(path)),
+            Some(true) if !in_namespace && needs_one => return Err(Refusal::no_such_path(path)),
+            _ => {}
+        }
+        match path.subresource.as_str() {
+            "" => {}
+            "status" if kind.status => {}
+            "status" if kind.built_in => return Err(Refusal::no_such_path(path)),
+            "status" => return Err(Refusal::not_found(path)),
+            other => return Err(Refusal::beyond(path, &format!("serve `/{other}`"))),
+        }
+        if call.accept.contains("as=Table") {
+            return Err(Refusal::beyond(path, "print tables"));
+        }
+        let mut others = self.stored.keys();
+        match others.find(|other| other.same_kind(path) && other.root != path.root) {
+            Some(other) => {
+                let what = format!(
+                    "convert {} from {} to {}",
+                    path.plural,
+                    other.version(),
+                    path.version()
+                );
+                Err(Refusal::beyond(path, &what))
+            }
+            None => Ok(kind),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What the server answers: objects, and `Status` bodies with the reasons of the real one.
+//!
+//! Source: `k8s.io/apimachinery/pkg/api/errors/errors.go`.
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::path::Path;
+
+/// An answer to a request.
+pub(in crate::testing) type Answer = Result<(StatusCode, Value), Refusal>;
+
+/// Why a request was refused.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::testing) struct Refusal {
+    code: StatusCode,
+    reason: &'static str,
+    message: String,
+    details: Value,
+}
+
+impl Refusal {
+    fn new(code: StatusCode, reason: &'static str, path: &Path, message: String) -> Self {
+        let details = json!({"name": path.name, "group": path.group(), "kind": path.plural});
+        Self {
+            code,
+            reason,
+            message,
+            details,
+        }
+    }
+
+    /// Without saying whom it is about.
+    fn bare(mut self) -> Self {
+        self.details = Value::Null;
+        self
+    }
+
+    /// There is no such object.
+    pub(super) fn not_found(path: &Path) -> Self {
+        let message = format!("{} \"{}\" not found", resource(path), path.name);
+        Self::new(StatusCode::NOT_FOUND, "NotFound", path, message)
+    }
+
+    /// There is no such kind, or no such part of an object.
+    pub(super) fn no_such_path(path: &Path) -> Self {
+        let message = "the server could not find the requested resource".to_owned();
+        Self::new(StatusCode::NOT_FOUND, "NotFound", path, message).bare()
+    }
+
+    pub(super) fn already_exists(path: &Path) -> Self {
+        let message = format!("{} \"{}\" already exists", resource(path), path.name);
+        Self::new(StatusCode::CONFLICT, "AlreadyExists", path, message)
+    }
+
+    /// Somebody else was faster, or a precondition does not hold.
+    pub(super) fn conflict(path: &Path, why: &str) -> Self {
+        let what = format!("{} \"{}\"", resource(path), path.name);
+        let message = format!("Operation cannot be fulfilled on {what}: {why}");
+        Self::new(StatusCode::CONFLICT, "Conflict", path, message)
+    }
+
+    /// The resource version is not the one that is stored.
+    pub(super) fn stale(path: &Path) -> Self {
+        let why = "the object has been modified; please apply your changes to the latest version and try again";
+        Self::conflict(path, why)
+    }
+
+    /// Others own fields with other values; `causes` has a manager and a field each.
+    pub(super) fn apply_conflict(path: &Path, causes: &[(String, String)]) -> Self {
+        let list: Vec<_> = causes
+            .iter()
+            .map(|(who, field)| json!({"reason": "FieldManagerConflict", "message": format!("conflict with {who}"), "field": field}))
+            .collect();
+        let message = match causes {
+            [(who, field)] => {
+                format!("Apply failed with 1 conflict: conflict with {who}: {field}")
+            }
+            _ => apply_conflicts(causes),
+        };
+        let mut refusal = Self::new(StatusCode::CONFLICT, "Conflict", path, message);
+        refusal.details = json!({ "causes": list });
+        refusal
+    }
+
+    /// The object would not be valid; `kind` is the name of its kind.
+    pub(super) fn invalid(path: &Path, kind: &str, why: &str) -> Self {
+        let message = format!("{kind} \"{}\" is invalid: {why}", path.name);
+        let code = StatusCode::UNPROCESSABLE_ENTITY;
+        Self::new(code, "Invalid", path, message).about(kind)
+    }
+
+    /// The options of a request are not valid.
+    pub(super) fn invalid_options(path: &Path, kind: &str, why: &str) -> Self {
+        let mut refusal = Self::invalid(path, kind, why);
+        refusal.details["name"] = json!("");
+        refusal.details["group"] = json!("meta.k8s.io");
+        refusal
+    }
+
+    /// A JSON patch does not fit.
+    pub(super) fn invalid_patch(path: &Path, why: &str) -> Self {
+        let code = StatusCode::UNPROCESSABLE_ENTITY;
+        let message =
+            format!("the server rejected our request due to an error in our request: {why}");
+        Self::new(code, "Invalid", path, message).bare()
+    }
+
+    /// With another name for the kind.
+    pub(super) fn about(mut self, kind: &str) -> Self {
+        self.details["kind"] = json!(kind);
+        self
+    }
+
+    pub(super) fn bad_request(path: &Path, why: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "BadRequest", path, why.into()).bare()
+    }
+
+    pub(super) fn method_not_allowed(path: &Path) -> Self {
+        let message = "the server does not allow this method on the requested resource".to_owned();
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "MethodNotAllowed",
+            path,
+            message,
+        )
+        .bare()
+    }
+
+    /// A patch of a kind that cannot be made here.
+    pub(super) fn media_type(path: &Path, given: &str) -> Self {
+        let message = format!("the body of the request was in an unknown format: {given:?}");
+        let code = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        Self::new(code, "UnsupportedMediaType", path, message).bare()
+    }
+
+    pub(super) fn internal(path: &Path, why: &str) -> Self {
+        let code = StatusCode::INTERNAL_SERVER_ERROR;
+        Self::new(code, "", path, why.to_owned()).bare()
+    }
+
+    /// The real API server could do this, and this one cannot.
+    pub(in crate::testing) fn beyond(path: &Path, what: &str) -> Self {
+        let message = format!(
+            "the API server in memory cannot do this: {what}; help: test it on a real API server, with `Cluster`"
+        );
+        Self::new(StatusCode::NOT_IMPLEMENTED, "NotImplemented", path, message)
+    }
+
+    /// The answer as it is sent.
+    pub(in crate::testing) fn body(&self) -> (StatusCode, Value) {
+        let mut details = self.details.clone();
+        if let Some(details) = details.as_object_mut() {
+            details.retain(|_, value| value != "");
+        }
+        let mut status = json!({
+            "apiVersion": "v1", "kind": "Status", "status": "Failure", "metadata": {},
+            "code": self.code.as_u16(), "reason": self.reason, "message": self.message,
+            "details": details,
+        });
+        if let Some(status) = status.as_object_mut() {
+            status.retain(|_, value| value != "" && !value.is_null());
+        }
+        (self.code, status)
+    }
+}
+
+/// All conflicts, by manager.
+fn apply_conflicts(causes: &[(String, String)]) -> String {
+    let mut lines = Vec::new();
+    for (at, (who, field)) in causes.iter().enumerate() {
+        if at == 0 || causes[at - 1].0 != *who {
+            lines.push(format!("conflicts with {who}:"));
+        }
+        lines.push(format!("- {field}"));
+    }
+    let count = causes.len();
+    format!("Apply failed with {count} conflicts: {}", lines.join("\n"))
+}
+
+/// `configmaps` or `captains.crew.example.com`, as messages name a kind.
+fn resource(path: &Path) -> String {
+    match path.group() {
+        "" => path.plural.clone(),
+        group => format!("{}.{group}", path.plural),
+    }
+}

@@ -1,0 +1,189 @@
+//! What is known of kinds: those of Kubernetes itself, and those whose definition was given.
+//!
+//! Source: the API server's own description and the registry strategies of Kubernetes 1.36 (`pkg/registry/*/*/strategy.go`); the
+//! comparison with a real API server checks both.
+
+use serde_json::Value;
+
+use super::path::Path;
+
+/// Group, plural, kind and traits of Kubernetes' own kinds; see [`Kind`] for the letters.
+#[rustfmt::skip]
+const BUILT_IN: &[(&str, &str, &str, &str)] = &[
+    ("", "configmaps", "ConfigMap", "n"),
+    ("", "endpoints", "Endpoints", "nc"),
+    ("", "events", "Event", "nc"),
+    ("", "limitranges", "LimitRange", "nc"),
+    ("", "namespaces", "Namespace", "sr"),
+    ("", "nodes", "Node", "s"),
+    ("", "persistentvolumeclaims", "PersistentVolumeClaim", "nsr"),
+    ("", "persistentvolumes", "PersistentVolume", "sr"),
+    ("", "pods", "Pod", "nsgr"),
+    ("", "podtemplates", "PodTemplate", "ngr"),
+    ("", "replicationcontrollers", "ReplicationController", "nsg"),
+    ("", "resourcequotas", "ResourceQuota", "nsr"),
+    ("", "secrets", "Secret", "n"),
+    ("", "serviceaccounts", "ServiceAccount", "nr"),
+    ("", "services", "Service", "nscr"),
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicies", "MutatingAdmissionPolicy", "gv"),
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding", "gv"),
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", "gv"),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", "sgv"),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", "gv"),
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", "gv"),
+    ("apiextensions.k8s.io", "customresourcedefinitions", "CustomResourceDefinition", "sgv"),
+    ("apiregistration.k8s.io", "apiservices", "APIService", "s"),
+    ("apps", "controllerrevisions", "ControllerRevision", "n"),
+    ("apps", "daemonsets", "DaemonSet", "nsg"),
+    ("apps", "deployments", "Deployment", "nsg"),
+    ("apps", "replicasets", "ReplicaSet", "nsg"),
+    ("apps", "statefulsets", "StatefulSet", "nsg"),
+    ("autoscaling", "horizontalpodautoscalers", "HorizontalPodAutoscaler", "ns"),
+    ("batch", "cronjobs", "CronJob", "nsg"),
+    ("batch", "jobs", "Job", "nsg"),
+    ("certificates.k8s.io", "certificatesigningrequests", "CertificateSigningRequest", "s"),
+    ("certificates.k8s.io", "clustertrustbundles", "ClusterTrustBundle", "v"),
+    ("certificates.k8s.io", "podcertificaterequests", "PodCertificateRequest", "nsv"),
+    ("coordination.k8s.io", "leasecandidates", "LeaseCandidate", "nvc"),
+    ("coordination.k8s.io", "leases", "Lease", "nvc"),
+    ("discovery.k8s.io", "endpointslices", "EndpointSlice", "ng"),
+    ("events.k8s.io", "events", "Event", "nc"),
+    ("flowcontrol.apiserver.k8s.io", "flowschemas", "FlowSchema", "sg"),
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", "PriorityLevelConfiguration", "sg"),
+    ("internal.apiserver.k8s.io", "storageversions", "StorageVersion", "sv"),
+    ("networking.k8s.io", "ingressclasses", "IngressClass", "g"),
+    ("networking.k8s.io", "ingresses", "Ingress", "nsg"),
+    ("networking.k8s.io", "ipaddresses", "IPAddress", ""),
+    ("networking.k8s.io", "networkpolicies", "NetworkPolicy", "ng"),
+    ("networking.k8s.io", "servicecidrs", "ServiceCIDR", "s"),
+    ("node.k8s.io", "runtimeclasses", "RuntimeClass", "vc"),
+    ("policy", "poddisruptionbudgets", "PodDisruptionBudget", "nsgv"),
+    ("rbac.authorization.k8s.io", "clusterrolebindings", "ClusterRoleBinding", "c"),
+    ("rbac.authorization.k8s.io", "clusterroles", "ClusterRole", "c"),
+    ("rbac.authorization.k8s.io", "rolebindings", "RoleBinding", "nc"),
+    ("rbac.authorization.k8s.io", "roles", "Role", "nc"),
+    ("resource.k8s.io", "deviceclasses", "DeviceClass", "gr"),
+    ("resource.k8s.io", "devicetaintrules", "DeviceTaintRule", "sgr"),
+    ("resource.k8s.io", "resourceclaims", "ResourceClaim", "nsr"),
+    ("resource.k8s.io", "resourceclaimtemplates", "ResourceClaimTemplate", "nr"),
+    ("resource.k8s.io", "resourcepoolstatusrequests", "ResourcePoolStatusRequest", "svr"),
+    ("resource.k8s.io", "resourceslices", "ResourceSlice", "gr"),
+    ("scheduling.k8s.io", "podgroups", "PodGroup", "ns"),
+    ("scheduling.k8s.io", "priorityclasses", "PriorityClass", "g"),
+    ("scheduling.k8s.io", "workloads", "Workload", "n"),
+    ("storage.k8s.io", "csidrivers", "CSIDriver", "vr"),
+    ("storage.k8s.io", "csinodes", "CSINode", "vr"),
+    ("storage.k8s.io", "csistoragecapacities", "CSIStorageCapacity", "nv"),
+    ("storage.k8s.io", "storageclasses", "StorageClass", "r"),
+    ("storage.k8s.io", "volumeattachments", "VolumeAttachment", "svr"),
+    ("storage.k8s.io", "volumeattributesclasses", "VolumeAttributesClass", "r"),
+    ("storagemigration.k8s.io", "storageversionmigrations", "StorageVersionMigration", "sv"),
+];
+
+/// What the API server does with the objects of one kind.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "traits of a kind, each by itself"
+)]
+pub(super) struct Kind {
+    /// Empty while it is not known.
+    pub(super) name: String,
+    pub(super) api_version: String,
+    pub(super) built_in: bool,
+    /// `n`; `None` if nobody said.
+    pub(super) namespaced: Option<bool>,
+    /// `s`: the status is written at `/status`, and only there.
+    pub(super) status: bool,
+    /// `g`: the generation counts changes of the spec.
+    pub(super) generation: bool,
+    /// `v`: a replacement must say which resource version it replaces.
+    pub(super) versioned: bool,
+    /// `c`: a replacement of nothing creates.
+    pub(super) creates: bool,
+    /// `r`: a deletion answers with the object.
+    pub(super) returns: bool,
+    /// The schema of this version, from a definition (CRD).
+    pub(super) schema: Option<Value>,
+}
+
+impl Kind {
+    fn built_in(name: &str, api_version: &str, traits: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            api_version: api_version.to_owned(),
+            built_in: true,
+            namespaced: Some(traits.contains('n')),
+            status: traits.contains('s'),
+            generation: traits.contains('g'),
+            versioned: traits.contains('v'),
+            creates: traits.contains('c'),
+            returns: traits.contains('r'),
+            schema: None,
+        }
+    }
+
+    /// A custom resource of which nothing is known; nearly all have a status.
+    fn custom() -> Self {
+        Self {
+            name: String::new(),
+            api_version: String::new(),
+            built_in: false,
+            namespaced: None,
+            status: true,
+            generation: true,
+            versioned: true,
+            creates: false,
+            returns: false,
+            schema: None,
+        }
+    }
+}
+
+/// The definitions (CRDs) that were given.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kinds(Vec<Value>);
+
+impl Kinds {
+    /// Adds a definition, in place of one of that name.
+    pub(super) fn define(&mut self, crd: Value) {
+        self.0
+            .retain(|old| old["metadata"]["name"] != crd["metadata"]["name"]);
+        self.0.push(crd);
+    }
+
+    /// What is known of the kind at this path; `None` if there is no such kind.
+    pub(super) fn of(&self, path: &Path) -> Option<Kind> {
+        let group = path.group();
+        let known = BUILT_IN
+            .iter()
+            .find(|(g, plural, ..)| *g == group && *plural == path.plural);
+        if let Some((_, _, name, traits)) = known {
+            return Some(Kind::built_in(name, path.api_version(), traits));
+        }
+        let defined = self.0.iter().find(|crd| {
+            crd["spec"]["group"] == group && crd["spec"]["names"]["plural"] == path.plural.as_str()
+        });
+        if let Some(crd) = defined {
+            return custom(crd, path.version());
+        }
+        // Kubernetes' own groups hold no other kinds.
+        let own = BUILT_IN.iter().any(|(g, ..)| *g == group);
+        (!own).then(Kind::custom)
+    }
+}
+
+fn custom(crd: &Value, version: &str) -> Option<Kind> {
+    let versions = crd["spec"]["versions"].as_array()?;
+    let version = versions.iter().find(|found| found["name"] == version)?;
+    Some(Kind {
+        name: crd["spec"]["names"]["kind"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
+        namespaced: Some(crd["spec"]["scope"] == "Namespaced"),
+        status: version["subresources"]["status"].is_object(),
+        schema: Some(version["schema"]["openAPIV3Schema"].clone()),
+        ..Kind::custom()
+    })
+}

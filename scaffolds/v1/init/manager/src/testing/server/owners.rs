@@ -1,0 +1,272 @@
+//! Who owns which fields, and server-side apply.
+//!
+//! Source: `sigs.k8s.io/structured-merge-diff/v6/merge/update.go`, `k8s.io/apimachinery/pkg/util/managedfields`.
+
+use serde_json::{Value, json};
+
+use super::{
+    fields::{Fields, Step, compare, fields, show, v1, with_parents, without},
+    merge::merged,
+    shape::Shape,
+};
+
+/// A way of writing; it owns what it wrote.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Manager {
+    pub(super) applies: bool,
+    pub(super) name: String,
+    pub(super) api_version: String,
+    /// Empty for the object itself.
+    pub(super) subresource: String,
+}
+
+impl Manager {
+    /// Whether both count as one: the version of an apply does not matter.
+    fn is(&self, other: &Self) -> bool {
+        let same = |a: &Self, b: &Self| {
+            a.name == b.name && a.applies == b.applies && a.subresource == b.subresource
+        };
+        same(self, other) && (self.applies || self.api_version == other.api_version)
+    }
+
+    fn show(&self, time: &str) -> String {
+        let mut text = format!("\"{}\"", self.name);
+        if !self.subresource.is_empty() {
+            text = format!("{text} with subresource \"{}\"", self.subresource);
+        }
+        if !self.applies {
+            text = format!("{text} using {} at {time}", self.api_version);
+        }
+        text
+    }
+}
+
+/// The owners of an object's fields.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Owners(Vec<Owner>);
+
+#[derive(Clone, Debug)]
+struct Owner {
+    manager: Manager,
+    fields: Fields,
+    /// When it last wrote something new; not part of what makes two equal.
+    time: String,
+}
+
+impl PartialEq for Owners {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.len() == other.0.len()
+            && self.0.iter().all(|ours| {
+                other
+                    .0
+                    .iter()
+                    .any(|theirs| theirs.manager == ours.manager && theirs.fields == ours.fields)
+            })
+    }
+}
+
+/// Why an apply was refused.
+pub(super) enum Failure {
+    /// Others own fields with other values: manager and field of each.
+    Conflicts(Vec<(String, String)>),
+    Duplicate(String),
+}
+
+/// What a request may not write, by its first names.
+pub(super) type Ignored = &'static [&'static [&'static str]];
+
+/// Fields that everybody writes and nobody owns.
+const META: &[&[&str]] = &[
+    &["apiVersion"],
+    &["kind"],
+    &["metadata"],
+    &["metadata", "name"],
+    &["metadata", "namespace"],
+    &["metadata", "creationTimestamp"],
+    &["metadata", "selfLink"],
+    &["metadata", "uid"],
+    &["metadata", "generation"],
+    &["metadata", "managedFields"],
+    &["metadata", "resourceVersion"],
+];
+
+fn starts(way: &[Step], names: &[&str]) -> bool {
+    let is = |step: &Step, name: &str| matches!(step, Step::Field(field) if field == name);
+    way.len() >= names.len() && way.iter().zip(names).all(|(step, name)| is(step, name))
+}
+
+/// Removes what is ignored, with all below it.
+fn strip_ignored(fields: &mut Fields, ignored: Ignored) {
+    fields.retain(|way| !ignored.iter().any(|names| starts(way, names)));
+}
+
+/// Removes what is ignored, and what nobody owns.
+fn strip(fields: &mut Fields, ignored: Ignored) {
+    strip_ignored(fields, ignored);
+    let meta = |way: &[Step]| {
+        META.iter()
+            .any(|names| way.len() == names.len() && starts(way, names))
+    };
+    fields.retain(|way| !meta(way));
+}
+
+impl Owners {
+    /// As `metadata.managedFields` has it.
+    pub(super) fn managed_fields(&self) -> Value {
+        let mut owners: Vec<_> = self.0.iter().collect();
+        owners.sort_by_key(|owner| (!owner.manager.applies, &owner.time, &owner.manager));
+        let entry = |owner: &&Owner| {
+            let manager = &owner.manager;
+            let mut entry = json!({
+                "manager": manager.name,
+                "operation": if manager.applies { "Apply" } else { "Update" },
+                "apiVersion": manager.api_version,
+                "time": owner.time,
+                "fieldsType": "FieldsV1",
+                "fieldsV1": v1(&owner.fields),
+            });
+            if !manager.subresource.is_empty() {
+                entry["subresource"] = json!(manager.subresource);
+            }
+            entry
+        };
+        owners.iter().map(entry).collect()
+    }
+
+    fn own(&mut self, manager: &Manager, fields: Fields, time: &str) {
+        self.0.retain(|owner| !owner.manager.is(manager));
+        if !fields.is_empty() {
+            self.0.push(Owner {
+                manager: manager.clone(),
+                fields,
+                time: time.to_owned(),
+            });
+        }
+    }
+
+    fn of(&self, manager: &Manager) -> Option<&Owner> {
+        self.0.iter().find(|owner| owner.manager.is(manager))
+    }
+
+    /// Takes fields from all owners but one.
+    fn take(&mut self, fields: &Fields, but: Option<&Manager>) {
+        for owner in &mut self.0 {
+            if but.is_none_or(|but| !owner.manager.is(but)) {
+                owner.fields.retain(|way| !fields.contains(way));
+            }
+        }
+        self.0.retain(|owner| !owner.fields.is_empty());
+    }
+
+    /// Notes that `manager` made `new` of `old`.
+    pub(super) fn update(
+        &mut self,
+        old: &Value,
+        new: &Value,
+        shape: &Shape<'_>,
+        manager: &Manager,
+        ignored: Ignored,
+        time: &str,
+    ) {
+        let mut changes = compare(old, new, shape);
+        strip(&mut changes.changed, ignored);
+        strip(&mut changes.removed, ignored);
+        self.take(&changes.changed, None);
+        self.take(&changes.removed, None);
+        if changes.changed.is_empty() {
+            return;
+        }
+        let before = self.of(manager).map(|owner| owner.fields.clone());
+        changes.changed.extend(before.unwrap_or_default());
+        self.own(manager, changes.changed, time);
+    }
+
+    /// Applies `applied` to `live` for `manager`; the result, with the owners changed accordingly.
+    pub(super) fn apply(
+        &mut self,
+        live: &Value,
+        applied: &Value,
+        shape: &Shape<'_>,
+        request: &Apply<'_>,
+    ) -> Result<Value, Failure> {
+        let manager = &request.manager;
+        let new = merged(Some(live), Some(applied), shape).map_err(Failure::Duplicate)?;
+        let new = new.unwrap_or_default();
+        let last = self.of(manager).cloned();
+        let mut wanted = fields(applied, shape);
+        strip_ignored(&mut wanted, request.ignored);
+        let time = last.as_ref().map_or(request.time, |last| &last.time);
+        self.own(manager, wanted, time);
+        let new = match &last {
+            Some(last) => self.pruned(&new, &last.fields, shape),
+            None => new,
+        };
+
+        let mut changes = compare(live, &new, shape);
+        strip_ignored(&mut changes.changed, request.ignored);
+        strip_ignored(&mut changes.removed, request.ignored);
+        let conflicts = self.conflicts(&changes.changed, manager);
+        if !request.force && !conflicts.is_empty() {
+            return Err(Failure::Conflicts(conflicts));
+        }
+        self.take(&changes.changed, Some(manager));
+        self.take(&changes.removed, Some(manager));
+        if let Some(owner) = self.0.iter_mut().find(|owner| owner.manager.is(manager)) {
+            strip(&mut owner.fields, &[]);
+            if last.is_none_or(|last| last.fields != owner.fields) || new != *live {
+                request.time.clone_into(&mut owner.time);
+            }
+        }
+        self.0.retain(|owner| !owner.fields.is_empty());
+        Ok(new)
+    }
+
+    /// `object` without what `last` names and nobody owns any more.
+    fn pruned(&self, object: &Value, last: &Fields, shape: &Shape<'_>) -> Value {
+        let last = with_parents(last, shape);
+        let all = with_parents(&fields(object, shape), shape);
+        let left = |object: &Value| with_parents(&fields(object, shape), shape);
+
+        let pruned = without(object, &last, shape);
+        let owned: Fields = self
+            .0
+            .iter()
+            .flat_map(|owner| owner.fields.clone())
+            .collect();
+        let owned = with_parents(&owned, shape);
+        let kept = left(&pruned);
+        let gone = all
+            .iter()
+            .filter(|way| !kept.contains(*way) && !owned.contains(*way));
+        let pruned = without(object, &gone.cloned().collect(), shape);
+
+        let kept = left(&pruned);
+        let gone = all
+            .iter()
+            .filter(|way| !kept.contains(*way) && last.contains(*way));
+        without(object, &gone.cloned().collect(), shape)
+    }
+
+    fn conflicts(&self, changed: &Fields, manager: &Manager) -> Vec<(String, String)> {
+        let mut others: Vec<_> = self
+            .0
+            .iter()
+            .filter(|owner| !owner.manager.is(manager))
+            .collect();
+        others.sort_by_key(|owner| &owner.manager);
+        let of = |owner: &Owner| -> Vec<_> {
+            let who = owner.manager.show(&owner.time);
+            let ways = owner.fields.intersection(changed);
+            ways.map(|way| (who.clone(), show(way))).collect()
+        };
+        others.into_iter().flat_map(of).collect()
+    }
+}
+
+/// How something is applied.
+pub(super) struct Apply<'a> {
+    pub(super) manager: Manager,
+    pub(super) force: bool,
+    pub(super) ignored: Ignored,
+    pub(super) time: &'a str,
+}

@@ -1,0 +1,211 @@
+//! Patches, and JSON as the API server stores it.
+
+use serde_json::{Map, Value};
+
+use super::{kinds::Kind, shape::MAPS};
+
+/// A JSON merge patch (RFC 7396).
+pub(super) fn merge(value: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *value = patch;
+        return;
+    };
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    for (name, new) in patch {
+        if new.is_null() {
+            value.as_object_mut().map(|object| object.remove(&name));
+        } else {
+            merge(&mut value[name], new);
+        }
+    }
+}
+
+/// A JSON patch (RFC 6902).
+///
+/// # Errors
+/// Why it does not fit.
+pub(in crate::testing) fn json_patch(value: &mut Value, steps: &Value) -> Result<(), String> {
+    let steps = steps.as_array().ok_or("a JSON patch is a list")?;
+    for step in steps {
+        let at = |field: &str| {
+            let path = step[field].as_str();
+            path.ok_or_else(|| format!("a step of a JSON patch has no `{field}`: {step}"))
+        };
+        let (op, path) = (at("op")?, at("path")?);
+        let missing = || format!("{op} operation does not apply: doc is missing path: {path:?}");
+        let read = |value: &Value, path: &str| value.pointer(path).cloned().ok_or_else(missing);
+        match op {
+            "test" => {
+                let found = value.pointer(path).unwrap_or(&Value::Null);
+                if *found != step["value"] {
+                    return Err(format!("testing value {path} failed"));
+                }
+            }
+            "add" => add(value, path, step["value"].clone()).ok_or_else(missing)?,
+            "remove" => drop(remove(value, path).ok_or_else(missing)?),
+            // Of a field that is not there, the API server makes one.
+            "replace" => replace(value, path, step["value"].clone()).ok_or_else(missing)?,
+            "copy" => {
+                let copied = read(value, at("from")?)?;
+                add(value, path, copied).ok_or_else(missing)?;
+            }
+            "move" => {
+                let moved = remove(value, at("from")?).ok_or_else(missing)?;
+                add(value, path, moved).ok_or_else(missing)?;
+            }
+            _ => return Err(format!("unexpected kind: {op}")),
+        }
+    }
+    Ok(())
+}
+
+/// The value that holds the one at `path`, and its name in that.
+fn parent<'v>(value: &'v mut Value, path: &str) -> Option<(&'v mut Value, String)> {
+    let (parent, name) = path.rsplit_once('/')?;
+    let name = name.replace("~1", "/").replace("~0", "~");
+    Some((value.pointer_mut(parent)?, name))
+}
+
+fn add(value: &mut Value, path: &str, new: Value) -> Option<()> {
+    match parent(value, path)? {
+        (Value::Object(object), name) => drop(object.insert(name, new)),
+        (Value::Array(items), name) if name == "-" => items.push(new),
+        (Value::Array(items), name) => {
+            let at = name.parse().ok().filter(|at| *at <= items.len())?;
+            items.insert(at, new);
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+fn replace(value: &mut Value, path: &str, new: Value) -> Option<()> {
+    match parent(value, path)? {
+        (Value::Object(object), name) => drop(object.insert(name, new)),
+        _ => *value.pointer_mut(path)? = new,
+    }
+    Some(())
+}
+
+fn remove(value: &mut Value, path: &str) -> Option<Value> {
+    match parent(value, path)? {
+        (Value::Object(object), name) => object.remove(&name),
+        (Value::Array(items), name) => {
+            let at = name.parse().ok().filter(|at| *at < items.len())?;
+            Some(items.remove(at))
+        }
+        _ => None,
+    }
+}
+
+/// An object as it is stored: without fields that are `null`, but for those that a schema lets be so; and of
+/// metadata and Kubernetes' own kinds, which are structs, without empty lists and maps.
+pub(super) fn tidy(object: Value, kind: &Kind) -> Value {
+    let mut object = without_nulls(object, kind.schema.as_ref());
+    if kind.built_in {
+        without_empty(&mut object);
+    } else if let Some(meta) = object.get_mut("metadata") {
+        without_empty(meta);
+    }
+    object
+}
+
+/// Without fields that are `null` and that the schema does not let be so.
+pub(super) fn without_nulls(value: Value, schema: Option<&Value>) -> Value {
+    match value {
+        Value::Object(object) => object
+            .into_iter()
+            .filter_map(|(name, value)| {
+                let schema = below(schema, &name);
+                let keep = !value.is_null() || schema.is_some_and(nullable);
+                keep.then(|| (name, without_nulls(value, schema)))
+            })
+            .collect(),
+        Value::Array(items) => {
+            let schema = schema.and_then(|schema| schema.get("items"));
+            items
+                .into_iter()
+                .map(|item| without_nulls(item, schema))
+                .collect()
+        }
+        value => value,
+    }
+}
+
+/// Whether a field is `null` that the schema does not let be so.
+pub(super) fn has_wrong_null(value: &Value, schema: &Value) -> bool {
+    match value {
+        Value::Object(object) => object.iter().any(|(name, value)| {
+            below(Some(schema), name).is_some_and(|schema| {
+                value.is_null() && !nullable(schema) || has_wrong_null(value, schema)
+            })
+        }),
+        Value::Array(items) => items
+            .iter()
+            .any(|item| has_wrong_null(item, &schema["items"])),
+        _ => false,
+    }
+}
+
+fn nullable(schema: &Value) -> bool {
+    schema["nullable"] == true
+}
+
+/// The schema of a field.
+fn below<'s>(schema: Option<&'s Value>, name: &str) -> Option<&'s Value> {
+    let schema = schema?;
+    let declared = schema["properties"].get(name);
+    declared.or_else(|| {
+        schema
+            .get("additionalProperties")
+            .filter(|any| any.is_object())
+    })
+}
+
+fn without_empty(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            object.retain(|name, value| match value {
+                Value::Array(items) => !items.is_empty(),
+                Value::Object(map) => !map.is_empty() || !MAPS.contains(&name.as_str()),
+                _ => true,
+            });
+            object.values_mut().for_each(without_empty);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_empty),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_patches_are_applied() {
+        let mut value = json!({"a": [1, 2], "b/c": 3});
+        let patch = json!([
+            {"op": "test", "path": "/a/0", "value": 1},
+            {"op": "add", "path": "/a/-", "value": 4},
+            {"op": "remove", "path": "/a/0"},
+            {"op": "replace", "path": "/b~1c", "value": 5},
+            {"op": "copy", "from": "/b~1c", "path": "/a/0"},
+            {"op": "move", "from": "/b~1c", "path": "/d"},
+        ]);
+        assert_eq!(json_patch(&mut value, &patch), Ok(()));
+        assert_eq!(value, json!({"a": [5, 2, 4], "d": 5}));
+        for patch in [
+            json!([{"op": "test", "path": "/a/0", "value": 1}]),
+            json!([{"op": "replace", "path": "/none/x", "value": 1}]),
+            json!([{"op": "remove", "path": "/a/3"}]),
+            json!([{"op": "shift", "path": "/a"}]),
+            json!({}),
+        ] {
+            assert!(json_patch(&mut value, &patch).is_err(), "{patch}");
+        }
+    }
+}

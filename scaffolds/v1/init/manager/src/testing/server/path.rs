@@ -1,0 +1,128 @@
+//! Where an object is.
+
+/// Where an object, a collection or a part of an object is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::testing) struct Path {
+    /// `/api/v1` or `/apis/<group>/<version>`
+    pub(in crate::testing) root: String,
+    pub(in crate::testing) plural: String,
+    /// Empty for a kind without namespaces, and for a collection of all.
+    pub(in crate::testing) namespace: String,
+    /// Empty for a collection.
+    pub(in crate::testing) name: String,
+    pub(in crate::testing) subresource: String,
+}
+
+impl Path {
+    /// Takes the path of a request to pieces; `None` if it leads to no objects.
+    pub(in crate::testing) fn parse(path: &str) -> Option<Self> {
+        let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        let roots = match *parts.first()? {
+            "api" => 2,
+            "apis" => 3,
+            _ => return None,
+        };
+        if parts.len() <= roots {
+            return None;
+        }
+        let root = format!("/{}", parts[..roots].join("/"));
+        parts.drain(..roots);
+        let mut namespace = "";
+        if parts.len() > 2
+            && parts[0] == "namespaces"
+            && !["status", "finalize"].contains(&parts[2])
+        {
+            namespace = parts[1];
+            parts.drain(..2);
+        }
+        let part = |n: usize| parts.get(n).copied().unwrap_or_default().to_owned();
+        Some(Self {
+            root,
+            plural: part(0),
+            namespace: namespace.to_owned(),
+            name: part(1),
+            subresource: parts.get(2..).unwrap_or_default().join("/"),
+        })
+    }
+
+    /// A path that leads to no objects.
+    pub(in crate::testing) fn nowhere(path: &str) -> Self {
+        Self {
+            root: "/api/v1".to_owned(),
+            plural: path.to_owned(),
+            namespace: String::new(),
+            name: String::new(),
+            subresource: String::new(),
+        }
+    }
+
+    /// `v1` or `<group>/<version>`, as `apiVersion` says it.
+    pub(super) fn api_version(&self) -> &str {
+        let root = self.root.trim_start_matches("/apis/");
+        root.trim_start_matches("/api/")
+    }
+
+    /// The group; empty for Kubernetes' first one.
+    pub(super) fn group(&self) -> &str {
+        let found = self.api_version().split_once('/');
+        found.map_or("", |(group, _)| group)
+    }
+
+    pub(super) fn version(&self) -> &str {
+        let api_version = self.api_version();
+        api_version.rsplit('/').next().unwrap_or(api_version)
+    }
+
+    /// Whether both are of one kind, maybe in different versions.
+    pub(super) fn same_kind(&self, other: &Self) -> bool {
+        self.plural == other.plural && self.group() == other.group()
+    }
+
+    /// Whether this collection holds the object at `path`.
+    pub(super) fn holds(&self, path: &Self) -> bool {
+        path.root == self.root
+            && path.plural == self.plural
+            && (self.namespace.is_empty() || path.namespace == self.namespace)
+    }
+
+    /// The object of which this is a part.
+    pub(super) fn object(&self) -> Self {
+        Self {
+            subresource: String::new(),
+            ..self.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_taken_to_pieces() {
+        let path = |text| {
+            let path = Path::parse(text).unwrap();
+            let parts = [
+                path.api_version(),
+                &path.namespace,
+                &path.plural,
+                &path.name,
+                &path.subresource,
+            ];
+            parts.join(" ")
+        };
+        for (text, parts) in [
+            ("/api/v1/pods", "v1  pods  "),
+            ("/api/v1/namespaces/a/pods/b/status", "v1 a pods b status"),
+            ("/api/v1/namespaces/a", "v1  namespaces a "),
+            ("/api/v1/namespaces/a/status", "v1  namespaces a status"),
+            ("/apis/g/v1/namespaces/a/things", "g/v1 a things  "),
+            ("/apis/g/v1/things/a/b/c", "g/v1  things a b/c"),
+        ] {
+            assert_eq!(path(text), parts);
+        }
+        for text in ["/version", "/apis/g/v1", "/api"] {
+            assert!(Path::parse(text).is_none(), "{text}");
+        }
+    }
+}

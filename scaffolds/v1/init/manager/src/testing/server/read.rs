@@ -1,0 +1,158 @@
+//! Gets, lists and watches.
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::{
+    Call,
+    answer::{Answer, Refusal},
+    kinds::Kind,
+    select::Selection,
+    store::{Change, Objects},
+};
+
+impl Objects {
+    /// Answers a list, in pages if it is asked for so.
+    pub(super) fn list(&mut self, call: &Call, kind: &Kind) -> Answer {
+        let selection = Selection::parse(&call.query, &call.path)?;
+        let of = |name: &str| call.query.get(name).map_or("", String::as_str);
+        if of("resourceVersionMatch") == "Exact"
+            && of("resourceVersion") != self.version.to_string()
+        {
+            return Err(Refusal::beyond(
+                &call.path,
+                "list what was at an earlier time",
+            ));
+        }
+        let mut items = match of("continue") {
+            "" => self.selected(call, &selection),
+            token => {
+                let page = self.pages.get(token).cloned();
+                page.ok_or_else(|| Refusal::bad_request(&call.path, "continue key is not valid"))?
+            }
+        };
+        let mut meta = json!({"resourceVersion": self.version.to_string()});
+        let limit = of("limit").parse().unwrap_or_default();
+        if limit > 0 && items.len() > limit {
+            let rest = items.split_off(limit);
+            let token = format!("page-{}", self.pages.len());
+            meta["remainingItemCount"] = json!(rest.len());
+            meta["continue"] = json!(token);
+            self.pages.insert(token, rest);
+        }
+        let first = items.first().and_then(|item| item["kind"].as_str());
+        let name = match kind.name.as_str() {
+            "" => first.unwrap_or_default(),
+            name => name,
+        };
+        let name = format!("{name}List");
+        if kind.built_in {
+            // The list says it once.
+            for item in items.iter_mut().filter_map(Value::as_object_mut) {
+                item.retain(|field, _| field != "apiVersion" && field != "kind");
+            }
+        }
+        let list = json!({
+            "apiVersion": call.path.api_version(), "kind": name,
+            "metadata": meta, "items": items,
+        });
+        Ok((StatusCode::OK, call.shown(list)))
+    }
+
+    /// The objects of a collection that a request selects.
+    pub(super) fn selected(&self, call: &Call, selection: &Selection) -> Vec<Value> {
+        let here = self.stored.iter().filter(|(path, _)| call.path.holds(path));
+        let fit = here.filter(|(_, stored)| selection.fits(&stored.object));
+        fit.map(|(_, stored)| stored.whole()).collect()
+    }
+
+    /// How a watch begins: what it tells first, and the version that it goes on from.
+    pub(in crate::testing) fn watch(&self, call: &Call) -> Result<(Vec<Value>, Watch), Refusal> {
+        self.known(call)?;
+        if call
+            .query
+            .get("sendInitialEvents")
+            .is_some_and(|send| send == "true")
+        {
+            return Err(Refusal::beyond(&call.path, "send initial events"));
+        }
+        let mut call = call.clone();
+        if !call.path.name.is_empty() {
+            return Err(Refusal::beyond(
+                &call.path,
+                "watch by the path of one object",
+            ));
+        }
+        let selection = Selection::parse(&call.query, &call.path)?;
+        let from = call.query.remove("resourceVersion").unwrap_or_default();
+        let (first, after) = match from.as_str() {
+            "" | "0" => (self.selected(&call, &selection), self.version),
+            from => {
+                let from = from.parse().map_err(|_| {
+                    Refusal::bad_request(&call.path, format!("invalid resource version: {from}"))
+                })?;
+                (Vec::new(), from)
+            }
+        };
+        let first = first
+            .into_iter()
+            .map(|object| event(&call, "ADDED", object));
+        let first = first.collect();
+        Ok((
+            first,
+            Watch {
+                call,
+                selection,
+                after,
+            },
+        ))
+    }
+
+    /// What a watch has to tell since it was last asked.
+    pub(in crate::testing) fn news(&self, watch: &mut Watch) -> Vec<Value> {
+        let new = self
+            .changes
+            .iter()
+            .filter(|change| change.version > watch.after);
+        let here = new.filter(|change| watch.call.path.holds(&change.path));
+        let news = here.filter_map(|change| watch.event(change)).collect();
+        watch.after = watch.after.max(self.version);
+        news
+    }
+}
+
+/// A watch under way.
+#[derive(Debug)]
+pub(in crate::testing) struct Watch {
+    call: Call,
+    selection: Selection,
+    after: u64,
+}
+
+impl Watch {
+    /// What a change is for those who see only what the watch selects.
+    fn event(&self, change: &Change) -> Option<Value> {
+        let before = change
+            .old
+            .as_ref()
+            .is_some_and(|old| self.selection.fits(old));
+        let after = !change.gone && self.selection.fits(&change.new);
+        let kind = match (before, after) {
+            (false, true) => "ADDED",
+            (true, true) => "MODIFIED",
+            (true, false) => "DELETED",
+            (false, false) => return None,
+        };
+        let mut object = change.new.clone();
+        if !after && let Some(old) = &change.old {
+            // What one no longer sees is told as it was last seen.
+            object = old.clone();
+            object["metadata"]["resourceVersion"] = change.version.to_string().into();
+        }
+        Some(event(&self.call, kind, object))
+    }
+}
+
+fn event(call: &Call, kind: &str, object: Value) -> Value {
+    json!({"type": kind, "object": call.shown(object)})
+}

@@ -1,0 +1,185 @@
+//! Selectors of labels and fields.
+//!
+//! Source: `k8s.io/apimachinery/pkg/labels/selector.go`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{answer::Refusal, path::Path};
+
+/// What a list or a watch asks for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Selection(Vec<Term>);
+
+#[derive(Clone, Debug)]
+struct Term {
+    what: What,
+    /// Whether the values are those that fit, or those that do not.
+    fits: bool,
+    /// `None`: any value.
+    values: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    Label(String),
+    Name,
+    Namespace,
+}
+
+impl Selection {
+    /// What the parameters of a request ask for.
+    pub(super) fn parse(query: &BTreeMap<String, String>, path: &Path) -> Result<Self, Refusal> {
+        let of = |name: &str| query.get(name).map_or("", String::as_str);
+        let mut terms = Vec::new();
+        for text in terms_of(of("labelSelector")) {
+            let term = term(text).ok_or_else(|| {
+                Refusal::bad_request(path, format!("unable to parse requirement: {text}"))
+            })?;
+            terms.push(term);
+        }
+        for text in terms_of(of("fieldSelector")) {
+            let Some(mut term) = term(text) else {
+                return Err(Refusal::bad_request(
+                    path,
+                    format!("invalid selector: {text}"),
+                ));
+            };
+            let What::Label(field) = &term.what else {
+                continue;
+            };
+            term.what = match field.as_str() {
+                "metadata.name" => What::Name,
+                "metadata.namespace" => What::Namespace,
+                _ => return Err(Refusal::beyond(path, &format!("select by `{field}`"))),
+            };
+            terms.push(term);
+        }
+        Ok(Self(terms))
+    }
+
+    /// Whether an object fits.
+    pub(super) fn fits(&self, object: &Value) -> bool {
+        let meta = &object["metadata"];
+        self.0.iter().all(|term| {
+            let value = match &term.what {
+                What::Label(name) => &meta["labels"][name],
+                What::Name => &meta["name"],
+                What::Namespace => &meta["namespace"],
+            };
+            let found = match (value.as_str(), &term.values) {
+                (None, _) => false,
+                (Some(_), None) => true,
+                (Some(value), Some(values)) => values.iter().any(|wanted| wanted == value),
+            };
+            found == term.fits
+        })
+    }
+}
+
+/// The terms of a selector: what is between commas, but for those in brackets.
+fn terms_of(selector: &str) -> Vec<&str> {
+    let (mut terms, mut start, mut inside) = (Vec::new(), 0, false);
+    for (at, letter) in selector.char_indices() {
+        match letter {
+            '(' => inside = true,
+            ')' => inside = false,
+            ',' if !inside => {
+                terms.push(&selector[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    terms.push(&selector[start..]);
+    let terms = terms.into_iter().map(str::trim);
+    terms.filter(|term| !term.is_empty()).collect()
+}
+
+fn term(text: &str) -> Option<Term> {
+    let label = |name: &str| {
+        let name = name.trim();
+        let odd = name.is_empty() || name.contains(|letter: char| " !=()".contains(letter));
+        (!odd).then(|| What::Label(name.to_owned()))
+    };
+    let one = |value: &str| Some(vec![value.trim().to_owned()]);
+    let (what, fits, values) = if let Some(list) = text.strip_suffix(')') {
+        let (front, list) = list.split_once('(')?;
+        let values = list
+            .split(',')
+            .map(|value| value.trim().to_owned())
+            .collect();
+        let (name, operator) = front.trim().rsplit_once(' ')?;
+        let fits = match operator {
+            "in" => true,
+            "notin" => false,
+            _ => return None,
+        };
+        (label(name)?, fits, Some(values))
+    } else if let Some((name, value)) = text.split_once("!=") {
+        (label(name)?, false, one(value))
+    } else if let Some((name, value)) = text.split_once('=') {
+        (label(name)?, true, one(value.trim_start_matches('=')))
+    } else if let Some(name) = text.strip_prefix('!') {
+        (label(name)?, false, None)
+    } else {
+        (label(text)?, true, None)
+    };
+    Some(Term { what, fits, values })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn fits(parameter: &str, selector: &str) -> Option<bool> {
+        let object = json!({"metadata": {"name": "n", "labels": {"a": "b", "x.io/y": "z"}}});
+        let query = [(parameter.to_owned(), selector.to_owned())].into();
+        let path = Path::parse("/api/v1/pods").unwrap();
+        let selection = Selection::parse(&query, &path).ok()?;
+        Some(selection.fits(&object))
+    }
+
+    #[test]
+    fn labels_are_selected() {
+        for selector in [
+            "",
+            "a",
+            "a=b",
+            "a==b",
+            "c!=d",
+            "a=b,c!=d",
+            "a in (b,c),a",
+            "c notin (a, b)",
+            "!c",
+            "x.io/y in (z)",
+        ] {
+            assert_eq!(fits("labelSelector", selector), Some(true), "{selector}");
+        }
+        for selector in [
+            "c",
+            "a=c",
+            "a!=b",
+            "a=b,c=d",
+            "a in (c)",
+            "a notin (b)",
+            "!a",
+        ] {
+            assert_eq!(fits("labelSelector", selector), Some(false), "{selector}");
+        }
+        for selector in ["a is b", "a in b", "=b", "a of (b)"] {
+            assert_eq!(fits("labelSelector", selector), None, "{selector}");
+        }
+    }
+
+    #[test]
+    fn of_fields_the_name_and_the_namespace_are_selected_and_others_refused() {
+        assert_eq!(fits("fieldSelector", "metadata.name=n"), Some(true));
+        assert_eq!(fits("fieldSelector", "metadata.name!=n"), Some(false));
+        assert_eq!(fits("fieldSelector", "metadata.namespace=n"), Some(false));
+        assert_eq!(fits("fieldSelector", "spec.nodeName=n"), None);
+    }
+}

@@ -1,0 +1,180 @@
+//! The objects, and how they came to be.
+
+use std::collections::{BTreeMap, HashMap};
+
+use k8s_openapi::jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{
+    kinds::{Kind, Kinds},
+    owners::{Manager, Owners},
+    patch::tidy,
+    path::Path,
+    shape::Shape,
+};
+
+/// An object, without its managed fields, and who owns its fields.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stored {
+    pub(super) object: Value,
+    pub(super) owners: Owners,
+}
+
+impl Stored {
+    /// The object as it is sent.
+    pub(super) fn whole(&self) -> Value {
+        let mut object = self.object.clone();
+        let managed = self.owners.managed_fields();
+        if managed
+            .as_array()
+            .is_some_and(|managed| !managed.is_empty())
+        {
+            object["metadata"]["managedFields"] = managed;
+        }
+        object
+    }
+}
+
+/// One change of one object.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub(super) version: u64,
+    pub(super) path: Path,
+    /// As it was before; `None` if it is new.
+    pub(super) old: Option<Value>,
+    pub(super) new: Value,
+    pub(super) gone: bool,
+}
+
+/// All objects.
+#[derive(Clone, Debug, Default)]
+pub(in crate::testing) struct Objects {
+    pub(super) stored: BTreeMap<Path, Stored>,
+    pub(super) version: u64,
+    /// Never forgotten, so no resource version is too old.
+    pub(super) changes: Vec<Change>,
+    pub(super) kinds: Kinds,
+    /// What is left of lists that were asked for in pages, by their token.
+    pub(super) pages: HashMap<String, Vec<Value>>,
+    /// How far the clock of the test is ahead, in seconds.
+    pub(super) ahead: i64,
+}
+
+impl Objects {
+    /// Makes the definition of a kind known.
+    pub(in crate::testing) fn define(&mut self, crd: Value) {
+        self.kinds.define(crd);
+    }
+
+    pub(in crate::testing) fn get(&self, path: &Path) -> Option<&Value> {
+        self.stored.get(path).map(|stored| &stored.object)
+    }
+
+    /// All objects of a kind, by its plural.
+    pub(in crate::testing) fn all(&self, plural: &str) -> Vec<Value> {
+        let found = self.stored.iter().filter(|(path, _)| path.plural == plural);
+        found.map(|(_, stored)| stored.object.clone()).collect()
+    }
+
+    /// Stores an object as it is, as if it had been there before.
+    pub(in crate::testing) fn put(&mut self, path: &Path, mut object: Value) {
+        let Some(kind) = self.kinds.of(path) else {
+            return;
+        };
+        if let Some(meta) = object["metadata"].as_object_mut() {
+            meta.remove("managedFields");
+        }
+        let mut object = tidy(object, &kind);
+        let mut owners = Owners::default();
+        let mut before = json!({});
+        if let Some(stored) = self.stored.get(path) {
+            let old = &stored.object["metadata"];
+            for field in ["uid", "creationTimestamp"] {
+                set_if_missing(&mut object["metadata"], field, old[field].clone());
+            }
+            let counted = old["generation"].as_i64().unwrap_or_default();
+            let changed = object["spec"] != stored.object["spec"];
+            let generation = json!(counted + i64::from(changed));
+            if kind.generation {
+                set_if_missing(&mut object["metadata"], "generation", generation);
+            }
+            (owners, before) = (stored.owners.clone(), stored.object.clone());
+        }
+        let manager = Manager {
+            applies: false,
+            name: "put".to_owned(),
+            api_version: path.api_version().to_owned(),
+            subresource: String::new(),
+        };
+        let now = self.now();
+        owners.update(&before, &object, &Shape::of(&kind), &manager, &[], &now);
+        self.store(path, &kind, Stored { object, owners });
+    }
+
+    /// Stores an object, with the fields that the API server sets.
+    pub(super) fn store(&mut self, path: &Path, kind: &Kind, stored: Stored) -> Value {
+        self.version += 1;
+        let Stored { object, owners } = stored;
+        let mut object = tidy(object, kind);
+        let meta = &mut object["metadata"];
+        meta["resourceVersion"] = json!(self.version.to_string());
+        meta["name"] = json!(path.name);
+        if !path.namespace.is_empty() {
+            meta["namespace"] = json!(path.namespace);
+        }
+        set_if_missing(meta, "uid", json!(uid(self.version)));
+        set_if_missing(meta, "creationTimestamp", json!(self.now()));
+        if kind.generation {
+            set_if_missing(meta, "generation", json!(1));
+        }
+        let stored = Stored { object, owners };
+        let new = stored.whole();
+        let old = self.stored.insert(path.clone(), stored);
+        self.changes.push(Change {
+            version: self.version,
+            path: path.clone(),
+            old: old.map(|old| old.whole()),
+            new: new.clone(),
+            gone: false,
+        });
+        new
+    }
+
+    /// Removes an object for good; it answers as it was last.
+    pub(super) fn remove(&mut self, path: &Path) -> Value {
+        self.version += 1;
+        let Some(stored) = self.stored.remove(path) else {
+            return Value::Null;
+        };
+        let old = stored.whole();
+        let mut new = old.clone();
+        new["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        self.changes.push(Change {
+            version: self.version,
+            path: path.clone(),
+            old: Some(old),
+            new: new.clone(),
+            gone: true,
+        });
+        self.collect(path, &new);
+        new
+    }
+
+    /// Now, in whole seconds, on the clock of the test.
+    pub(super) fn now(&self) -> String {
+        let now = Timestamp::now().as_second() + self.ahead;
+        let now = Timestamp::from_second(now).unwrap_or_default();
+        format!("{now:.0}")
+    }
+}
+
+fn set_if_missing(meta: &mut Value, field: &str, value: Value) {
+    if meta.get(field).is_none_or(Value::is_null) && !value.is_null() {
+        meta[field] = value;
+    }
+}
+
+/// A uid that looks like one, and is never there twice.
+fn uid(version: u64) -> String {
+    format!("00000000-0000-4000-8000-{version:012x}")
+}

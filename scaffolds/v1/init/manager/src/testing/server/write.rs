@@ -1,0 +1,447 @@
+//! Creates, replaces, patches and applies.
+//!
+//! Source: `k8s.io/apiserver/pkg/registry/rest`, `k8s.io/apiextensions-apiserver/pkg/registry/customresource`.
+
+use hyper::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::{
+    Call,
+    answer::{Answer, Refusal},
+    delete::held,
+    kinds::Kind,
+    owners::{Apply, Failure, Ignored, Manager, Owners},
+    patch::{has_wrong_null, json_patch, merge, tidy, without_nulls},
+    path::Path,
+    shape::Shape,
+    store::{Objects, Stored},
+};
+
+/// Fields of the metadata that the server alone sets.
+const SERVERS: [&str; 5] = [
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "selfLink",
+];
+
+impl Objects {
+    /// Creates an object.
+    pub(super) fn create(&mut self, call: &Call, kind: &Kind) -> Answer {
+        let mut path = call.path.clone();
+        check(&path, kind, &call.body)?;
+        let meta = &call.body["metadata"];
+        if path.name.is_empty() {
+            let given = meta["name"].as_str().filter(|name| !name.is_empty());
+            let prefix = meta["generateName"]
+                .as_str()
+                .filter(|name| !name.is_empty());
+            let made = prefix.map(|prefix| format!("{prefix}{}", suffix(self.version)));
+            let name = given.map(str::to_owned).or(made);
+            path.name = name.ok_or_else(|| {
+                Refusal::invalid(
+                    &path,
+                    &kind.name,
+                    "metadata.name: Required value: name or generateName is required",
+                )
+            })?;
+        }
+        if meta["resourceVersion"]
+            .as_str()
+            .is_some_and(|version| !version.is_empty())
+        {
+            let why = "resourceVersion should not be set on objects to be created";
+            return Err(Refusal::internal(&path, why));
+        }
+        if self.stored.contains_key(&path) {
+            return Err(Refusal::already_exists(&path));
+        }
+        let object = fresh(&call.body, kind, &path);
+        let mut owners = Owners::default();
+        let (manager, now) = (call.manager(false), self.now());
+        owners.update(
+            &nothing(kind, &object),
+            &object,
+            &Shape::of(kind),
+            &manager,
+            ignored(kind, ""),
+            &now,
+        );
+        let object = self.store(&path, kind, Stored { object, owners });
+        Ok((StatusCode::CREATED, call.shown(object)))
+    }
+
+    /// Replaces an object, or its status.
+    pub(super) fn replace(&mut self, call: &Call, kind: &Kind) -> Answer {
+        check(&call.path, kind, &call.body)?;
+        let path = call.path.object();
+        let Some(stored) = self.stored.get(&path).cloned() else {
+            if kind.creates && call.path.subresource.is_empty() {
+                return self.create(call, kind);
+            }
+            return Err(Refusal::not_found(&path));
+        };
+        let version = call.body["metadata"]["resourceVersion"].as_str();
+        if kind.versioned && version.is_none_or(str::is_empty) {
+            let why = "metadata.resourceVersion: Invalid value: 0: must be specified for an update";
+            return Err(Refusal::invalid(&path, &path.plural, why));
+        }
+        self.update(call, kind, &stored, call.body.clone())
+    }
+
+    /// Patches an object, or its status.
+    pub(super) fn patch(&mut self, call: &Call, kind: &Kind) -> Answer {
+        let path = call.path.object();
+        if call.media_type.starts_with("application/apply-patch") {
+            return self.apply(call, kind);
+        }
+        if call.query.contains_key("force") {
+            let why = "force: Forbidden: may not be specified for non-apply patch";
+            return Err(Refusal::invalid_options(&path, "PatchOptions", why));
+        }
+        let missing = || Refusal::not_found(&path);
+        let stored = self.stored.get(&path).cloned().ok_or_else(missing)?;
+        let mut changed = stored.whole();
+        match call.media_type.as_str() {
+            "application/merge-patch+json" => merge(&mut changed, call.body.clone()),
+            "application/json-patch+json" => {
+                let done = json_patch(&mut changed, &call.body);
+                done.map_err(|why| Refusal::invalid_patch(&path, &why))?;
+            }
+            "application/strategic-merge-patch+json" if kind.built_in => {
+                return Err(Refusal::beyond(
+                    &path,
+                    "strategic merge patches; use server-side apply or a merge patch",
+                ));
+            }
+            other => return Err(Refusal::media_type(&path, other)),
+        }
+        check(&call.path, kind, &changed)?;
+        self.update(call, kind, &stored, changed)
+    }
+
+    /// Server-side apply.
+    fn apply(&mut self, call: &Call, kind: &Kind) -> Answer {
+        let path = call.path.object();
+        let of = |name: &str| call.query.get(name).map_or("", String::as_str);
+        if of("fieldManager").is_empty() {
+            let why = "fieldManager: Required value: is required for apply patch";
+            return Err(Refusal::invalid_options(&path, "PatchOptions", why));
+        }
+        check(&call.path, kind, &call.body)?;
+        let meta = &call.body["metadata"];
+        if !meta["managedFields"].is_null() {
+            return Err(Refusal::bad_request(
+                &path,
+                "metadata.managedFields must be nil",
+            ));
+        }
+        let live = self.stored.get(&path).cloned();
+        if live.is_none() && !call.path.subresource.is_empty() {
+            return Err(Refusal::not_found(&path));
+        }
+        let (before, mut owners) = match &live {
+            Some(live) => (live.object.clone(), live.owners.clone()),
+            None => (json!({}), Owners::default()),
+        };
+        let now = self.now();
+        let request = Apply {
+            manager: call.manager(true),
+            force: of("force") == "true",
+            ignored: ignored(kind, &call.path.subresource),
+            time: &now,
+        };
+        let applied = owners.apply(&before, &call.body, &Shape::of(kind), &request);
+        let applied = applied.map_err(|failure| match failure {
+            Failure::Conflicts(causes) => Refusal::apply_conflict(&path, &causes),
+            Failure::Duplicate(why) => Refusal::internal(&path, &why),
+        })?;
+        if kind
+            .schema
+            .as_ref()
+            .is_some_and(|schema| has_wrong_null(&applied, schema))
+        {
+            let why = "Invalid value: \"null\": a field that may not be null is, or nothing is left of it";
+            return Err(Refusal::invalid(&path, &kind.name, why));
+        }
+        match live {
+            Some(live) => self.change(call, kind, &live, &applied, owners),
+            None if meta["uid"].is_string() => Err(Refusal::conflict(
+                &path,
+                "uid mismatch: the provided object specified a uid, and no existing object was found",
+            )),
+            None => {
+                let object = fresh(&applied, kind, &path);
+                let object = self.store(&path, kind, Stored { object, owners });
+                Ok((StatusCode::CREATED, call.shown(object)))
+            }
+        }
+    }
+
+    /// Stores `changed` in place of `stored`, and notes who wrote it.
+    fn update(&mut self, call: &Call, kind: &Kind, stored: &Stored, mut changed: Value) -> Answer {
+        let path = &call.path;
+        let given = changed["metadata"]
+            .as_object_mut()
+            .and_then(|meta| meta.remove("managedFields"));
+        if given.is_some_and(|given| {
+            given.as_array().is_some_and(|all| !all.is_empty())
+                && given != stored.owners.managed_fields()
+        }) {
+            return Err(Refusal::beyond(path, "change `metadata.managedFields`"));
+        }
+        let changed = tidy(changed, kind);
+        let object = split(path, kind, &stored.object, changed.clone());
+        let mut owners = stored.owners.clone();
+        let (manager, now) = (call.manager(false), self.now());
+        let ignored = ignored(kind, &path.subresource);
+        owners.update(
+            &stored.object,
+            &object,
+            &Shape::of(kind),
+            &manager,
+            ignored,
+            &now,
+        );
+        self.change(call, kind, stored, &changed, owners)
+    }
+
+    /// Stores what a request made of an object, unless that is what it was.
+    fn change(
+        &mut self,
+        call: &Call,
+        kind: &Kind,
+        stored: &Stored,
+        changed: &Value,
+        owners: Owners,
+    ) -> Answer {
+        let path = call.path.object();
+        let (old, new) = (&stored.object["metadata"], &changed["metadata"]);
+        if call.method == Method::PATCH && !new["uid"].is_null() && new["uid"] != old["uid"] {
+            let why = "metadata.uid: Invalid value: field is immutable";
+            return Err(Refusal::invalid(&path, &kind.name, why));
+        }
+        if new["uid"].is_string() && new["uid"] != old["uid"] {
+            let why = format!(
+                "Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                new["uid"], old["uid"]
+            );
+            return Err(Refusal::conflict(&path, &why));
+        }
+        let version = new["resourceVersion"]
+            .as_str()
+            .filter(|version| !version.is_empty());
+        if version.is_some_and(|version| old["resourceVersion"] != version) {
+            return Err(Refusal::stale(&path));
+        }
+        let mut object = split(&call.path, kind, &stored.object, changed.clone());
+        check_deletion(&path, kind, &stored.object, &object, changed)?;
+        if kind.generation && bumps(kind, &stored.object, &object) {
+            let generation = old["generation"].as_i64().unwrap_or_default() + 1;
+            object["metadata"]["generation"] = json!(generation);
+        }
+        let new = Stored { object, owners };
+        if new == *stored {
+            return Ok((StatusCode::OK, call.shown(stored.whole())));
+        }
+        if new.object["metadata"]["deletionTimestamp"].is_string() && !held(&new.object) {
+            // This change is answered, and nobody else sees it.
+            self.remove(&path);
+            return Ok((StatusCode::OK, call.shown(new.whole())));
+        }
+        let object = self.store(&path, kind, new);
+        Ok((StatusCode::OK, call.shown(object)))
+    }
+}
+
+/// What of `changed` a request may write: at `/status` the status, elsewhere all but the status; and what the server
+/// alone sets stays.
+fn split(path: &Path, kind: &Kind, old: &Value, mut changed: Value) -> Value {
+    let mut object = if path.subresource == "status" {
+        let mut object = old.clone();
+        object["status"] = changed["status"].take();
+        if kind.built_in {
+            let labels = old["metadata"]["labels"].clone();
+            object["metadata"] = changed["metadata"].take();
+            object["metadata"]["labels"] = labels;
+        }
+        object
+    } else {
+        if kind.status {
+            changed["status"] = old["status"].clone();
+        }
+        changed
+    };
+    let (meta, old) = (&mut object["metadata"], &old["metadata"]);
+    for field in SERVERS
+        .into_iter()
+        .chain(["name", "namespace", "uid", "resourceVersion"])
+    {
+        meta[field] = old[field].clone();
+    }
+    tidy(object, kind)
+}
+
+/// Whether a change counts in the generation: that of anything but metadata and status; for a Deployment that of its
+/// annotations, too.
+fn bumps(kind: &Kind, old: &Value, new: &Value) -> bool {
+    let counted = |object: &Value| {
+        let mut object = object.clone();
+        let annotations = object["metadata"]["annotations"].take();
+        object["metadata"] = if kind.name == "Deployment" {
+            annotations
+        } else {
+            Value::Null
+        };
+        if kind.status {
+            object["status"] = Value::Null;
+        }
+        without_nulls(object, None)
+    };
+    counted(old) != counted(new)
+}
+
+/// What nobody may do to an object: mark it as deleted by a write, or add finalizers once it is.
+fn check_deletion(
+    path: &Path,
+    kind: &Kind,
+    old: &Value,
+    new: &Value,
+    changed: &Value,
+) -> Result<(), Refusal> {
+    let deleting = old["metadata"]["deletionTimestamp"].is_string();
+    if !deleting && changed["metadata"]["deletionTimestamp"].is_string() {
+        return Err(Refusal::invalid(
+            path,
+            &kind.name,
+            "metadata.deletionTimestamp: Invalid value: field is immutable",
+        ));
+    }
+    let finalizers = |object: &Value| {
+        object["metadata"]["finalizers"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default()
+    };
+    let known = finalizers(old);
+    if deleting
+        && finalizers(new)
+            .iter()
+            .any(|finalizer| !known.contains(finalizer))
+    {
+        let why = "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted";
+        return Err(Refusal::invalid(path, &kind.name, why));
+    }
+    Ok(())
+}
+
+/// An object as it is created: without what the server sets.
+fn fresh(body: &Value, kind: &Kind, path: &Path) -> Value {
+    let mut object = body.clone();
+    if kind.status {
+        object["status"] = Value::Null;
+    }
+    object["apiVersion"] = json!(path.api_version());
+    if !kind.name.is_empty() {
+        object["kind"] = json!(kind.name);
+    }
+    for field in SERVERS
+        .into_iter()
+        .chain(["uid", "managedFields", "resourceVersion"])
+    {
+        object["metadata"][field] = Value::Null;
+    }
+    tidy(object, kind)
+}
+
+/// What there was before an object was created: Kubernetes' own kinds are structs, in which a spec is always there.
+fn nothing(kind: &Kind, object: &Value) -> Value {
+    if kind.built_in && object["spec"].is_object() {
+        return json!({"spec": {}});
+    }
+    json!({})
+}
+
+/// Refuses a body that does not belong to the path.
+fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), Refusal> {
+    if !body.is_object() {
+        return Err(Refusal::bad_request(
+            path,
+            "the body of the request is no object",
+        ));
+    }
+    let version = body["apiVersion"]
+        .as_str()
+        .filter(|version| !version.is_empty());
+    if version.is_some_and(|version| version != path.api_version())
+        || version.is_none() && !kind.built_in
+    {
+        let why = format!(
+            "the API version in the data ({}) does not match the expected API version ({})",
+            version.unwrap_or_default(),
+            path.api_version()
+        );
+        return Err(Refusal::bad_request(path, why));
+    }
+    let name = body["kind"].as_str().filter(|kind| !kind.is_empty());
+    let wrong = name.is_some_and(|name| !kind.name.is_empty() && name != kind.name);
+    if wrong || name.is_none() && !kind.built_in {
+        let why = format!(
+            "the kind in the data ({}) is not that of the path ({})",
+            name.unwrap_or_default(),
+            kind.name
+        );
+        return Err(Refusal::bad_request(path, why));
+    }
+    for (field, expected) in [("name", &path.name), ("namespace", &path.namespace)] {
+        let found = body["metadata"][field].as_str().unwrap_or_default();
+        if !found.is_empty() && !expected.is_empty() && found != expected {
+            let why = format!(
+                "the {field} of the object ({found}) does not match the {field} on the URL ({expected})"
+            );
+            return Err(Refusal::bad_request(path, why));
+        }
+    }
+    Ok(())
+}
+
+/// What a request to this part of an object does not write, so nobody owns it by that.
+fn ignored(kind: &Kind, subresource: &str) -> Ignored {
+    match subresource {
+        "status" if kind.built_in => &[&["spec"], &["metadata", "labels"]],
+        "status" => &[&["spec"], &["metadata"]],
+        _ if kind.status => &[&["status"]],
+        _ => &[],
+    }
+}
+
+/// Five letters for a generated name, such as the API server uses.
+fn suffix(version: u64) -> String {
+    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    let mut rest = version.wrapping_mul(2_654_435_761);
+    let mut letter = || {
+        let count = LETTERS.len() as u64;
+        let at = usize::try_from(rest % count).unwrap_or_default();
+        rest /= count;
+        char::from(LETTERS[at])
+    };
+    (0..5).map(|_| letter()).collect()
+}
+
+impl Call {
+    /// Who owns what this request writes: its field manager, or the program that sends it.
+    fn manager(&self, applies: bool) -> Manager {
+        let named = self
+            .query
+            .get("fieldManager")
+            .filter(|name| !name.is_empty());
+        let program = self.agent.split('/').next().unwrap_or_default();
+        Manager {
+            applies,
+            name: named.map_or(program, String::as_str).to_owned(),
+            api_version: self.path.api_version().to_owned(),
+            subresource: self.path.subresource.clone(),
+        }
+    }
+}

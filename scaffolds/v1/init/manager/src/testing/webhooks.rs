@@ -1,0 +1,175 @@
+//! The webhooks of an operator under test, as its API server is told to call them: by `url`, on the loopback.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::Write as _,
+    net::{TcpListener, TcpStream},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use k8s_openapi::ByteString;
+use serde_json::{Value, json};
+
+use super::Cluster;
+
+/// What `kbr manifests` writes.
+const MANIFESTS: &str = "config/webhook/manifests.yaml";
+const CRDS: &str = "config/crd/bases";
+
+/// How long the operator may take until it serves.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A port and a certificate for the webhooks of one operator; what was installed goes when this is dropped.
+#[derive(Debug)]
+pub(super) struct Webhooks {
+    port: u16,
+    directory: PathBuf,
+    authority: String,
+    installed: Vec<(String, String)>,
+}
+
+impl Webhooks {
+    /// Prepares them, if the project has any.
+    pub(super) fn prepare(cluster: &Cluster) -> anyhow::Result<Option<Self>> {
+        if !Path::new(MANIFESTS).exists() {
+            return Ok(None);
+        }
+        let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])?;
+        let name = format!("{}-webhooks-{}", cluster.namespace(), std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        fs::create_dir_all(&directory)?;
+        let webhooks = Self {
+            port: TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
+            authority: made.cert.pem(),
+            directory,
+            installed: Vec::new(),
+        };
+        fs::write(webhooks.directory.join("tls.crt"), &webhooks.authority)?;
+        let mut key = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(webhooks.directory.join("tls.key"))?;
+        key.write_all(made.signing_key.serialize_pem().as_bytes())?;
+        Ok(Some(webhooks))
+    }
+
+    /// Has the operator serve them there.
+    pub(super) fn tell(&self, operator: &mut Command) {
+        operator
+            .args(["--webhook-host", "127.0.0.1"])
+            .args(["--webhook-port", &self.port.to_string()])
+            .arg("--webhook-cert-path")
+            .arg(&self.directory);
+    }
+
+    /// Waits until the operator serves them, and has the API server call them for the namespace of the test.
+    pub(super) fn install(&mut self, cluster: &Cluster) -> anyhow::Result<()> {
+        let start = Instant::now();
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            anyhow::ensure!(
+                start.elapsed() < LIMIT,
+                "the operator serves no webhooks within {LIMIT:?}"
+            );
+            sleep(Duration::from_millis(20));
+        }
+        for mut object in configurations(cluster)? {
+            self.redirect(&mut object, cluster.namespace());
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let installed = (text(&object["kind"]), text(&object["metadata"]["name"]));
+            create(&object)?;
+            self.installed.push(installed);
+        }
+        self.convert(cluster)
+    }
+
+    /// Makes a configuration one of this test: with a name of its own, and for its namespace only.
+    fn redirect(&self, object: &mut Value, namespace: &str) {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        object["metadata"]["name"] = format!("{name}-{namespace}").into();
+        for webhook in object["webhooks"].as_array_mut().into_iter().flatten() {
+            let path = webhook["clientConfig"]["service"]["path"].as_str();
+            webhook["clientConfig"] = self.client_config(path.unwrap_or_default());
+            webhook["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] =
+                namespace.into();
+        }
+    }
+
+    fn client_config(&self, path: &str) -> Value {
+        let bundle = ByteString(self.authority.clone().into_bytes());
+        json!({ "url": format!("https://127.0.0.1:{}{path}", self.port), "caBundle": bundle })
+    }
+
+    /// Has the CRDs that are converted be converted by this operator: of several, by the one that started last.
+    fn convert(&self, cluster: &Cluster) -> anyhow::Result<()> {
+        let strategy =
+            "jsonpath={range .items[*]}{.spec.conversion.strategy} {.metadata.name}{\"\\n\"}{end}";
+        let known = cluster.kubectl(&["get", "crd", "--output", strategy])?;
+        let converted = known
+            .lines()
+            .filter_map(|line| line.strip_prefix("Webhook "));
+        for name in converted.filter(|_| Path::new(CRDS).exists()) {
+            let config = self.client_config("/convert");
+            let webhook = json!({ "clientConfig": config, "conversionReviewVersions": ["v1"] });
+            let conversion = json!({ "strategy": "Webhook", "webhook": webhook });
+            let patch =
+                json!([{ "op": "replace", "path": "/spec/conversion", "value": conversion }]);
+            cluster.kubectl(&[
+                "patch",
+                "crd",
+                name,
+                "--type=json",
+                "--patch",
+                &patch.to_string(),
+            ])?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Webhooks {
+    fn drop(&mut self) {
+        for (kind, name) in &self.installed {
+            // What stays is for a namespace that nobody uses again.
+            let _ = Command::new("kubectl")
+                .args(["delete", "--ignore-not-found", "--wait=false", kind, name])
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status();
+        }
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// What the API server is told to call in a cluster: nothing, where there is only conversion.
+fn configurations(cluster: &Cluster) -> anyhow::Result<Vec<Value>> {
+    if !fs::read_to_string(MANIFESTS)?.contains("\nkind:") {
+        return Ok(Vec::new());
+    }
+    let read = ["create", "--dry-run=client", "--output=json", "--filename"];
+    let manifests = cluster.kubectl(&[&read[..], &[MANIFESTS]].concat())?;
+    let objects = serde_json::Deserializer::from_str(&manifests).into_iter();
+    let objects: Result<_, _> = objects.collect();
+    objects.context("`kubectl` printed no JSON")
+}
+
+fn create(object: &Value) -> anyhow::Result<()> {
+    let mut kubectl = Command::new("kubectl")
+        .args(["create", "--filename", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .context("cannot run `kubectl`")?;
+    if let Some(input) = &mut kubectl.stdin {
+        input.write_all(object.to_string().as_bytes())?;
+    }
+    let status = kubectl.wait()?;
+    anyhow::ensure!(status.success(), "`kubectl create` failed: {status}");
+    Ok(())
+}
