@@ -19,6 +19,7 @@ mod outage;
 mod plane;
 mod proxy;
 mod replica;
+mod servers;
 mod webhooks;
 mod world;
 
@@ -45,6 +46,9 @@ macro_rules! tests {
 const TESTS: &[(&str, Test)] = tests! {
     access:
         metrics_are_for_those_whom_the_api_server_allows;
+    servers:
+        servers_serve_others_whatever_some_clients_do
+        lines_at_start_come_in_the_order_that_people_know;
     leading:
         when_the_leader_is_killed_the_other_takes_over
         of_replicas_that_are_cut_off_at_random_no_two_reconcile_at_once

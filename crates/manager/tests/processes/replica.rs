@@ -103,6 +103,11 @@ impl Replica {
         })
     }
 
+    /// The id of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
         let pid = i32::try_from(self.child.id())?;
         let pid = Pid::from_raw(pid).context("a process has an id")?;

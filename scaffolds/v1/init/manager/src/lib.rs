@@ -78,6 +78,7 @@ mod certificates;
 mod clock;
 mod condition;
 mod connect;
+mod connections;
 mod context;
 mod controller;
 mod core;

@@ -11,9 +11,11 @@ use crate::logs::LogFormat;
 ///
 /// Flatten it into your own: `#[command(flatten)] manager: Options`.
 #[derive(Clone, Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct Options {
     /// Serve metrics on this address, such as `:8443`; `0` turns them off
     #[arg(long, value_name = "ADDRESS", default_value = "0")]
+    #[arg(help_heading = "Metrics")]
     pub metrics_bind_address: Address,
 
     /// Serve metrics over TLS, and only to those whom the cluster allows
@@ -24,22 +26,27 @@ pub struct Options {
         default_missing_value = "true"
     )]
     #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
+    #[arg(help_heading = "Metrics")]
     pub metrics_secure: bool,
 
     /// The directory with the certificate of the metrics server; without one it makes its own
     #[arg(long, value_name = "DIRECTORY")]
+    #[arg(help_heading = "Metrics")]
     pub metrics_cert_path: Option<PathBuf>,
 
     /// The file of the certificate in that directory
     #[arg(long, value_name = "FILE", default_value = "tls.crt")]
+    #[arg(help_heading = "Metrics")]
     pub metrics_cert_name: String,
 
     /// The file of its key
     #[arg(long, value_name = "FILE", default_value = "tls.key")]
+    #[arg(help_heading = "Metrics")]
     pub metrics_cert_key: String,
 
     /// Serve `/healthz` and `/readyz` on this address; `0` turns them off
     #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
+    #[arg(help_heading = "Probes")]
     pub health_probe_bind_address: Address,
 
     /// Serve webhooks; anything but `false` means yes
@@ -51,35 +58,53 @@ pub struct Options {
         default_missing_value = "true"
     )]
     #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = not_false)]
+    #[arg(help_heading = "Webhooks")]
     pub enable_webhooks: bool,
 
     /// Serve webhooks on this port
     #[arg(long, value_name = "PORT", default_value_t = 9443)]
+    #[arg(help_heading = "Webhooks")]
     pub webhook_port: u16,
 
     /// Serve webhooks on this address of the host only; on all, if not given
     #[arg(long, value_name = "ADDRESS")]
+    #[arg(help_heading = "Webhooks")]
     pub webhook_host: Option<String>,
 
     /// Where the certificate of webhooks comes from; from files if their directory is given, and from memory if not
     #[arg(long, value_enum, value_name = "SOURCE")]
+    #[arg(help_heading = "Webhooks")]
     pub webhook_certificate: Option<WebhookCertificate>,
 
     /// The namespace of the operator, where the Secret of a self-managed certificate is
     #[arg(long, value_name = "NAMESPACE", env = "POD_NAMESPACE")]
+    #[arg(help_heading = "Webhooks")]
     pub webhook_namespace: Option<String>,
 
     /// The directory with the certificate of the webhook server
     #[arg(long, value_name = "DIRECTORY")]
+    #[arg(help_heading = "Webhooks")]
     pub webhook_cert_path: Option<PathBuf>,
 
     /// The file of the certificate in that directory
     #[arg(long, value_name = "FILE", default_value = "tls.crt")]
+    #[arg(help_heading = "Webhooks")]
     pub webhook_cert_name: String,
 
     /// The file of its key
     #[arg(long, value_name = "FILE", default_value = "tls.key")]
+    #[arg(help_heading = "Webhooks")]
     pub webhook_cert_key: String,
+
+    /// Never: servers speak HTTP/1.1 only. The flag is there to say so to whoever knows it from kubebuilder
+    #[arg(
+        long,
+        hide = true,
+        default_value = "false",
+        default_missing_value = "true"
+    )]
+    #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = no_http2)]
+    pub enable_http2: bool,
 
     /// Run controllers in one replica at a time, the one that holds the Lease
     #[arg(
@@ -89,38 +114,47 @@ pub struct Options {
         default_missing_value = "true"
     )]
     #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
+    #[arg(help_heading = "Leader election")]
     pub leader_elect: bool,
 
     /// The namespace of the Lease; that of the Pod, or of the kubeconfig, if not given
     #[arg(long, value_name = "NAMESPACE", env = "POD_NAMESPACE")]
+    #[arg(help_heading = "Leader election")]
     pub leader_election_namespace: Option<String>,
 
     /// How long another replica waits before it takes an unrenewed Lease
     #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration)]
+    #[arg(help_heading = "Leader election")]
     pub leader_election_lease_duration: Duration,
 
     /// How long the leader may fail to renew its Lease before it stops leading
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
+    #[arg(help_heading = "Leader election")]
     pub leader_election_renew_deadline: Duration,
 
     /// How often the Lease is renewed, or tried for
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
+    #[arg(help_heading = "Leader election")]
     pub leader_election_retry_period: Duration,
 
     /// How many objects each controller reconciles at once
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    #[arg(help_heading = "Reconciling")]
     pub max_concurrent_reconciles: usize,
 
     /// How long one reconcile may take before it is cancelled and tried again
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    #[arg(help_heading = "Reconciling")]
     pub reconcile_timeout: Duration,
 
     /// How long reconciles that are under way at SIGTERM may take to end
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    #[arg(help_heading = "Shutdown")]
     pub shutdown_timeout: Duration,
 
     /// How long webhooks are served on after SIGTERM, until the API server has turned to other replicas
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    #[arg(help_heading = "Shutdown")]
     pub shutdown_delay: Duration,
 
     /// Watch these namespaces only, separated by commas; all, if none is given
@@ -130,18 +164,22 @@ pub struct Options {
         env = "WATCH_NAMESPACE",
         value_delimiter = ','
     )]
+    #[arg(help_heading = "Reconciling")]
     pub watch_namespace: Vec<String>,
 
     /// The kubeconfig file; the usual places, or the cluster that this runs in, if not given
     #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "API server")]
     pub kubeconfig: Option<PathBuf>,
 
     /// How log lines are written; text on a terminal and json otherwise, if not given
     #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(help_heading = "Logs")]
     pub log_format: Option<LogFormat>,
 
     /// What is logged: a level, or one for each crate, such as `info,kube=debug`
     #[arg(long, value_name = "LEVEL", env = "RUST_LOG", default_value = "info")]
+    #[arg(help_heading = "Logs")]
     pub log_level: String,
 }
 
@@ -163,6 +201,7 @@ impl Default for Options {
             webhook_cert_path: None,
             webhook_cert_name: "tls.crt".to_owned(),
             webhook_cert_key: "tls.key".to_owned(),
+            enable_http2: false,
             leader_elect: false,
             leader_election_namespace: None,
             leader_election_lease_duration: Duration::from_secs(15),
@@ -239,6 +278,17 @@ fn not_false(text: &str) -> Result<bool, String> {
     Ok(text != "false")
 }
 
+/// HTTP/2 cannot be had: it is what `CVE-2023-44487` and `CVE-2023-39325` were about, and kubebuilder's default.
+fn no_http2(text: &str) -> Result<bool, String> {
+    if text == "false" {
+        return Ok(false);
+    }
+    Err(
+        "servers speak HTTP/1.1 only, as HTTP/2 lets clients exhaust them\nhelp: leave it out"
+            .to_owned(),
+    )
+}
+
 /// Reads `15s`, `1m30s`, `500ms`, as Go writes durations.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let duration: Option<SignedDuration> = text.parse().ok();
@@ -282,6 +332,43 @@ mod tests {
         assert!(parse(&["--leader-elect=true"]).leader_elect);
         assert!(!parse(&["--leader-elect=false"]).leader_elect);
         assert!(!parse(&["--metrics-secure=false"]).metrics_secure);
+    }
+
+    #[test]
+    fn http2_is_refused_with_the_reason() {
+        assert!(!parse(&["--enable-http2=false"]).enable_http2);
+        for flag in ["--enable-http2", "--enable-http2=true"] {
+            let error = Cli::try_parse_from(["captains", flag]).unwrap_err();
+            let error = error.to_string();
+            assert!(
+                error.contains("HTTP/1.1 only") && error.contains("help: leave it out"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_help_has_each_flag_in_its_group() {
+        use clap::CommandFactory as _;
+        let help = Cli::command().render_help().to_string();
+        let mut headings: Vec<_> = help.lines().filter(|line| line.ends_with(':')).collect();
+        assert_eq!(
+            headings.split_off(1),
+            [
+                "Metrics:",
+                "Probes:",
+                "Webhooks:",
+                "Leader election:",
+                "Reconciling:",
+                "Shutdown:",
+                "API server:",
+                "Logs:",
+            ]
+        );
+        // Those of clap alone are in none.
+        let (_, rest) = help.split_once("Options:").unwrap();
+        let (ungrouped, _) = rest.split_once("Metrics:").unwrap();
+        assert_eq!(ungrouped.trim().lines().count(), 1, "{ungrouped}");
     }
 
     #[test]

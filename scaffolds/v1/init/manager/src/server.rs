@@ -24,23 +24,29 @@ use kube::client::Body;
 use rustls::ServerConfig;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{Semaphore, watch},
+    sync::watch,
     task::JoinSet,
     time::{sleep, timeout},
 };
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
+use crate::connections::{Connections, Place};
+
 /// How long a client may take over its handshake, and over the head of a request; an idle connection is closed after.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many connections a server holds at once; more wait.
-const CONNECTIONS: usize = 1000;
+/// How many connections a server holds at once. With more, those that are idle give way; so it may be far from what
+/// a process may have open (1,024 files in many places), and takes little memory.
+const CONNECTIONS: usize = 250;
+
+/// What of a request's head is kept; longer ones are refused.
+const HEAD: usize = 16 * 1024;
 
 /// The head of a request, and its body for those who want it.
 pub(crate) struct Request {
     parts: Parts,
-    body: Option<Incoming>,
+    body: Option<(Incoming, Arc<Place>)>,
 }
 
 impl From<Parts> for Request {
@@ -66,10 +72,11 @@ impl Request {
         &self.parts.uri
     }
 
-    /// The body, which may have `most` bytes; the status to answer with if it has more, or ends early.
+    /// The body, which may have `most` bytes; the status to answer with if it has more, or ends early. Until it is
+    /// there, its connection counts as idle.
     pub(crate) async fn body(&mut self, most: usize) -> Result<Vec<u8>, StatusCode> {
         let (mut body, mut bytes) = (self.body.take(), Vec::new());
-        let Some(body) = &mut body else {
+        let Some((body, place)) = &mut body else {
             return Ok(bytes);
         };
         let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
@@ -86,6 +93,7 @@ impl Request {
             }
             bytes.extend_from_slice(&data);
         }
+        place.busy();
         Ok(bytes)
     }
 }
@@ -147,19 +155,17 @@ impl Server {
         draining: CancellationToken,
         stop: CancellationToken,
     ) {
-        let permits = Arc::new(Semaphore::new(CONNECTIONS));
+        let places = Connections::new(CONNECTIONS);
         let mut connections = JoinSet::new();
         loop {
-            // The semaphore is never closed, so there is always a permit in the end.
-            let accepted = async {
-                let permit = permits.clone().acquire_owned().await;
-                (permit, self.listener.accept().await)
-            };
             tokio::select! {
                 () = stop.cancelled() => break,
                 Some(_) = connections.join_next() => {}
-                (permit, accepted) = accepted => match accepted {
+                accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => {
+                        let Some(place) = stop.run_until_cancelled(places.place()).await else {
+                            break;
+                        };
                         let tls = self.tls.as_ref().map(|tls| tls.borrow().clone());
                         let connection = Connection {
                             handler: self.handler.clone(),
@@ -167,14 +173,18 @@ impl Server {
                             draining: draining.clone(),
                             stop: stop.clone(),
                         };
+                        let place = Arc::new(place);
                         connections.spawn(async move {
-                            connection.serve(stream, tls).await;
-                            drop(permit);
+                            tokio::select! {
+                                () = connection.serve(stream, tls, &place) => {}
+                                () = place.given_up() => tracing::debug!("closed an idle connection"),
+                            }
                         });
                     }
                     // Such as too many open files: not to be tried again at once.
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept a connection");
+                        places.close_idle();
                         sleep(Duration::from_millis(100)).await;
                     }
                 },
@@ -194,14 +204,14 @@ struct Connection {
 
 impl Connection {
     /// Serves it. What goes wrong with it is its client's doing, and no news.
-    async fn serve(self, stream: TcpStream, tls: Option<Arc<ServerConfig>>) {
+    async fn serve(self, stream: TcpStream, tls: Option<Arc<ServerConfig>>, place: &Arc<Place>) {
         // Answers are small and not to be held back.
         let _ = stream.set_nodelay(true);
         let result = match tls {
-            None => self.http(TokioIo::new(stream)).await,
+            None => self.http(TokioIo::new(stream), place).await,
             Some(config) => match timeout(PATIENCE, TlsAcceptor::from(config).accept(stream)).await
             {
-                Ok(Ok(stream)) => self.http(TokioIo::new(stream)).await,
+                Ok(Ok(stream)) => self.http(TokioIo::new(stream), place).await,
                 Ok(Err(error)) => return tracing::debug!(%error, "TLS handshake failed"),
                 Err(_) => return tracing::debug!("TLS handshake took too long"),
             },
@@ -211,13 +221,21 @@ impl Connection {
         }
     }
 
-    async fn http(self, stream: impl Read + Write + Unpin) -> hyper::Result<()> {
+    async fn http(
+        self,
+        stream: impl Read + Write + Unpin,
+        place: &Arc<Place>,
+    ) -> hyper::Result<()> {
         let service = service_fn(|request: hyper::Request<Incoming>| {
             let (parts, body) = request.into_parts();
-            let body = Some(body);
+            if body.is_end_stream() {
+                place.busy();
+            }
+            let body = Some((body, place.clone()));
             let reply = (self.handler)(Request { parts, body });
             async {
                 let mut response = response(reply.await);
+                place.idle();
                 if self.draining.is_cancelled() {
                     let close = HeaderValue::from_static("close");
                     response.headers_mut().insert(CONNECTION, close);
@@ -229,7 +247,7 @@ impl Connection {
         builder
             .timer(TokioTimer::new())
             .header_read_timeout(self.idle)
-            .max_buf_size(64 * 1024);
+            .max_buf_size(HEAD);
         let mut connection = pin!(builder.serve_connection(stream, service));
         tokio::select! {
             result = connection.as_mut() => result,
@@ -269,7 +287,10 @@ pub(crate) async fn bind(address: &str) -> anyhow::Result<TcpListener> {
 mod tests {
     use std::net::SocketAddr;
 
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        sync::Semaphore,
+    };
 
     use super::*;
 

@@ -174,6 +174,7 @@ mod tests {
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
         net::TcpStream,
+        task::JoinHandle,
         time::timeout,
     };
     use tokio_util::sync::CancellationToken;
@@ -181,66 +182,124 @@ mod tests {
     use super::*;
     use crate::server::{Reply, Server, bind};
 
-    fn write(directory: &Path) -> rcgen::Certificate {
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-        std::fs::write(directory.join("tls.crt"), made.cert.pem()).unwrap();
-        std::fs::write(directory.join("tls.key"), made.signing_key.serialize_pem()).unwrap();
-        made.cert
+    type Made = rcgen::CertifiedKey<rcgen::KeyPair>;
+
+    fn make() -> Made {
+        rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap()
     }
 
-    /// The status line that a client gets who trusts `root` and nothing else.
-    async fn get(address: SocketAddr, root: &rcgen::Certificate) -> std::io::Result<String> {
+    /// Exchanges the files as kubelet does: a link to a folder is replaced.
+    fn store(directory: &Path, number: usize, made: &Made) {
+        let folder = directory.join(number.to_string());
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("tls.crt"), made.cert.pem()).unwrap();
+        std::fs::write(folder.join("tls.key"), made.signing_key.serialize_pem()).unwrap();
+        let link = directory.join("next");
+        std::os::unix::fs::symlink(folder, &link).unwrap();
+        std::fs::rename(link, directory.join("data")).unwrap();
+    }
+
+    /// A client that trusts these and nothing else.
+    fn trusting(made: &[Made]) -> Arc<ClientConfig> {
         let mut roots = RootCertStore::empty();
-        roots.add(root.der().clone()).unwrap();
+        for made in made {
+            roots.add(made.cert.der().clone()).unwrap();
+        }
         let provider = Arc::new(ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_root_certificates(roots)
             .with_no_client_auth();
-        let tcp = TcpStream::connect(address).await?;
-        let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
-        let name = ServerName::try_from("localhost").unwrap();
-        let mut stream = connector.connect(name, tcp).await?;
-        let request = "GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-        stream.write_all(request.as_bytes()).await?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).await?;
-        Ok(text.lines().next().unwrap_or_default().to_owned())
+        Arc::new(config)
     }
 
-    #[tokio::test]
-    async fn a_renewed_certificate_is_served_and_an_idle_client_holds_up_nobody() {
-        let directory = tempfile::tempdir().unwrap();
-        let old = write(directory.path());
-        let files = Files::new(directory.path(), "tls.crt", "tls.key");
+    type Stream = tokio_rustls::client::TlsStream<TcpStream>;
+
+    async fn connect(address: SocketAddr, config: &Arc<ClientConfig>) -> std::io::Result<Stream> {
+        let tcp = TcpStream::connect(address).await?;
+        let connector = tokio_rustls::TlsConnector::from(config.clone());
+        let name = ServerName::try_from("localhost").unwrap();
+        connector.connect(name, tcp).await
+    }
+
+    /// One request, whose answer is four bytes long.
+    async fn ask(stream: &mut Stream) -> std::io::Result<()> {
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+            .await?;
+        let mut text = Vec::new();
+        while !text.ends_with(b"\r\n\r\nwell") {
+            text.push(stream.read_u8().await?);
+        }
+        Ok(())
+    }
+
+    /// Asks again and again; one client keeps its connection, the others make one for each request.
+    async fn load(
+        keep: bool,
+        address: SocketAddr,
+        config: Arc<ClientConfig>,
+        done: CancellationToken,
+    ) -> std::io::Result<usize> {
+        let (mut answered, mut stream) = (0, connect(address, &config).await?);
+        while !done.is_cancelled() {
+            if !keep {
+                stream = connect(address, &config).await?;
+            }
+            ask(&mut stream).await?;
+            answered += 1;
+        }
+        Ok(answered)
+    }
+
+    async fn serve(directory: &Path, stop: CancellationToken) -> (SocketAddr, JoinHandle<()>) {
+        let files = Files::new(&directory.join("data"), "tls.crt", "tls.key");
+        let metrics = CertificateMetrics::default();
+        let tls = files.watch_every(Duration::from_millis(10), &metrics);
         let listener = bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let server = Server {
             listener,
-            tls: Some(
-                files
-                    .watch_every(Duration::from_millis(10), &CertificateMetrics::default())
-                    .unwrap(),
-            ),
+            tls: Some(tls.unwrap()),
             handler: Arc::new(|_| {
-                Box::pin(async { Reply::text(200.try_into().unwrap(), String::new()) })
+                Box::pin(async { Reply::text(200.try_into().unwrap(), "well".to_owned()) })
             }),
         };
-        let stop = CancellationToken::new();
-        let serving = tokio::spawn(server.run(stop.clone()));
-        let idle = TcpStream::connect(address).await.unwrap();
-        assert_eq!(get(address, &old).await.unwrap(), "HTTP/1.1 200 OK");
+        (address, tokio::spawn(server.run(stop)))
+    }
 
-        let new = write(directory.path());
-        let renewed = async {
-            while get(address, &new).await.is_err() {
-                tokio::task::yield_now().await;
-            }
-        };
-        let renewed = timeout(Duration::from_secs(10), renewed).await;
-        renewed.expect("the renewed certificate is served");
-        assert!(get(address, &old).await.is_err());
+    #[tokio::test]
+    async fn a_certificate_is_renewed_twenty_times_under_load_and_no_request_fails() {
+        let directory = tempfile::tempdir().unwrap();
+        let made: Vec<_> = (0..21).map(|_| make()).collect();
+        store(directory.path(), 0, &made[0]);
+        let stop = CancellationToken::new();
+        let (address, serving) = serve(directory.path(), stop.clone()).await;
+        // Whoever connects and says nothing holds up nobody.
+        let idle = TcpStream::connect(address).await.unwrap();
+        let done = CancellationToken::new();
+        let clients = [true, false, false].map(|keep| {
+            let config = trusting(&made);
+            tokio::spawn(load(keep, address, config, done.clone()))
+        });
+        for (number, renewed) in made.chunks(1).enumerate().skip(1) {
+            store(directory.path(), number, &renewed[0]);
+            let only_new = trusting(renewed);
+            let served = async {
+                while connect(address, &only_new).await.is_err() {
+                    tokio::task::yield_now().await;
+                }
+            };
+            let served = timeout(Duration::from_secs(60), served).await;
+            served.expect("the renewed certificate is served");
+        }
+        done.cancel();
+        for client in clients {
+            assert!(client.await.unwrap().expect("no request fails") > 0);
+        }
+        let old = connect(address, &trusting(&made[..20])).await;
+        assert!(old.is_err(), "an old certificate is served");
         drop(idle);
         stop.cancel();
         serving.await.unwrap();
