@@ -2,6 +2,7 @@
 
 mod reads;
 mod support;
+mod time;
 mod wakes;
 mod writes;
 

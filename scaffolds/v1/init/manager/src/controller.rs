@@ -64,7 +64,10 @@ impl<K, W> fmt::Debug for Controller<'_, K, W> {
 
 impl<'a, K: Object> Controller<'a, K> {
     pub(crate) fn new(manager: &'a mut Manager, name: &str) -> Self {
-        let queue = Arc::new(Queue::new(manager.metrics.queue(name)));
+        let queue = Arc::new(Queue::new(
+            manager.metrics.queue(name),
+            manager.timer.clone(),
+        ));
         let cache = manager.caches.of::<K>();
         let overlay = Arc::new(Overlay::new());
         let mut parts = Parts {
@@ -258,6 +261,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
             fence: manager.fence.clone(),
             recorder: manager.recorder.clone(),
             health: manager.health.clone(),
+            timer: manager.timer.clone(),
             name: parts.name,
             field_manager,
             cache: parts.cache,

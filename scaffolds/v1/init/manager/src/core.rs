@@ -18,6 +18,7 @@ use crate::{
     queue::Queue,
     reader::Reader,
     source::Source,
+    timer::Timer,
     writes::{Overlay, Writes},
 };
 
@@ -40,6 +41,7 @@ pub(crate) struct Core<K> {
     pub(crate) recorder: Recorder,
     pub(crate) metrics: ControllerMetrics,
     pub(crate) health: Health,
+    pub(crate) timer: Timer,
     pub(crate) conditions: Option<Accessor<K>>,
     pub(crate) finalizer: Option<(String, Function<K>)>,
     pub(crate) reconcile: Function<K>,

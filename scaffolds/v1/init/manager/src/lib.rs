@@ -114,6 +114,7 @@ mod status;
 mod task;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod timer;
 mod tls;
 mod trigger;
 mod update;

@@ -16,6 +16,7 @@ use crate::{
     options::Options,
     probes::Health,
     task::{Running, Task},
+    timer::Timer,
     webhook::{Conversions, Webhooks},
     worker::AnyController,
 };
@@ -29,6 +30,7 @@ pub struct Manager {
     pub(crate) caches: Caches,
     pub(crate) metrics: Metrics,
     pub(crate) health: Health,
+    pub(crate) timer: Timer,
     pub(crate) recorder: Recorder,
     pub(crate) publisher: Publisher,
     pub(crate) controllers: Vec<Arc<dyn AnyController>>,
@@ -82,6 +84,7 @@ impl Manager {
             caches,
             metrics,
             health: Health::default(),
+            timer: Timer::default(),
             recorder,
             publisher,
             controllers: Vec::new(),

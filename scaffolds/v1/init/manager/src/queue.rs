@@ -12,12 +12,9 @@ use std::{
     time::Duration,
 };
 
-use tokio::{
-    sync::Notify,
-    time::{Instant, sleep_until},
-};
+use tokio::{sync::Notify, time::Instant};
 
-use crate::{key::Key, metrics::QueueMetrics};
+use crate::{key::Key, metrics::QueueMetrics, timer::Timer};
 
 const FIRST_DELAY: Duration = Duration::from_millis(5);
 const LONGEST_DELAY: Duration = Duration::from_secs(1000);
@@ -28,6 +25,7 @@ pub(crate) struct Queue {
     state: Mutex<State>,
     changed: Notify,
     metrics: QueueMetrics,
+    timer: Timer,
 }
 
 #[derive(Debug, Default)]
@@ -37,18 +35,19 @@ struct State {
     dirty: HashMap<Key, Instant>,
     /// What is being worked on, and since when.
     processing: HashMap<Key, Instant>,
-    /// What is to be added later, by time; `due` holds the same the other way round.
+    /// What is to be added later, by the time of the timer; `due` holds the same the other way round.
     delayed: BTreeSet<(Instant, Key)>,
     due: HashMap<Key, Instant>,
     failures: HashMap<Key, u32>,
 }
 
 impl Queue {
-    pub(crate) fn new(metrics: QueueMetrics) -> Self {
+    pub(crate) fn new(metrics: QueueMetrics, timer: Timer) -> Self {
         Self {
             state: Mutex::default(),
             changed: Notify::new(),
             metrics,
+            timer,
         }
     }
 
@@ -63,8 +62,7 @@ impl Queue {
         if delay.is_zero() {
             return self.add(key);
         }
-        // An absurd delay must not panic; thirty years are for ever.
-        let at = Instant::now() + delay.min(Duration::from_secs(30 * 365 * 24 * 3600));
+        let at = self.timer.after(delay);
         let mut state = self.lock();
         if let Some(&earlier) = state.due.get(&key) {
             if earlier <= at {
@@ -115,7 +113,7 @@ impl Queue {
             match wake_at {
                 Some(at) => tokio::select! {
                     () = self.changed.notified() => {}
-                    () = sleep_until(at) => {}
+                    () = self.timer.until(at) => {}
                 },
                 None => self.changed.notified().await,
             }
@@ -138,6 +136,14 @@ impl Queue {
         self.lock().processing.keys().cloned().collect()
     }
 
+    /// Whether nothing is being worked on, and nothing is due.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn is_idle(&self) -> bool {
+        let mut state = self.lock();
+        self.promote(&mut state);
+        state.ready.is_empty() && state.processing.is_empty()
+    }
+
     fn add_to(&self, state: &mut State, key: Key) {
         if state.dirty.contains_key(&key) {
             return;
@@ -157,7 +163,7 @@ impl Queue {
 
     /// Adds what was delayed until now.
     fn promote(&self, state: &mut State) {
-        let now = Instant::now();
+        let now = self.timer.now();
         while state.delayed.first().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, key)) = state.delayed.pop_first() {
                 state.due.remove(&key);
@@ -185,7 +191,7 @@ mod tests {
     use super::*;
 
     fn queue() -> Queue {
-        Queue::new(QueueMetrics::default())
+        Queue::new(QueueMetrics::default(), Timer::default())
     }
 
     /// The next key, if there is one now.
@@ -283,6 +289,25 @@ mod tests {
         assert_eq!(queue.add_failed("b".into()).as_millis(), 5);
         queue.forget(&"a".into());
         assert_eq!(queue.add_failed("a".into()).as_millis(), 5);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_timer_that_is_wound_on_brings_what_was_delayed() {
+        let (queue, start) = (queue(), Instant::now());
+        queue.add_after("a".into(), Duration::from_secs(60));
+        queue.timer.wind(Duration::from_secs(59));
+        assert!(queue.is_idle());
+        queue.timer.wind(Duration::from_secs(1));
+        assert!(!queue.is_idle());
+        assert_eq!(queue.next().await, "a".into());
+        assert!(!queue.is_idle());
+        queue.done(&"a".into());
+        assert!(queue.is_idle());
+
+        queue.add_after("b".into(), Duration::from_secs(60));
+        let wind = async { queue.timer.wind(Duration::from_secs(60)) };
+        assert_eq!(tokio::join!(queue.next(), wind).0, "b".into());
+        assert_eq!(start.elapsed(), Duration::ZERO);
     }
 
     #[test]

@@ -172,10 +172,10 @@ async fn guarded<K: Object>(
     let future = future.in_current_span();
     let mut task = tokio::spawn(future);
     let _abort = AbortOnDrop(task.abort_handle());
-    match timeout(core.timeout, &mut task).await {
-        Ok(Ok(result)) => result.map_err(Failure::Error),
-        Ok(Err(error)) => Err(Failure::Panic(panic_message(error))),
-        Err(_) => {
+    match core.timer.timeout(core.timeout, &mut task).await {
+        Some(Ok(result)) => result.map_err(Failure::Error),
+        Some(Err(error)) => Err(Failure::Panic(panic_message(error))),
+        None => {
             task.abort();
             if timeout(CANCELLATION, &mut task).await.is_err() {
                 let _stuck = core.health.stuck();

@@ -27,6 +27,14 @@ pub(crate) trait AnyController: Send + Sync {
     /// What is being reconciled now.
     fn under_way(&self) -> Vec<Key>;
 
+    /// Waits until the caches that it needs are complete.
+    #[cfg(any(test, feature = "testing"))]
+    fn complete(self: Arc<Self>) -> BoxFuture<'static, ()>;
+
+    /// Whether no reconcile is under way, and none is due.
+    #[cfg(any(test, feature = "testing"))]
+    fn is_idle(&self) -> bool;
+
     /// Reconciles one object once, as soon as the caches are complete. The namespace of `key` counts only for a kind
     /// that has namespaces, and is `default` if there is none.
     #[cfg(any(test, feature = "testing"))]
@@ -44,6 +52,16 @@ impl<K: Object> AnyController for Core<K> {
 
     fn under_way(&self) -> Vec<Key> {
         self.queue.processing()
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn complete(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async move { self.synced().await })
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn is_idle(&self) -> bool {
+        self.queue.is_idle()
     }
 
     #[cfg(any(test, feature = "testing"))]

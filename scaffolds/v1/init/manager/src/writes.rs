@@ -234,12 +234,15 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::metrics::QueueMetrics;
+    use crate::{metrics::QueueMetrics, timer::Timer};
 
     const CHILD: TypeId = TypeId::of::<Child<ConfigMap>>();
 
     fn writes() -> Writes {
-        let writes = Writes::new(Arc::new(Queue::new(QueueMetrics::default())));
+        let writes = Writes::new(Arc::new(Queue::new(
+            QueueMetrics::default(),
+            Timer::default(),
+        )));
         writes.follow(CHILD);
         writes
     }
@@ -345,7 +348,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn of_what_does_not_come_by_nothing_is_remembered() {
-        let writes = Writes::new(Arc::new(Queue::new(QueueMetrics::default())));
+        let writes = Writes::new(Arc::new(Queue::new(
+            QueueMetrics::default(),
+            Timer::default(),
+        )));
         begin(&writes, &owner()).finish(Some("2"));
         assert!(writes.lock().objects.is_empty());
     }

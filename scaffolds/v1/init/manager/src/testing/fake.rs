@@ -6,6 +6,7 @@ use std::{
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
+    time::Duration,
 };
 
 use futures_util::future::BoxFuture;
@@ -25,7 +26,7 @@ use tower::{Layer as _, Service};
 use super::server::{Call, Objects, Path, Refusal, Watch};
 use crate::{
     action::Action, connect::Clients, fence::Fence, key::Key, manager::Manager, metrics::Metrics,
-    object::Object, options::Options,
+    object::Object, options::Options, timer::Timer,
 };
 
 /// An API server in memory, for unit tests: what it holds is set and looked at directly, and a reconciler talks to
@@ -46,6 +47,8 @@ pub struct FakeApi {
     state: Arc<Mutex<State>>,
     /// Told at every request, as it may have changed something.
     changed: watch::Sender<()>,
+    /// The time of its managers.
+    timer: Timer,
 }
 
 impl Default for FakeApi {
@@ -53,6 +56,7 @@ impl Default for FakeApi {
         Self {
             state: Arc::default(),
             changed: watch::Sender::new(()),
+            timer: Timer::default(),
         }
     }
 }
@@ -143,6 +147,16 @@ impl FakeApi {
         self.lock().cut_off = cut_off;
     }
 
+    /// Lets time pass for the managers on this server, at once: what [`Action::requeue`] put off, what failed and waits
+    /// to be tried again, and time-outs of reconciles, come as if so much time had gone by.
+    ///
+    /// It is one leap, so that what comes every minute comes once in an hour; and what a reconcile asks for that is
+    /// still under way counts from after it, so wait for [`idle`](super::Run::idle) first. All else goes by the real
+    /// time: leases, timestamps, and what a reconciler itself sleeps for.
+    pub fn advance(&self, by: Duration) {
+        self.timer.wind(by);
+    }
+
     /// Registers a controller on a new manager, and reconciles the object with this key once: with its finalizer,
     /// status, events and all. The key is `namespace/name`, or `name` alone for one in `default` or in none.
     ///
@@ -187,7 +201,9 @@ impl FakeApi {
         let counted = metrics.requests().to(&host).layer(Connection(self.clone()));
         let leading = Client::new(fence.layer(counted.clone()), "default");
         let clients = Clients::fake(&Client::new(counted, "default"), leading);
-        Manager::with(options, "test.example.com", clients, fence, metrics)
+        let mut manager = Manager::with(options, "test.example.com", clients, fence, metrics);
+        manager.timer = self.timer.clone();
+        manager
     }
 
     async fn serve(self, request: Request<Body>) -> Result<Response<Content>, Infallible> {

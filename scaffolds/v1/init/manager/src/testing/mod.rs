@@ -1,4 +1,39 @@
 //! For tests: an API server in memory, and helpers for tests on a real one. Behind the feature `testing`.
+//!
+//! # An hour passes
+//!
+//! ```
+//! # use std::{sync::atomic::{AtomicUsize, Ordering}, time::Duration};
+//! # use k8s_openapi::api::core::v1::ConfigMap;
+//! # use manager::{Action, Manager, testing::FakeApi};
+//! # const MINUTE: Duration = Duration::from_secs(60);
+//! # const HOUR: Duration = Duration::from_secs(3600);
+//! # static STRIKES: AtomicUsize = AtomicUsize::new(0);
+//! # fn strikes() -> usize { STRIKES.load(Ordering::SeqCst) }
+//! # fn register(manager: &mut Manager) {
+//! #     manager.controller::<ConfigMap>("clock").reconcile(async |_, _| {
+//! #         STRIKES.fetch_add(1, Ordering::SeqCst);
+//! #         Ok(Action::requeue(HOUR))
+//! #     });
+//! # }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> anyhow::Result<()> {
+//! # let mut clock = ConfigMap::default();
+//! # clock.metadata.name = Some("clock".to_owned());
+//! let api = FakeApi::new();
+//! api.put(&clock);
+//! let mut run = api.run(register)?; // its reconcile strikes, and returns `Action::requeue(HOUR)`
+//! run.idle().await?;
+//! assert_eq!(strikes(), 1);
+//! api.advance(59 * MINUTE);
+//! run.idle().await?;
+//! assert_eq!(strikes(), 1);
+//! api.advance(MINUTE);
+//! run.idle().await?;
+//! assert_eq!(strikes(), 2);
+//! # Ok(())
+//! # }
+//! ```
 
 mod admission;
 mod cluster;
@@ -7,6 +42,7 @@ mod kubelet;
 mod operator;
 mod random;
 mod round_trip;
+mod run;
 mod server;
 mod webhooks;
 
@@ -19,6 +55,7 @@ pub use self::{
     kubelet::Kubelet,
     operator::Operator,
     round_trip::round_trip,
+    run::Run,
 };
 
 /// Whether the condition `Ready` is `True`.

@@ -1,0 +1,116 @@
+//! Time that passes in a test, and none in the world.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use manager::{
+    Action, Manager,
+    testing::{FakeApi, Run},
+};
+
+use crate::support::{object, reached};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// A manager that runs with one object, `a`, and the count of its reconciles, which do what `step` says of each.
+fn run<R>(
+    timeout: Duration,
+    step: impl Fn(usize) -> R + Send + Sync + Clone + 'static,
+) -> (FakeApi, Arc<AtomicUsize>, Run)
+where
+    R: Future<Output = anyhow::Result<Action>> + Send + 'static,
+{
+    let api = FakeApi::new();
+    api.put(&object("a", ""));
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    let register = move |manager: &mut Manager| {
+        let controller = manager.controller::<ConfigMap>("map");
+        controller
+            .reconcile_timeout(timeout)
+            .reconcile(move |_, _| {
+                let count = counted.fetch_add(1, Ordering::SeqCst) + 1;
+                step(count)
+            });
+    };
+    let run = api.run(register).unwrap();
+    (api, count, run)
+}
+
+#[tokio::test]
+async fn a_requeue_comes_when_its_time_has_passed_and_not_before() {
+    let (api, count, mut run) = run(HOUR, async |_| Ok(Action::requeue(HOUR)));
+    for hours in 1..=24 {
+        run.idle().await.unwrap();
+        assert_eq!(count.load(Ordering::SeqCst), hours);
+        api.advance(59 * MINUTE);
+        run.idle().await.unwrap();
+        assert_eq!(count.load(Ordering::SeqCst), hours);
+        api.advance(MINUTE);
+    }
+}
+
+#[tokio::test]
+async fn a_failure_waits_longer_each_time_up_to_a_thousand_seconds() {
+    let (api, count, mut run) = run(HOUR, async |_| anyhow::bail!("told to fail"));
+    // 5 ms, doubled 17 times, is 655 s; then it is 1,000 s each time.
+    while count.load(Ordering::SeqCst) < 20 {
+        run.idle().await.unwrap();
+        api.advance(Duration::from_secs(1000));
+    }
+    for failures in 21..25 {
+        run.idle().await.unwrap();
+        assert_eq!(count.load(Ordering::SeqCst), failures);
+        api.advance(Duration::from_secs(900));
+        run.idle().await.unwrap();
+        assert_eq!(count.load(Ordering::SeqCst), failures);
+        api.advance(Duration::from_secs(100));
+    }
+}
+
+#[tokio::test]
+async fn a_reconcile_that_hangs_is_cancelled_when_its_time_has_passed() {
+    let (api, count, mut run) = run(HOUR, async |count| {
+        if count == 1 {
+            std::future::pending::<()>().await;
+        }
+        Ok(Action::await_change())
+    });
+    reached(&count, 1).await;
+    api.advance(HOUR);
+    reached(&count, 2).await;
+    run.idle().await.unwrap();
+    assert_eq!(count.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_manager_that_is_dropped_reconciles_no_more() {
+    let (api, count, mut run) = run(HOUR, async |_| Ok(Action::requeue(HOUR)));
+    run.idle().await.unwrap();
+    drop(run);
+    // The counter was moved into the controller, and goes with it.
+    while Arc::strong_count(&count) > 1 {
+        tokio::task::yield_now().await;
+    }
+    api.advance(HOUR);
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn what_was_registered_wrongly_is_told_at_once() {
+    let twice = |manager: &mut Manager| {
+        for _ in 0..2 {
+            let controller = manager.controller::<ConfigMap>("map");
+            controller.reconcile(async |_, _| Ok(Action::await_change()));
+        }
+    };
+    let error = FakeApi::new().run(twice).unwrap_err().to_string();
+    assert!(error.contains("two controllers `map`"), "{error}");
+}
