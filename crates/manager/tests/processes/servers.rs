@@ -20,6 +20,10 @@ use crate::{
 /// How long a client may take over a handshake or the head of a request, and as much for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10 + 30);
 
+/// When a client that sends nothing is cut off. A server holds 250, so whoever had to wait for many to be cut off would
+/// wait for many times that.
+const CUT_OFF: Duration = Duration::from_secs(10);
+
 /// By how much an operator may grow, in kB: the most connections with the most that each may make it keep.
 const GROWTH: u64 = 32 * 1024;
 
@@ -43,14 +47,19 @@ pub async fn servers_serve_others_whatever_some_clients_do(
         ..open_files
     };
     setrlimit(Resource::Nofile, most)?;
-    // Whoever had to wait for these to be cut off would wait for longer than a client does.
     let many = world.either(1200, 10_000);
     for port in [probes, metrics, tls] {
+        let started = Instant::now();
         let idle = open(many, port)?;
         served(&plain, &format!("{} idle connections", idle.len()))?;
         if port == tls {
             handshake(tls)?;
         }
+        let (took, most) = (started.elapsed(), CUT_OFF * u32::try_from(many / 250)? / 2);
+        anyhow::ensure!(
+            took < most,
+            "others waited for {took:?}, until idle clients were cut off"
+        );
         drop(idle);
     }
     let idle_growth = grown(&plain, before[0])?.max(grown(&secure, before[1])?);

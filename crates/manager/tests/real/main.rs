@@ -1,6 +1,6 @@
-//! The API server in memory, compared with a real one.
+//! The API server in memory, compared with a real one; and what is for tests on a real one.
 //!
-//! Each test here runs this program again below `kbr envtest run`, where the comparison itself finds an API server.
+//! Each test here runs this program again below `kbr envtest run`, where it finds an API server.
 
 #![allow(
     clippy::needless_pass_by_value,
@@ -10,6 +10,7 @@
 
 mod cases;
 mod kinds;
+mod kubelet;
 mod talk;
 
 use std::{
@@ -51,7 +52,7 @@ fn it_does_what_a_real_api_server_does() {
         String::from_utf8_lossy(&output.stderr),
     );
     assert!(output.status.success(), "{out}\n{err}");
-    for test in ["every_case", "every_kind", "every_list"] {
+    for test in ["every_case", "every_kind", "every_list", "deployments"] {
         assert!(out.contains(test), "{test} did not run:\n{out}\n{err}");
     }
 }
@@ -100,4 +101,10 @@ async fn every_kind_is_known() {
 #[ignore = "runs below `kbr envtest run`, started by the test above"]
 async fn every_list_merges_as_the_openapi_document_says() {
     kinds::compare_fields(&kube::Client::try_default().await.unwrap()).await;
+}
+
+#[tokio::test]
+#[ignore = "runs below `kbr envtest run`, started by the test above"]
+async fn deployments_become_available_and_pods_run() {
+    kubelet::deployments_become_available().await;
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{
-    Api, Client,
+    Api, Client, Config,
     api::{DeleteParams, ObjectMeta, PostParams},
 };
 use tokio::time::{Instant, sleep};
@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep};
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
+    pub(super) config: Config,
     namespace: String,
 }
 
@@ -37,9 +38,9 @@ impl Cluster {
             "this test runs only on an API server that is made for tests; nothing was touched\n\
              help: `make test`, or `kbr envtest run -- cargo test --features envtest`"
         );
-        let client = Client::try_default()
-            .await
-            .context("cannot connect to the API server")?;
+        let unreachable = "cannot connect to the API server";
+        let config = Config::infer().await.context(unreachable)?;
+        let client = Client::try_from(config.clone()).context(unreachable)?;
         let namespaces: Api<Namespace> = Api::all(client.clone());
         let namespace = Namespace {
             metadata: ObjectMeta {
@@ -53,6 +54,7 @@ impl Cluster {
             .await?;
         Ok(Self {
             client,
+            config,
             namespace: made.metadata.name.unwrap_or_default(),
         })
     }

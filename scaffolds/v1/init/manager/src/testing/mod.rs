@@ -3,6 +3,7 @@
 mod admission;
 mod cluster;
 pub(crate) mod fake;
+mod kubelet;
 mod operator;
 mod random;
 mod round_trip;
@@ -15,6 +16,7 @@ pub use self::{
     admission::{Admitted, review},
     cluster::{Cluster, eventually},
     fake::FakeApi,
+    kubelet::Kubelet,
     operator::Operator,
     round_trip::round_trip,
 };

@@ -1,0 +1,142 @@
+//! What stands in for a kubelet, and an operator that needs one.
+
+use std::{sync::Arc, time::Duration};
+
+use k8s_openapi::api::{
+    apps::v1::Deployment,
+    core::v1::{ConfigMap, Pod},
+};
+use kube::api::{Patch, PatchParams, PostParams};
+use manager::{
+    Action, Context, Manager, Options,
+    testing::{Cluster, eventually},
+};
+use serde_json::{Value, json};
+
+const SOON: Duration = Duration::from_secs(60);
+
+fn object<K: serde::de::DeserializeOwned>(value: Value) -> K {
+    serde_json::from_value(value).unwrap()
+}
+
+fn deployment(owner: &ConfigMap) -> Deployment {
+    let labels = json!({ "app": "web" });
+    let replicas = owner.data.as_ref().unwrap()["replicas"].parse::<i32>();
+    object(json!({
+        "metadata": { "name": "web" },
+        "spec": {
+            "replicas": replicas.unwrap(),
+            "selector": { "matchLabels": labels },
+            "template": {
+                "metadata": { "labels": labels },
+                "spec": { "containers": [{ "name": "web", "image": "web" }] },
+            },
+        },
+    }))
+}
+
+/// Brings a Deployment about, and tells in an annotation how much of it is available.
+async fn reconcile(map: Arc<ConfigMap>, cx: Context<ConfigMap>) -> anyhow::Result<Action> {
+    let web = cx.apply(&deployment(&map)).await?;
+    let status = web.status.clone().unwrap_or_default();
+    let current = status.observed_generation == web.metadata.generation;
+    let mut conditions = status.conditions.into_iter().flatten();
+    let available = conditions.any(|one| one.type_ == "Available" && one.status == "True");
+    let count = status.available_replicas.unwrap_or_default();
+    if current && available {
+        let tell = |map: &mut ConfigMap| {
+            let annotations = map.metadata.annotations.get_or_insert_default();
+            annotations.insert("available".to_owned(), count.to_string());
+        };
+        cx.update(&*map, tell).await?;
+    }
+    Ok(Action::await_change())
+}
+
+/// Waits until the operator says that this many are available. `kubectl` blocks the thread, as it does in tests.
+fn wait_for_available(cluster: &Cluster, count: &str) {
+    let wanted = format!("--for=jsonpath={{.metadata.annotations.available}}={count}");
+    let wait = ["wait", &wanted, "--timeout=60s", "configmap/web"];
+    cluster.kubectl(&wait).unwrap();
+}
+
+pub async fn deployments_become_available() {
+    let cluster = Cluster::connect().await.unwrap();
+    let options = Options {
+        health_probe_bind_address: "0".parse().unwrap(),
+        watch_namespace: vec![cluster.namespace().to_owned()],
+        ..Options::default()
+    };
+    // The operator has threads of its own, as its process has outside of this test.
+    let operator = tokio::runtime::Runtime::new().unwrap();
+    operator.spawn(async move {
+        let mut manager = Manager::new(options, "test.example.com").await.unwrap();
+        manager
+            .controller::<ConfigMap>("web")
+            .owns_cached::<Deployment>()
+            .reconcile(reconcile);
+        manager.run_until(std::future::pending()).await.unwrap();
+    });
+    let kubelet = cluster.kubelet().unwrap();
+
+    let maps = cluster.api::<ConfigMap>();
+    let map = json!({ "metadata": { "name": "web" }, "data": { "replicas": "3" } });
+    let made = maps.create(&PostParams::default(), &object(map)).await;
+    made.unwrap();
+    wait_for_available(&cluster, "3");
+    for count in ["5", "0"] {
+        let patch = Patch::Merge(json!({ "data": { "replicas": count } }));
+        let patched = maps.patch("web", &PatchParams::default(), &patch).await;
+        patched.unwrap();
+        wait_for_available(&cluster, count);
+    }
+
+    // What has its status is left alone.
+    let deployments = cluster.api::<Deployment>();
+    let settled = deployments.get("web").await.unwrap();
+    run_a_pod(&cluster, "first").await;
+    let later = deployments.get("web").await.unwrap();
+    assert_eq!(
+        later.metadata.resource_version,
+        settled.metadata.resource_version
+    );
+
+    drop(kubelet);
+    let patch = Patch::Merge(json!({ "data": { "replicas": "7" } }));
+    let patched = maps.patch("web", &PatchParams::default(), &patch).await;
+    patched.unwrap();
+    let wanted = "--for=jsonpath={.spec.replicas}=7";
+    let wait = ["wait", wanted, "--timeout=60s", "deployment/web"];
+    cluster.kubectl(&wait).unwrap();
+    let alone = deployments.get_status("web").await.unwrap();
+    let status = alone.status.unwrap();
+    assert_eq!(status.available_replicas.unwrap_or_default(), 0);
+    assert_ne!(status.observed_generation, alone.metadata.generation);
+
+    operator.shutdown_background();
+    cluster.close().await.unwrap();
+}
+
+/// Has a Pod run and be ready, deletes it, and waits until it is gone.
+async fn run_a_pod(cluster: &Cluster, name: &str) {
+    let pods = cluster.api::<Pod>();
+    let pod = json!({
+        "metadata": { "name": name },
+        "spec": { "nodeName": "somewhere", "containers": [{ "name": "web", "image": "web" }] },
+    });
+    let made = pods.create(&PostParams::default(), &object(pod)).await;
+    made.unwrap();
+    let pod = format!("pod/{name}");
+    let wait = ["wait", "--for=condition=Ready", "--timeout=60s", &pod];
+    cluster.kubectl(&wait).unwrap();
+    let status = pods.get(name).await.unwrap().status.unwrap();
+    assert_eq!(status.phase.as_deref(), Some("Running"));
+    assert!(status.container_statuses.unwrap()[0].ready);
+
+    // This one has a node, so that only a kubelet can end it.
+    pods.delete(name, &kube::api::DeleteParams::default())
+        .await
+        .unwrap();
+    let gone = async || Ok(pods.get_opt(name).await?.is_none().then_some(()));
+    eventually(SOON, "the end of the Pod", gone).await.unwrap();
+}

@@ -1,0 +1,202 @@
+//! A stand-in for what makes Deployments available and Pods run, which an API server alone does not have.
+
+use std::{
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use k8s_openapi::{
+    api::{
+        apps::v1::Deployment,
+        core::v1::{Pod, PodCondition},
+    },
+    apimachinery::pkg::apis::meta::v1::Time,
+    jiff::Timestamp,
+};
+use kube::{
+    Api, Client, Config,
+    api::{DeleteParams, ListParams, Patch, PatchParams},
+};
+use serde_json::{Value, json};
+use tokio::{runtime::Builder, time::sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::Cluster;
+
+/// How often it looks.
+const PERIOD: Duration = Duration::from_millis(50);
+
+/// Makes Deployments available and Pods run, until this is dropped; see [`Cluster::kubelet`].
+#[derive(Debug)]
+#[must_use = "it ends when this is dropped"]
+pub struct Kubelet {
+    stop: CancellationToken,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Kubelet {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        // It has nothing to say.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+impl Cluster {
+    /// Writes the status of the Deployments and Pods of this test as a healthy cluster does in the end, until what is
+    /// returned is dropped: a Deployment has all its replicas, and these are available; a Pod runs and is ready.
+    ///
+    /// It makes no Pods for a Deployment, runs nothing, and leaves alone a Pod that has failed or succeeded. A Pod that
+    /// is deleted is gone at once, whatever its grace period. A status that says something else is for the test to
+    /// write, without this.
+    ///
+    /// # Errors
+    /// When it cannot start a thread.
+    pub fn kubelet(&self) -> anyhow::Result<Kubelet> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let (config, namespace) = (self.config.clone(), self.namespace().to_owned());
+        let stop = CancellationToken::new();
+        let stopped = stop.clone();
+        // A thread with a client of its own, as `kubectl wait` blocks that of the test.
+        let thread = thread::Builder::new().name("kubelet".to_owned());
+        let thread = thread.spawn(move || {
+            let play = stopped.run_until_cancelled(play(config, &namespace));
+            if let Some(Err(error)) = runtime.block_on(play) {
+                tracing::error!(%error, "there is no kubelet");
+            }
+        })?;
+        Ok(Kubelet {
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+/// Plays what is missing in this namespace, and ends only if it cannot begin.
+async fn play(config: Config, namespace: &str) -> kube::Result<()> {
+    let client = Client::try_from(config)?;
+    let deployments = Api::namespaced(client.clone(), namespace);
+    let pods = Api::namespaced(client, namespace);
+    loop {
+        // What fails, as for an object that is gone, is left to the next look; a test waits for what it needs, and
+        // says if that does not come.
+        let _ = tokio::join!(deploy(&deployments), run(&pods));
+        sleep(PERIOD).await;
+    }
+}
+
+/// Makes Deployments available, as the controller of Deployments and those below it do.
+async fn deploy(api: &Api<Deployment>) -> kube::Result<()> {
+    for deployment in api.list(&ListParams::default()).await? {
+        let Some(name) = &deployment.metadata.name else {
+            continue;
+        };
+        if let Some(status) = available(&deployment) {
+            patch(api, name, &status).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The status that a Deployment is to get; `None` if it has it.
+fn available(deployment: &Deployment) -> Option<Value> {
+    let generation = deployment.metadata.generation;
+    let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas);
+    let wanted = wanted.unwrap_or(1);
+    if let Some(status) = &deployment.status {
+        let counts = [
+            status.replicas,
+            status.updated_replicas,
+            status.ready_replicas,
+            status.available_replicas,
+        ];
+        // The API server leaves a nought away.
+        let counted = counts
+            .iter()
+            .all(|count| count.unwrap_or_default() == wanted);
+        let mut conditions = status.conditions.iter().flatten();
+        let is_available = conditions.any(|one| one.type_ == "Available" && one.status == "True");
+        if counted && is_available && status.observed_generation == generation {
+            return None;
+        }
+    }
+    let now = Time(Timestamp::now());
+    Some(json!({
+        "observedGeneration": generation,
+        "replicas": wanted,
+        "updatedReplicas": wanted,
+        "readyReplicas": wanted,
+        "availableReplicas": wanted,
+        "unavailableReplicas": null,
+        "conditions": [{
+            "type": "Available",
+            "status": "True",
+            "reason": "MinimumReplicasAvailable",
+            "message": "Deployment has minimum availability.",
+            "lastTransitionTime": now,
+            "lastUpdateTime": now,
+        }],
+    }))
+}
+
+/// Makes Pods run and be ready, and ends those that are deleted, as a kubelet does.
+async fn run(api: &Api<Pod>) -> kube::Result<()> {
+    for pod in api.list(&ListParams::default()).await? {
+        let Some(name) = &pod.metadata.name else {
+            continue;
+        };
+        if pod.metadata.deletion_timestamp.is_some() {
+            api.delete(name, &DeleteParams::default().grace_period(0))
+                .await?;
+        } else if let Some(status) = running(&pod) {
+            patch(api, name, &status).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The status that a Pod is to get; `None` if it has it, or has ended.
+fn running(pod: &Pod) -> Option<Value> {
+    let status = pod.status.as_ref();
+    let phase = status.and_then(|status| status.phase.as_deref());
+    let conditions = status.and_then(|status| status.conditions.as_ref());
+    let is_ready = |one: &PodCondition| one.type_ == "Ready" && one.status == "True";
+    match phase {
+        Some("Succeeded" | "Failed") => return None,
+        Some("Running") if conditions.into_iter().flatten().any(is_ready) => return None,
+        _ => {}
+    }
+    let now = Time(Timestamp::now());
+    let kinds = ["PodScheduled", "Initialized", "ContainersReady", "Ready"];
+    let condition = |kind| json!({ "type": kind, "status": "True", "lastTransitionTime": now });
+    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+    let containers = containers.map(|container| {
+        let image = container.image.as_deref().unwrap_or_default();
+        json!({
+            "name": container.name,
+            "image": image,
+            "imageID": image,
+            "ready": true,
+            "started": true,
+            "restartCount": 0,
+            "state": { "running": { "startedAt": now } },
+        })
+    });
+    Some(json!({
+        "phase": "Running",
+        "startTime": now,
+        "conditions": kinds.map(condition),
+        "containerStatuses": containers.collect::<Vec<_>>(),
+    }))
+}
+
+/// Writes a status; conditions of other types stay.
+async fn patch<K>(api: &Api<K>, name: &str, status: &Value) -> kube::Result<()>
+where
+    K: Clone + std::fmt::Debug + serde::de::DeserializeOwned,
+{
+    let patch = Patch::Strategic(json!({ "status": status }));
+    api.patch_status(name, &PatchParams::default(), &patch)
+        .await?;
+    Ok(())
+}
