@@ -77,6 +77,8 @@ pub struct Vars {
     pub hub_version: String,
     /// `CaptainV1`: what the hub's file calls the version that is converted.
     pub spoke_alias: String,
+    /// The crate that defines the kind, if that is neither the project's own nor Kubernetes', or empty.
+    pub external_crate: String,
     /// Line for the root manifest's dependencies when the kind comes from another crate, or empty.
     pub external_dependency: String,
 }

@@ -42,8 +42,24 @@ fn assert_formatted(apis: &[[&str; 3]]) {
             "--version",
             version,
         ];
-        let words = [&words[..], &["--resource", &controller]].concat();
-        run(folder.path(), KBR, &words);
+        let resource = [&words[..], &["--resource", &controller]].concat();
+        run(folder.path(), KBR, &resource);
+        let words = [&["create", "webhook"], &words[2..]].concat();
+        let webhooks = [&words[..], &["--defaulting", "--validation"]].concat();
+        run(folder.path(), KBR, &webhooks);
+    }
+    for kind in KINDS {
+        for group in GROUPS {
+            let words = [
+                "create",
+                "webhook",
+                "--conversion",
+                "--version",
+                VERSIONS[1],
+            ];
+            let kind = ["--kind", kind, "--group", group];
+            run(folder.path(), KBR, &[&words[..], &kind[..]].concat());
+        }
     }
     run(folder.path(), "cargo", &["fmt", "--all", "--check"]);
 }

@@ -117,5 +117,6 @@ impl Target {
         vars.namespaced = self.namespaced;
         vars.own_kind = self.is_own();
         vars.type_path.clone_from(&self.type_path);
+        vars.external_crate.clone_from(&self.external_crate);
     }
 }

@@ -91,16 +91,7 @@ const CONTROLLER_IMPORTS: &[&str] = &[
 ];
 
 /// Names that the scaffolded webhooks import for themselves.
-const WEBHOOK_IMPORTS: &[&str] = &[
-    "Defaulter",
-    "FieldError",
-    "FieldErrors",
-    "Manager",
-    "Refusal",
-    "Request",
-    "Validator",
-    "Warnings",
-];
+const WEBHOOK_IMPORTS: &[&str] = &["FakeApi", "Manager"];
 
 /// Longest DNS label.
 pub const LABEL_MAX: usize = 63;

@@ -27,7 +27,7 @@ async fn main() -> anyhow::Result<()> {
     controllers::captain::register(&mut manager);
     // +kbr:scaffold:controllers
 
-    webhooks::core_v1_pod::register(&mut manager);
+    webhooks::register(&mut manager);
     // +kbr:scaffold:webhooks
 
     manager.run().await

@@ -27,7 +27,7 @@ async fn main() -> anyhow::Result<()> {
     controllers::captain::register(&mut manager);
     // +kbr:scaffold:controllers
 
-    webhooks::crew_v1_captain::register(&mut manager);
+    webhooks::register(&mut manager);
     // +kbr:scaffold:webhooks
 
     manager.run().await

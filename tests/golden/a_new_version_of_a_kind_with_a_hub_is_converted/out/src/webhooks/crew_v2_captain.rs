@@ -1,7 +1,8 @@
 //! The webhooks of `Captain`, version `v2`.
 
-use api::crew::v1::Captain as CaptainV1;
 use api::crew::v2::Captain;
+
+use api::crew::v1::Captain as CaptainV1;
 use api::crew::v3::Captain as CaptainV3;
 use manager::Manager;
 // +kbr:scaffold:imports
@@ -18,15 +19,16 @@ pub fn register(manager: &mut Manager) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use manager::testing::round_trip;
 
     #[test]
     fn nothing_is_lost_between_v1_and_v2() {
-        manager::testing::round_trip::<Captain, CaptainV1>();
+        round_trip::<Captain, CaptainV1>();
     }
 
     #[test]
     fn nothing_is_lost_between_v3_and_v2() {
-        manager::testing::round_trip::<Captain, CaptainV3>();
+        round_trip::<Captain, CaptainV3>();
     }
 
     // +kbr:scaffold:tests

@@ -29,20 +29,3 @@ async fn reconcile(
     tracing::debug!(key = %cx.key(), generation, "nothing to do");
     Ok(Action::await_change())
 }
-
-#[cfg(test)]
-mod tests {
-    use manager::testing::FakeApi;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn an_object_is_reconciled() {
-        let api = FakeApi::new();
-        let mut object = Gateway::default();
-        object.metadata.name = Some("sample".to_owned());
-        api.put(&object);
-
-        api.reconcile(register, "sample").await.unwrap();
-    }
-}

@@ -1,6 +1,7 @@
 //! The webhooks of `Captain`, version `v1`.
 
 use api::crew::v1::Captain;
+
 use manager::Manager;
 use manager::webhook;
 // +kbr:scaffold:imports

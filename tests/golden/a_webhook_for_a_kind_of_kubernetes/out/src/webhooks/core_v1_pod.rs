@@ -1,6 +1,7 @@
 //! The webhooks of `Pod`, version `v1`.
 
 use k8s_openapi::api::core::v1::Pod;
+
 use manager::Manager;
 use manager::webhook;
 // +kbr:scaffold:imports
