@@ -45,7 +45,7 @@ impl Manager {
             kind: None,
             webhook: convert::converting(self.conversions.clone()),
         };
-        self.webhooks.insert(CONVERT.to_owned(), registered);
+        self.register(CONVERT, registered);
     }
 
     fn webhook_at<K: Object>(&mut self, path: &str, task: Task, webhook: Webhook) {
@@ -58,7 +58,14 @@ impl Manager {
             let mistake = format!("the path `{path}` of a webhook does not begin with `/`");
             self.mistakes.push(mistake);
         }
-        if self.webhooks.insert(path.to_owned(), registered).is_some() {
+        self.register(path, registered);
+    }
+
+    fn register(&mut self, path: &str, registered: Registered) {
+        let task = registered.task;
+        let before = self.webhooks.insert(path.to_owned(), registered);
+        // Conversion has one place for all kinds.
+        if before.is_some_and(|before| (before.task, task) != (Task::Convert, Task::Convert)) {
             let mistake = format!(
                 "two webhooks are registered at `{path}`\n\
                  help: give one a path of its own, with `defaulter_at` or `validator_at`"
@@ -80,6 +87,43 @@ mod tests {
     use k8s_openapi::api::{coordination::v1::Lease, core::v1::Pod};
 
     use super::*;
+    use crate::{
+        testing::FakeApi,
+        webhook::{Refusal, Request},
+    };
+
+    struct Idle;
+
+    impl Defaulter<Pod> for Idle {
+        async fn default(&self, _pod: &mut Pod, _cx: &Request<Pod>) -> Result<(), Refusal> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_webhook_where_conversion_is_is_a_mistake_in_either_order() {
+        for first in [true, false] {
+            let mut manager = FakeApi::new().manager();
+            if first {
+                manager.defaulter_at::<Pod>(CONVERT, Idle);
+            }
+            manager.spoke::<Lease, Lease>();
+            if !first {
+                manager.defaulter_at::<Pod>(CONVERT, Idle);
+            }
+            let all = manager.mistakes.join("\n");
+            assert!(all.contains("registered at `/convert`"), "{first}: {all}");
+        }
+    }
+
+    #[tokio::test]
+    async fn conversion_is_told_of_several_kinds() {
+        let mut manager = FakeApi::new().manager();
+        manager.spoke::<Lease, Lease>();
+        manager.spoke::<Pod, Pod>();
+        let all = manager.mistakes.join("\n");
+        assert!(!all.contains("registered at `/convert`"), "{all}");
+    }
 
     #[test]
     fn a_path_has_group_version_and_kind() {
