@@ -32,6 +32,7 @@ soak: control-plane libfaketime ## Run the long form of the tests of faults
 bench: control-plane ## Measure kbr and a generated operator; prints figures and judges none
 	tests/bench/run
 	tests/bench/operator
+	tests/bench/admission
 
 demo: ## Scaffold an operator and watch it reconcile on a real API server
 	demo/run
