@@ -42,9 +42,6 @@ const CONNECTIONS: usize = 64;
 /// How many objects one review of conversion has.
 const CONVERTED: usize = 1000;
 
-/// How many objects are made through the API server, each way.
-const CREATED: usize = 2000;
-
 /// Measures the server of webhooks
 #[derive(Debug, Parser)]
 struct Cli {
@@ -54,9 +51,9 @@ struct Cli {
     /// The one core that the server runs on; without it, it takes all
     #[arg(long)]
     core: Option<String>,
-    /// Whether nothing is made through an API server
-    #[arg(long)]
-    alone: bool,
+    /// How many objects are made through the API server, with the webhooks and without; 0 for none
+    #[arg(long, default_value_t = 2000)]
+    created: usize,
     #[command(subcommand)]
     task: Option<Task>,
 }
@@ -156,8 +153,8 @@ async fn main() -> anyhow::Result<()> {
         &format!("{before:.1} MB, {after:.1} MB"),
     );
     convert(&server).await?;
-    if !cli.alone {
-        through_the_api_server(&server).await?;
+    if cli.created > 0 {
+        through_the_api_server(&server, cli.created).await?;
     }
     Ok(())
 }
@@ -383,7 +380,7 @@ async fn convert(server: &Server) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn through_the_api_server(server: &Server) -> anyhow::Result<()> {
+async fn through_the_api_server(server: &Server, created: usize) -> anyhow::Result<()> {
     let client = Client::try_default().await?;
     let send = async |path: &str, object: &Value| {
         let request = hyper::Request::post(path).header("content-type", "application/json");
@@ -435,7 +432,7 @@ async fn through_the_api_server(server: &Server) -> anyhow::Result<()> {
     eventually(within, "the API server calls the webhooks", hooked).await?;
     let (mut with, mut without) = (Vec::new(), Vec::new());
     // In turn, so that whatever else goes on is in both.
-    for _ in 0..CREATED {
+    for _ in 0..created {
         with.push(create("hooked").await?.0);
         without.push(create("plain").await?.0);
     }
