@@ -43,6 +43,10 @@ pub(crate) enum Task {
 pub(crate) struct Registered {
     pub(crate) task: Task,
     /// The kind that it is asked about; none for conversion, which is for several.
+    #[cfg_attr(
+        not(any(test, feature = "testing")),
+        expect(dead_code, reason = "tests find a webhook by it")
+    )]
     pub(crate) kind: Option<GroupVersionKind>,
     pub(crate) webhook: Webhook,
 }
