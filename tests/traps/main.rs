@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod cronjob;
 mod project;
 mod random;
 mod server;

@@ -75,4 +75,22 @@ impl Project {
         let lines = said[..end.unwrap_or(said.len())].lines().filter(known);
         lines.flat_map(|line| [line, "\n"]).collect()
     }
+
+    /// The one definition that `kbr manifests` writes.
+    pub fn written(&self, crds: &Value) -> Value {
+        let path = self.0.path();
+        write(&path.join("crds.json"), crds.to_string().as_bytes());
+        let output = Command::new(KBR)
+            .args(["manifests", "--crd-only"])
+            .current_dir(path)
+            .env_remove("CARGO_TARGET_DIR")
+            .env("CARGO_NET_OFFLINE", "true")
+            .output()
+            .expect("kbr runs");
+        let said = support::stderr(&output, path);
+        assert!(output.status.success(), "{said}");
+        let mut files = support::tree(&path.join("config/crd/bases")).into_values();
+        let text = files.next().expect("a definition");
+        serde_yaml_ng::from_slice(&text).expect("YAML")
+    }
 }
