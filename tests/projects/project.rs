@@ -97,6 +97,15 @@ impl Project {
         self.run(KBR, &["manifests", "--check"]);
     }
 
+    /// As users build it, without the features of tests: what cargo prints has no warning.
+    pub fn builds_without_a_warning(&self) {
+        let output = self.command("cargo", &["build", "--workspace"]).output();
+        let output = output.unwrap_or_else(|error| panic!("cannot run `cargo`: {error}"));
+        self.succeeded("cargo build", &output);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("warning"), "{said}");
+    }
+
     /// Unit tests, and integration tests in which the operator brings each sample to `Ready` on a real API server.
     pub fn test(&self) {
         self.run("make", &["test"]);
