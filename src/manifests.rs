@@ -181,7 +181,10 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
             )?,
         });
     }
-    warnings.extend(crds.iter().filter_map(drift::lost_fields));
+    warnings.extend(
+        crds.iter()
+            .filter_map(|crd| drift::lost_fields(crd, &project.domain)),
+    );
     warnings.extend(history::differences(project, &crds));
     warnings.extend(listing(root, &crds)?);
     let mut samples = Vec::new();

@@ -301,7 +301,8 @@ fn names(names: &Value) -> Value {
     names
 }
 
-/// Drops empty lists, which the API server drops too, and writes whole limits without a fraction, as Go does.
+/// Drops empty lists, which the API server drops too, and formats of integers that it does not know; writes whole limits
+/// without a fraction, as Go does.
 fn tidy(version: &mut Value) {
     if let Some(version) = version.as_object_mut() {
         version.retain(|_, value| value != &json!([]));
@@ -315,6 +316,23 @@ fn limits(schema: &mut Value) {
     let Some(object) = schema.as_object_mut() else {
         return;
     };
+    // kube-apiserver warns `unrecognized format` of each. The bounds, which schemars adds for all but `u32`, say the same.
+    let sized = |format: &str| {
+        matches!(
+            format,
+            "int8" | "int16" | "uint" | "uint8" | "uint16" | "uint32" | "uint64"
+        )
+    };
+    if object.get("type") == Some(&json!("integer"))
+        && object
+            .get("format")
+            .and_then(Value::as_str)
+            .is_some_and(sized)
+    {
+        if object.remove("format") == Some(json!("uint32")) {
+            object.entry("maximum").or_insert(json!(u32::MAX));
+        }
+    }
     for (key, value) in object {
         match (key.as_str(), &mut *value) {
             ("minimum" | "maximum" | "multipleOf", Value::Number(number)) => {

@@ -8,7 +8,7 @@ use super::crd::Crd;
 use super::problem::Problem;
 
 /// A warning if served versions have different fields: which are lost, and when.
-pub fn lost_fields(crd: &Crd) -> Option<Problem> {
+pub fn lost_fields(crd: &Crd, domain: &str) -> Option<Problem> {
     if crd.object["spec"]["conversion"]["strategy"] == json!("Webhook") {
         return None;
     }
@@ -19,8 +19,9 @@ pub fn lost_fields(crd: &Crd) -> Option<Problem> {
     let served = versions
         .iter()
         .filter(|version| version["served"] == json!(true));
-    let others = served.filter(|version| *version != stored);
+    let others: Vec<&Value> = served.filter(|version| *version != stored).collect();
     let lost: String = others
+        .iter()
         .flat_map(|other| differences(stored, other))
         .collect();
     if lost.is_empty() {
@@ -30,7 +31,18 @@ pub fn lost_fields(crd: &Crd) -> Option<Problem> {
         "versions of `{}` of group `{}` differ, and nothing converts them{lost}",
         crd.kind, crd.group
     );
-    let help = "give them the same fields, or serve one only (`served = false` in `#[kube(…)]` of the others)";
+    let hub = stored["name"].as_str().unwrap_or_default();
+    let spokes: Vec<&str> = others
+        .iter()
+        .filter_map(|other| other["name"].as_str())
+        .collect();
+    let group = crd.group.strip_suffix(&format!(".{domain}"));
+    let help = format!(
+        "`kbr create webhook --group {} --version {hub} --kind {} --conversion --spoke {}`; or give them the same fields, or serve one only (`served = false` in `#[kube(…)]` of the others)",
+        group.unwrap_or(&crd.group),
+        crd.kind,
+        spokes.join(",")
+    );
     Some(Problem::new(text).help(help))
 }
 
@@ -161,22 +173,22 @@ mod tests {
             .as_object_mut()
             .unwrap()
             .remove("status");
-        let warning = lost_fields(&crd(&second, true)).unwrap().to_string();
+        let warning = lost_fields(&crd(&second, true), "io").unwrap().to_string();
         let expected = "versions of `Ship` of group `x.io` differ, and nothing converts them
     `.spec.image`: `string` in `v2`, `integer` in `v1`
     `.status` is not in `v1`: lost when an object is written as that
     `.spec.old` is not in `v2`, the stored version: never kept
-    help: ";
+    help: `kbr create webhook --group x --version v2 --kind Ship --conversion --spoke v1`; ";
         assert!(warning.starts_with(expected), "{warning}");
     }
 
     #[test]
     fn equal_unserved_and_converted_versions_are_fine() {
-        assert_eq!(lost_fields(&crd(&schema(), true)), None);
-        assert_eq!(lost_fields(&crd(&json!({}), false)), None);
+        assert_eq!(lost_fields(&crd(&schema(), true), "io"), None);
+        assert_eq!(lost_fields(&crd(&json!({}), false), "io"), None);
         let mut converted = crd(&json!({}), true);
         converted.object["spec"]["conversion"] = json!({ "strategy": "Webhook" });
-        assert_eq!(lost_fields(&converted), None);
+        assert_eq!(lost_fields(&converted, "io"), None);
     }
 
     #[test]

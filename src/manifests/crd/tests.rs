@@ -237,3 +237,22 @@ fn a_served_version_that_nothing_converts_is_refused() {
     merge(&printed(unserved), &mut problems);
     assert!(problems.is_empty(), "{problems:?}");
 }
+
+#[test]
+fn formats_of_integers_that_no_api_server_knows_are_dropped_and_their_bounds_kept() {
+    let merged = merge(
+        &[part("Ship", "v1", |crd| {
+            crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!({ "type": "object", "properties": {
+                "small": { "type": "integer", "format": "uint8", "minimum": 0, "maximum": 255 },
+                "word": { "type": "integer", "format": "uint32", "minimum": 0 },
+                "large": { "type": "integer", "format": "int64" },
+            } });
+        })],
+        &mut Vec::new(),
+    );
+    let fields = &merged[0].versions()[0]["schema"]["openAPIV3Schema"]["properties"];
+    assert_eq!(
+        fields,
+        &json!({ "small": { "type": "integer", "minimum": 0, "maximum": 255 }, "word": { "type": "integer", "minimum": 0, "maximum": u32::MAX }, "large": { "type": "integer", "format": "int64" } })
+    );
+}

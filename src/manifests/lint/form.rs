@@ -259,7 +259,9 @@ fn scalars(node: &Node, found: &mut Vec<Finding>) {
             "use an integer of a smaller unit, or `Quantity`",
         ));
     }
-    if node.text("type") == "array" && node.get("items")["format"] == json!("uint8") {
+    let items = node.get("items");
+    let bytes = items["minimum"] == json!(0) && items["maximum"] == json!(255);
+    if node.text("type") == "array" && items["type"] == json!("integer") && bytes {
         found.push(Finding::warning(
             "bytes",
             &node.path,
