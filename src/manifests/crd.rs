@@ -328,10 +328,9 @@ fn limits(schema: &mut Value) {
             .get("format")
             .and_then(Value::as_str)
             .is_some_and(sized)
+        && object.remove("format") == Some(json!("uint32"))
     {
-        if object.remove("format") == Some(json!("uint32")) {
-            object.entry("maximum").or_insert(json!(u32::MAX));
-        }
+        object.entry("maximum").or_insert(json!(u32::MAX));
     }
     for (key, value) in object {
         match (key.as_str(), &mut *value) {
