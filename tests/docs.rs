@@ -10,7 +10,7 @@ use std::{
     process::Command,
 };
 
-use support::{KBR, repository};
+use support::{KBR, repository, tree};
 
 const HEAD: &str = "# Commands\n\nThis is what `kbr help` prints, written by a test: `make update` brings it up to date.\n";
 
@@ -159,6 +159,36 @@ fn each_dependency_has_its_reason() {
         assert!(
             dependencies.iter().any(|key| key == name),
             "`{name}` is no dependency"
+        );
+    }
+}
+
+#[test]
+fn each_name_that_the_words_of_controller_runtime_are_mapped_to_exists() {
+    let page = fs::read_to_string(repository().join("docs/controller-runtime.md")).expect("a page");
+    let library = repository().join("scaffolds/v1/init/manager/src");
+    let sources: String = tree(&library)
+        .into_values()
+        .filter_map(|bytes| String::from_utf8(bytes).ok())
+        .collect();
+    let names: Vec<_> = page
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter_map(|code| code.split_once("::"))
+        .collect();
+    assert!(names.len() > 20, "{names:?}");
+    for (owner, method) in names {
+        let is_there = ["fn", "const fn", "async fn"].into_iter().any(|function| {
+            let found = format!("pub {function} {method}");
+            sources.contains(&format!("{found}(")) || sources.contains(&format!("{found}<"))
+        });
+        assert!(is_there, "`{owner}::{method}`");
+        assert!(
+            [format!("pub struct {owner}"), format!("pub enum {owner}")]
+                .iter()
+                .any(|found| sources.contains(found)),
+            "`{owner}`"
         );
     }
 }

@@ -81,6 +81,30 @@ fn an_overlay_moves_webhooks_to_another_namespace() {
 }
 
 #[test]
+fn the_overlay_of_the_docs_moves_what_cert_manager_reads() {
+    let project = create_webhooks(create_api(init()));
+    let version =
+        "create api --group crew --version v2 --kind Captain --resource --controller=false";
+    kbr(&project, version);
+    kbr(
+        &project,
+        "create webhook --group crew --version v2 --kind Captain --conversion",
+    );
+    let default = fs::read_to_string(project.path().join(DEFAULT)).unwrap();
+    let default = default.replace("../webhook-self-signed", "../webhook-certmanager");
+    write(&project, DEFAULT, &default);
+    let page = include_str!("../../docs/webhooks.md");
+    let (_, overlay) = page.split_once("```yaml\n").unwrap();
+    let (overlay, _) = overlay.split_once("```").unwrap();
+    write(&project, "config/fleet/kustomization.yaml", overlay);
+    let objects = render(&project, "config/fleet");
+    check(&objects, "fleet");
+    check_webhooks(&objects, "webhook-certmanager", "fleet");
+    let all = objects.iter().map(Value::to_string).collect::<String>();
+    assert!(!all.contains("captains-system"), "{all}");
+}
+
+#[test]
 fn a_project_that_only_converts_renders() {
     let project = create_api(init());
     let version =
