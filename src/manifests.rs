@@ -181,10 +181,12 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
             )?,
         });
     }
-    warnings.extend(
-        crds.iter()
-            .filter_map(|crd| drift::lost_fields(crd, &project.domain)),
-    );
+    warnings.extend(crds.iter().filter_map(|crd| {
+        let allowed = |version: &str, path: &str| {
+            places.allows(&places.way(&crd.kind, version, path), "versions")
+        };
+        drift::lost_fields(crd, &project.domain, &allowed)
+    }));
     warnings.extend(history::differences(project, &crds));
     warnings.extend(listing(root, &crds)?);
     let mut samples = Vec::new();

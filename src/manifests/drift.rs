@@ -7,8 +7,11 @@ use serde_json::{Value, json};
 use super::crd::Crd;
 use super::problem::Problem;
 
+/// Whether a comment says that the field at a path, of a version, may differ from that of another version.
+pub type Allowed<'a> = dyn Fn(&str, &str) -> bool + 'a;
+
 /// A warning if served versions have different fields: which are lost, and when.
-pub fn lost_fields(crd: &Crd, domain: &str) -> Option<Problem> {
+pub fn lost_fields(crd: &Crd, domain: &str, allowed: &Allowed) -> Option<Problem> {
     if crd.object["spec"]["conversion"]["strategy"] == json!("Webhook") {
         return None;
     }
@@ -22,7 +25,7 @@ pub fn lost_fields(crd: &Crd, domain: &str) -> Option<Problem> {
     let others: Vec<&Value> = served.filter(|version| *version != stored).collect();
     let lost: String = others
         .iter()
-        .flat_map(|other| differences(stored, other))
+        .flat_map(|other| differences(stored, other, allowed))
         .collect();
     if lost.is_empty() {
         return None;
@@ -38,7 +41,7 @@ pub fn lost_fields(crd: &Crd, domain: &str) -> Option<Problem> {
         .collect();
     let group = crd.group.strip_suffix(&format!(".{domain}"));
     let help = format!(
-        "`kbr create webhook --group {} --version {hub} --kind {} --conversion --spoke {}`; or give them the same fields, or serve one only (`served = false` in `#[kube(…)]` of the others)",
+        "`kbr create webhook --group {} --version {hub} --kind {} --conversion --spoke {}`; or give them the same fields, or serve one only (`served = false` in `#[kube(…)]` of the others), or say above a field that it is meant: `// +kbr:lint:allow=versions`",
         group.unwrap_or(&crd.group),
         crd.kind,
         spokes.join(",")
@@ -47,12 +50,13 @@ pub fn lost_fields(crd: &Crd, domain: &str) -> Option<Problem> {
 }
 
 /// A line each, with its line feed before it.
-fn differences(stored: &Value, other: &Value) -> Vec<String> {
+fn differences(stored: &Value, other: &Value, allowed: &Allowed) -> Vec<String> {
     let [new, old] = [stored, other].map(|version| version["name"].as_str().unwrap_or_default());
     let [here, there] =
         [stored, other].map(|version| fields(&version["schema"]["openAPIV3Schema"]));
+    let told = |path: &str| !(allowed(new, path) || allowed(old, path));
     let mut lines = Vec::new();
-    for (path, kind) in &here {
+    for (path, kind) in here.iter().filter(|(path, _)| told(path)) {
         match there.get(path) {
             Some(same) if same == kind => {}
             Some(theirs) => lines.push(format!(
@@ -68,7 +72,8 @@ fn differences(stored: &Value, other: &Value) -> Vec<String> {
     }
     let only_there = there
         .keys()
-        .filter(|path| !here.contains_key(*path) && parent_is_in(path, &here));
+        .filter(|path| !here.contains_key(*path) && parent_is_in(path, &here))
+        .filter(|path| told(path));
     lines.extend(
         only_there.map(|path| {
             format!("\n    `{path}` is not in `{new}`, the stored version: never kept")
@@ -173,22 +178,35 @@ mod tests {
             .as_object_mut()
             .unwrap()
             .remove("status");
-        let warning = lost_fields(&crd(&second, true), "io").unwrap().to_string();
+        let warning = lost_fields(&crd(&second, true), "io", &|_, _| false)
+            .unwrap()
+            .to_string();
         let expected = "versions of `Ship` of group `x.io` differ, and nothing converts them
     `.spec.image`: `string` in `v2`, `integer` in `v1`
     `.status` is not in `v1`: lost when an object is written as that
     `.spec.old` is not in `v2`, the stored version: never kept
     help: `kbr create webhook --group x --version v2 --kind Ship --conversion --spoke v1`; ";
         assert!(warning.starts_with(expected), "{warning}");
+        let allowed = |version: &str, path: &str| match version {
+            "v1" => path.starts_with(".spec.old"),
+            _ => [".spec.image", ".status"].contains(&path),
+        };
+        assert_eq!(lost_fields(&crd(&second, true), "io", &allowed), None);
     }
 
     #[test]
     fn equal_unserved_and_converted_versions_are_fine() {
-        assert_eq!(lost_fields(&crd(&schema(), true), "io"), None);
-        assert_eq!(lost_fields(&crd(&json!({}), false), "io"), None);
+        assert_eq!(
+            lost_fields(&crd(&schema(), true), "io", &|_, _| false),
+            None
+        );
+        assert_eq!(
+            lost_fields(&crd(&json!({}), false), "io", &|_, _| false),
+            None
+        );
         let mut converted = crd(&json!({}), true);
         converted.object["spec"]["conversion"] = json!({ "strategy": "Webhook" });
-        assert_eq!(lost_fields(&converted, "io"), None);
+        assert_eq!(lost_fields(&converted, "io", &|_, _| false), None);
     }
 
     #[test]

@@ -108,7 +108,7 @@ pub fn check(crd: &Crd, places: &Places) -> (Vec<Problem>, Vec<Problem>) {
 }
 
 /// The warnings that a comment can silence.
-const ALLOWED: [&str; 5] = ["bytes", "cost", "float", "format", "size"];
+const ALLOWED: [&str; 6] = ["bytes", "cost", "float", "format", "size", "versions"];
 
 /// What is wrong with the comments that silence warnings.
 pub fn comments(markers: &[Marker]) -> Vec<Problem> {
