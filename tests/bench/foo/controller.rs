@@ -20,12 +20,11 @@ pub fn register(manager: &mut Manager) {
     let controller = manager
         .controller::<Foo>("foo")
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation));
-    let controller = if std::env::var_os("FOO_WHOLE").is_some() {
-        controller.owns_cached::<Deployment>()
+    if std::env::var_os("FOO_WHOLE").is_some() {
+        controller.owns_cached::<Deployment>().reconcile(reconcile);
     } else {
-        controller.owns::<Deployment>()
-    };
-    controller.reconcile(reconcile);
+        controller.owns::<Deployment>().reconcile(reconcile);
+    }
 }
 
 async fn reconcile(foo: Arc<Foo>, cx: Context<Foo>) -> anyhow::Result<Action> {
