@@ -249,7 +249,8 @@ fn webhooks(
         problems,
     );
     let own = sources.called("webhookconfiguration");
-    let configurations = webhook::configurations(&names, &own, &webhooks, problems);
+    let had = webhook::had(project);
+    let configurations = webhook::configurations(&names, &own, &webhooks, had, problems);
     let kinds = webhook::Kinds::of(project, crds);
     let warnings = webhook::compare(&kinds, &sources.files, &webhooks, problems);
     // An empty file is what `config/webhook/kustomization.yaml` still can list when the last webhook is gone.

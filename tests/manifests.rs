@@ -296,6 +296,31 @@ pub fn register(manager: &mut Manager) {
         "{found}"
     );
     succeeds(&root, &["--check"]);
+
+    // Of what kbr has created a configuration may be in the cluster, which to apply nothing would not change.
+    let webhook = r#"
+[[webhook]]
+group = "crew"
+full_group = "crew.example.com"
+version = "v1"
+kind = "Captain"
+plural = "captains"
+namespaced = true
+type = "api::crew::v1::Captain"
+external_crate = ""
+validation = "/validate-crew-example-com-v1-captain"
+path = "src/webhooks/crew_v1_captain.rs"
+"#;
+    write(&root, "PROJECT", &(PROJECT.to_owned() + webhook));
+    succeeds(&root, &[]);
+    let found: Value = serde_saphyr::from_str(&read(&root, WEBHOOKS)).unwrap();
+    let empty = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": { "name": "captains-validating-webhook-configuration" },
+        "webhooks": [],
+    });
+    assert_eq!(found, empty);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::markers::Marker;
 use super::problem::Problem;
 use crate::project::Project;
+use crate::resource::webhook::Webhook as Recorded;
 
 pub use served::{Kinds, compare};
 
@@ -98,12 +99,22 @@ pub fn read(
     webhooks
 }
 
-/// The configurations that have an entry: first the mutating one.
+/// What a configuration was for, once: the validating one, and the mutating one.
+///
+/// One that has lost its last entry is written empty. If it were left out, the next deployment would leave it in the
+/// cluster as it was, and the API server would go on calling what nobody serves.
+pub fn had(project: &Project) -> [bool; 2] {
+    let had = |path: fn(&Recorded) -> &str| project.webhooks.iter().any(|it| !path(it).is_empty());
+    [had(|it| &it.validation), had(|it| &it.defaulting)]
+}
+
+/// The configurations that have an entry, or `had` one: first the mutating one.
 /// `markers` are those called `webhookconfiguration`, which give them other names.
 pub fn configurations(
     names: &Names,
     markers: &[Marker],
     webhooks: &[Webhook],
+    had: [bool; 2],
     problems: &mut Vec<Problem>,
 ) -> Vec<Value> {
     let mut own: [Option<(String, &str)>; 2] = [None, None];
@@ -139,7 +150,8 @@ pub fn configurations(
     let configuration = |(wanted, own, default, kind): (bool, Option<String>, &String, &str)| {
         let entries = webhooks.iter().filter(|webhook| webhook.mutating == wanted);
         let entries: Vec<&Value> = entries.map(|webhook| &webhook.object).collect();
-        (!entries.is_empty()).then(|| {
+        let wanted = !entries.is_empty() || had[usize::from(wanted)];
+        wanted.then(|| {
             json!({
                 "apiVersion": "admissionregistration.k8s.io/v1",
                 "kind": kind,

@@ -24,7 +24,7 @@ pub(super) fn generate(source: &str) -> (Vec<Value>, Vec<String>) {
     let own = [("crew.example.com".to_owned(), "captains".to_owned())];
     let webhooks = read(&names(), &called("webhook"), &own, &mut problems);
     let own = called("webhookconfiguration");
-    let configurations = configurations(&names(), &own, &webhooks, &mut problems);
+    let configurations = configurations(&names(), &own, &webhooks, [false; 2], &mut problems);
     (
         configurations,
         problems.iter().map(ToString::to_string).collect(),
