@@ -6,6 +6,7 @@
 mod support;
 mod webhooks;
 
+mod certificates;
 mod documents;
 mod guide;
 mod markers;
