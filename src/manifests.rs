@@ -29,6 +29,7 @@ use crate::commit;
 use crate::project::{self, Project};
 use files::{BASES, File};
 use lint::places::Places;
+pub use lint::rules::condition::check as check_condition;
 use output::Generated;
 use problem::Problem;
 use sources::Sources;
