@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::markers::Marker;
 use super::problem::Problem;
 use crate::project::Project;
-use crate::resource::webhook::Webhook as Recorded;
 
 pub use served::{Kinds, compare};
 
@@ -99,22 +98,12 @@ pub fn read(
     webhooks
 }
 
-/// What a configuration was for, once: the validating one, and the mutating one.
-///
-/// One that has lost its last entry is written empty. If it were left out, the next deployment would leave it in the
-/// cluster as it was, and the API server would go on calling what nobody serves.
-pub fn had(project: &Project) -> [bool; 2] {
-    let had = |path: fn(&Recorded) -> &str| project.webhooks.iter().any(|it| !path(it).is_empty());
-    [had(|it| &it.validation), had(|it| &it.defaulting)]
-}
-
-/// The configurations that have an entry, or `had` one: first the mutating one.
+/// The configurations that have an entry: first the mutating one.
 /// `markers` are those called `webhookconfiguration`, which give them other names.
 pub fn configurations(
     names: &Names,
     markers: &[Marker],
     webhooks: &[Webhook],
-    had: [bool; 2],
     problems: &mut Vec<Problem>,
 ) -> Vec<Value> {
     let mut own: [Option<(String, &str)>; 2] = [None, None];
@@ -150,8 +139,7 @@ pub fn configurations(
     let configuration = |(wanted, own, default, kind): (bool, Option<String>, &String, &str)| {
         let entries = webhooks.iter().filter(|webhook| webhook.mutating == wanted);
         let entries: Vec<&Value> = entries.map(|webhook| &webhook.object).collect();
-        let wanted = !entries.is_empty() || had[usize::from(wanted)];
-        wanted.then(|| {
+        (!entries.is_empty()).then(|| {
             json!({
                 "apiVersion": "admissionregistration.k8s.io/v1",
                 "kind": kind,
@@ -164,6 +152,24 @@ pub fn configurations(
         .into_iter()
         .filter_map(configuration)
         .collect()
+}
+
+/// Adds to `now` the configurations that there were and are no more, with nothing in them. Who applies what is rendered removes
+/// nothing from a cluster: a configuration that is left out would go on calling webhooks that nobody serves.
+pub fn emptied(before: &[Value], now: &mut Vec<Value>) {
+    for old in before.iter().filter(|old| old["kind"].is_string()) {
+        let name = &old["metadata"]["name"];
+        let same = |new: &Value| new["kind"] == old["kind"] && new["metadata"]["name"] == *name;
+        if !now.iter().any(same) {
+            now.push(json!({
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": old["kind"],
+                "metadata": { "name": name },
+                "webhooks": [],
+            }));
+        }
+    }
+    now.sort_by(|a, b| a["kind"].as_str().cmp(&b["kind"].as_str()));
 }
 
 #[cfg(test)]

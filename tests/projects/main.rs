@@ -7,8 +7,10 @@ mod support;
 mod webhooks;
 
 mod certificates;
+mod conversion;
 mod documents;
 mod guide;
+mod kinds;
 mod markers;
 mod project;
 mod rights;

@@ -24,7 +24,7 @@ pub(super) fn generate(source: &str) -> (Vec<Value>, Vec<String>) {
     let own = [("crew.example.com".to_owned(), "captains".to_owned())];
     let webhooks = read(&names(), &called("webhook"), &own, &mut problems);
     let own = called("webhookconfiguration");
-    let configurations = configurations(&names(), &own, &webhooks, [false; 2], &mut problems);
+    let configurations = configurations(&names(), &own, &webhooks, &mut problems);
     (
         configurations,
         problems.iter().map(ToString::to_string).collect(),
@@ -249,6 +249,22 @@ fn a_patch_sets_what_no_argument_does() {
         &with(r#"{"timeoutSeconds":40}"#),
         "is not from 1 to 30",
     );
+    let condition = |expression: &str| {
+        let condition = json!({ "name": "x", "expression": expression });
+        with(&json!({ "matchConditions": [condition] }).to_string())
+    };
+    refused(
+        last,
+        &condition("request.user == 'a'"),
+        "the match condition `x`, `request.user == 'a'`: there is no field `user`",
+    );
+    refused(last, &condition("true &&"), "at letter");
+    let twice = json!({ "name": "x", "expression": "true" });
+    refused(
+        last,
+        &with(&json!({ "matchConditions": [twice, twice] }).to_string()),
+        "there are two match conditions `x`",
+    );
     refused(
         last,
         &with(r#"{"sideEffects":null}"#),
@@ -367,7 +383,11 @@ mod paths {
                 && warnings[0].starts_with(
                     "`b.rs:5`: no marker makes the API server call the defaulter at `/mutate-crew"
                 )
-                && warnings[0].contains("path=/mutate-crew-example-com-v1-captain,mutating=true"),
+                && warnings[0].contains(
+                    "`// +kbr:webhook:path=/mutate-crew-example-com-v1-captain,mutating=true,"
+                )
+                && warnings[0].contains(",resources=captains,")
+                && warnings[0].contains(",name=mcaptain-v1.crew.example.com,"),
             "{warnings:?}"
         );
     }
