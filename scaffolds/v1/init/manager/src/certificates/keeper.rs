@@ -97,22 +97,7 @@ impl Keeper {
         let mut changes = self.changes();
         let mut conflicts = 0;
         while !stop.is_cancelled() {
-            let wait = match self.look(SystemTime::now()).await {
-                Ok(wait) => {
-                    conflicts = 0;
-                    wait
-                }
-                // Another replica was faster, or somebody changed what was to be patched.
-                Err(error) if conflicts < CONFLICTS && (is(&error, 409) || is(&error, 422)) => {
-                    conflicts += 1;
-                    RETRY / 10
-                }
-                Err(error) => {
-                    let error = chain(&error);
-                    tracing::warn!(error, "cannot keep the certificate of the webhooks");
-                    RETRY
-                }
-            };
+            let wait = wait(&mut conflicts, self.look(SystemTime::now()).await);
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = sleep(wait) => {}
@@ -231,6 +216,26 @@ impl Keeper {
             ));
         }
         stream::select_all(all).boxed()
+    }
+}
+
+/// How long until the next look. `conflicts` are those in a row.
+fn wait(conflicts: &mut u32, looked: kube::Result<Duration>) -> Duration {
+    match looked {
+        Ok(wait) => {
+            *conflicts = 0;
+            wait
+        }
+        // Another replica was faster, or somebody changed what was to be patched.
+        Err(error) if *conflicts < CONFLICTS && (is(&error, 409) || is(&error, 422)) => {
+            *conflicts += 1;
+            RETRY / 10
+        }
+        Err(error) => {
+            let error = chain(&error);
+            tracing::warn!(error, "cannot keep the certificate of the webhooks");
+            RETRY
+        }
     }
 }
 

@@ -149,6 +149,60 @@ mod tests {
         assert!(pair.serves(&own[..1], now + LIFETIME - Duration::from_secs(1)));
         assert!(!pair.serves(&own, now + LIFETIME + Duration::from_secs(1)));
         assert!(!pair.serves(&names(&["c.b.svc"]), now));
+        // For those whose clocks are behind, too.
+        let minutes = |count: u64| Duration::from_secs(60 * count);
+        assert!(pair.serves(&own, now - minutes(59)));
+        assert!(!pair.serves(&own, now - minutes(61)));
+    }
+
+    #[test]
+    fn an_authority_is_one_of_its_own_kind() {
+        let (now, own) = (SystemTime::now(), names(&["localhost"]));
+        let authority = || Pair::new(&own, now).unwrap().authority;
+        let der = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
+        let name = |der: &CertificateDer<'_>| {
+            let text = String::from_utf8_lossy(der);
+            let at = text.find("webhook-authority-").unwrap();
+            text[at..at + 34].to_owned()
+        };
+        let (one, other) = (authority(), authority());
+        assert_ne!(name(&der(&one)), name(&der(&other)));
+        // It is no server's certificate, for it may sign.
+        let mut roots = RootCertStore::empty();
+        roots.add(der(&one)).unwrap();
+        let provider = Arc::new(ring::default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
+        let (verifier, host) = (verifier.build().unwrap(), "localhost".try_into().unwrap());
+        let at = UnixTime::now();
+        let refused = verifier.verify_server_cert(&der(&one), &[], &host, &[], at);
+        let refused = format!("{:?}", refused.unwrap_err());
+        assert!(refused.contains("CaUsedAsEndEntity"), "{refused}");
+    }
+
+    #[test]
+    fn an_authority_that_is_over_or_not_yet_good_is_trusted_by_nobody() {
+        let (now, own) = (SystemTime::now(), names(&["localhost"]));
+        let day = Duration::from_secs(24 * 60 * 60);
+        for (from, good) in [
+            (now - 91 * day, false),
+            (now - 89 * day, true),
+            (now + day, false),
+        ] {
+            let mut authority = params(Vec::new(), from).unwrap();
+            authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+            let signer = KeyPair::generate().unwrap();
+            let authority = CertifiedIssuer::self_signed(authority, signer).unwrap();
+            let (server, key) = (
+                params(own.clone(), now).unwrap(),
+                KeyPair::generate().unwrap(),
+            );
+            let pair = Pair {
+                authority: authority.pem(),
+                certificate: server.signed_by(&key, &authority).unwrap().pem(),
+                key: key.serialize_pem(),
+            };
+            assert_eq!(pair.serves(&own, now), good);
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition as Crd,
 };
 use serde_json::{Value, json};
-use tokio::time::advance;
+use tokio::time::{advance, timeout};
 
 use super::*;
 use crate::{request, testing::FakeApi};
@@ -54,6 +54,10 @@ impl Place {
     }
 
     fn keeper(&self) -> Keeper {
+        self.keeper_and_served().0
+    }
+
+    fn keeper_and_served(&self) -> (Keeper, oneshot::Receiver<Served>) {
         let targets = vec![
             (ApiResource::erase::<Mutating>(&()), "m".to_owned()),
             (ApiResource::erase::<Validating>(&()), "v".to_owned()),
@@ -64,7 +68,7 @@ impl Place {
             (ApiResource::erase::<Crd>(&()), "not.there".to_owned()),
         ];
         let (client, id) = (self.client.clone(), "guests.example.com");
-        Keeper::new(client, id, "guests-system", targets).0
+        Keeper::new(client, id, "guests-system", targets)
     }
 
     async fn get(&self, path: &str) -> Value {
@@ -98,16 +102,45 @@ impl Place {
             .await;
     }
 
-    /// Whom the API server trusts, at each place the same.
-    async fn trusted(&self) -> String {
+    /// Whom the API server trusts, at each place.
+    async fn bundles(&self) -> Vec<String> {
         let crd = self.get(CRD).await;
-        let bundle = text(&crd["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"]);
+        let mut configs = vec![crd["spec"]["conversion"]["webhook"]["clientConfig"].clone()];
         for path in [MUTATING, VALIDATING] {
-            for webhook in self.get(path).await["webhooks"].as_array().unwrap() {
-                assert_eq!(text(&webhook["clientConfig"]["caBundle"]), bundle, "{path}");
-            }
+            let webhooks = self.get(path).await["webhooks"].clone();
+            let webhooks = webhooks.as_array().into_iter().flatten();
+            configs.extend(webhooks.map(|webhook| webhook["clientConfig"].clone()));
         }
-        bundle
+        configs
+            .iter()
+            .map(|config| text(&config["caBundle"]))
+            .collect()
+    }
+
+    /// Whom it trusts at all of them.
+    async fn trusted(&self) -> String {
+        let mut bundles = self.bundles().await;
+        bundles.dedup();
+        assert_eq!(bundles.len(), 1, "{bundles:#?}");
+        bundles.remove(0)
+    }
+
+    /// Waits until what is in the Secret is trusted before all else, as long as no look comes by itself.
+    async fn heals(&self, what: &str) {
+        let healthy = async || {
+            let secret = request::get(&self.client, SECRET).await.unwrap_or_default();
+            let authority = text(&secret["data"]["ca.crt"]);
+            let bundles = self.bundles().await;
+            !authority.is_empty() && bundles.iter().all(|it| it.starts_with(&authority))
+        };
+        let healed = timeout(PERIOD / 2, async {
+            while !healthy().await {
+                sleep(GROUP).await;
+            }
+        });
+        healed
+            .await
+            .unwrap_or_else(|_| panic!("{what} is not mended"));
     }
 
     /// The requests so far that write.
@@ -206,11 +239,14 @@ async fn of_two_that_saw_the_same_one_writes_and_the_other_is_told() {
 #[tokio::test(start_paused = true)]
 async fn sixty_days_later_another_is_trusted_beside_the_old_and_served_three_seconds_later() {
     let place = Place::new().await;
-    let mut keepers = [place.keeper(), place.keeper()];
+    let (one, first) = place.keeper_and_served();
+    let mut keepers = [one, place.keeper()];
     for keeper in &mut keepers {
         keeper.look(place.now).await.unwrap();
     }
     let old = place.pair().await;
+    let mut served = first.await.unwrap();
+    served.mark_unchanged();
     keepers[0].look(place.now + 60 * DAY).await.unwrap();
     assert!(place.pair().await == old);
 
@@ -224,6 +260,8 @@ async fn sixty_days_later_another_is_trusted_beside_the_old_and_served_three_sec
     let both = format!("{}{}", new.authority, old.authority);
     assert_eq!(place.trusted().await, both);
 
+    assert!(!served.has_changed().unwrap());
+
     advance(Duration::from_millis(2900)).await;
     for keeper in &mut keepers {
         assert_eq!(keeper.look(now).await.unwrap(), SECOND / 10);
@@ -234,6 +272,8 @@ async fn sixty_days_later_another_is_trusted_beside_the_old_and_served_three_sec
         assert_eq!(keeper.look(now).await.unwrap(), MINUTE);
         assert!(keeper.served.as_ref() == Some(&new));
     }
+
+    assert!(served.has_changed().unwrap());
 
     keepers[0].look(now + HOUR).await.unwrap();
     assert_eq!(place.trusted().await, both);
@@ -269,6 +309,32 @@ async fn one_that_comes_while_another_waits_waits_for_as_long() {
     assert!(keeper.next.is_none());
 }
 
+#[tokio::test(start_paused = true)]
+async fn one_that_goes_and_comes_back_is_waited_for_anew() {
+    let place = Place::new().await;
+    let mut keeper = place.keeper();
+    keeper.look(place.now).await.unwrap();
+    let (old, new) = (place.pair().await, Pair::new(&names(), place.now).unwrap());
+    for (pair, wait) in [(&new, 3 * SECOND), (&old, MINUTE), (&new, 3 * SECOND)] {
+        place.put(pair, "2024-10-04T00:00:00Z").await;
+        assert_eq!(keeper.look(place.now).await.unwrap(), wait);
+        assert!(keeper.served.as_ref() == Some(&old));
+        advance(4 * SECOND).await;
+    }
+}
+
+#[tokio::test]
+async fn it_has_its_own_name_before_anybody_asks_for_one() {
+    let api = FakeApi::new();
+    let place = Place {
+        client: api.client(),
+        api,
+        now: SystemTime::UNIX_EPOCH + 20_000 * DAY,
+    };
+    place.keeper().look(place.now).await.unwrap();
+    assert!(place.pair().await.serves(&names(), place.now));
+}
+
 #[tokio::test]
 async fn whoever_serves_what_is_over_serves_the_new_one_at_once() {
     let place = Place::new().await;
@@ -290,7 +356,7 @@ async fn a_new_name_is_served_at_once_and_one_that_cannot_be_is_left_out() {
     let urls = [
         "https://127.0.0.1:1/a",
         "https://[::1]:1/a",
-        "https://-.-/a",
+        "https://a..b/a",
     ];
     let webhooks = urls.map(|url| json!({ "name": url, "clientConfig": { "url": url } }));
     place
@@ -398,6 +464,21 @@ async fn a_spoilt_secret_heals() {
 }
 
 #[tokio::test]
+async fn what_has_changed_since_it_was_read_is_not_patched() {
+    let place = Place::new().await;
+    let read = Target::read(&place.client, VALIDATING).await.unwrap();
+    // In the place of the second there is another one now.
+    place.deploy(VALIDATING, &configuration(&["b", "d"])).await;
+    let pair = Pair::new(&names(), place.now).unwrap();
+    let patched = read
+        .unwrap()
+        .trust(&place.client, "own", &pair.authority, true);
+    let refused = patched.await.unwrap_err();
+    assert!(is(&refused, 422) || is(&refused, 409), "{refused}");
+    assert!(!place.get(VALIDATING).await.to_string().contains("caBundle"));
+}
+
+#[tokio::test]
 async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refused() {
     let place = Place::new().await;
     let mut keeper = place.keeper();
@@ -451,4 +532,46 @@ async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refuse
     place.deploy(CRD, &crd("Webhook")).await;
     keeper.look(place.now + 2 * HOUR).await.unwrap();
     assert_eq!(place.trusted().await, pair.authority);
+}
+
+/// By real time, in which nothing but the changes themselves makes it look again soon enough.
+#[tokio::test]
+async fn it_mends_what_it_is_told_of() {
+    let place = Place::new().await;
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(place.keeper().run(stop.clone()));
+    place.heals("nothing at all").await;
+    let none = json!({ "webhook": { "clientConfig": { "caBundle": null } } });
+    for (path, change) in [
+        (MUTATING, configuration(&["a"])),
+        (VALIDATING, configuration(&["b", "c"])),
+        (CRD, json!({ "spec": { "conversion": none } })),
+    ] {
+        place.merge(path, &change).await;
+        place.heals(path).await;
+    }
+    let (namespace, name) = ("guests-system", "guests-webhook-certificate");
+    place.api.delete::<Kind>(namespace, name);
+    place.heals(SECRET).await;
+    stop.cancel();
+    running.await.unwrap();
+}
+
+#[test]
+fn conflicts_are_tried_again_at_once_but_not_for_ever() {
+    let failed = |code: u16| {
+        let status = kube::core::Status::failure("", "").with_code(code);
+        Err(kube::Error::Api(status.boxed()))
+    };
+    let (mut conflicts, soon) = (0, SECOND / 10);
+    for _ in 0..2 {
+        for round in 0..10 {
+            let code = [409, 422][round % 2];
+            assert_eq!(wait(&mut conflicts, failed(code)), soon);
+        }
+        assert_eq!(wait(&mut conflicts, failed(409)), SECOND);
+        assert_eq!(wait(&mut conflicts, Ok(MINUTE)), MINUTE);
+    }
+    assert_eq!(wait(&mut conflicts, failed(403)), SECOND);
+    assert_eq!(wait(&mut conflicts, failed(409)), soon);
 }
