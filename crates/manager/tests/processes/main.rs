@@ -72,7 +72,10 @@ const TESTS: &[(&str, Test)] = tests! {
         an_api_server_is_answered_by_webhooks
         objects_of_three_versions_are_read_in_each
         certificates_need_nobody
-        no_call_fails_while_replicas_are_replaced;
+        no_call_fails_while_replicas_are_replaced
+        what_is_no_review_is_refused_by_a_process_that_goes_on
+        what_an_api_server_lets_through_is_answered
+        many_large_bodies_at_once_stay_within_bounds;
 };
 
 fn main() -> anyhow::Result<ExitCode> {

@@ -288,6 +288,14 @@ impl Guests {
         self.log().matches("serving a new certificate").count()
     }
 
+    /// The most memory that it has had, in kB.
+    pub fn peak(&self) -> anyhow::Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let number = line.and_then(|line| line.split_whitespace().next());
+        Ok(number.context("its memory")?.parse()?)
+    }
+
     /// Ends it as a cluster does; returns whether that went well.
     pub async fn end(mut self) -> anyhow::Result<bool> {
         let pid = Pid::from_raw(i32::try_from(self.child.id())?).context("a process has an id")?;
