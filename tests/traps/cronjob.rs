@@ -61,9 +61,8 @@ fn taken(crds: &Value, objects: &[Value]) -> BTreeMap<(String, String), Value> {
         write(&folder.path().join(name), list.to_string().as_bytes());
     }
     let script = "kubectl apply --server-side -f crds.json >&2
-        kubectl wait --for=condition=Established crd --all --timeout=120s >&2
         for group in batch.tutorial.kubebuilder.io go.batch.tutorial.kubebuilder.io; do
-            until kubectl get cronjobs.v1.$group >&2; do sleep 0.2; done
+            timeout 120 sh -c \"until kubectl get cronjobs.v1.$group; do sleep 0.2; done\" >&2
         done
         kubectl create --dry-run=server --validate=false --output=json -f objects.json || true";
     let output = Command::new(KBR)

@@ -1,9 +1,14 @@
 //! Rules in CEL (`x-kubernetes-validations`): that they compile against the schema that they are for, and what they cost.
 
 mod check;
+mod constants;
 mod cost;
+mod data;
 pub mod evaluate;
 mod functions;
+mod operators;
+mod overload;
+mod run;
 mod types;
 
 use cel::parser::Parser;
