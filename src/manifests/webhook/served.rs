@@ -40,9 +40,7 @@ impl Kinds {
             version: api.version.clone(),
             name: api.kind.clone(),
         });
-        let controllers = project.controllers.iter().map(|known| &known.target);
-        let webhooks = project.webhooks.iter().map(|known| &known.target);
-        let foreign = controllers.chain(webhooks).filter(|kind| !kind.is_own());
+        let foreign = project.targets().filter(|kind| !kind.is_own());
         let foreign = foreign.map(|target| Kind {
             type_path: target.type_path.clone(),
             group: target.full_group.clone(),
