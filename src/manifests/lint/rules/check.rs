@@ -55,6 +55,12 @@ impl Checker {
                     let optional = list.optional_indices.contains(&position);
                     items.push(given(self.infer(item)?, optional));
                 }
+                let open = list.elements.iter().any(|item| self.is_open(item));
+                if let Some(other) = items.iter().find(|kind| open && **kind != Type::Dyn) {
+                    return Err(format!(
+                        "a value of any type and {other} are not in one list"
+                    ));
+                }
                 Ok(Type::List(Box::new(joined(items)?)))
             }
             Expr::Map(map) => {
@@ -110,6 +116,15 @@ impl Checker {
         let on = self.infer(&select.operand)?;
         let found = field(&on, &select.field)?;
         Ok(if select.test { Type::Bool } else { found })
+    }
+
+    /// Whether it is a field of any type (an `IntOrString`): in other places such a type is one that is not known here.
+    fn is_open(&mut self, expression: &IdedExpr) -> bool {
+        let Expr::Select(select) = &expression.expr else {
+            return false;
+        };
+        let on = self.infer(&select.operand);
+        matches!(on, Ok(Type::Object(_, fields)) if fields.get(&select.field) == Some(&Type::Dyn))
     }
 
     fn within<T>(&mut self, names: &[(&str, Type)], inside: impl FnOnce(&mut Self) -> T) -> T {

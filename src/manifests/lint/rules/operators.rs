@@ -48,7 +48,11 @@ pub fn operator(name: &str, arguments: &[Type], written: &[IdedExpr]) -> Inferre
                 return refused();
             }
         }
-        ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [Dyn, _] | [_, Dyn]) => Dyn,
+        ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [Dyn, other] | [other, Dyn])
+            if !matches!(other, Bool | Map(..) | Type::Object(..) | Type::Null) =>
+        {
+            Dyn
+        }
         ("_+_" | "_-_" | "_*_" | "_/_", [Double, Double]) => Double,
         ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [Int, Int]) => Int,
         ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [UInt, UInt]) => UInt,

@@ -92,10 +92,35 @@ fn scalar(name: &str, kind: &Type) -> bool {
     scalar && !(name == "size" && *kind == Type::String)
 }
 
+/// Methods of lists, some of strings too.
+const OF_LISTS: [&str; 15] = [
+    "distinct",
+    "first",
+    "flatten",
+    "indexOf",
+    "isSorted",
+    "join",
+    "last",
+    "lastIndexOf",
+    "max",
+    "min",
+    "reverse",
+    "slice",
+    "sort",
+    "sortBy",
+    "sum",
+];
+
 /// What functions ask of the types in place of which `Dyn` stands.
 fn agree(name: &str, on: Option<&Type>, arguments: &[Type]) -> bool {
-    use Type::{Bool, Bytes, Double, Duration, Dyn, Int, List, Optional, String, Timestamp, UInt};
+    use Type::{
+        Bool, Bytes, Double, Duration, Dyn, Int, List, Map, Optional, String, Timestamp, UInt,
+    };
     match (name, on, arguments) {
+        (_, Some(Map(..)), _) => name == "size",
+        (_, Some(Bytes | Duration | Timestamp | Type::Kind | Type::Opaque(_)), _) => {
+            !OF_LISTS.contains(&name)
+        }
         ("sum", Some(List(item)), _) => matches!(**item, Int | UInt | Double | Duration | Dyn),
         ("min" | "max" | "isSorted" | "sort", Some(List(item)), _) => matches!(
             **item,

@@ -88,6 +88,17 @@ fn one(name: &str, value: &Data) -> Outcome {
             Ok(number) => Ok(Data::Int(number)),
             Err(_) => failed(format!("`{text}` is no int")),
         },
+        ("bool", Data::Text(text)) => match &**text {
+            "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Data::Bool(true)),
+            "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Data::Bool(false)),
+            _ => failed(format!("`{text}` is no bool")),
+        },
+        ("double", Data::Text(text)) => match text.parse() {
+            Ok(number) => Ok(Data::Double(number)),
+            // Go reads hexadecimal ones too.
+            Err(_) if text.contains(['x', 'X']) => Err(Stop::Unknown),
+            Err(_) => failed(format!("`{text}` is no double")),
+        },
         ("lowerAscii", Data::Text(text)) => Ok(Data::text(&text.to_ascii_lowercase())),
         ("upperAscii", Data::Text(text)) => Ok(Data::text(&text.to_ascii_uppercase())),
         ("trim", Data::Text(text)) => Ok(Data::text(text.trim())),
