@@ -6,8 +6,10 @@
 mod support;
 mod webhooks;
 
+mod conversion;
 mod documents;
 mod guide;
+mod kinds;
 mod markers;
 mod project;
 mod rights;

@@ -192,7 +192,10 @@ fn unknown(args: &KindArgs, project: &Project) -> anyhow::Error {
         })
     };
     let mut near: Vec<String> = project.apis.iter().filter_map(own).collect();
-    near.extend(kubernetes::nearest(&args.group, &args.version, &args.kind));
+    let kubernetes = kubernetes::nearest(&args.group, &args.version, &args.kind);
+    // Who misspells a kind of Kubernetes wants none of their own.
+    let may_be_new = kubernetes.is_empty();
+    near.extend(kubernetes);
     let group = if args.group.is_empty() {
         "core"
     } else {
@@ -206,6 +209,12 @@ fn unknown(args: &KindArgs, project: &Project) -> anyhow::Error {
         let _ = write!(text, "\nhelp: did you mean `{flags}`?");
     }
     text += "\nhelp: for a kind of another crate, pass `--external-crate` and `--external-type`";
-    text += "\nhelp: for a new kind of this project, pass `--resource`";
+    if may_be_new {
+        let _ = write!(
+            text,
+            "\nhelp: for a new kind of this project: `kbr create api --group {} --version {} --kind {} --resource`",
+            group, args.version, args.kind
+        );
+    }
     anyhow::Error::msg(text)
 }

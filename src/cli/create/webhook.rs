@@ -42,13 +42,13 @@ pub struct Args {
     #[command(flatten)]
     of: KindArgs,
     /// Set defaults in objects before they are stored
-    #[arg(long)]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, action = clap::ArgAction::Set)]
     defaulting: bool,
     /// Refuse objects that are wrong, and deletions that must not be
-    #[arg(long = "validation", alias = "programmatic-validation")]
+    #[arg(long = "validation", alias = "programmatic-validation", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, action = clap::ArgAction::Set)]
     validation: bool,
     /// Convert between the versions of the kind; `--version` is the hub
-    #[arg(long)]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, action = clap::ArgAction::Set)]
     conversion: bool,
     /// Version to convert to and from the hub; may be given several times [default: all others]
     #[arg(long = "spoke", value_name = "VERSION", value_delimiter = ',')]
@@ -64,7 +64,7 @@ pub struct Args {
     failure_policy: Option<String>,
     /// How long the API server waits for an answer, 1 to 30 [default: 10]
     #[arg(long, value_name = "SECONDS")]
-    timeout: Option<u8>,
+    timeout: Option<u64>,
     /// Namespaces whose objects the webhook is called for: `team=deck,tier in (front,back)`
     #[arg(long, value_name = "LABELS")]
     namespace_selector: Option<String>,

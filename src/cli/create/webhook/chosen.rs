@@ -23,6 +23,8 @@ pub struct Chosen {
     pub spokes: Vec<Spoke>,
     /// What the kind's crate adds to the manifest.
     pub added: Option<Added>,
+    /// Whether the kind's file is written whole, rather than gets what is new.
+    whole: bool,
 }
 
 /// Finds what `parts` are.
@@ -40,12 +42,14 @@ pub fn choose(args: &Args, parts: Parts, project: &Project, root: &Path) -> anyh
     let known: Vec<Webhook> = of_kind.cloned().collect();
     others::check(&wanted, &known, project)?;
     let new = new(&wanted, &known);
+    let whole = args.write.force || !root.join(wanted.path()).is_file();
     Ok(Chosen {
         spokes: spokes(&target, &known, new.as_ref(), project),
         target,
         known,
         new,
         added,
+        whole,
     })
 }
 
@@ -98,10 +102,13 @@ impl Chosen {
         !self.known.is_empty()
     }
 
-    /// Fills in what templates may use: of everything that the kind's file has in the end.
+    /// Fills in what templates may use: of what is new, or of everything where the file is written whole. The command again is about
+    /// everything too; but what was created before, and has another name by now or is gone, does not come back with something new.
     pub fn fill(&self, vars: &mut Vars) {
         Webhook::new(self.target.clone()).fill(vars);
-        for table in self.tables() {
+        let only_new = self.new.is_some() && !self.whole;
+        let known = self.known.iter().filter(|_| !only_new);
+        for table in known.chain(&self.new) {
             table.fill_calls(vars);
         }
     }

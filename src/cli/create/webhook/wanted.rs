@@ -1,6 +1,7 @@
 //! The webhooks that the flags of `kbr create webhook` mean.
 
 use super::{Args, Parts};
+use crate::manifests::check_condition;
 use crate::problems::Problems;
 use crate::project::Project;
 use crate::resource::target::Target;
@@ -18,6 +19,7 @@ pub fn webhook(
 ) -> anyhow::Result<Webhook> {
     let mut problems = Problems::default();
     check_flags(args, parts, &mut problems);
+    check_empty(args, &mut problems);
     let path = |wanted: bool, given: &Option<String>, verb| match (wanted, given) {
         (false, _) => String::new(),
         (true, Some(path)) => path.clone(),
@@ -33,7 +35,10 @@ pub fn webhook(
                 Some(policy) if policy.eq_ignore_ascii_case("ignore") => "Ignore".to_owned(),
                 _ => String::new(),
             },
-            timeout: args.timeout,
+            // What no byte holds is told as too long, too.
+            timeout: args
+                .timeout
+                .map(|seconds| seconds.try_into().unwrap_or(u8::MAX)),
             namespace_selector: args.namespace_selector.clone().unwrap_or_default(),
             object_selector: args.object_selector.clone().unwrap_or_default(),
             match_conditions: args.match_conditions.clone(),
@@ -43,16 +48,54 @@ pub fn webhook(
         webhook.spokes = wanted_spokes(args, project, target, &mut problems);
     }
     webhook.check(&mut problems);
+    check_conditions(&webhook.calls.match_conditions, &mut problems);
     problems.into_result()?;
     Ok(webhook)
 }
 
+/// Match conditions that the API server would not compile; what has no name or no expression is told already.
+fn check_conditions(conditions: &[String], problems: &mut Problems) {
+    let mut names = Vec::new();
+    for (name, expression) in conditions.iter().filter_map(|text| text.split_once('=')) {
+        if names.contains(&name) {
+            problems.add(
+                format!("there are two match conditions `{name}`"),
+                "give each a name of its own",
+            );
+        }
+        names.push(name);
+        let result = match expression.trim() {
+            "" => Ok(()),
+            expression => check_condition(expression),
+        };
+        if let Err(reason) = result {
+            problems.add(
+                format!("the match condition `{name}`, `{expression}`: {reason}"),
+                "it is CEL about `object`, `oldObject`, `request` and `authorizer`, and says whether the webhook is called",
+            );
+        }
+    }
+}
+
+/// No path is not the usual one.
+fn check_empty(args: &Args, problems: &mut Problems) {
+    for (flag, path) in [
+        ("defaulting-path", &args.defaulting_path),
+        ("validation-path", &args.validation_path),
+    ] {
+        if path.as_deref() == Some("") {
+            problems.add(
+                format!("`--{flag}` is empty"),
+                format!("leave `--{flag}` out for the usual path"),
+            );
+        }
+    }
+}
+
 /// Flags that say something of what is not created.
 fn check_flags(args: &Args, parts: Parts, problems: &mut Problems) {
-    if !parts.any() {
-        // Nobody has said yet what is wanted.
-        return;
-    }
+    // Nobody has said yet what is wanted; but conversion is not always asked about.
+    let open = !parts.any();
     let admission = parts.defaulting || parts.validation;
     let either = "--defaulting` or `--validation";
     let pairs = [
@@ -101,7 +144,7 @@ fn check_flags(args: &Args, parts: Parts, problems: &mut Problems) {
         ),
     ];
     for (flag, given, sense, with) in pairs {
-        if given && !sense {
+        if given && !sense && (!open || flag == "spoke") {
             problems.add(
                 format!("`--{flag}` says something of a webhook that is not asked for"),
                 format!("pass `{with}` too, or leave `--{flag}` out"),

@@ -13,6 +13,8 @@ use crate::manifests::problem::nearest;
 /// Names that are in sight, the innermost last, and what was seen.
 pub struct Checker {
     scope: Vec<(String, Type)>,
+    /// How many of them are there from the beginning.
+    given: usize,
     /// Whether `oldSelf` is used.
     pub uses_old: bool,
 }
@@ -28,9 +30,14 @@ impl Checker {
         } else {
             root.clone()
         };
-        let scope = [("self", root.clone()), ("oldSelf", old)];
+        Self::seeing([("self", root.clone()), ("oldSelf", old)])
+    }
+
+    /// For an expression that sees these names.
+    pub fn seeing<const N: usize>(scope: [(&str, Type); N]) -> Self {
         Self {
             scope: scope.map(|(name, kind)| (name.to_owned(), kind)).into(),
+            given: N,
             uses_old: false,
         }
     }
@@ -105,8 +112,12 @@ impl Checker {
             return Ok(Type::Kind);
         }
         let near = nearest(name, self.scope.iter().map(|(known, _)| known.as_str()));
-        let near = near.map_or(
-            ", only `self`, `oldSelf` and names of its own".to_owned(),
+        let near = near.map_or_else(
+            || {
+                let given = self.scope[..self.given].iter();
+                let given: Vec<_> = given.map(|(name, _)| format!("`{name}`")).collect();
+                format!(", only {} and names of its own", given.join(", "))
+            },
             |near| format!("; did you mean `{near}`"),
         );
         Err(format!("there is no `{name}`{near}"))

@@ -1,6 +1,5 @@
 //! Rules run on a value, as the API server runs them.
 
-use cel::parser::Parser;
 use serde_json::{Value, json};
 
 use super::check::Checker;
@@ -92,7 +91,7 @@ fn walk(
 fn breaks(schema: &Value, value: &Value, resource: bool, old: Old, rule: &Value) -> Option<String> {
     let parse = |key: &str| {
         let text = rule[key].as_str()?;
-        Parser::new().enable_optional_syntax(true).parse(text).ok()
+        super::parse(text).ok()
     };
     let expression = parse("rule")?;
     let optional = rule["optionalOldSelf"] == json!(true);
