@@ -267,6 +267,13 @@ fn check_webhooks(objects: &[Value], certificate: &str, namespace: &str) {
         assert_eq!(none, !self_managed, "{role}");
     }
     assert_eq!(of_kind(objects, "Certificate").is_empty(), self_managed);
+    for certificate in of_kind(objects, "Certificate") {
+        // Nobody else's, least of all the one that the operator keeps.
+        let secret = text(certificate, "/spec/secretName");
+        assert_eq!(secret, "captains-webhook-certmanager");
+        let pod = &of_kind(objects, "Deployment")[0]["spec"]["template"]["spec"];
+        assert_eq!(text(pod, "/volumes/0/secret/secretName"), secret);
+    }
     let container = &of_kind(objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0];
     let arguments = container["args"].to_string();
     assert_eq!(

@@ -6,6 +6,7 @@
 mod support;
 mod webhooks;
 
+mod certificates;
 mod conversion;
 mod documents;
 mod guide;
