@@ -7,10 +7,12 @@ mod place;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use anyhow::Context as _;
+
 use crate::plan::Op;
 
 pub use conflict::Conflict;
-pub use place::{Found, locate};
+pub use place::{Found, locate, real};
 
 /// The file that records what kbr has scaffolded; written last.
 pub const PROJECT: &str = "PROJECT";
@@ -76,13 +78,14 @@ impl Change {
 /// # Errors
 /// One error that lists every conflict, and what to type to resolve each. Nothing was written.
 pub fn resolve(root: &Path, ops: &[Op], existing: Existing) -> anyhow::Result<Vec<Change>> {
+    let root = real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
     let mut conflicts = Vec::new();
     let plans = fold(ops, &mut conflicts);
     let mut changes = Vec::new();
-    let mut real = BTreeMap::new();
+    let mut places = BTreeMap::new();
     for (path, plan) in &plans {
-        let outcome = place::read(root, path).and_then(|(place, before)| {
-            if let Some(other) = real.insert(place.path, *path) {
+        let outcome = place::read(&root, path).and_then(|(place, before)| {
+            if let Some(other) = places.insert(place.path, *path) {
                 return Err(vec![Conflict::one_file(path, other)]);
             }
             outcome::of(path, plan, before, existing)

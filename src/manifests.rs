@@ -29,6 +29,7 @@ use crate::commit;
 use crate::project::{self, Project};
 use files::{BASES, File};
 use lint::places::Places;
+pub use lint::rules::condition::check as check_condition;
 use output::Generated;
 use problem::Problem;
 use sources::Sources;
@@ -249,7 +250,13 @@ fn webhooks(
         problems,
     );
     let own = sources.called("webhookconfiguration");
-    let configurations = webhook::configurations(&names, &own, &webhooks, problems);
+    let mut configurations = webhook::configurations(&names, &own, &webhooks, problems);
+    let before = files::read(&root.join(webhook::PATH))?;
+    if let Some(text) = before.filter(|text| files::is_generated(text)) {
+        // What cannot be read is written anew.
+        let documents = serde_saphyr::from_multiple(&String::from_utf8_lossy(&text));
+        webhook::emptied(&documents.unwrap_or_default(), &mut configurations);
+    }
     let kinds = webhook::Kinds::of(project, crds);
     let warnings = webhook::compare(&kinds, &sources.files, &webhooks, problems);
     // An empty file is what `config/webhook/kustomization.yaml` still can list when the last webhook is gone.

@@ -15,6 +15,7 @@ use crate::commit::sha256;
 use crate::plan::Op;
 use crate::resource::Resource;
 use crate::resource::controller::Controller;
+use crate::resource::target::Target;
 use crate::resource::webhook::Webhook;
 use crate::scaffold::LAYOUT;
 use crate::vars::Vars;
@@ -102,6 +103,20 @@ impl Project {
     pub fn is_storage(&self, api: &Resource) -> bool {
         let first = self.apis.iter().find(|known| known.is_version_of(api));
         first.is_none_or(|first| first.is(api))
+    }
+
+    /// The kinds that there is code for, as often as there is.
+    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+        let controllers = self.controllers.iter().map(|known| &known.target);
+        controllers.chain(self.webhooks.iter().map(|known| &known.target))
+    }
+
+    /// The versions of a kind, if it is the project's own.
+    pub fn versions<'a>(&'a self, kind: &'a Target) -> impl Iterator<Item = &'a Resource> {
+        let is_it = |api: &&Resource| api.full_group == kind.full_group && api.kind == kind.kind;
+        self.apis
+            .iter()
+            .filter(move |api| kind.is_own() && is_it(api))
     }
 
     /// What templates may use of the project itself.

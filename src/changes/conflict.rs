@@ -5,6 +5,9 @@ use std::fmt;
 use crate::edit;
 use crate::scaffold::{self, Home};
 
+/// How many lines are shown of what goes above a marker.
+const SHOWN: usize = 4;
+
 /// One thing in the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
@@ -56,9 +59,15 @@ impl Conflict {
                 );
             let help =
                 format!("add this line to `{path}`, {place}:\n    {line}\n  kbr puts above it:");
-            let help = lines
-                .lines()
-                .fold(help, |help, line| help + "\n    " + line);
+            // Enough to see where they belong; the whole may be a hundred lines.
+            let shown = lines.lines().take(SHOWN);
+            let mut help = shown.fold(help, |help, line| help + "\n    " + line);
+            let rest = match lines.lines().count().saturating_sub(SHOWN) {
+                0 => String::new(),
+                1 => "\n    … and one more line".to_owned(),
+                more => format!("\n    … and {more} more lines"),
+            };
+            help.push_str(&rest);
             return Conflict::new(
                 path,
                 format_args!("has no marker `+kbr:scaffold:{marker}`"),

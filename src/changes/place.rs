@@ -23,30 +23,33 @@ pub struct Place {
     pub found: Found,
 }
 
-/// Finds `path`, which is relative to the project at `root` and uses `/`.
+/// `root` without a link in it, as [`locate`] wants it; one that is missing stays as it is.
+///
+/// # Errors
+/// A folder on the way cannot be read.
+pub fn real(root: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(root) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(root.to_owned()),
+        result => result,
+    }
+}
+
+/// Finds `path`, which is relative to the project at `root` and uses `/`. `root` is [`real`]: to find that out for each of many
+/// paths would take more time than all else.
 ///
 /// # Errors
 /// What is in the way: a path or link out of the project, one that leads nowhere, a file where a folder is needed, something that is
 /// neither, a folder that cannot be read.
 pub fn locate(root: &Path, path: &str) -> Result<Place, Conflict> {
     check_legal(path)?;
-    let real_root = match fs::canonicalize(root) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(Place {
-                path: root.join(path),
-                found: Found::Nothing,
-            });
-        }
-        result => result.map_err(|error| unreadable(path, &error))?,
-    };
     let mut place = Place {
-        path: real_root.clone(),
+        path: root.to_owned(),
         found: Found::Folder,
     };
     let mut name = String::new();
     for part in path.split('/') {
         place = match place.found {
-            Found::Folder => step(&real_root, &place.path.join(part), path)?,
+            Found::Folder => step(root, &place.path.join(part), path)?,
             Found::Nothing => Place {
                 path: place.path.join(part),
                 found: Found::Nothing,
@@ -112,7 +115,7 @@ fn check_legal(path: &str) -> Result<(), Conflict> {
 }
 
 /// From a folder to what is in it under one name.
-fn step(real_root: &Path, next: &Path, path: &str) -> Result<Place, Conflict> {
+fn step(root: &Path, next: &Path, path: &str) -> Result<Place, Conflict> {
     let is = match fs::symlink_metadata(next) {
         Ok(metadata) => metadata.file_type(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -130,7 +133,7 @@ fn step(real_root: &Path, next: &Path, path: &str) -> Result<Place, Conflict> {
         });
     }
     let link = next
-        .strip_prefix(real_root)
+        .strip_prefix(root)
         .unwrap_or(next)
         .display()
         .to_string();
@@ -142,10 +145,7 @@ fn step(real_root: &Path, next: &Path, path: &str) -> Result<Place, Conflict> {
             help,
         ));
     };
-    let inside = real
-        .strip_prefix(real_root)
-        .ok()
-        .and_then(|real| real.to_str());
+    let inside = real.strip_prefix(root).ok().and_then(|real| real.to_str());
     if inside.is_none_or(|real| check_legal(real).is_err()) {
         return Err(Conflict::new(
             path,

@@ -7,9 +7,12 @@ use crate::changes::{Change, Verb};
 
 /// Prints each change with its verb on stderr.
 pub fn report(changes: &[Change]) {
-    for change in changes {
-        eprintln!("{:>12} {}", verb(change.verb), change.path);
-    }
+    let lines = changes.iter().fold(String::new(), |mut lines, change| {
+        writeln!(lines, "{:>12} {}", verb(change.verb), change.path).ok();
+        lines
+    });
+    // At once: stderr has no buffer, and each piece of a line would be a system call.
+    eprint!("{lines}");
 }
 
 /// Prints the same, and on stdout what would be written: `path: 20 lines` for a whole file, `path:7: text` for a line that would be

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use super::{disk, finish};
+use crate::changes;
 
 /// The lock on a project, held while a command resolves and commits. Dropped, it also removes the root again if it created it and
 /// nothing was written.
@@ -21,7 +22,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// The project's root, as it was given to [`lock()`].
+    /// The project's root, without a link in it.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -65,8 +66,10 @@ pub fn lock(root: &Path) -> anyhow::Result<Lock> {
             }
         }
         if same_folder(&folder, root)? {
+            let real =
+                changes::real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
             let lock = Lock {
-                root: root.to_owned(),
+                root: real,
                 _created: created,
                 _folder: folder,
             };

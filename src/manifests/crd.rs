@@ -170,7 +170,7 @@ fn unconverted(group: &str, kind: &str, parts: &[&Value]) -> Vec<Problem> {
             let name = name(version);
             let text = format!("`{kind}` of group `{group}`: `{name}` is served, and nothing converts it");
             Problem::new(text).help(format!(
-                "add `spoke::<…hub…::{kind}, …::{name}::{kind}>(crds);` to `crds()` in `api/src/lib.rs`, or `served = false` to its `#[kube(…)]`"
+                "`kbr create webhook --group {group} --version … --kind {kind} --conversion --spoke {name}`, with the version of the hub; or serve it no more: `served = false` in its `#[kube(…)]`"
             ))
         })
         .collect()

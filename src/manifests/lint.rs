@@ -12,7 +12,7 @@ mod node;
 mod patterns;
 pub mod places;
 mod re2;
-mod rules;
+pub mod rules;
 mod size;
 pub mod value;
 

@@ -154,6 +154,24 @@ pub fn configurations(
         .collect()
 }
 
+/// Adds to `now` the configurations that there were and are no more, with nothing in them. Who applies what is rendered removes
+/// nothing from a cluster: a configuration that is left out would go on calling webhooks that nobody serves.
+pub fn emptied(before: &[Value], now: &mut Vec<Value>) {
+    for old in before.iter().filter(|old| old["kind"].is_string()) {
+        let name = &old["metadata"]["name"];
+        let same = |new: &Value| new["kind"] == old["kind"] && new["metadata"]["name"] == *name;
+        if !now.iter().any(same) {
+            now.push(json!({
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": old["kind"],
+                "metadata": { "name": name },
+                "webhooks": [],
+            }));
+        }
+    }
+    now.sort_by(|a, b| a["kind"].as_str().cmp(&b["kind"].as_str()));
+}
+
 #[cfg(test)]
 mod golden;
 #[cfg(test)]

@@ -99,21 +99,25 @@ impl Webhook {
     }
 
     /// The comment from which `kbr manifests` makes the entry of a configuration.
-    fn marker(&self, verb: Verb, project: &str, manager_id: &str) -> String {
-        let path = match verb {
-            Verb::Mutate => &self.defaulting,
-            Verb::Validate => &self.validation,
-        };
+    pub fn marker(&self, verb: Verb, path: &str, project: &str, manager_id: &str) -> String {
         marker::marker(self, verb, path, project, manager_id)
     }
 
     /// Checks what can be wrong with it by itself.
     pub fn check(&self, problems: &mut Problems) {
-        for path in [&self.defaulting, &self.validation] {
-            if !path.is_empty() && !is_path(path) {
+        for (path, verb) in [
+            (&self.defaulting, Verb::Mutate),
+            (&self.validation, Verb::Validate),
+        ] {
+            if path == "/convert" {
                 problems.add(
-                    format!("`{path}` cannot be the path of a webhook: `/` and parts of letters, digits, `-` and `_` between slashes"),
-                    format!("`{}` would do", self.target.webhook_path(Verb::Mutate)),
+                    "conversion is served at `/convert`, for all kinds",
+                    "pass another path",
+                );
+            } else if !path.is_empty() && !is_path(path) {
+                problems.add(
+                    format!("`{path}` cannot be the path of a webhook: `/`, then small letters, digits, `-` and `.`, with single `/` between"),
+                    format!("`{}` would do", self.target.webhook_path(verb)),
                 );
             }
         }
@@ -141,20 +145,41 @@ impl Webhook {
             if usual { String::new() } else { path.clone() }
         };
         if !self.defaulting.is_empty() {
-            vars.defaulting_marker = self.marker(Verb::Mutate, &vars.project, &vars.manager_id);
+            vars.defaulting_marker = self.marker(
+                Verb::Mutate,
+                &self.defaulting,
+                &vars.project,
+                &vars.manager_id,
+            );
             vars.defaulting_path = own_path(&self.defaulting, Verb::Mutate);
         }
         if !self.validation.is_empty() {
-            vars.validation_marker = self.marker(Verb::Validate, &vars.project, &vars.manager_id);
+            vars.validation_marker = self.marker(
+                Verb::Validate,
+                &self.validation,
+                &vars.project,
+                &vars.manager_id,
+            );
             vars.validation_path = own_path(&self.validation, Verb::Validate);
         }
     }
 }
 
 impl Target {
-    /// Where a webhook for the kind is served, if nobody says otherwise.
+    /// Where a webhook for the kind is served, if nobody says otherwise: `/mutate-crew-example-com-v1-captain`, with
+    /// `validate` for a validator; `/mutate--v1-pod` in the core group, whose name is empty. That is where
+    /// controller-runtime serves it, and `manager` too.
     pub fn webhook_path(&self, verb: Verb) -> String {
-        default_path(verb, &self.full_group, &self.version, &self.kind)
+        let verb = match verb {
+            Verb::Mutate => "mutate",
+            Verb::Validate => "validate",
+        };
+        let group = self.full_group.replace('.', "-");
+        format!(
+            "/{verb}-{group}-{}-{}",
+            self.version,
+            self.kind.to_lowercase()
+        )
     }
 }
 
@@ -197,29 +222,10 @@ impl Calls {
     }
 }
 
-/// `/mutate-crew-example-com-v1-captain`, with `validate` for a validator; `/mutate--v1-pod` in the core group, whose name is empty:
-/// where controller-runtime serves the webhook of a kind, and `manager` too.
-pub fn default_path(verb: Verb, full_group: &str, version: &str, kind: &str) -> String {
-    let verb = match verb {
-        Verb::Mutate => "mutate",
-        Verb::Validate => "validate",
-    };
-    let group = full_group.replace('.', "-");
-    format!("/{verb}-{group}-{version}-{}", kind.to_lowercase())
-}
-
-/// controller-runtime's rule for paths of webhooks, of which `/convert` is taken.
+/// The API server's rule for paths of a service.
 fn is_path(path: &str) -> bool {
-    let is_part = |part: &str| {
-        !part.is_empty()
-            && part
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
-    };
-    path != "/convert"
-        && path
-            .strip_prefix('/')
-            .is_some_and(|rest| rest.split('/').all(is_part))
+    path.strip_prefix('/')
+        .is_some_and(|rest| rest.split('/').all(words::is_subdomain))
 }
 
 /// A qualified name without a prefix: letters, digits, `-`, `_` and `.`, the first and last a letter or digit.
@@ -266,10 +272,13 @@ mod tests {
 
     #[test]
     fn paths_are_those_that_the_server_can_have() {
-        for good in ["/", "/a", "/a-b/c_D/9"] {
-            assert_eq!(is_path(good), good != "/", "{good}");
+        for good in ["/a", "/a-b/c.d/9"] {
+            assert!(is_path(good), "{good}");
         }
-        for bad in ["", "a", "/a/", "//a", "/a b", "/a?b", "/ä", "/convert"] {
+        // The API server takes none of them but `/`, which says nothing.
+        for bad in [
+            "", "/", "a", "/a/", "//a", "/a b", "/a?b", "/A", "/a_b", "/-a", "/ä", "/convert",
+        ] {
             let mut webhook = pod();
             webhook.defaulting = bad.to_owned();
             assert_eq!(

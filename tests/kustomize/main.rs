@@ -267,6 +267,13 @@ fn check_webhooks(objects: &[Value], certificate: &str, namespace: &str) {
         assert_eq!(none, !self_managed, "{role}");
     }
     assert_eq!(of_kind(objects, "Certificate").is_empty(), self_managed);
+    for certificate in of_kind(objects, "Certificate") {
+        // Nobody else's, least of all the one that the operator keeps.
+        let secret = text(certificate, "/spec/secretName");
+        assert_eq!(secret, "captains-webhook-certmanager");
+        let pod = &of_kind(objects, "Deployment")[0]["spec"]["template"]["spec"];
+        assert_eq!(text(pod, "/volumes/0/secret/secretName"), secret);
+    }
     let container = &of_kind(objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0];
     let arguments = container["args"].to_string();
     assert_eq!(
@@ -274,10 +281,17 @@ fn check_webhooks(objects: &[Value], certificate: &str, namespace: &str) {
         self_managed
     );
     assert_eq!(arguments.contains("--webhook-cert-path="), !self_managed);
-    assert!(
-        container["ports"].to_string().contains("9443"),
-        "{container}"
-    );
+    let ports = container["ports"].as_array().into_iter().flatten();
+    let ports: Vec<_> = ports.filter(|port| port["name"] == "webhook").collect();
+    let [port] = &ports[..] else {
+        panic!("not one port for webhooks: {container}")
+    };
+    // Where the Pod listens, not where the Service does; and from anywhere, as the API server is no Pod.
+    for policy in of_kind(objects, "NetworkPolicy") {
+        let open = json!({ "ports": [{ "port": port["containerPort"] }] });
+        let rules = policy["spec"]["ingress"].as_array();
+        assert!(rules.is_some_and(|rules| rules.contains(&open)), "{policy}");
+    }
     let all = objects.iter().map(Value::to_string).collect::<String>();
     for placeholder in ["SERVICE_NAME", "SERVICE_NAMESPACE", "CERTIFICATE_"] {
         assert!(!all.contains(placeholder), "{placeholder}");

@@ -1,4 +1,5 @@
-//! What people's own documents type, with `kubebuilder` replaced by `kbr`, each in a folder of its own.
+//! What people's own documents type, with `kubebuilder` replaced by `kbr`, each in a folder of its own; those with webhooks are in
+//! `webhooks.rs`.
 
 use std::fs;
 
@@ -26,20 +27,6 @@ fn ippool_becomes_cluster_scoped_by_its_type_alone() {
     project.cluster(
         "test $(kubectl get crd ippools.tsi.tiduyun.com -o jsonpath='{.spec.scope}') = Cluster",
     );
-}
-
-#[test]
-fn guestbook_and_home_are_created_with_a_word_for_a_repository_or_none() {
-    let _turn = alone();
-    let guestbook = Project::new("guestbook");
-    guestbook.kbr("init");
-    guestbook.answer_yes("--group webapp --version v1 --kind Guestbook");
-    guestbook.lint();
-    let home = Project::new("home");
-    home.kbr("init --repo myk8soperator");
-    home.answer_yes("--group ajd --version v1 --kind Home");
-    home.lint();
-    home.cluster("kubectl get crd homes.ajd.my.domain; kubectl apply -k config/samples/");
 }
 
 #[test]

@@ -6,8 +6,11 @@
 mod support;
 mod webhooks;
 
+mod certificates;
+mod conversion;
 mod documents;
 mod guide;
+mod kinds;
 mod markers;
 mod project;
 mod rights;

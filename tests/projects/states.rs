@@ -123,7 +123,7 @@ fn names_that_rust_or_rustfmt_might_trip_over_compile() {
 }
 
 /// A crate of somebody else that defines a kind.
-fn foreign_crate(project: &Project) {
+pub fn foreign_crate(project: &Project) {
     let manifest = r#"[package]
 name = "widgets"
 version = "0.1.0"

@@ -11,7 +11,10 @@ const ADMISSION: &str = r#"//! The webhooks, called by the API server.
 use std::time::Duration;
 
 use api::GROUP::v1::KIND;
-use kube::api::{Api, DeleteParams, PatchParams, Patch, PostParams};
+use kube::{
+    Resource as _,
+    api::{Api, DeleteParams, PatchParams, Patch, PostParams},
+};
 use manager::testing::{Cluster, eventually};
 
 fn object(name: &str, message: Option<&str>) -> KIND {
@@ -45,6 +48,13 @@ async fn objects_are_defaulted_refused_and_kept() -> anyhow::Result<()> {
     .await?;
     assert_eq!(made, "ahoy");
 
+    let body = serde_json::to_vec(&object("a", Some("loud")))?;
+    let path = KIND::url_path(&(), Some(cluster.namespace()));
+    let request = kube::core::Request::new(path).create(&dry_run, body)?;
+    let answer = cluster.client().send(request.map(kube::client::Body::from)).await?;
+    let warning = answer.headers()["warning"].to_str()?;
+    assert!(answer.status().is_success() && warning.contains("that is loud"), "{answer:?}");
+
     api.create(&PostParams::default(), &object("keep", None)).await?;
     let change = serde_json::json!({ "spec": { "message": "wrong" } });
     let refused = api.patch("keep", &PatchParams::default(), &Patch::Merge(&change)).await;
@@ -59,7 +69,7 @@ async fn objects_are_defaulted_refused_and_kept() -> anyhow::Result<()> {
 "#;
 
 /// A project as in the documents of its users: one kind, both webhooks, and rules of their own.
-fn admission(folder: &str, init: &str, group: &str, kind: &str) {
+fn admission(folder: &str, init: &str, group: &str, kind: &str) -> Project {
     let project = Project::new(folder);
     project.kbr(init);
     let name = format!("--group {group} --version v1 --kind {kind}");
@@ -83,6 +93,9 @@ fn admission(folder: &str, init: &str, group: &str, kind: &str) {
     tracing::debug!(name, generation, \"checked\");",
         "    if object.spec.message.as_deref() == Some(\"wrong\") {
         errors.push(webhook::FieldError::invalid(\"spec.message\", \"wrong\", \"is wrong\"));
+    }
+    if object.spec.message.as_deref() == Some(\"loud\") {
+        return Ok(vec![\"that is loud\".to_owned()]);
     }",
     );
     project.replace(
@@ -113,124 +126,66 @@ fn admission(folder: &str, init: &str, group: &str, kind: &str) {
     );
     project.run("cargo", &["fmt", "--all"]);
     project.test();
+    project
 }
 
 #[test]
 fn the_guestbook_is_defaulted_and_guarded() {
     let _turn = alone();
-    admission(
-        "guestbook",
-        "init --domain my.domain",
-        "webapp",
-        "Guestbook",
-    );
+    admission("guestbook", "init", "webapp", "Guestbook");
 }
 
-/// Three versions, each written and read in each.
-const CONVERSION: &str = r#"//! Conversion, asked for by the API server.
-
-use std::time::Duration;
-
-use api::crew::{v1, v2, v3};
-use kube::api::{Api, PostParams};
-use manager::testing::{Cluster, eventually};
-
-#[tokio::test]
-async fn what_is_written_in_one_version_is_read_in_each() -> anyhow::Result<()> {
-    let cluster = Cluster::connect().await?;
-    let _operator = cluster.operator(env!("CARGO_BIN_EXE_fleet"))?;
-    let (first, second, third): (Api<v1::Captain>, Api<v2::Captain>, Api<v3::Captain>) =
-        (cluster.api(), cluster.api(), cluster.api());
-    let mut captain = v3::Captain::default();
-    captain.metadata.name = Some("of-v3".to_owned());
-    captain.spec.message = Some("ahoy".to_owned());
-    eventually(Duration::from_secs(30), "a conversion", || async {
-        let _ = second.create(&PostParams::default(), &second_of(&captain)).await;
-        Ok(third.get_opt("of-v2").await?)
-    })
-    .await?;
-    third.create(&PostParams::default(), &captain).await?;
-    for name in ["of-v2", "of-v3"] {
-        let messages = [
-            first.get(name).await?.spec.message,
-            second.get(name).await?.spec.salute,
-            third.get(name).await?.spec.message,
-        ];
-        assert_eq!(messages.map(Option::unwrap_or_default), ["ahoy"; 3], "{name}");
-    }
-    cluster.close().await
+/// With webhooks, `make run` serves them with a certificate of its own making; without, whichever way that is said, it does
+/// not. Both bring the sample to `Ready`.
+const RUN: &str = r#"
+flags='--log-format text --health-probe-bind-address 127.0.0.1:0 --metrics-bind-address 0 --webhook-host 127.0.0.1 --webhook-port 0 --shutdown-delay 0s'
+operator=
+end() {
+  test -z "$operator" || { kill -- "-$operator"; wait "$operator" || true; }
+  operator=
+}
+trap 'end; cat run.log' EXIT
+start() {
+  setsid "$@" ARGS="$flags" > run.log 2>&1 &
+  operator=$!
+}
+said() {
+  for _ in $(seq 1200); do
+    if grep -q "$1" run.log; then return; fi
+    sleep 0.1
+  done
+  echo "not said: $1"
+  exit 1
+}
+ready() {
+  kubectl apply -k config/samples/
+  kubectl wait --for=condition=Ready --timeout=60s -f config/samples/ajd_v1_home.yaml
+  kubectl delete -k config/samples/
 }
 
-fn second_of(captain: &v3::Captain) -> v2::Captain {
-    let mut second = v2::Captain::default();
-    second.metadata.name = Some("of-v2".to_owned());
-    second.spec.salute.clone_from(&captain.spec.message);
-    second
-}
+kubectl get crd -o wide homes.ajd.my.domain
+start make run
+said 'serving webhooks'
+ready
+address=$(sed -n 's/.*serving webhooks.*address=\([0-9.:]*\).*/\1/p' run.log)
+# It answers over TLS. kubectl sends what is no review, as it does not say that it is JSON.
+echo '{}' > nothing.json
+kubectl --kubeconfig /dev/null --server "https://$address" --insecure-skip-tls-verify --token none \
+  create --raw /validate-ajd-my-domain-v1-home -f nothing.json 2>&1 | grep 'Unsupported Media Type'
+end
+
+for how in 'env ENABLE_WEBHOOKS=false make run' 'make run ENABLE_WEBHOOKS=false'; do
+  start $how
+  said 'webhooks are turned off'
+  ready
+  if grep 'serving webhooks' run.log; then exit 1; fi
+  end
+done
 "#;
 
 #[test]
-fn three_versions_of_a_kind_are_converted_through_the_hub() {
+fn a_home_is_defaulted_and_guarded_and_its_operator_runs_on_the_host() {
     let _turn = alone();
-    let project = Project::new("fleet");
-    project.kbr("init --domain example.com");
-    let create = |version: &str, rest: &str| {
-        project.create_api(&format!(
-            "--group crew --version {version} --kind Captain --resource {rest}"
-        ));
-    };
-    create("v1", "--controller");
-    create("v2", "--controller=false");
-    project.kbr("create webhook --group crew --version v2 --kind Captain --conversion --spoke v1");
-    create("v3", "--controller=false");
-    project.lint();
-    project.test();
-
-    // A field with another name in the hub: nothing carries it over, and the scaffolded test finds that.
-    project.replace("api/src/crew/v2/captain.rs", "pub message:", "pub salute:");
-    project.run("make", &["manifests"]);
-    let lost = project.fails("cargo", &["test", "--bins"]);
-    assert!(lost.contains("`spec.message` was "), "{lost}");
-    assert!(
-        lost.contains("nothing_is_lost_between_v1_and_v2 ... FAILED"),
-        "{lost}"
-    );
-
-    for version in ["v1", "v3"] {
-        let file = format!("api/src/crew/{version}/captain_conversion.rs");
-        let text = std::fs::read_to_string(project.0.join(&file)).expect("a file");
-        let carried = "            spec: carry(&object.spec)?,\n";
-        assert_eq!(text.matches(carried).count(), 2, "{text}");
-        let text = text
-            .replacen(
-                carried,
-                "            spec: hub::CaptainSpec { salute: object.spec.message },\n",
-                1,
-            )
-            .replacen(
-                carried,
-                "            spec: super::CaptainSpec { message: object.spec.salute },\n",
-                1,
-            );
-        write(&project.0.join(file), text.as_bytes());
-    }
-    write(
-        &project.0.join("tests/integration/conversion.rs"),
-        CONVERSION.as_bytes(),
-    );
-    project.replace(
-        "tests/integration/main.rs",
-        "// +kbr:scaffold:modules",
-        "mod conversion;\n// +kbr:scaffold:modules",
-    );
-    project.run("cargo", &["fmt", "--all"]);
-    project.test();
-
-    // A version that is served without a conversion does not compile, or is told.
-    project.replace("api/src/crew/v3/mod.rs", "mod captain_conversion;\n", "");
-    let missing = project.fails("cargo", &["check", "--package", "fleet-api"]);
-    assert!(
-        missing.contains("no function or associated item named `spoke`"),
-        "{missing}"
-    );
+    let home = admission("home", "init --repo myk8soperator", "ajd", "Home");
+    home.cluster(RUN);
 }

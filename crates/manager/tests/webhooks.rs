@@ -1,9 +1,9 @@
 //! What a user sees of webhooks: their answers to real reviews, without an API server.
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use manager::{
     Manager,
-    testing::{Admitted, FakeApi},
+    testing::{self, Admitted, FakeApi},
     webhook::{
         Defaulter, FieldError, FieldErrors, Operation, Refusal, Request, Validator, Warnings,
     },
@@ -194,4 +194,32 @@ async fn an_unknown_operation_is_refused() {
         admitted.message,
         "this webhook does not know the operation `CONNECT`"
     );
+}
+
+/// What kube-apiserver 1.36.3 sent when kubectl made, labelled and deleted a `ConfigMap`.
+const SENT: &str = include_str!("reviews.jsonl");
+
+#[test]
+fn a_review_made_for_a_unit_test_is_what_an_api_server_sends() {
+    for line in SENT.lines() {
+        let sent: Value = serde_json::from_str(line).unwrap();
+        let object = |field: &str| -> Option<ConfigMap> {
+            serde_json::from_value(sent["request"][field].clone()).unwrap()
+        };
+        let made = testing::review(object("oldObject").as_ref(), object("object").as_ref());
+        let [sent, made] = [&sent, &made].map(without_the_asker);
+        assert_eq!(made, sent);
+    }
+}
+
+/// A review without what depends on who asks: the user, the flags of the request, its id.
+fn without_the_asker(review: &Value) -> Value {
+    let mut review = review.clone();
+    let request = review["request"].as_object_mut().unwrap();
+    assert!(request.remove("uid").is_some_and(|uid| uid.is_string()));
+    let user = request.remove("userInfo").unwrap();
+    assert!(user["username"].is_string() && user["groups"].is_array());
+    let options = request["options"].as_object_mut().unwrap();
+    options.retain(|name, _| ["apiVersion", "kind"].contains(&name.as_str()));
+    review
 }

@@ -15,7 +15,7 @@ use self::target::{Chosen, Named};
 use super::super::write::{self, Plan};
 use super::super::{WriteArgs, prompt};
 use super::conversion::Spoke;
-use super::existing::Sought;
+use super::existing::KindArgs;
 use super::owned;
 use crate::changes::Existing;
 use crate::project::{self, Project};
@@ -37,21 +37,8 @@ use crate::scaffold;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// Group: a word before the project's domain, or a whole group with `--domain ''`; `''` makes the domain the group
-    #[arg(long)]
-    group: String,
-    /// Version of the API: `v1`, `v2beta3`, `v1alpha1`
-    #[arg(long)]
-    version: String,
-    /// Kind: capitals at the beginning of words, as in `Captain` or `IPPool`
-    #[arg(long)]
-    kind: String,
-    /// Domain of this API's group [default: the project's]
-    #[arg(long)]
-    domain: Option<String>,
-    /// Plural, small letters [default: English]
-    #[arg(long)]
-    plural: Option<String>,
+    #[command(flatten)]
+    of: KindArgs,
     /// Singular, small letters [default: the kind]
     #[arg(long)]
     singular: Option<String>,
@@ -70,32 +57,8 @@ pub struct Args {
     /// Name of the controller, for several of one kind [default: the kind]
     #[arg(long, value_name = "NAME")]
     controller_name: Option<String>,
-    /// Crate that defines the kind: its name on crates.io, or a path
-    #[arg(long, value_name = "NAME[@VERSION]|PATH", requires = "external_type")]
-    external_crate: Option<String>,
-    /// Type of the kind in that crate: `cert_manager::v1::Certificate`
-    #[arg(long, value_name = "TYPE", requires = "external_crate")]
-    external_type: Option<String>,
     #[command(flatten)]
     write: WriteArgs,
-}
-
-impl Args {
-    /// What they say of a kind that is there already.
-    fn sought(&self) -> Sought<'_> {
-        Sought {
-            group: &self.group,
-            version: &self.version,
-            kind: &self.kind,
-            domain: self.domain.as_deref(),
-            plural: self.plural.as_deref(),
-            namespaced: self.namespaced,
-            external: self
-                .external_crate
-                .as_deref()
-                .zip(self.external_type.as_deref()),
-        }
-    }
 }
 
 /// What to create, flags and answers together.
@@ -114,7 +77,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let root = project::find_root(&current)?;
     write::settle(&root, args.write)?;
     let project = Project::load(&root)?;
-    let resource = match args.external_crate {
+    let resource = match args.of.external_crate {
         Some(_) => Some(args.resource.unwrap_or(false)),
         None => args.resource,
     };

@@ -9,17 +9,30 @@ use crate::resource::external::{Dependencies, External};
 use crate::resource::target::Target;
 use crate::resource::{Resource, Wanted, groups, kubernetes};
 
-/// What the flags say of the kind.
-#[derive(Clone, Copy, Debug)]
-pub struct Sought<'a> {
-    pub group: &'a str,
-    pub version: &'a str,
-    pub kind: &'a str,
-    pub domain: Option<&'a str>,
-    pub plural: Option<&'a str>,
-    pub namespaced: Option<bool>,
-    /// `--external-crate` and `--external-type`.
-    pub external: Option<(&'a str, &'a str)>,
+/// The flags that name a kind, of every command that has to do with one.
+#[derive(Debug, clap::Args)]
+pub struct KindArgs {
+    /// Group: a word before the project's domain, or a whole group with `--domain ''`; `''` makes the domain the group, `core` is Kubernetes' own
+    #[arg(long)]
+    pub group: String,
+    /// Version of the API: `v1`, `v2beta3`, `v1alpha1`
+    #[arg(long)]
+    pub version: String,
+    /// Kind: capitals at the beginning of words, as in `Captain` or `IPPool`
+    #[arg(long)]
+    pub kind: String,
+    /// Domain of this API's group [default: the project's]
+    #[arg(long)]
+    pub domain: Option<String>,
+    /// Plural, small letters [default: English]
+    #[arg(long)]
+    pub plural: Option<String>,
+    /// Crate that defines the kind: its name on crates.io, or a path
+    #[arg(long, value_name = "NAME[@VERSION]|PATH", requires = "external_type")]
+    pub external_crate: Option<String>,
+    /// Type of the kind in that crate: `cert_manager::v1::Certificate`
+    #[arg(long, value_name = "TYPE", requires = "external_crate")]
+    pub external_type: Option<String>,
 }
 
 /// A crate that the manifest does not have yet.
@@ -61,48 +74,70 @@ impl Added {
 /// # Errors
 /// There is no such kind: with the nearest ones, never one that nobody serves.
 pub fn find(
-    args: &Sought,
+    args: &KindArgs,
+    namespaced: Option<bool>,
     project: &Project,
     root: &Path,
     added: &mut Option<Added>,
 ) -> anyhow::Result<Target> {
-    if let Some((krate, type_path)) = args.external {
+    if let Some((krate, type_path)) = args
+        .external_crate
+        .as_ref()
+        .zip(args.external_type.as_ref())
+    {
         let external = External::new(root, krate, type_path)?;
         let line = external.missing_dependency(&Dependencies::read(root))?;
         *added = line.map(|line| Added {
             line,
             folder: external.folder().map(str::to_owned),
         });
-        return foreign(args, krate, type_path);
+        return foreign(args, namespaced, krate, type_path);
+    }
+    // The crate of a kind need not be said twice.
+    if let Some(target) = project.targets().find(|target| is_foreign(target, args)) {
+        check_known(args, namespaced, &target.plural, target.namespaced)?;
+        return Ok(target.clone());
     }
     let known = project.apis.iter().find(|api| is_meant(api, args, project));
     if let Some(api) = known {
-        check_known(args, &api.plural, api.namespaced)?;
+        check_known(args, namespaced, &api.plural, api.namespaced)?;
         return Ok(Target::own(api));
     }
-    let (_, whole) = groups(args.group, args.domain.unwrap_or_default());
-    let found = kubernetes::find(args.group, args.version, args.kind)
-        .or_else(|| kubernetes::find(&whole, args.version, args.kind));
+    let (_, whole) = groups(&args.group, args.domain.as_deref().unwrap_or_default());
+    let found = kubernetes::find(&args.group, &args.version, &args.kind)
+        .or_else(|| kubernetes::find(&whole, &args.version, &args.kind));
     let Some(kind) = found else {
         return Err(unknown(args, project));
     };
-    check_known(args, kind.plural, kind.namespaced)?;
+    check_known(args, namespaced, kind.plural, kind.namespaced)?;
     Ok(Target::kubernetes(&kind))
 }
 
 /// Whether the flags mean this kind of the project's: by its whole group, or by the word for it.
-pub fn is_meant(api: &Resource, args: &Sought, project: &Project) -> bool {
-    let domain = args.domain.unwrap_or(&project.domain);
-    let (_, full_group) = groups(args.group, domain);
-    let by_word =
-        args.domain.is_none() && [api.group.as_str(), &api.full_group].contains(&args.group);
+fn is_meant(api: &Resource, args: &KindArgs, project: &Project) -> bool {
+    let domain = args.domain.as_ref().unwrap_or(&project.domain);
+    let (_, full_group) = groups(&args.group, domain);
+    let by_word = args.domain.is_none() && [&api.group, &api.full_group].contains(&&args.group);
     api.kind == args.kind
         && api.version == args.version
         && (api.full_group == full_group || by_word)
 }
 
+/// Whether the flags mean this kind of another crate, for which the project has code already.
+fn is_foreign(target: &Target, args: &KindArgs) -> bool {
+    !target.external_crate.is_empty()
+        && target.kind == args.kind
+        && target.version == args.version
+        && target.full_group == args.group
+}
+
 /// A kind that is there has its names and scope.
-fn check_known(args: &Sought, plural: &str, namespaced: bool) -> anyhow::Result<()> {
+fn check_known(
+    args: &KindArgs,
+    wanted: Option<bool>,
+    plural: &str,
+    namespaced: bool,
+) -> anyhow::Result<()> {
     let mut problems = Problems::default();
     let mut differs = |flag: &str, differs: bool| {
         if differs {
@@ -115,23 +150,28 @@ fn check_known(args: &Sought, plural: &str, namespaced: bool) -> anyhow::Result<
             );
         }
     };
-    differs("plural", args.plural.is_some_and(|flag| flag != plural));
     differs(
-        "namespaced",
-        args.namespaced.is_some_and(|flag| flag != namespaced),
+        "plural",
+        args.plural.as_ref().is_some_and(|flag| flag != plural),
     );
+    differs("namespaced", wanted.is_some_and(|flag| flag != namespaced));
     problems.into_result()
 }
 
 /// A kind of another crate. Its group is as it is: the project's domain is for kinds of the project's own.
-fn foreign(args: &Sought, krate: &str, type_path: &str) -> anyhow::Result<Target> {
+fn foreign(
+    args: &KindArgs,
+    namespaced: Option<bool>,
+    krate: &str,
+    type_path: &str,
+) -> anyhow::Result<Target> {
     let wanted = Wanted {
-        group: args.group.to_owned(),
-        domain: args.domain.unwrap_or_default().to_owned(),
-        version: args.version.to_owned(),
-        kind: args.kind.to_owned(),
-        plural: args.plural.map(str::to_owned),
-        namespaced: args.namespaced.unwrap_or(true),
+        group: args.group.clone(),
+        domain: args.domain.clone().unwrap_or_default(),
+        version: args.version.clone(),
+        kind: args.kind.clone(),
+        plural: args.plural.clone(),
+        namespaced: namespaced.unwrap_or(true),
         ..Wanted::default()
     };
     let resource = Resource::foreign(&wanted)?;
@@ -141,7 +181,7 @@ fn foreign(args: &Sought, krate: &str, type_path: &str) -> anyhow::Result<Target
     Ok(target)
 }
 
-fn unknown(args: &Sought, project: &Project) -> anyhow::Error {
+fn unknown(args: &KindArgs, project: &Project) -> anyhow::Error {
     let own = |api: &Resource| {
         let near = strsim::damerau_levenshtein(&api.kind_lower(), &args.kind.to_lowercase()) <= 2;
         near.then(|| {
@@ -152,11 +192,14 @@ fn unknown(args: &Sought, project: &Project) -> anyhow::Error {
         })
     };
     let mut near: Vec<String> = project.apis.iter().filter_map(own).collect();
-    near.extend(kubernetes::nearest(args.group, args.version, args.kind));
+    let kubernetes = kubernetes::nearest(&args.group, &args.version, &args.kind);
+    // Who misspells a kind of Kubernetes wants none of their own.
+    let may_be_new = kubernetes.is_empty();
+    near.extend(kubernetes);
     let group = if args.group.is_empty() {
         "core"
     } else {
-        args.group
+        &args.group
     };
     let mut text = format!(
         "there is no kind `{}` in `{}/{}`, neither in this project nor in Kubernetes 1.36; nothing was written",
@@ -166,6 +209,12 @@ fn unknown(args: &Sought, project: &Project) -> anyhow::Error {
         let _ = write!(text, "\nhelp: did you mean `{flags}`?");
     }
     text += "\nhelp: for a kind of another crate, pass `--external-crate` and `--external-type`";
-    text += "\nhelp: for a new kind of this project, pass `--resource`";
+    if may_be_new {
+        let _ = write!(
+            text,
+            "\nhelp: for a new kind of this project: `kbr create api --group {} --version {} --kind {} --resource`",
+            group, args.version, args.kind
+        );
+    }
     anyhow::Error::msg(text)
 }

@@ -1,9 +1,11 @@
 //! `kbr create webhook`: defaults, validation, and conversion between versions.
 
 mod chosen;
-mod target;
+mod others;
+mod talk;
 #[cfg(test)]
 mod tests;
+mod wanted;
 
 use std::env;
 
@@ -12,10 +14,11 @@ use anyhow::Context as _;
 use self::chosen::Chosen;
 use super::super::write::{self, Plan};
 use super::super::{WriteArgs, prompt};
-use super::existing::Sought;
+use super::existing::KindArgs;
 use super::owned;
 use crate::changes::Existing;
 use crate::project::{self, Project};
+use crate::resource::target::Target;
 use crate::scaffold;
 
 /// Add webhooks for a kind: defaults, validation, or conversion between its versions
@@ -36,29 +39,16 @@ use crate::scaffold;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// Group: a word before the project's domain, or a whole group with `--domain ''`; `core` for Kubernetes' own
-    #[arg(long)]
-    group: String,
-    /// Version of the API; of a conversion: the hub
-    #[arg(long)]
-    version: String,
-    /// Kind: capitals at the beginning of words, as in `Captain` or `IPPool`
-    #[arg(long)]
-    kind: String,
-    /// Domain of this API's group [default: the project's]
-    #[arg(long)]
-    domain: Option<String>,
-    /// Plural of a kind of another crate [default: English]
-    #[arg(long)]
-    plural: Option<String>,
+    #[command(flatten)]
+    of: KindArgs,
     /// Set defaults in objects before they are stored
-    #[arg(long)]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, action = clap::ArgAction::Set)]
     defaulting: bool,
     /// Refuse objects that are wrong, and deletions that must not be
-    #[arg(long = "validation", alias = "programmatic-validation")]
+    #[arg(long = "validation", alias = "programmatic-validation", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, action = clap::ArgAction::Set)]
     validation: bool,
     /// Convert between the versions of the kind; `--version` is the hub
-    #[arg(long)]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, action = clap::ArgAction::Set)]
     conversion: bool,
     /// Version to convert to and from the hub; may be given several times [default: all others]
     #[arg(long = "spoke", value_name = "VERSION", value_delimiter = ',')]
@@ -74,7 +64,7 @@ pub struct Args {
     failure_policy: Option<String>,
     /// How long the API server waits for an answer, 1 to 30 [default: 10]
     #[arg(long, value_name = "SECONDS")]
-    timeout: Option<u8>,
+    timeout: Option<u64>,
     /// Namespaces whose objects the webhook is called for: `team=deck,tier in (front,back)`
     #[arg(long, value_name = "LABELS")]
     namespace_selector: Option<String>,
@@ -84,32 +74,8 @@ pub struct Args {
     /// Condition in CEL under which the webhook is called; may be given several times
     #[arg(long = "match-condition", value_name = "NAME=CEL")]
     match_conditions: Vec<String>,
-    /// Crate that defines the kind: its name on crates.io, or a path
-    #[arg(long, value_name = "NAME[@VERSION]|PATH", requires = "external_type")]
-    external_crate: Option<String>,
-    /// Type of the kind in that crate: `cert_manager::v1::Certificate`
-    #[arg(long, value_name = "TYPE", requires = "external_crate")]
-    external_type: Option<String>,
     #[command(flatten)]
     write: WriteArgs,
-}
-
-impl Args {
-    /// What they say of the kind.
-    fn sought(&self) -> Sought<'_> {
-        Sought {
-            group: &self.group,
-            version: &self.version,
-            kind: &self.kind,
-            domain: self.domain.as_deref(),
-            plural: self.plural.as_deref(),
-            namespaced: None,
-            external: self
-                .external_crate
-                .as_deref()
-                .zip(self.external_type.as_deref()),
-        }
-    }
 }
 
 /// What to create, flags and answers together.
@@ -141,7 +107,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         validation: args.validation,
         conversion: args.conversion,
     };
-    let target = chosen::choose(args, given, &project, &root)?.target();
+    let target = chosen::choose(args, given, &project, &root)?.target;
     let parts = if given.any() {
         given
     } else {
@@ -167,11 +133,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn ask(
-    args: &Args,
-    project: &Project,
-    target: &crate::resource::target::Target,
-) -> anyhow::Result<Parts> {
+fn ask(args: &Args, project: &Project, target: &Target) -> anyhow::Result<Parts> {
     const HELP: &str = "pass one or more of `--defaulting`, `--validation` and `--conversion`; `--yes` creates the first two";
     let answer = |question: &str, otherwise: bool| {
         if args.write.yes {
@@ -180,13 +142,7 @@ fn ask(
             prompt::yes_or_no(question, HELP)
         }
     };
-    let versions = project
-        .apis
-        .iter()
-        .filter(|api| {
-            target.is_own() && api.full_group == target.full_group && api.kind == target.kind
-        })
-        .count();
+    let versions = project.versions(target).count();
     Ok(Parts {
         defaulting: answer("Create Defaulting Webhook", true)?,
         validation: answer("Create Validation Webhook", true)?,

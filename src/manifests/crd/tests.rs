@@ -230,7 +230,7 @@ fn a_served_version_that_nothing_converts_is_refused() {
     };
     refused(
         &printed(|_| {}),
-        "`v1` is served, and nothing converts it\n    help: add `spoke::<…hub…::Ship, …::v1::Ship>(crds);`",
+        "`v1` is served, and nothing converts it\n    help: `kbr create webhook --group x.io --version … --kind Ship --conversion --spoke v1`",
     );
     let mut problems = Vec::new();
     let unserved = |crd: &mut Value| crd["spec"]["versions"][0]["served"] = json!(false);

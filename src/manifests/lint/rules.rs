@@ -1,11 +1,18 @@
 //! Rules in CEL (`x-kubernetes-validations`): that they compile against the schema that they are for, and what they cost.
 
 mod check;
+pub mod condition;
+mod constants;
 mod cost;
+mod data;
 pub mod evaluate;
 mod functions;
+mod operators;
+mod overload;
+mod run;
 mod types;
 
+use cel::IdedExpr;
 use cel::parser::Parser;
 use serde_json::{Value, json};
 
@@ -138,16 +145,10 @@ fn expressions(node: &Node, rule: &Value, text: &str, found: &mut Vec<Finding>) 
                 LANGUAGE,
             ));
         };
-        let expression = match Parser::new().enable_optional_syntax(true).parse(text) {
+        let expression = match parse(text) {
             Ok(expression) => expression,
-            Err(errors) => {
-                let first = errors.errors.first();
-                let reason = first.map_or_else(
-                    || "cannot be read".to_owned(),
-                    |error| error.msg.trim().to_owned(),
-                );
-                let column = first.map_or(1, |error| error.pos.1);
-                error(&format!("{reason}, at letter {column}"));
+            Err(reason) => {
+                error(&reason);
                 continue;
             }
         };
@@ -165,6 +166,17 @@ fn expressions(node: &Node, rule: &Value, text: &str, found: &mut Vec<Finding>) 
         }
         found.extend(cost::check(node, text, &expression));
     }
+}
+
+/// Reads an expression, or says why it cannot be read.
+fn parse(text: &str) -> Result<IdedExpr, String> {
+    let parsed = Parser::new().enable_optional_syntax(true).parse(text);
+    parsed.map_err(|errors| {
+        let first = errors.errors.first();
+        let reason = first.map_or("cannot be read", |error| error.msg.trim());
+        let column = first.map_or(1, |error| error.pos.1);
+        format!("{reason}, at letter {column}")
+    })
 }
 
 /// `oldSelf` needs values that can be found again in the old object.

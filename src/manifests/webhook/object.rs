@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::manifests::check_condition;
 use crate::manifests::problem::{Problem, nearest};
 use crate::resource::words;
 
@@ -119,6 +120,30 @@ pub(super) fn faults(webhook: &Value, mutating: bool) -> Vec<Problem> {
         );
     }
     problems.extend(address(&webhook["clientConfig"]).map(Problem::new));
+    problems.extend(conditions(&webhook["matchConditions"]));
+    problems
+}
+
+/// What is wrong with match conditions.
+fn conditions(conditions: &Value) -> Vec<Problem> {
+    let mut names = Vec::new();
+    let mut problems = Vec::new();
+    for condition in conditions.as_array().into_iter().flatten() {
+        let text = |field: &str| condition[field].as_str().unwrap_or_default();
+        let (name, expression) = (text("name"), text("expression"));
+        if names.contains(&name) {
+            problems.push(Problem::new(format!(
+                "there are two match conditions `{name}`"
+            )));
+        }
+        names.push(name);
+        if let Err(reason) = check_condition(expression) {
+            let text = format!("the match condition `{name}`, `{expression}`: {reason}");
+            problems.push(Problem::new(text).help(
+                "it is CEL about `object`, `oldObject`, `request` and `authorizer`, and says whether the webhook is called",
+            ));
+        }
+    }
     problems
 }
 

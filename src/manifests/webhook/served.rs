@@ -7,18 +7,15 @@ use crate::manifests::crd::Crd;
 use crate::manifests::problem::{Problem, nearest};
 use crate::project::Project;
 use crate::resource::kubernetes;
-use crate::resource::webhook::{Verb, default_path};
+use crate::resource::target::Target;
+use crate::resource::webhook::{self, Verb};
 
-/// One kind that a webhook may be for.
-struct Kind {
-    type_path: String,
-    group: String,
-    version: String,
-    name: String,
+/// Every kind whose type has a name that kbr knows, and how the project calls its webhooks.
+pub struct Kinds {
+    all: Vec<Target>,
+    project: String,
+    manager_id: String,
 }
-
-/// Every kind whose type has a name that kbr knows.
-pub struct Kinds(Vec<Kind>);
 
 impl Kinds {
     /// The project's own kinds, those of other crates that it has code for, and Kubernetes'.
@@ -33,33 +30,25 @@ impl Kinds {
         let own = project
             .apis
             .iter()
-            .filter(|api| typed(&api.full_group, &api.kind, &api.version));
-        let own = own.map(|api| Kind {
-            type_path: api.type_path(),
-            group: api.full_group.clone(),
-            version: api.version.clone(),
-            name: api.kind.clone(),
-        });
-        let controllers = project.controllers.iter().map(|known| &known.target);
-        let webhooks = project.webhooks.iter().map(|known| &known.target);
-        let foreign = controllers.chain(webhooks).filter(|kind| !kind.is_own());
-        let foreign = foreign.map(|target| Kind {
-            type_path: target.type_path.clone(),
-            group: target.full_group.clone(),
-            version: target.version.clone(),
-            name: target.kind.clone(),
-        });
-        let kubernetes = kubernetes::kinds().map(|kind| Kind {
-            type_path: kind.type_path.to_owned(),
-            group: kind.group.to_owned(),
-            version: kind.version.to_owned(),
-            name: kind.kind.to_owned(),
-        });
-        Self(own.chain(foreign).chain(kubernetes).collect())
+            .filter(|api| typed(&api.full_group, &api.kind, &api.version))
+            .map(Target::own);
+        let foreign = project.targets().filter(|kind| !kind.is_own());
+        let kubernetes = kubernetes::kinds().map(|kind| Target::kubernetes(&kind));
+        Self {
+            all: own.chain(foreign.cloned()).chain(kubernetes).collect(),
+            project: project.name.clone(),
+            manager_id: project.manager_id(),
+        }
     }
 
-    fn find(&self, type_path: &str) -> Option<&Kind> {
-        self.0.iter().find(|kind| kind.type_path == type_path)
+    fn find(&self, type_path: &str) -> Option<&Target> {
+        self.all.iter().find(|kind| kind.type_path == type_path)
+    }
+
+    /// The comment that has the API server call a webhook at `path`, as `kbr create webhook` writes it.
+    fn marker(&self, target: &Target, verb: Verb, path: &str) -> String {
+        let webhook = webhook::Webhook::new(target.clone());
+        webhook.marker(verb, path, &self.project, &self.manager_id)
     }
 }
 
@@ -69,6 +58,8 @@ struct Registration {
     mutating: bool,
     /// `None` when the code does not tell without being run.
     path: Option<String>,
+    /// What would have the API server call it, if its kind is known.
+    marker: Option<String>,
 }
 
 /// Compares the markers with `manager.defaulter::<T>(…)` and `manager.validator::<T>(…)` in the sources: a path that nobody
@@ -138,9 +129,12 @@ fn nobody_calls(known: &Registration) -> Problem {
     let (method, _) = methods(known.mutating);
     let text =
         format!("no marker makes the API server call the {method} at `{path}`, so it never runs");
-    let mutating = known.mutating;
+    let marker = known.marker.clone().unwrap_or_else(|| format!(
+        "// +kbr:webhook:path={path},mutating={},failurePolicy=Fail,sideEffects=None,groups=…,resources=…,verbs=create;update,versions=…,name=…,admissionReviewVersions=v1",
+        known.mutating
+    ));
     Problem::new(text).at(&known.at).help(format!(
-        "write `// +kbr:webhook:path={path},mutating={mutating},failurePolicy=fail,sideEffects=None,groups=…,resources=…,verbs=create;update,versions=…,name=…,admissionReviewVersions=v1`"
+        "write this comment above the `impl`: `{marker}`; or remove the line"
     ))
 }
 
@@ -162,22 +156,26 @@ fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
             let Some((type_name, arguments)) = call(rest) else {
                 continue;
             };
+            let verb = if mutating {
+                Verb::Mutate
+            } else {
+                Verb::Validate
+            };
+            let kind = type_name.and_then(|name| kinds.find(&resolve(&uses, &name)));
             let path = if explicit {
                 literal(&source[source.len() - arguments.len()..])
             } else {
-                let kind = type_name.and_then(|name| kinds.find(&resolve(&uses, &name)));
-                let verb = if mutating {
-                    Verb::Mutate
-                } else {
-                    Verb::Validate
-                };
-                kind.map(|kind| default_path(verb, &kind.group, &kind.version, &kind.name))
+                kind.map(|kind| kind.webhook_path(verb))
             };
+            let marker = kind
+                .zip(path.as_deref())
+                .map(|(kind, path)| kinds.marker(kind, verb, path));
             let line = 1 + source[..at].matches('\n').count();
             found.push(Registration {
                 at: format!("{file}:{line}"),
                 mutating,
                 path,
+                marker,
             });
         }
     }

@@ -249,6 +249,22 @@ fn a_patch_sets_what_no_argument_does() {
         &with(r#"{"timeoutSeconds":40}"#),
         "is not from 1 to 30",
     );
+    let condition = |expression: &str| {
+        let condition = json!({ "name": "x", "expression": expression });
+        with(&json!({ "matchConditions": [condition] }).to_string())
+    };
+    refused(
+        last,
+        &condition("request.user == 'a'"),
+        "the match condition `x`, `request.user == 'a'`: there is no field `user`",
+    );
+    refused(last, &condition("true &&"), "at letter");
+    let twice = json!({ "name": "x", "expression": "true" });
+    refused(
+        last,
+        &with(&json!({ "matchConditions": [twice, twice] }).to_string()),
+        "there are two match conditions `x`",
+    );
     refused(
         last,
         &with(r#"{"sideEffects":null}"#),
@@ -367,7 +383,11 @@ mod paths {
                 && warnings[0].starts_with(
                     "`b.rs:5`: no marker makes the API server call the defaulter at `/mutate-crew"
                 )
-                && warnings[0].contains("path=/mutate-crew-example-com-v1-captain,mutating=true"),
+                && warnings[0].contains(
+                    "`// +kbr:webhook:path=/mutate-crew-example-com-v1-captain,mutating=true,"
+                )
+                && warnings[0].contains(",resources=captains,")
+                && warnings[0].contains(",name=mcaptain-v1.crew.example.com,"),
             "{warnings:?}"
         );
     }

@@ -35,7 +35,9 @@ pub(super) fn marker(
     if let Some(seconds) = calls.timeout.filter(|seconds| *seconds != TIMEOUT) {
         let _ = write!(marker, ",timeoutSeconds={seconds}");
     }
-    let rest = patch(calls, !target.is_own() && target.namespaced, project);
+    // A Namespace is selected by its own labels, as what is in it is.
+    let in_namespaces = target.namespaced || target.kind == "Namespace";
+    let rest = patch(calls, !target.is_own() && in_namespaces, project);
     if !rest.is_empty() {
         let _ = write!(marker, ",patch=`{}`", Value::Object(rest));
     }
@@ -139,6 +141,17 @@ mod tests {
             ),
             "{marker}"
         );
+    }
+
+    #[test]
+    fn the_operators_namespace_is_left_out_itself_and_nothing_else_without_one() {
+        let marker = |group, kind| {
+            let target = Target::kubernetes(&kubernetes::find(group, "v1", kind).unwrap());
+            marker(target, Verb::Validate, Calls::default())
+        };
+        let left_out = r#""operator":"NotIn","values":["captains"]"#;
+        assert!(marker("core", "Namespace").contains(left_out));
+        assert!(!marker("core", "Node").contains(left_out));
     }
 
     #[test]

@@ -11,19 +11,20 @@ use crate::resource::{Resource, Wanted, groups, shared};
 /// # Errors
 /// Everything that is wrong with it, and what it clashes with.
 pub fn find(args: &Args, project: &Project) -> anyhow::Result<Named<Resource>> {
-    let domain = args.domain.as_ref().unwrap_or(&project.domain);
-    let (_, full_group) = groups(&args.group, domain);
-    let of_kind = |api: &&Resource| api.full_group == full_group && api.kind == args.kind;
-    let same = |api: &&Resource| of_kind(api) && api.version == args.version;
+    let domain = args.of.domain.as_ref().unwrap_or(&project.domain);
+    let (_, full_group) = groups(&args.of.group, domain);
+    let of_kind = |api: &&Resource| api.full_group == full_group && api.kind == args.of.kind;
+    let same = |api: &&Resource| of_kind(api) && api.version == args.of.version;
     let recorded = project.apis.iter().find(same);
     // What the flags leave open is as it was for the version before.
     let before = recorded.or_else(|| project.apis.iter().find(of_kind));
     let wanted = Wanted {
-        group: args.group.clone(),
+        group: args.of.group.clone(),
         domain: domain.clone(),
-        version: args.version.clone(),
-        kind: args.kind.clone(),
+        version: args.of.version.clone(),
+        kind: args.of.kind.clone(),
         plural: args
+            .of
             .plural
             .clone()
             .or_else(|| before.map(|api| api.plural.clone())),

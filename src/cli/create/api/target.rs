@@ -61,7 +61,7 @@ pub fn choose(args: &Args, parts: Parts, project: &Project, root: &Path) -> anyh
     if parts.controller {
         let target = match &chosen.api {
             Some(api) => Target::own(&api.value),
-            None => existing::find(&args.sought(), project, root, &mut chosen.added)?,
+            None => existing::find(&args.of, args.namespaced, project, root, &mut chosen.added)?,
         };
         chosen.controller = Some(controller::name(target, args, project)?);
     }
@@ -71,7 +71,7 @@ pub fn choose(args: &Args, parts: Parts, project: &Project, root: &Path) -> anyh
 /// Flags that do not go together.
 fn check_flags(args: &Args, parts: Parts) -> anyhow::Result<()> {
     let mut problems = Problems::default();
-    if args.external_crate.is_some() && parts.resource {
+    if args.of.external_crate.is_some() && parts.resource {
         problems.add(
             "`--external-crate` is for a kind that another crate defines, and `--resource` defines one here",
             "leave `--resource` out",

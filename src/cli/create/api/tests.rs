@@ -41,7 +41,7 @@ impl Try {
             .map_err(|error| error.to_string())?
             .args;
         let parts = Parts {
-            resource: args.resource.unwrap_or(args.external_crate.is_none()),
+            resource: args.resource.unwrap_or(args.of.external_crate.is_none()),
             controller: args.controller.unwrap_or(true),
         };
         choose(&args, parts, &self.project, Path::new("/nowhere"))

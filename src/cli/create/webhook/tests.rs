@@ -120,6 +120,7 @@ fn flags_that_say_nothing_are_refused() {
             "--conversion --timeout 3",
             "`--defaulting` or `--validation`",
         ),
+        ("--spoke v2", "`--conversion`"),
     ] {
         project.refused(
             &format!("{CAPTAIN} {flags}"),
@@ -187,4 +188,52 @@ fn a_kind_that_nobody_knows_is_refused() {
         "there is no kind `Captain` in `crew/v2`",
         "did you mean `--group crew --version v1 --kind Captain`?",
     );
+}
+
+#[test]
+fn a_switch_takes_a_value_or_none() {
+    let mut project = Try::new(&["v1"]);
+    let flags = format!("{CAPTAIN} --defaulting=true --programmatic-validation=false");
+    assert_eq!(project.run(&flags), "/mutate-crew-example-com-v1-captain");
+}
+
+#[test]
+fn values_that_no_webhook_has_are_refused() {
+    let project = Try::new(&["v1"]);
+    for (flags, reason, help) in [
+        ("--timeout 0", "between 1 and 30", "pass such a number"),
+        ("--timeout 300", "between 1 and 30", "pass such a number"),
+        (
+            "--defaulting-path=",
+            "is empty",
+            "leave `--defaulting-path` out",
+        ),
+        (
+            "--defaulting-path /Captain",
+            "cannot be the path of a webhook",
+            "`/mutate-crew-example-com-v1-captain` would do",
+        ),
+        (
+            "--defaulting-path /convert",
+            "conversion is served at `/convert`",
+            "pass another path",
+        ),
+        (
+            "--match-condition x=object.",
+            "the match condition `x`, `object.`: ",
+            "it is CEL about `object`",
+        ),
+        (
+            "--match-condition x=true --match-condition x=false",
+            "there are two match conditions `x`",
+            "give each a name of its own",
+        ),
+        (
+            "--namespace-selector a=b=c",
+            "`b=c` is no value of a label",
+            "write it as for kubectl",
+        ),
+    ] {
+        project.refused(&format!("{CAPTAIN} --defaulting {flags}"), reason, help);
+    }
 }

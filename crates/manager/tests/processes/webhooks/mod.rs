@@ -3,8 +3,10 @@
 mod caller;
 mod guests;
 mod hostile;
+mod keeping;
+mod rights;
 mod site;
 mod spread;
 mod tests;
 
-pub use self::{guests::main, hostile::*, tests::*};
+pub use self::{guests::main, hostile::*, keeping::*, rights::*, tests::*};

@@ -29,6 +29,28 @@ pub const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/\
 pub const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/\
     validatingwebhookconfigurations/guests-validating-webhook-configuration";
 
+const ACCOUNT: &str = "guests-controller-manager";
+pub const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
+pub const LOCAL: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/guests-system";
+
+/// A file below `config` of the sets of scaffolds for webhooks.
+macro_rules! scaffolded {
+    ($path:literal) => {
+        scaffolded!("webhook", $path)
+    };
+    ($set:literal, $path:literal) => {
+        include_str!(concat!(
+            "../../../../../scaffolds/v1/",
+            $set,
+            "/config/",
+            $path
+        ))
+    };
+}
+
+const CONFIGURATIONS: &str = scaffolded!("webhook-self-signed/role.yaml.insert.tera");
+const CRDS: &str = scaffolded!("conversion", "webhook-self-signed/role.yaml.insert.tera");
+
 /// The operator in its cluster.
 pub struct Site {
     pub client: Client,
@@ -78,10 +100,14 @@ impl Site {
     /// Starts so many replicas at once, and has calls go to those that are ready.
     pub async fn start(&mut self, count: usize) -> anyhow::Result<()> {
         for _ in 0..count {
-            self.replicas
-                .push(Guests::start(&self.folder, &self.kubeconfig)?);
+            self.replicas.push(self.spawn()?);
         }
         self.ready().await
+    }
+
+    /// Starts a replica.
+    pub fn spawn(&self) -> anyhow::Result<Guests> {
+        Guests::start(&self.folder, &self.kubeconfig)
     }
 
     /// Waits until all replicas are ready.
@@ -131,9 +157,15 @@ impl Site {
 
     /// Applies as whoever deploys does.
     pub async fn apply(&self, path: &str, object: &Value) -> anyhow::Result<Value> {
-        let path = format!("{path}?fieldManager=kubectl&force=true");
-        let media_type = "application/apply-patch+yaml";
-        Ok(self.call(Method::PATCH, &path, media_type, object).await?)
+        self.apply_text(path, object.to_string()).await
+    }
+
+    /// Applies what is written in YAML.
+    async fn apply_text(&self, path: &str, text: String) -> anyhow::Result<Value> {
+        let request = Request::patch(format!("{path}?fieldManager=kubectl&force=true"));
+        let request = request.header("content-type", "application/apply-patch+yaml");
+        let applied = self.client.request(request.body(text.into_bytes())?).await;
+        applied.with_context(|| format!("cannot apply `{path}`"))
     }
 
     pub async fn call(
@@ -157,67 +189,40 @@ impl Site {
             .await
     }
 
-    /// The rights that self-managed certificates need, and no more.
-    async fn rights(&self) -> anyhow::Result<()> {
-        let may = |group: &str, resource: &str, names: &[&str], verbs: &[&str]| json!({ "apiGroups": [group], "resources": [resource], "resourceNames": names, "verbs": verbs });
-        let (read, own) = (
-            ["get", "list", "watch", "patch"],
-            ["create", "get", "list", "watch", "patch"],
-        );
-        let configurations = "admissionregistration.k8s.io";
-        let cluster = json!([
-            may(
-                configurations,
-                "mutatingwebhookconfigurations",
-                &["guests-mutating-webhook-configuration"],
-                &read
-            ),
-            may(
-                configurations,
-                "validatingwebhookconfigurations",
-                &["guests-validating-webhook-configuration"],
-                &read
-            ),
-            may(
-                "apiextensions.k8s.io",
-                "customresourcedefinitions",
-                &["guests.hotel.example.com"],
-                &read
-            ),
-        ]);
-        let secret = json!([may("", "secrets", &["guests-webhook-certificate"], &own)]);
-        let rbac = "/apis/rbac.authorization.k8s.io/v1";
-        let local = format!("{rbac}/namespaces/{NAMESPACE}");
-        let subjects =
-            json!([{ "kind": "ServiceAccount", "name": "guests", "namespace": NAMESPACE }]);
-        for (at, kind, rules) in [(rbac, "ClusterRole", cluster), (&*local, "Role", secret)] {
-            let object = |kind: &str| {
-                json!({
-                    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind,
-                    "metadata": { "name": "guests" },
-                })
-            };
-            let (mut role, mut binding) = (object(kind), object(&format!("{kind}Binding")));
-            role["rules"] = rules;
-            binding["subjects"] = subjects.clone();
-            binding["roleRef"] =
-                json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": "guests" });
-            let plural = kind.to_lowercase();
-            self.apply(&format!("{at}/{plural}s/guests"), &role).await?;
-            self.apply(&format!("{at}/{plural}bindings/guests"), &binding)
-                .await?;
-        }
+    /// The rights that a project gets for self-managed certificates, from the scaffolds themselves.
+    pub async fn rights(&self) -> anyhow::Result<()> {
         let account = json!({
-            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "guests" },
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": ACCOUNT },
         });
-        let accounts = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/guests");
+        let accounts = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}");
         self.apply(&accounts, &account).await?;
+        let role = scaffolded!("webhook-self-signed/role.yaml.once.tera")
+            .replace("  # +kbr:scaffold:configurations", &rules(CONFIGURATIONS))
+            .replace("  # +kbr:scaffold:crds", &rules(CRDS));
+        let binding = scaffolded!("webhook-self-signed/role_binding.yaml.once.tera");
+        let in_cluster = ["clusterroles", "clusterrolebindings"];
+        let in_namespace = ["roles", "rolebindings"];
+        for (at, text) in [role, binding.to_owned()].iter().enumerate() {
+            let text = text
+                .replace("{{ project }}", "guests")
+                .replace("{{ namespace }}", NAMESPACE)
+                .replace("{{plural}}.{{full_group}}", "guests.hotel.example.com");
+            let (cluster, namespace) = text.split_once("\n---\n").context("two documents")?;
+            let suffix = ["role", "rolebinding"][at];
+            for (path, document) in [
+                (format!("{RBAC}/{}", in_cluster[at]), cluster),
+                (format!("{LOCAL}/{}", in_namespace[at]), namespace),
+            ] {
+                let path = format!("{path}/guests-webhook-certificate-{suffix}");
+                self.apply_text(&path, document.to_owned()).await?;
+            }
+        }
         Ok(())
     }
 
     /// A kubeconfig of the service account.
     async fn token(&self, plane: &Plane) -> anyhow::Result<std::path::PathBuf> {
-        let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/guests/token");
+        let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}/token");
         let request = json!({
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {},
         });
@@ -230,6 +235,15 @@ impl Site {
         fs::write(&file, config.to_string())?;
         Ok(file)
     }
+}
+
+/// The rules that a template inserts into a role.
+fn rules(template: &str) -> String {
+    let lines = template.lines().filter(|line| line.starts_with("- "));
+    lines
+        .map(|line| format!("  {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A guest of the stored version.
@@ -294,6 +308,11 @@ impl Guests {
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let number = line.and_then(|line| line.split_whitespace().next());
         Ok(number.context("its memory")?.parse()?)
+    }
+
+    /// How many certificates it has made.
+    pub fn made(&self) -> usize {
+        self.log().matches("made a certificate").count()
     }
 
     /// Ends it as a cluster does; returns whether that went well.

@@ -10,15 +10,13 @@ use std::{
 
 use anyhow::Context as _;
 use hyper::Method;
-use k8s_openapi::ByteString;
-use manager::testing::eventually;
 use serde_json::{Value, json};
 
-use super::site::{CRD, GUESTS, MUTATING, NAMESPACE, SECRET, Site, VALIDATING, guest};
-use crate::{replica::LONG, world::World};
+use super::site::{GUESTS, NAMESPACE, Site, guest};
+use crate::world::World;
 
-const JSON: &str = "application/json";
-const MERGE: &str = "application/merge-patch+json";
+pub const JSON: &str = "application/json";
+pub const MERGE: &str = "application/merge-patch+json";
 
 /// The status that a request is refused with.
 pub async fn refused<T>(call: impl Future<Output = kube::Result<T>>) -> anyhow::Result<Value> {
@@ -163,14 +161,14 @@ pub async fn objects_of_three_versions_are_read_in_each(
 }
 
 /// Requests without a pause, until it is dropped.
-struct Load {
+pub struct Load {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
     tasks: Vec<tokio::task::JoinHandle<anyhow::Result<()>>>,
 }
 
 impl Load {
-    fn start(site: &Site) -> Self {
+    pub fn start(site: &Site) -> Self {
         let (stop, done) = (
             Arc::new(AtomicBool::new(false)),
             Arc::new(AtomicUsize::new(0)),
@@ -198,136 +196,13 @@ impl Load {
     }
 
     /// How many requests were admitted; the first that was not is the error.
-    async fn end(self) -> anyhow::Result<usize> {
+    pub async fn end(self) -> anyhow::Result<usize> {
         self.stop.store(true, Ordering::Relaxed);
         for task in self.tasks {
             task.await?.context("under load, a request failed")?;
         }
         Ok(self.done.load(Ordering::Relaxed))
     }
-}
-
-/// The certificate that is in the Secret now.
-async fn certificate(site: &Site) -> anyhow::Result<Option<Value>> {
-    let secret = site.get(SECRET).await?;
-    let certificate = secret["data"]["tls.crt"].clone();
-    Ok(Some(certificate).filter(|text| text.as_str().is_some_and(|text| !text.is_empty())))
-}
-
-/// Waits until another one than `old` is served by all replicas, and trusted.
-async fn rotated(site: &Site, old: &Value, served: &[usize]) -> anyhow::Result<()> {
-    eventually(LONG, "another certificate is in the Secret", async || {
-        Ok(certificate(site).await?.filter(|new| new != old))
-    })
-    .await?;
-    eventually(LONG, "all replicas serve it", async || {
-        let all = site
-            .replicas
-            .iter()
-            .zip(served)
-            .all(|(it, before)| it.served() > *before);
-        Ok(all.then_some(()))
-    })
-    .await
-}
-
-pub async fn certificates_need_nobody(world: &mut World) -> anyhow::Result<String> {
-    let mut site = Site::new(world).await?;
-    let started = std::time::Instant::now();
-    site.start(3).await?;
-    site.admitting().await?;
-    let first = started.elapsed();
-
-    let load = Load::start(&site);
-    let rounds = world.either(3, 10);
-    for round in 0..rounds {
-        let served: Vec<_> = site
-            .replicas
-            .iter()
-            .map(super::site::Guests::served)
-            .collect();
-        let old = certificate(&site).await?.context("a certificate")?;
-        let garbled = json!({ "data": { "tls.key": ByteString(b"nonsense".to_vec()) } });
-        match round % 3 {
-            0 => {
-                site.call(Method::DELETE, SECRET, JSON, &Value::Null)
-                    .await?
-            }
-            1 => site.call(Method::PATCH, SECRET, MERGE, &garbled).await?,
-            _ => {
-                site.call(Method::PATCH, SECRET, MERGE, &json!({ "data": expired()? }))
-                    .await?
-            }
-        };
-        rotated(&site, &old, &served).await?;
-    }
-    let requests = load.end().await?;
-
-    for path in [MUTATING, VALIDATING, CRD] {
-        let object = site.get(path).await?;
-        let entries = object["metadata"]["managedFields"].as_array();
-        let mut managers = entries.into_iter().flatten().map(|entry| &entry["manager"]);
-        anyhow::ensure!(
-            managers.all(|name| name == "kubectl" || name == "kube-apiserver"),
-            "{path}: {}",
-            object["metadata"]["managedFields"]
-        );
-    }
-    deployed_again(&site).await?;
-    Ok(format!(
-        "{} ms from start to the first admitted request; {rounds} rotations, {requests} requests",
-        first.as_millis()
-    ))
-}
-
-/// Deploys without conversion and without a webhook, and then with both: the rest stays trusted.
-async fn deployed_again(site: &Site) -> anyhow::Result<()> {
-    let mut crd = super::guests::crd("v2", site.spread.port)?;
-    crd["spec"]["conversion"] = json!({ "strategy": "None" });
-    site.apply(CRD, &crd)
-        .await
-        .context("conversion is switched off")?;
-    let mut none = super::guests::configuration(true, site.spread.port);
-    none["webhooks"] = json!([]);
-    site.apply(MUTATING, &none)
-        .await
-        .context("the webhook is removed")?;
-    let bundle = site.get(VALIDATING).await?["webhooks"][0]["clientConfig"]["caBundle"].clone();
-    site.deploy("v2").await.context("both are back")?;
-    let after = site.get(VALIDATING).await?["webhooks"][0]["clientConfig"]["caBundle"].clone();
-    anyhow::ensure!(
-        bundle.is_string() && bundle == after,
-        "the authority was lost"
-    );
-    site.admitting().await?;
-    eventually(LONG, "the CRD is told again", async || {
-        let crd = site.get(CRD).await?;
-        let bundle = &crd["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"];
-        Ok(bundle.is_string().then_some(()))
-    })
-    .await
-}
-
-/// The data of a Secret whose certificates are over.
-fn expired() -> anyhow::Result<Value> {
-    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-    let past = |names: &[&str]| {
-        let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
-        let mut params = CertificateParams::new(names)?;
-        params.not_after = rcgen::date_time_ymd(2020, 1, 1);
-        anyhow::Ok(params)
-    };
-    let mut authority = past(&[])?;
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
-    let key = KeyPair::generate()?;
-    let server = past(&["127.0.0.1", "localhost", "guests-webhook.guests-system.svc"])?;
-    let data = |text: String| json!(ByteString(text.into_bytes()));
-    Ok(json!({
-        "ca.crt": data(authority.pem()),
-        "tls.crt": data(server.signed_by(&key, &authority)?.pem()),
-        "tls.key": data(key.serialize_pem()),
-    }))
 }
 
 pub async fn no_call_fails_while_replicas_are_replaced(

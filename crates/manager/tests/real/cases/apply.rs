@@ -50,6 +50,25 @@ fn ownership() -> Vec<Case> {
             ],
         ),
         case(
+            "an entry of managed fields that is removed owns nothing",
+            [
+                hook("a", json!({"order": "sail"})),
+                hook("b", json!({"size": 1})),
+                json_patch(
+                    "captains/hook",
+                    json!([{"op": "remove", "path": "/metadata/managedFields/1"}]),
+                ),
+                hook("c", json!({"size": 2})),
+                json_patch(
+                    "captains/hook?fieldManager=d",
+                    json!([
+                        {"op": "add", "path": "/spec/order", "value": "sink"},
+                        {"op": "remove", "path": "/metadata/managedFields/0"},
+                    ]),
+                ),
+            ],
+        ),
+        case(
             "apply shares what is equal",
             [
                 hook("a", json!({"order": "sail"})),

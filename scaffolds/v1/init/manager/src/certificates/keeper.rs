@@ -43,6 +43,9 @@ const GROUP: Duration = Duration::from_millis(20);
 /// How long after a failure.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// How many conflicts in a row are no failure.
+const CONFLICTS: u32 = 10;
+
 /// What is served, and may change.
 pub(crate) type Served = watch::Receiver<Arc<ServerConfig>>;
 
@@ -92,11 +95,18 @@ impl Keeper {
     /// Keeps it until `stop`.
     pub(crate) async fn run(mut self, stop: CancellationToken) {
         let mut changes = self.changes();
+        let mut conflicts = 0;
         while !stop.is_cancelled() {
             let wait = match self.look(SystemTime::now()).await {
-                Ok(wait) => wait,
+                Ok(wait) => {
+                    conflicts = 0;
+                    wait
+                }
                 // Another replica was faster, or somebody changed what was to be patched.
-                Err(error) if is(&error, 409) || is(&error, 422) => RETRY / 10,
+                Err(error) if conflicts < CONFLICTS && (is(&error, 409) || is(&error, 422)) => {
+                    conflicts += 1;
+                    RETRY / 10
+                }
                 Err(error) => {
                     let error = chain(&error);
                     tracing::warn!(error, "cannot keep the certificate of the webhooks");
@@ -121,7 +131,9 @@ impl Keeper {
         let names = self.names(&targets);
         let mut found = self.secret.read_or_make(&self.client).await?;
         let kept = found.pair.take();
-        let kept = kept.filter(|pair| pair.serves(&names, now + MARGIN));
+        // Now, too: a clock that is ahead makes what is not good yet.
+        let good = |pair: &Pair| pair.serves(&names, now) && pair.serves(&names, now + MARGIN);
+        let kept = kept.filter(good);
         let pair = if let Some(pair) = kept {
             pair
         } else {
@@ -226,12 +238,18 @@ impl Keeper {
 fn watch_one(api: Api<DynamicObject>, name: &str) -> stream::BoxStream<'static, ()> {
     let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
     let events = watcher(api, config).default_backoff();
-    // What is wrong with it is told by looking.
+    // That it is about to be listed is no news, and what fails kube's watcher has logged or looking will tell.
     events
-        .filter_map(async |event| event.ok().map(|_| ()))
+        .filter_map(async |event| match event {
+            Ok(watcher::Event::Init) | Err(_) => None,
+            Ok(_) => Some(()),
+        })
         .boxed()
 }
 
 fn service(error: anyhow::Error) -> kube::Error {
     kube::Error::Service(error.into())
 }
+
+#[cfg(test)]
+mod tests;

@@ -49,8 +49,10 @@ impl Secret {
 
     /// Makes one without a certificate. As another manager, and not by force: a certificate that another replica has
     /// put there meanwhile is in the way.
-    async fn make(&self, client: &Client) -> kube::Result<Value> {
-        let body = self.body(&json!({}), &json!({ "tls.crt": "", "tls.key": "" }));
+    pub(super) async fn make(&self, client: &Client) -> kube::Result<Value> {
+        let mut body = self.body(&json!({}), &json!({ "tls.crt": "", "tls.key": "" }));
+        // Nowhere else: the type of one that somebody else has made cannot be changed, and does not matter.
+        body["type"] = json!("kubernetes.io/tls");
         let manager = format!("{}-new", self.manager);
         let made = request::apply(client, &self.path(), &body, &manager, false).await;
         match made {
@@ -86,8 +88,7 @@ impl Secret {
 
     fn body(&self, metadata: &Value, data: &Value) -> Value {
         let mut body = json!({
-            "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
-            "metadata": metadata, "data": data,
+            "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data,
         });
         body["metadata"]["name"] = json!(self.name);
         body["metadata"]["namespace"] = json!(self.namespace);
@@ -117,10 +118,13 @@ impl Secret {
 }
 
 impl Found {
-    /// Whether it was written so long ago; so, too, if nobody knows when.
+    /// Whether it was written so long ago; so, too, if nobody knows when. The clock of the replica that wrote it may
+    /// be ahead of this one's: what was written in a moment that is yet to come is new.
     pub(super) fn is_older_than(&self, age: Duration, now: SystemTime) -> bool {
-        let since = self.since.and_then(|since| now.duration_since(since).ok());
-        since.is_none_or(|since| since > age)
+        self.since.is_none_or(|since| {
+            let apart = now.duration_since(since);
+            apart.unwrap_or_else(|ahead| ahead.duration()) > age
+        })
     }
 }
 

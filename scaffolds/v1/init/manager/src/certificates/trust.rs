@@ -2,7 +2,8 @@
 //!
 //! Authorities are put there by JSON patches, and the entry of them in `managedFields` is removed: who deploys the
 //! object again by server-side apply, without the webhook or without conversion, would else be told that the field of a
-//! webhook that is gone has another owner, and be refused.
+//! webhook that is gone has another owner, and be refused. The same goes for what others noted who put authorities
+//! there before, such as cert-manager.
 
 use k8s_openapi::ByteString;
 use kube::Client;
@@ -119,17 +120,32 @@ impl Target {
         self.configs().into_iter().filter_map(step).collect()
     }
 
-    /// Removes what the API server noted of these patches, the last first.
+    /// Removes what the API server noted of these patches, and of others that put only authorities there; the last
+    /// first.
     fn own_entries(&self, manager: &str) -> Vec<Value> {
         let entries = self.object["metadata"]["managedFields"].as_array();
         let own = entries.into_iter().flatten().enumerate();
-        let own = own.filter(|(_, entry)| entry["manager"] == manager);
+        let own = own.filter(|(_, entry)| {
+            entry["manager"] == manager || owns_only_authorities(&entry["fieldsV1"])
+        });
         let step =
             |(at, _)| json!({ "op": "remove", "path": format!("/metadata/managedFields/{at}") });
         let mut steps: Vec<_> = own.map(step).collect();
         steps.reverse();
         steps
     }
+}
+
+/// Whether all that is owned are authorities, and the names of webhooks that have them.
+fn owns_only_authorities(fields: &Value) -> bool {
+    fn below(fields: &Value) -> bool {
+        let mut fields = fields.as_object().into_iter().flatten();
+        fields.all(|(name, fields)| match name.as_str() {
+            "f:caBundle" | "f:name" | "." => true,
+            _ => fields.as_object().is_some_and(|it| !it.is_empty()) && below(fields),
+        })
+    }
+    below(fields) && fields.to_string().contains("\"f:caBundle\"")
 }
 
 /// The certificates of `bundle`, with `authority` before them.

@@ -115,10 +115,10 @@ impl FakeApi {
 /// If both are `None`.
 #[must_use]
 pub fn review<K: Object>(old: Option<&K>, new: Option<&K>) -> Value {
-    let operation = match (old, new) {
-        (None, _) => "CREATE",
-        (Some(_), Some(_)) => "UPDATE",
-        (Some(_), None) => "DELETE",
+    let (operation, options) = match (old, new) {
+        (None, _) => ("CREATE", "CreateOptions"),
+        (Some(_), Some(_)) => ("UPDATE", "UpdateOptions"),
+        (Some(_), None) => ("DELETE", "DeleteOptions"),
     };
     let meta = new.or(old).expect("there is an object").meta();
     let (group, version) = (K::group(&()), K::version(&()));
@@ -140,7 +140,7 @@ pub fn review<K: Object>(old: Option<&K>, new: Option<&K>) -> Value {
             "object": new.map(typed),
             "oldObject": old.map(typed),
             "dryRun": false,
-            "options": null,
+            "options": { "apiVersion": "meta.k8s.io/v1", "kind": options },
         },
     })
 }

@@ -16,6 +16,9 @@ pub struct Operator {
 
 impl Drop for Operator {
     fn drop(&mut self) {
+        if let Some(webhooks) = &self.webhooks {
+            webhooks.hand_over();
+        }
         // An error means that it has ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -26,7 +29,7 @@ impl Cluster {
     /// Starts the operator `program` for the namespace of this test. Its warnings go to standard error.
     ///
     /// If the project has webhooks, this waits until they are served, and has the API server call them for this
-    /// namespace. Versions of a kind are converted by the operator that started last.
+    /// namespace. Versions of a kind are converted by the operator that started last, of those that run.
     ///
     /// # Errors
     /// When there is no such program, or it does not serve its webhooks.

@@ -7,6 +7,7 @@ use std::{
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::{Mutex, PoisonError},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -24,6 +25,12 @@ const CRDS: &str = "config/crd/bases";
 /// How long the operator may take until it serves.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// How long an API server may take to call where a CRD says since a moment ago; it tells nobody that it does.
+const NOTICED: Duration = Duration::from_millis(300);
+
+/// Where the operators of this process convert, by port. Tests share the CRDs, and it is the last one that they name.
+static CONVERTING: Mutex<Vec<(u16, Value)>> = Mutex::new(Vec::new());
+
 /// A port and a certificate for the webhooks of one operator; what was installed goes when this is dropped.
 #[derive(Debug)]
 pub(super) struct Webhooks {
@@ -31,6 +38,7 @@ pub(super) struct Webhooks {
     directory: PathBuf,
     authority: String,
     installed: Vec<(String, String)>,
+    converted: Vec<String>,
 }
 
 impl Webhooks {
@@ -48,6 +56,7 @@ impl Webhooks {
             authority: made.cert.pem(),
             directory,
             installed: Vec::new(),
+            converted: Vec::new(),
         };
         fs::write(webhooks.directory.join("tls.crt"), &webhooks.authority)?;
         let mut key = OpenOptions::new()
@@ -106,42 +115,63 @@ impl Webhooks {
     }
 
     /// Has the CRDs that are converted be converted by this operator: of several, by the one that started last.
-    fn convert(&self, cluster: &Cluster) -> anyhow::Result<()> {
+    fn convert(&mut self, cluster: &Cluster) -> anyhow::Result<()> {
         let strategy =
             "jsonpath={range .items[*]}{.spec.conversion.strategy} {.metadata.name}{\"\\n\"}{end}";
         let known = cluster.kubectl(&["get", "crd", "--output", strategy])?;
         let converted = known
             .lines()
             .filter_map(|line| line.strip_prefix("Webhook "));
+        let config = self.client_config("/convert");
+        let mut all = CONVERTING.lock().unwrap_or_else(PoisonError::into_inner);
         for name in converted.filter(|_| Path::new(CRDS).exists()) {
-            let config = self.client_config("/convert");
-            let webhook = json!({ "clientConfig": config, "conversionReviewVersions": ["v1"] });
-            let conversion = json!({ "strategy": "Webhook", "webhook": webhook });
-            let patch =
-                json!([{ "op": "replace", "path": "/spec/conversion", "value": conversion }]);
-            cluster.kubectl(&[
-                "patch",
-                "crd",
-                name,
-                "--type=json",
-                "--patch",
-                &patch.to_string(),
-            ])?;
+            cluster.kubectl(&["patch", "crd", name, "--type=json", &conversion(&config)])?;
+            self.converted.push(name.to_owned());
+        }
+        if !self.converted.is_empty() {
+            all.push((self.port, config));
         }
         Ok(())
     }
+
+    /// Has another operator of this process convert, if there is one: to be called while this one still serves.
+    pub(super) fn hand_over(&self) {
+        let mut all = CONVERTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = all.last().is_some_and(|(port, _)| *port == self.port);
+        all.retain(|(port, _)| *port != self.port);
+        let Some((_, config)) = all.last().filter(|_| last) else {
+            return;
+        };
+        for name in &self.converted {
+            quietly(&["patch", "crd", name, "--type=json", &conversion(config)]);
+        }
+        sleep(NOTICED);
+    }
+}
+
+/// A patch that has a CRD be converted there.
+fn conversion(config: &Value) -> String {
+    let webhook = json!({ "clientConfig": config, "conversionReviewVersions": ["v1"] });
+    let conversion = json!({ "strategy": "Webhook", "webhook": webhook });
+    let patch = json!([{ "op": "replace", "path": "/spec/conversion", "value": conversion }]);
+    format!("--patch={patch}")
+}
+
+/// Runs `kubectl` where nobody is left to be told of an error.
+fn quietly(args: &[&str]) {
+    let _ = Command::new("kubectl")
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
 }
 
 impl Drop for Webhooks {
     fn drop(&mut self) {
         for (kind, name) in &self.installed {
             // What stays is for a namespace that nobody uses again.
-            let _ = Command::new("kubectl")
-                .args(["delete", "--ignore-not-found", "--wait=false", kind, name])
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status();
+            quietly(&["delete", "--ignore-not-found", "--wait=false", kind, name]);
         }
         let _ = fs::remove_dir_all(&self.directory);
     }

@@ -53,6 +53,25 @@ struct Owner {
     time: String,
 }
 
+impl Owner {
+    /// As `metadata.managedFields` has it.
+    fn entry(&self) -> Value {
+        let manager = &self.manager;
+        let mut entry = json!({
+            "manager": manager.name,
+            "operation": if manager.applies { "Apply" } else { "Update" },
+            "apiVersion": manager.api_version,
+            "time": self.time,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": v1(&self.fields),
+        });
+        if !manager.subresource.is_empty() {
+            entry["subresource"] = json!(manager.subresource);
+        }
+        entry
+    }
+}
+
 impl PartialEq for Owners {
     fn eq(&self, other: &Self) -> bool {
         self.0.len() == other.0.len()
@@ -115,22 +134,14 @@ impl Owners {
     pub(super) fn managed_fields(&self) -> Value {
         let mut owners: Vec<_> = self.0.iter().collect();
         owners.sort_by_key(|owner| (!owner.manager.applies, &owner.time, &owner.manager));
-        let entry = |owner: &&Owner| {
-            let manager = &owner.manager;
-            let mut entry = json!({
-                "manager": manager.name,
-                "operation": if manager.applies { "Apply" } else { "Update" },
-                "apiVersion": manager.api_version,
-                "time": owner.time,
-                "fieldsType": "FieldsV1",
-                "fieldsV1": v1(&owner.fields),
-            });
-            if !manager.subresource.is_empty() {
-                entry["subresource"] = json!(manager.subresource);
-            }
-            entry
-        };
-        owners.iter().map(entry).collect()
+        owners.into_iter().map(Owner::entry).collect()
+    }
+
+    /// Those that `entries` still name; `None` if these are not all from here.
+    pub(super) fn among(&self, entries: &[Value]) -> Option<Self> {
+        let mut owners = self.0.clone();
+        owners.retain(|owner| entries.contains(&owner.entry()));
+        (owners.len() == entries.len()).then_some(Self(owners))
     }
 
     fn own(&mut self, manager: &Manager, fields: Fields, time: &str) {

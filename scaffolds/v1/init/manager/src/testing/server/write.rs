@@ -185,15 +185,19 @@ impl Objects {
         let given = changed["metadata"]
             .as_object_mut()
             .and_then(|meta| meta.remove("managedFields"));
-        if given.is_some_and(|given| {
-            given.as_array().is_some_and(|all| !all.is_empty())
-                && given != stored.owners.managed_fields()
-        }) {
-            return Err(Refusal::beyond(path, "change `metadata.managedFields`"));
-        }
+        // To give none changes nothing.
+        let given = given.as_ref().and_then(Value::as_array);
+        let mut owners = match given.filter(|given| !given.is_empty()) {
+            Some(given) => stored.owners.among(given).ok_or_else(|| {
+                Refusal::beyond(
+                    path,
+                    "change `metadata.managedFields` but to remove entries",
+                )
+            })?,
+            None => stored.owners.clone(),
+        };
         let changed = tidy(changed, kind);
         let object = split(path, kind, &stored.object, changed.clone());
-        let mut owners = stored.owners.clone();
         let (manager, now) = (call.manager(false), self.now());
         let ignored = ignored(kind, &path.subresource);
         owners.update(

@@ -1,0 +1,72 @@
+//! What the webhooks of `kbr create webhook` may clash with: those that PROJECT has already.
+
+use crate::problems::Problems;
+use crate::project::Project;
+use crate::resource::webhook::{Calls, Webhook};
+
+/// Checks the webhook against all that PROJECT has; `known` are those of the same kind and version.
+///
+/// # Errors
+/// Everything that it clashes with.
+pub fn check(wanted: &Webhook, known: &[Webhook], project: &Project) -> anyhow::Result<()> {
+    let mut problems = Problems::default();
+    let file = wanted.path();
+    for other in &project.webhooks {
+        let same = other.target.is(&wanted.target);
+        if !same && other.module() == wanted.module() {
+            problems.add(
+                format!(
+                    "`{file}` is the file of `{}` of `{}` already",
+                    other.target.kind,
+                    other.target.group_shown()
+                ),
+                "one of both groups needs another short name",
+            );
+        }
+        let paths = [&wanted.defaulting, &wanted.validation];
+        for path in paths.into_iter().filter(|path| !path.is_empty()) {
+            if !same && [&other.defaulting, &other.validation].contains(&path) {
+                problems.add(
+                    format!(
+                        "`{path}` is served for `{}` of `{}` already",
+                        other.target.kind,
+                        other.target.group_shown()
+                    ),
+                    "pass another path with `--defaulting-path` or `--validation-path`",
+                );
+            }
+        }
+        let hub = !other.spokes.is_empty() && !same;
+        if hub && !wanted.spokes.is_empty() && other.target.is_version_of(&wanted.target) {
+            problems.add(
+                format!(
+                    "the hub of `{}` is `{}` already",
+                    other.target.kind, other.target.version
+                ),
+                format!("pass `--version {}`", other.target.version),
+            );
+        }
+    }
+    for table in known {
+        same_parameters(wanted, table, &file, &mut problems);
+    }
+    problems.into_result()
+}
+
+/// The command again: what stands in the user's file by now stays.
+fn same_parameters(wanted: &Webhook, known: &Webhook, file: &str, problems: &mut Problems) {
+    let defaulting = (&wanted.defaulting, &known.defaulting);
+    let validation = (&wanted.validation, &known.validation);
+    for (wanted_path, known_path) in [defaulting, validation] {
+        if wanted_path.is_empty() || known_path.is_empty() {
+            continue;
+        }
+        let given = wanted.calls != Calls::default() && wanted.calls != known.calls;
+        if wanted_path != known_path || given {
+            problems.add(
+                format!("the webhook `{known_path}` is there already, with other parameters"),
+                format!("edit its comment `+kbr:webhook:path={known_path}` in `{file}`, and leave the flags out"),
+            );
+        }
+    }
+}

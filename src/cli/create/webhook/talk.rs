@@ -1,0 +1,57 @@
+//! What `kbr create webhook` says at the end.
+
+use std::fmt::Write as _;
+
+use super::chosen::Chosen;
+use crate::project::Project;
+
+impl Chosen {
+    /// What the user would not expect.
+    pub fn notes(&self, project: &Project) -> String {
+        let mut text = String::new();
+        let Some(new) = &self.new else {
+            return text;
+        };
+        if !self.target.is_own() && new.admits() {
+            let _ = writeln!(
+                text,
+                "note: objects in the operator's own namespace pass by these webhooks: one that had to admit the operator's own Pod could not start"
+            );
+        }
+        if !new.spokes.is_empty() {
+            text += &self.storage(project).unwrap_or_default();
+        }
+        if let Some(added) = &self.added {
+            text += &added.notes();
+        }
+        text
+    }
+
+    /// What to change if the hub is to be the stored version, and is not.
+    fn storage(&self, project: &Project) -> Option<String> {
+        let hub = &self.target.version;
+        let versions = || project.versions(&self.target);
+        let stored = versions().find(|api| project.is_storage(api))?;
+        let of_hub = versions().find(|api| api.version == *hub)?;
+        (stored.version != *hub).then(|| {
+            format!(
+                "note: `{}` is stored and `{hub}` is the hub, which works; to store `{hub}`, move the line `storage = false,` from `{}` to `{}`\n",
+                stored.version,
+                of_hub.path(),
+                stored.path(),
+            )
+        })
+    }
+
+    /// What to type next.
+    pub fn next_steps(&self) -> String {
+        let mut text = "next:\n".to_owned();
+        if let Some(table) = self.tables().find(|table| table.admits()) {
+            let _ = writeln!(text, "  edit {}", table.path());
+        }
+        for spoke in &self.spokes {
+            let _ = writeln!(text, "  edit {}", spoke.resource.conversion_path());
+        }
+        text + "  make manifests\n  make test\n"
+    }
+}

@@ -1,0 +1,208 @@
+//! The webhooks that the flags of `kbr create webhook` mean.
+
+use super::{Args, Parts};
+use crate::manifests::check_condition;
+use crate::problems::Problems;
+use crate::project::Project;
+use crate::resource::target::Target;
+use crate::resource::webhook::{Calls, Verb, Webhook};
+
+/// What the flags say, with what they leave open filled in.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn webhook(
+    args: &Args,
+    parts: Parts,
+    project: &Project,
+    target: &Target,
+) -> anyhow::Result<Webhook> {
+    let mut problems = Problems::default();
+    check_flags(args, parts, &mut problems);
+    check_empty(args, &mut problems);
+    let path = |wanted: bool, given: &Option<String>, verb| match (wanted, given) {
+        (false, _) => String::new(),
+        (true, Some(path)) => path.clone(),
+        (true, None) => target.webhook_path(verb),
+    };
+    let mut webhook = Webhook {
+        target: target.clone(),
+        defaulting: path(parts.defaulting, &args.defaulting_path, Verb::Mutate),
+        validation: path(parts.validation, &args.validation_path, Verb::Validate),
+        spokes: Vec::new(),
+        calls: Calls {
+            failure_policy: match args.failure_policy.as_deref() {
+                Some(policy) if policy.eq_ignore_ascii_case("ignore") => "Ignore".to_owned(),
+                _ => String::new(),
+            },
+            // What no byte holds is told as too long, too.
+            timeout: args
+                .timeout
+                .map(|seconds| seconds.try_into().unwrap_or(u8::MAX)),
+            namespace_selector: args.namespace_selector.clone().unwrap_or_default(),
+            object_selector: args.object_selector.clone().unwrap_or_default(),
+            match_conditions: args.match_conditions.clone(),
+        },
+    };
+    if parts.conversion {
+        webhook.spokes = wanted_spokes(args, project, target, &mut problems);
+    }
+    webhook.check(&mut problems);
+    check_conditions(&webhook.calls.match_conditions, &mut problems);
+    problems.into_result()?;
+    Ok(webhook)
+}
+
+/// Match conditions that the API server would not compile; what has no name or no expression is told already.
+fn check_conditions(conditions: &[String], problems: &mut Problems) {
+    let mut names = Vec::new();
+    for (name, expression) in conditions.iter().filter_map(|text| text.split_once('=')) {
+        if names.contains(&name) {
+            problems.add(
+                format!("there are two match conditions `{name}`"),
+                "give each a name of its own",
+            );
+        }
+        names.push(name);
+        let result = match expression.trim() {
+            "" => Ok(()),
+            expression => check_condition(expression),
+        };
+        if let Err(reason) = result {
+            problems.add(
+                format!("the match condition `{name}`, `{expression}`: {reason}"),
+                "it is CEL about `object`, `oldObject`, `request` and `authorizer`, and says whether the webhook is called",
+            );
+        }
+    }
+}
+
+/// No path is not the usual one.
+fn check_empty(args: &Args, problems: &mut Problems) {
+    for (flag, path) in [
+        ("defaulting-path", &args.defaulting_path),
+        ("validation-path", &args.validation_path),
+    ] {
+        if path.as_deref() == Some("") {
+            problems.add(
+                format!("`--{flag}` is empty"),
+                format!("leave `--{flag}` out for the usual path"),
+            );
+        }
+    }
+}
+
+/// Flags that say something of what is not created.
+fn check_flags(args: &Args, parts: Parts, problems: &mut Problems) {
+    // Nobody has said yet what is wanted; but conversion is not always asked about.
+    let open = !parts.any();
+    let admission = parts.defaulting || parts.validation;
+    let either = "--defaulting` or `--validation";
+    let pairs = [
+        (
+            "defaulting-path",
+            args.defaulting_path.is_some(),
+            parts.defaulting,
+            "--defaulting",
+        ),
+        (
+            "validation-path",
+            args.validation_path.is_some(),
+            parts.validation,
+            "--validation",
+        ),
+        (
+            "spoke",
+            !args.spokes.is_empty(),
+            parts.conversion,
+            "--conversion",
+        ),
+        (
+            "failure-policy",
+            args.failure_policy.is_some(),
+            admission,
+            either,
+        ),
+        ("timeout", args.timeout.is_some(), admission, either),
+        (
+            "namespace-selector",
+            args.namespace_selector.is_some(),
+            admission,
+            either,
+        ),
+        (
+            "object-selector",
+            args.object_selector.is_some(),
+            admission,
+            either,
+        ),
+        (
+            "match-condition",
+            !args.match_conditions.is_empty(),
+            admission,
+            either,
+        ),
+    ];
+    for (flag, given, sense, with) in pairs {
+        if given && !sense && (!open || flag == "spoke") {
+            problems.add(
+                format!("`--{flag}` says something of a webhook that is not asked for"),
+                format!("pass `{with}` too, or leave `--{flag}` out"),
+            );
+        }
+    }
+}
+
+/// The versions that `--spoke` names, or all others of the kind.
+fn wanted_spokes(
+    args: &Args,
+    project: &Project,
+    target: &Target,
+    problems: &mut Problems,
+) -> Vec<String> {
+    let others = project.versions(target).map(|api| &api.version);
+    let others: Vec<String> = others
+        .filter(|version| **version != target.version)
+        .cloned()
+        .collect();
+    if !target.is_own() {
+        problems.add(
+            format!(
+                "versions of `{}` are converted by whoever defines it",
+                target.kind
+            ),
+            "leave `--conversion` out",
+        );
+        return Vec::new();
+    }
+    if others.is_empty() {
+        problems.add(
+            format!("`{}` has no other version than `{}`", target.kind, target.version),
+            format!(
+                "create it first: `kbr create api --group {} --version … --kind {} --resource --controller=false`",
+                target.group, target.kind
+            ),
+        );
+        return Vec::new();
+    }
+    if args.spokes.is_empty() {
+        return others;
+    }
+    for spoke in &args.spokes {
+        if !others.contains(spoke) {
+            let what = if *spoke == target.version {
+                "is the hub itself".to_owned()
+            } else {
+                format!("is no version of `{}`", target.kind)
+            };
+            problems.add(
+                format!("`{spoke}` {what}"),
+                format!("its other versions are: {}", others.join(", ")),
+            );
+        }
+    }
+    let mut spokes = args.spokes.clone();
+    spokes.sort();
+    spokes.dedup();
+    spokes
+}

@@ -1,0 +1,204 @@
+//! Three versions of a kind, converted through the hub when a real API server asks.
+
+use super::{
+    project::{Project, alone},
+    support::write,
+};
+
+/// Each version has its own name for the one field, by which what is stored can be told.
+const CONVERSION: &str = r#"//! Conversion, asked for by the API server.
+
+use std::time::Duration;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, Patch, PatchParams};
+use manager::testing::{Cluster, eventually};
+use serde_json::{Value, json};
+
+const FIELDS: [(&str, &str); 3] = [("v1", "message"), ("v2", "salute"), ("v3", "words")];
+const LIMIT: Duration = Duration::from_secs(60);
+
+struct Captains {
+    cluster: Cluster,
+    crds: Api<CustomResourceDefinition>,
+}
+
+impl Captains {
+    /// An object as `kubectl` shows it.
+    fn read(&self, version: &str, name: &str) -> anyhow::Result<Value> {
+        let namespace = self.cluster.namespace();
+        let path = format!("/apis/crew.example.com/{version}/namespaces/{namespace}/captains/{name}");
+        Ok(serde_json::from_str(&self.cluster.kubectl(&["get", "--raw", &path])?)?)
+    }
+
+    /// Whether each object is read in each version, with nothing lost.
+    fn all_in_each(&self) -> anyhow::Result<Option<()>> {
+        for (version, field) in FIELDS {
+            for (written, _) in FIELDS {
+                let object = self.read(version, &format!("of-{written}"))?;
+                anyhow::ensure!(object["spec"] == json!({ field: "ahoy" }), "{version}: {object}");
+                anyhow::ensure!(object["metadata"]["annotations"]["a"] == "b", "{object}");
+                // By the controller, which knows v1 only.
+                anyhow::ensure!(object["status"]["conditions"][0]["type"] == "Ready", "{object}");
+            }
+        }
+        Ok(Some(()))
+    }
+
+    /// Whether all objects are stored in this version: without conversion, only the version has a new name when another
+    /// one is asked for, and fields that this one does not know are left out.
+    fn stored_as(&self, stored: &str) -> anyhow::Result<Option<()>> {
+        for (version, field) in FIELDS {
+            for (written, _) in FIELDS {
+                let object = self.read(version, &format!("of-{written}"))?;
+                let there = object["spec"][field] == "ahoy";
+                anyhow::ensure!(there == (version == stored), "{version}: {object}");
+            }
+        }
+        Ok(Some(()))
+    }
+
+    async fn crd(&self) -> anyhow::Result<CustomResourceDefinition> {
+        Ok(self.crds.get("captains.crew.example.com").await?)
+    }
+
+    async fn change_crd(&self, spec: &Value) -> anyhow::Result<()> {
+        let change = Patch::Merge(json!({ "spec": spec }));
+        self.crds.patch("captains.crew.example.com", &PatchParams::default(), &change).await?;
+        Ok(())
+    }
+
+    async fn store(&self, stored: &str) -> anyhow::Result<()> {
+        let mut versions = self.crd().await?.spec.versions;
+        for version in &mut versions {
+            version.storage = version.name == stored;
+        }
+        self.change_crd(&json!({ "versions": versions })).await
+    }
+
+    /// Writes each object anew, as whoever moves a stored version does.
+    fn rewrite(&self, stored: &str) -> anyhow::Result<Option<()>> {
+        for (written, _) in FIELDS {
+            let label = format!("stored={stored}");
+            let name = format!("captains.v3.crew.example.com/of-{written}");
+            self.cluster.kubectl(&["label", "--overwrite", &name, &label])?;
+        }
+        Ok(Some(()))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_written_in_one_version_is_read_in_each_however_it_is_stored() -> anyhow::Result<()> {
+    let cluster = Cluster::connect().await?;
+    let _operator = cluster.operator(env!("CARGO_BIN_EXE_fleet"))?;
+    let crds = Api::all(cluster.client());
+    let captains = Captains { cluster, crds };
+    for (version, field) in FIELDS {
+        let object = json!({
+            "apiVersion": format!("crew.example.com/{version}"),
+            "kind": "Captain",
+            "metadata": { "name": format!("of-{version}"), "annotations": { "a": "b" } },
+            "spec": { field: "ahoy" },
+        });
+        let folder = std::env::temp_dir().join(captains.cluster.namespace());
+        std::fs::create_dir_all(&folder)?;
+        let file = folder.join(version);
+        std::fs::write(&file, object.to_string())?;
+        let file = file.to_string_lossy();
+        eventually(LIMIT, "an object is written", async || {
+            Ok(Some(captains.cluster.kubectl(&["apply", "--filename", &file])?))
+        })
+        .await?;
+    }
+    let stored = captains.crd().await?.spec.versions.into_iter().find(|version| version.storage);
+    assert_eq!(stored.map(|version| version.name).as_deref(), Some("v2"), "as the project says");
+
+    for stored in ["v2", "v1", "v3", "v2"] {
+        captains.store(stored).await?;
+        eventually(LIMIT, "all are read in each version", async || captains.all_in_each()).await?;
+        eventually(LIMIT, "all are stored anew", async || {
+            eventually(LIMIT, "all are written anew", async || captains.rewrite(stored)).await?;
+            let conversion = captains.crd().await?.spec.conversion;
+            captains.change_crd(&json!({ "conversion": { "strategy": "None", "webhook": null } })).await?;
+            let found = eventually(Duration::from_secs(3), "stored", async || captains.stored_as(stored)).await;
+            captains.change_crd(&json!({ "conversion": conversion })).await?;
+            found.map(Some)
+        })
+        .await?;
+        eventually(LIMIT, "all are read in each version", async || captains.all_in_each()).await?;
+    }
+    captains.cluster.close().await
+}
+"#;
+
+#[test]
+fn three_versions_of_a_kind_are_converted_through_the_hub() {
+    let _turn = alone();
+    let project = Project::new("fleet");
+    project.kbr("init --domain example.com");
+    let create = |version: &str, rest: &str| {
+        project.create_api(&format!(
+            "--group crew --version {version} --kind Captain --resource {rest}"
+        ));
+    };
+    create("v1", "--controller");
+    create("v2", "--controller=false");
+    project.kbr("create webhook --group crew --version v2 --kind Captain --conversion --spoke v1");
+    create("v3", "--controller=false");
+    project.lint();
+    project.test();
+
+    // Fields with other names: nothing carries them over, and the scaffolded test finds that.
+    project.replace("api/src/crew/v2/captain.rs", "pub message:", "pub salute:");
+    project.replace("api/src/crew/v3/captain.rs", "pub message:", "pub words:");
+    project.run("make", &["manifests"]);
+    let lost = project.fails("cargo", &["test", "--bins"]);
+    for (version, field) in [("v1", "message"), ("v3", "words")] {
+        let said = [
+            format!("{version}: `spec.{field}` was "),
+            format!("nothing_is_lost_between_{version}_and_v2 ... FAILED"),
+        ];
+        for said in said {
+            assert!(lost.contains(&said), "{said:?} is not in:\n{lost}");
+        }
+
+        let file = format!("api/src/crew/{version}/captain_conversion.rs");
+        let text = std::fs::read_to_string(project.0.join(&file)).expect("a file");
+        let carried = "            spec: carry(&object.spec)?,\n";
+        assert_eq!(text.matches(carried).count(), 2, "{text}");
+        let to_hub = format!("spec: hub::CaptainSpec {{ salute: object.spec.{field} }},\n");
+        let from_hub = format!("spec: super::CaptainSpec {{ {field}: object.spec.salute }},\n");
+        let text = text
+            .replacen(carried, &to_hub, 1)
+            .replacen(carried, &from_hub, 1);
+        write(&project.0.join(file), text.as_bytes());
+    }
+    // What `create webhook` said there is to do, if the hub is to be the stored version.
+    let line = "    storage = false,\n";
+    project.replace("api/src/crew/v2/captain.rs", line, "");
+    let namespaced = "    namespaced,\n";
+    let moved = [namespaced, line].concat();
+    project.replace("api/src/crew/v1/captain.rs", namespaced, &moved);
+    write(
+        &project.0.join("tests/integration/conversion.rs"),
+        CONVERSION.as_bytes(),
+    );
+    project.replace(
+        "tests/integration/main.rs",
+        "// +kbr:scaffold:modules",
+        "mod conversion;\n// +kbr:scaffold:modules",
+    );
+    project.run("cargo", &["fmt", "--all"]);
+    project.test();
+
+    // Nothing but conversion: there is no configuration of webhooks, and nothing refers to one.
+    project.cluster("make install deploy IMG=registry.example.com/fleet:v1");
+
+    // A version that is served without a conversion does not compile, or is told.
+    project.replace("api/src/crew/v3/mod.rs", "mod captain_conversion;\n", "");
+    let missing = project.fails("cargo", &["check", "--package", "fleet-api"]);
+    assert!(
+        missing.contains("no function or associated item named `spoke`"),
+        "{missing}"
+    );
+}

@@ -1,0 +1,207 @@
+//! Webhooks for kinds that could be taken for each other, and for kinds of others, called by a real API server.
+
+use std::fs;
+
+use super::{
+    project::{Project, alone},
+    states::foreign_crate,
+    support::write,
+};
+
+/// What the users of the operator see.
+const TEST: &str = r##"//! The webhooks of all kinds, called by the API server.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::core::ErrorResponse;
+use manager::testing::{Cluster, eventually};
+use serde_json::{Value, json};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+const WIDGETS: &str = r#"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: widgets.widgets.example.org }
+spec:
+  group: widgets.example.org
+  names: { kind: Widget, plural: widgets, singular: widget, listKind: WidgetList }
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
+"#;
+
+fn dry_run() -> PostParams {
+    PostParams { dry_run: true, ..PostParams::default() }
+}
+
+fn object<K: serde::de::DeserializeOwned>(name: &str, spec: &Value) -> K {
+    let object = json!({ "metadata": { "name": name }, "spec": spec });
+    serde_json::from_value(object).expect("an object of this kind")
+}
+
+fn refusal<T>(result: kube::Result<T>) -> Option<ErrorResponse> {
+    match result {
+        Err(kube::Error::Api(status)) => Some(*status),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn each_kind_has_its_own() -> anyhow::Result<()> {
+    let cluster = Cluster::connect().await?;
+    let file = std::env::temp_dir().join(cluster.namespace());
+    std::fs::write(&file, WIDGETS)?;
+    cluster.kubectl(&["apply", "--filename", &file.to_string_lossy()])?;
+    let _operator = cluster.operator(env!("CARGO_BIN_EXE_harbour"))?;
+
+    // The same kind and version in two groups.
+    let crew: Api<api::crew::v1::Captain> = cluster.api();
+    let galley: Api<api::galley::v1::Captain> = cluster.api();
+    let none = json!({});
+    let of_crew = eventually(LIMIT, "a default", || async {
+        Ok(crew.create(&dry_run(), &object("a", &none)).await?.spec.message)
+    });
+    assert_eq!(of_crew.await?, "from the crew");
+    let of_galley = eventually(LIMIT, "a default", || async {
+        Ok(galley.create(&dry_run(), &object("a", &none)).await?.spec.message)
+    });
+    assert_eq!(of_galley.await?, "from the galley");
+    let long = "a".repeat(64);
+    let refused = eventually(LIMIT, "a refusal", || async {
+        Ok(refusal(crew.create(&dry_run(), &object(&long, &none)).await))
+    });
+    let refused = refused.await?;
+    assert_eq!((refused.code, refused.reason.as_str()), (422, "Invalid"), "{refused:?}");
+    assert!(refused.message.contains("vcaptain-v1.crew.example.com"), "{refused:?}");
+
+    // One second is too long for the first, and does not matter to the second, whose webhook may be ignored.
+    let late = refusal(crew.create(&dry_run(), &object("slow", &none)).await);
+    let late = late.expect("no answer is a refusal");
+    assert!(late.message.contains("failed calling webhook \"mcaptain-v1.crew.example.com\""), "{late:?}");
+    let ignored = galley.create(&dry_run(), &object("slow", &none)).await?;
+    assert_eq!(ignored.spec.message, None);
+
+    // A kind of another crate.
+    let widgets: Api<widgets::Widget> = cluster.api();
+    let size = json!({ "size": 1 });
+    let refused = eventually(LIMIT, "a refusal", || async {
+        Ok(refusal(widgets.create(&dry_run(), &object(&long, &size)).await))
+    });
+    assert_eq!(refused.await?.reason, "Invalid");
+    widgets.create(&dry_run(), &object("right", &size)).await?;
+
+    // A kind of Kubernetes: only in namespaces, for objects and under conditions that were asked for.
+    let pods: Api<Pod> = cluster.api();
+    let called = async |name: &str, labels: Value| {
+        let mut pod: Pod = object(name, &json!({ "containers": [{ "name": "main", "image": "a" }] }));
+        pod.metadata.labels = serde_json::from_value(labels)?;
+        let made = pods.create(&dry_run(), &pod).await?;
+        anyhow::Ok(made.metadata.annotations.is_some_and(|all| all.contains_key("harbour")))
+    };
+    let namespaces: Api<Namespace> = Api::all(cluster.client());
+    let label = async |labels: Value| {
+        let change = Patch::Merge(json!({ "metadata": { "labels": labels } }));
+        namespaces.patch(cluster.namespace(), &PatchParams::default(), &change).await
+    };
+    assert!(!called("a", json!({})).await?, "the namespace has no label yet");
+    label(json!({ "team": "deck" })).await?;
+    eventually(LIMIT, "the webhook is called", async || {
+        Ok(called("a", json!({})).await?.then_some(()))
+    })
+    .await?;
+    assert!(!called("a", json!({ "legacy": "" })).await?, "its labels say no");
+    assert!(!called("unseen", json!({})).await?, "the condition says no");
+    // What the namespace of the operator has, and no other.
+    label(json!({ "app.kubernetes.io/name": "harbour" })).await?;
+    eventually(LIMIT, "the operator's own Pod would be let alone", async || {
+        Ok((!called("a", json!({})).await?).then_some(()))
+    })
+    .await?;
+    cluster.close().await
+}
+"##;
+
+/// What the user writes into a defaulter, and into its test, which fails otherwise.
+fn edit(project: &Project, file: &str, line: &str, found: &str) {
+    project.replace(
+        file,
+        "tracing::debug!(name = cx.name(), generation, \"nothing to default\");",
+        &format!("tracing::debug!(name = cx.name(), generation);\n        {line}"),
+    );
+    project.replace(
+        file,
+        "assert_eq!(admitted.object, request[\"request\"][\"object\"]);",
+        &format!("assert_eq!(admitted.object{found});"),
+    );
+    project.run("cargo", &["fmt", "--all"]);
+}
+
+#[test]
+fn kinds_of_two_groups_of_kubernetes_and_of_another_crate_have_webhooks_of_their_own() {
+    let _turn = alone();
+    let project = Project::new("harbour");
+    project.kbr("init --domain example.com");
+    // Before there is any kind of its own.
+    project.kbr(
+        "create webhook --group core --version v1 --kind Pod --defaulting --namespace-selector team=deck \
+         --object-selector !legacy --match-condition seen=object.metadata.name!='unseen'",
+    );
+    let annotate = "object.metadata.annotations.get_or_insert_default().insert(\"harbour\".to_owned(), String::new());";
+    let annotated = "[\"metadata\"][\"annotations\"][\"harbour\"], \"\"";
+    edit(&project, "src/webhooks/core_v1_pod.rs", annotate, annotated);
+    for (group, more) in [
+        ("crew", "--timeout 1"),
+        ("galley", "--timeout 1 --failure-policy ignore"),
+    ] {
+        let kind = format!("--group {group} --version v1 --kind Captain");
+        project.create_api(&format!("{kind} --resource --controller=false"));
+        project.kbr(&format!("create webhook {kind} --defaulting {more}"));
+        let default = format!(
+            "if cx.name() == \"slow\" {{ tokio::time::sleep(std::time::Duration::from_secs(5)).await; }}
+             object.spec.message.get_or_insert_with(|| \"from the {group}\".to_owned());"
+        );
+        edit(
+            &project,
+            &format!("src/webhooks/{group}_v1_captain.rs"),
+            &default,
+            &format!("[\"spec\"][\"message\"], \"from the {group}\""),
+        );
+    }
+
+    // A second webhook in a file with the user's code: its lines are all there, in their order.
+    let file = project.0.join("src/webhooks/crew_v1_captain.rs");
+    let before = fs::read_to_string(&file).expect("a file");
+    project.kbr("create webhook --group crew --version v1 --kind Captain --validation");
+    let after = fs::read_to_string(&file).expect("a file");
+    let mut lines = after.lines();
+    for line in before.lines() {
+        assert!(lines.any(|it| it == line), "{line:?} is gone:\n{after}");
+    }
+
+    foreign_crate(&project);
+    project.kbr(
+        "create webhook --group widgets.example.org --domain= --version v1 --kind Widget --plural widgets \
+         --validation --external-crate ./widgets --external-type widgets::Widget",
+    );
+    // As kbr says then: cargo looks the crate up once.
+    project.run("cargo", &["metadata", "--format-version", "1"]);
+    project.lint();
+    write(
+        &project.0.join("tests/integration/kinds.rs"),
+        TEST.as_bytes(),
+    );
+    project.replace(
+        "tests/integration/main.rs",
+        "// +kbr:scaffold:modules",
+        "mod kinds;\n// +kbr:scaffold:modules",
+    );
+    project.run("cargo", &["fmt", "--all"]);
+    project.test();
+    project.cluster("make install deploy IMG=registry.example.com/harbour:v1");
+}
