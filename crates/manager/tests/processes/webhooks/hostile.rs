@@ -24,6 +24,9 @@ const LARGE: usize = 3 << 20;
 /// An object as large as etcd takes one, and room for the rest of it.
 const STORED: usize = 1_400_000;
 
+/// How deep what a type does not know may be: not so deep that our parser gives up, which is at 128 levels.
+const DEEP: usize = 100;
+
 /// By how much an operator may grow while many send it large objects, in kB: the room that it has for bodies, and
 /// several times that for what is made of them. Those that are sent take more than all of it.
 const GROWTH: u64 = 110 * 1024;
@@ -211,19 +214,30 @@ pub async fn what_an_api_server_lets_through_is_answered(
     let mut site = Site::new(world).await?;
     site.start(1).await?;
     site.admitting().await?;
-    let raw = async |method: Method, path: &str, body: String| {
-        let request = hyper::Request::builder().method(method).uri(path);
-        let request = request.header("content-type", JSON).body(body.into_bytes());
-        site.client
-            .request::<Value>(request.map_err(kube::Error::HttpError)?)
-            .await
-    };
-    let dry = format!("{GUESTS}?dryRun=All");
+    large_and_deep(&site).await?;
+    another_kind(&site).await?;
+    an_unknown_version(&site).await?;
+    site.admitting().await?;
+    quiet(&site)?;
+    Ok(format!(
+        "objects of {LARGE} and {STORED} bytes, {DEEP} and 5000 deep; a patch of {HUGE} bytes"
+    ))
+}
 
+/// A request to the API server, of which nothing is looked at first.
+async fn raw(site: &Site, method: Method, path: &str, body: String) -> kube::Result<Value> {
+    let request = hyper::Request::builder().method(method).uri(path);
+    let request = request.header("content-type", JSON).body(body.into_bytes());
+    let request = request.map_err(kube::Error::HttpError)?;
+    site.client.request(request).await
+}
+
+async fn large_and_deep(site: &Site) -> anyhow::Result<()> {
+    let dry = format!("{GUESTS}?dryRun=All");
     // Large: whatever the API server takes; stored, whatever etcd takes, and read in another version.
-    let made = raw(Method::POST, &dry, large(LARGE - 2000)).await?;
+    let made = raw(site, Method::POST, &dry, large(LARGE - 2000)).await?;
     ensure!(made["spec"]["nights"] == 1, "a large guest has no default");
-    raw(Method::POST, GUESTS, large(STORED)).await?;
+    raw(site, Method::POST, GUESTS, large(STORED)).await?;
     let path = GUESTS.replace("/v2/", "/v1/") + "/a";
     let read = site.get(&path).await?;
     let name = read["spec"]["name"].as_str().unwrap_or_default();
@@ -231,29 +245,31 @@ pub async fn what_an_api_server_lets_through_is_answered(
         name.len() > STORED,
         "a large guest was cut in the other version"
     );
-    raw(Method::DELETE, &format!("{GUESTS}/a"), String::new()).await?;
+    raw(site, Method::DELETE, &format!("{GUESTS}/a"), String::new()).await?;
 
     // A large patch.
     let huge = guest("huge", &json!({ "first": "huge" })).to_string();
-    let made = raw(Method::POST, &dry, huge).await?;
+    let made = raw(site, Method::POST, &dry, huge).await?;
     let last = made["spec"]["last"].as_str().unwrap_or_default();
     ensure!(last.len() == HUGE, "a large patch was not made");
 
     // Deep: to the limit of our parser, in each version; beyond it, refused.
-    let deepest = 100;
-    raw(Method::POST, GUESTS, deep(deepest)).await?;
+    raw(site, Method::POST, GUESTS, deep(DEEP)).await?;
     let read = site.get(&path).await?;
     let unknown = read["spec"]["unknown"].to_string();
     ensure!(
-        unknown == nested(deepest),
+        unknown == nested(DEEP),
         "what is deep was lost in the other version"
     );
-    raw(Method::DELETE, &format!("{GUESTS}/a"), String::new()).await?;
-    let status = refused(raw(Method::POST, &dry, deep(5000))).await?;
+    raw(site, Method::DELETE, &format!("{GUESTS}/a"), String::new()).await?;
+    let status = refused(raw(site, Method::POST, &dry, deep(5000))).await?;
     let message = status["message"].as_str().unwrap_or_default();
     ensure!(message.contains("recursion limit exceeded"), "{status}");
+    Ok(())
+}
 
-    // Of another kind, by a configuration that is wrong.
+/// A configuration that is wrong has the API server ask about another version.
+async fn another_kind(site: &Site) -> anyhow::Result<()> {
     let mut wrong = configuration(false, site.spread.port);
     wrong["metadata"]["name"] = json!("guests-wrong");
     wrong["webhooks"][0]["rules"] = json!([{
@@ -268,23 +284,27 @@ pub async fn what_an_api_server_lets_through_is_answered(
     site.apply(at, &wrong).await?;
     let mut third = guest("c", &json!({ "names": ["a", "b"] }));
     third["apiVersion"] = json!("hotel.example.com/v3");
-    let path = dry.replace("/v2/", "/v3/");
+    let path = GUESTS.replace("/v2/", "/v3/") + "?dryRun=All";
     let expected = "this webhook is for `Guest` of `hotel.example.com/v2`, not for";
     let status = eventually(LONG, "the wrong webhook refuses", async || {
-        let call = raw(Method::POST, &path, third.to_string());
+        let call = raw(site, Method::POST, &path, third.to_string());
         let Ok(status) = refused(call).await else {
             return Ok(None);
         };
         Ok(Some(status))
     })
     .await;
-    raw(Method::DELETE, at, String::new()).await?;
+    raw(site, Method::DELETE, at, String::new()).await?;
     let status = status?;
     let message = status["message"].as_str().unwrap_or_default();
     ensure!(message.contains(expected), "{status}");
+    Ok(())
+}
 
-    // A version that the CRD has and the operator has not.
+/// A version that the CRD has and the operator has not.
+async fn an_unknown_version(site: &Site) -> anyhow::Result<()> {
     raw(
+        site,
         Method::POST,
         GUESTS,
         guest("d", &json!({ "first": "d" })).to_string(),
@@ -301,7 +321,7 @@ pub async fn what_an_api_server_lets_through_is_answered(
     site.apply(CRD, &newer).await?;
     let path = GUESTS.replace("/v2/", "/v9/") + "/d";
     let status = eventually(LONG, "the new version is served", async || {
-        let status = refused(raw(Method::GET, &path, String::new())).await?;
+        let status = refused(raw(site, Method::GET, &path, String::new())).await?;
         Ok((status["code"] != 404).then_some(status))
     })
     .await?;
@@ -310,13 +330,8 @@ pub async fn what_an_api_server_lets_through_is_answered(
     let message = status["message"].as_str().unwrap_or_default();
     ensure!(message.contains(expected), "{status}");
     site.apply(CRD, &crd("v2", site.spread.port)?).await?;
-    raw(Method::DELETE, &format!("{GUESTS}/d"), String::new()).await?;
-    site.admitting().await?;
-    quiet(&site)?;
-    Ok(format!(
-        "objects of {LARGE} and {STORED} bytes, {deepest} and 5000 deep; a patch of {} bytes",
-        HUGE
-    ))
+    raw(site, Method::DELETE, &format!("{GUESTS}/d"), String::new()).await?;
+    Ok(())
 }
 
 pub async fn many_large_bodies_at_once_stay_within_bounds(
