@@ -141,7 +141,7 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
     let mut crds = Vec::new();
     if packages.iter().any(|package| package.crdgen) {
         match cargo::crds(root, args.watch) {
-            Ok(printed) => crds = crd::merge(&printed, &mut problems),
+            Ok(printed) => crds = crd::merge(&printed, &places, &mut problems),
             Err(error) => {
                 problems.push(Problem::new(format!("{error:#}")));
                 if error.is::<cargo::Failed>() {
@@ -160,7 +160,7 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
         let (errors, doubts) = lint::check(crd, &places);
         problems.extend(errors);
         warnings.extend(doubts);
-        paths::check(crd, &mut problems);
+        paths::check(crd, &places, &mut problems);
         problems.extend(drift::selectable_fields(crd));
     }
     if !crd_only {
