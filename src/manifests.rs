@@ -1,7 +1,6 @@
 //! `kbr manifests`: CRDs from the types of the `api` crate, roles and webhooks from `+kbr:` comments.
 
 mod cargo;
-mod comments;
 mod crd;
 mod descriptions;
 mod drift;

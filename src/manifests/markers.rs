@@ -1,7 +1,7 @@
 //! Comments -> markers: `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list`.
 
-use super::comments::{Comment, comments};
 use super::problem::{Problem, nearest};
+use crate::comments::{Comment, comments};
 
 /// Markers that kbr knows by `+kbr:<name>`.
 const KNOWN: [&str; 5] = [

@@ -6,6 +6,8 @@ mod support;
 mod cronjob;
 mod project;
 mod random;
+mod rules;
+mod samples;
 mod server;
 
 use std::fmt::Write as _;

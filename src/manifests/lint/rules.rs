@@ -2,9 +2,14 @@
 
 mod check;
 pub mod condition;
+mod constants;
 mod cost;
+mod data;
 pub mod evaluate;
 mod functions;
+mod operators;
+mod overload;
+mod run;
 mod types;
 
 use cel::IdedExpr;
