@@ -2,7 +2,7 @@
 
 use super::served::{Kinds, call};
 use super::uses::{resolve, uses};
-use crate::manifests::comments;
+use crate::comments;
 use crate::manifests::crd::Crd;
 use crate::manifests::problem::Problem;
 use crate::project::Project;
