@@ -24,7 +24,7 @@ pub fn unstored() -> [CustomResourceDefinition; 1] {
 }
 
 pub mod v1 {
-    use super::*;
+    use super::{CustomResource, Deserialize, JsonSchema, Serialize};
 
     #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
     #[kube(
@@ -66,7 +66,7 @@ pub mod v1 {
 }
 
 pub mod v2 {
-    use super::*;
+    use super::{CustomResource, Deserialize, JsonSchema, Serialize};
 
     #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
     #[kube(
