@@ -115,7 +115,11 @@ fn register(manager: &mut Manager) {
         };
         let parts = [part("v1", true), part("v2", false), part("v3", false)];
         let mut problems = Vec::new();
-        let crds = merge(&parts, &mut problems);
+        let crds = merge(
+            &parts,
+            &crate::manifests::lint::places::Places::default(),
+            &mut problems,
+        );
         assert!(problems.is_empty(), "{problems:?}");
         let sources = [("a.rs".to_owned(), code.to_owned())];
         let kinds = Kinds::of(&project, &crds);
