@@ -64,6 +64,9 @@ fn problem(crd: &Crd, missing: &str, project: &Project) -> Problem {
 
 /// Both types of each pair that a file registers; `None` if the code does not tell without being compiled.
 fn pairs<'a>(kinds: &'a Kinds, source: &str) -> Option<Vec<&'a Target>> {
+    if !source.contains(".spoke") {
+        return Some(Vec::new());
+    }
     // A file that does not end its strings is reported where its markers are read.
     let code = comments::code(source).ok()?;
     let uses = uses(&code);
