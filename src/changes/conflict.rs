@@ -30,7 +30,7 @@ impl Conflict {
         Conflict::new(
             path,
             "exists already and differs",
-            "pass `--force` to write over the files that differ, or move them away",
+            "pass `--force` to write over the files that differ, or move them away; if kbr made them, bring their table in `PROJECT` back instead",
         )
     }
 

@@ -235,6 +235,7 @@ fn unknown(schema: &Value, value: &Value, path: &str, found: &mut Vec<Fault>) {
 mod tests {
     use super::*;
     use crate::manifests::crd::merge;
+    use crate::manifests::lint::places::Places;
 
     fn crds(spec: &Value) -> Vec<Crd> {
         let version = |name: &str, served: bool| {
@@ -246,7 +247,7 @@ mod tests {
             "group": "crew.example.com", "scope": "Namespaced", "names": { "kind": "Captain", "plural": "captains" },
             "versions": [version("v1", true), version("v0", false)],
         } });
-        merge(&[crd], &mut Vec::new())
+        merge(&[crd], &Places::default(), &mut Vec::new())
     }
 
     fn spec() -> Value {

@@ -38,6 +38,9 @@ pub fn operator(name: &str, arguments: &[Type], written: &[IdedExpr]) -> Inferre
             }
         }
         ("_==_" | "_!=_", [a, b]) if a.fits(b) => Bool,
+        ("_==_" | "_!=_", [Type::Object(..), Type::Object(..)]) => {
+            return Err("objects in two places have two types: compare their fields".to_owned());
+        }
         ("_<_" | "_<=_" | "_>_" | "_>=_", [a, b]) => {
             let numbers = |kind: &Type| matches!(kind, Int | UInt | Double | Dyn);
             let ordered =
