@@ -1,24 +1,13 @@
 //! Inserts lines at a marker: text in, text out.
 
+mod marker;
 mod order;
 mod piece;
 
+pub use marker::{hidden, marker_line, marker_name};
+use marker::{is_code, marked};
 use order::Item;
 pub use piece::pieces;
-
-/// The whole line of the marker `name` as it stands in the file at `path`: `// +kbr:scaffold:<name>` in Rust, `# …` elsewhere.
-pub fn marker_line(path: &str, name: &str) -> String {
-    let rust = path.rsplit_once('.').is_some_and(|(_, end)| end == "rs");
-    let comment = if rust { "//" } else { "#" };
-    format!("{comment} +kbr:scaffold:{name}")
-}
-
-/// The name in a marker's line, or `None` for any other line. A marker is a comment line of its own, indented or not.
-pub fn marker_name(line: &str) -> Option<&str> {
-    let line = line.trim();
-    let comment = line.strip_prefix("//").or_else(|| line.strip_prefix('#'))?;
-    comment.trim_start().strip_prefix("+kbr:scaffold:")
-}
 
 /// Puts `lines` above the marker, with the marker's indentation and line ending, and leaves out what `source` already has somewhere
 /// (whatever its indentation) and blank lines. `mod` and `use` lines take rustfmt's place among those right above the marker. A block,
@@ -27,10 +16,10 @@ pub fn marker_name(line: &str) -> Option<&str> {
 ///
 /// # Errors
 /// The numbers (from 1) of the lines that are the marker, when that is not exactly one: empty, or two and more.
-pub fn insert(source: &str, marker: &str, lines: &str) -> Result<String, Vec<usize>> {
+pub fn insert(path: &str, source: &str, marker: &str, lines: &str) -> Result<String, Vec<usize>> {
     let text = source.strip_prefix('\u{feff}').unwrap_or(source);
     let mut out: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
-    let mut at = only_marker(&out, marker)?;
+    let mut at = only_marker(path, text, marker)?;
     let indent: String = out[at]
         .chars()
         .take_while(|c| matches!(c, ' ' | '\t'))
@@ -42,7 +31,8 @@ pub fn insert(source: &str, marker: &str, lines: &str) -> Result<String, Vec<usi
     };
 
     for piece in pieces(lines) {
-        if out.iter().any(|have| have.trim() == piece.key().trim()) {
+        let key = piece.key().trim();
+        if out.iter().any(|have| have.trim() == key) && is_there(path, &out.concat(), key) {
             continue;
         }
         let mut new: Vec<String> = piece.lines.iter().map(|line| full(line)).collect();
@@ -62,6 +52,14 @@ pub fn insert(source: &str, marker: &str, lines: &str) -> Result<String, Vec<usi
     Ok(format!("{mark}{}", out.concat()))
 }
 
+/// Whether a line stands in a text as more than words: not in a string, nor commented out as a block.
+fn is_there(path: &str, text: &str, line: &str) -> bool {
+    let mut same = (0..)
+        .zip(text.lines())
+        .filter(|(_, have)| have.trim() == line);
+    same.any(|(at, _)| line.starts_with("//") || is_code(path, text, at))
+}
+
 /// Whether a block right below this line would stick to it.
 fn is_crowded(above: &str) -> bool {
     let above = above.trim();
@@ -69,17 +67,15 @@ fn is_crowded(above: &str) -> bool {
 }
 
 /// The line of the marker, from 1, and whether it stands at the margin, if it is there once.
-pub fn position(source: &str, marker: &str) -> Option<(usize, bool)> {
+pub fn position(path: &str, source: &str, marker: &str) -> Option<(usize, bool)> {
     let text = source.strip_prefix('\u{feff}').unwrap_or(source);
-    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let at = only_marker(&lines, marker).ok()?;
-    Some((at + 1, !lines[at].starts_with([' ', '\t'])))
+    let at = only_marker(path, text, marker).ok()?;
+    let line = text.lines().nth(at)?;
+    Some((at + 1, !line.starts_with([' ', '\t'])))
 }
 
-fn only_marker(lines: &[String], marker: &str) -> Result<usize, Vec<usize>> {
-    let found: Vec<usize> = (0..lines.len())
-        .filter(|&at| marker_name(&lines[at]) == Some(marker))
-        .collect();
+fn only_marker(path: &str, text: &str, marker: &str) -> Result<usize, Vec<usize>> {
+    let found = marked(path, text, marker);
     match found[..] {
         [at] => Ok(at),
         _ => Err(found.iter().map(|at| at + 1).collect()),

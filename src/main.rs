@@ -2,6 +2,7 @@
 
 mod changes;
 mod cli;
+mod comments;
 mod commit;
 mod edit;
 mod envtest;

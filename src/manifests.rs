@@ -1,7 +1,6 @@
 //! `kbr manifests`: CRDs from the types of the `api` crate, roles and webhooks from `+kbr:` comments.
 
 mod cargo;
-mod comments;
 mod crd;
 mod descriptions;
 mod drift;
@@ -142,7 +141,7 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
     let mut crds = Vec::new();
     if packages.iter().any(|package| package.crdgen) {
         match cargo::crds(root, args.watch) {
-            Ok(printed) => crds = crd::merge(&printed, &mut problems),
+            Ok(printed) => crds = crd::merge(&printed, &places, &mut problems),
             Err(error) => {
                 problems.push(Problem::new(format!("{error:#}")));
                 if error.is::<cargo::Failed>() {
@@ -161,7 +160,7 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
         let (errors, doubts) = lint::check(crd, &places);
         problems.extend(errors);
         warnings.extend(doubts);
-        paths::check(crd, &mut problems);
+        paths::check(crd, &places, &mut problems);
         problems.extend(drift::selectable_fields(crd));
     }
     if !crd_only {
@@ -186,7 +185,9 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
         let allowed = |version: &str, path: &str| {
             places.allows(&places.way(&crd.kind, version, path), "versions")
         };
-        drift::lost_fields(crd, &project.domain, &allowed)
+        let hub = project.hub(&crd.group, &crd.kind);
+        let hub = hub.map(|hub| hub.target.version.as_str());
+        drift::lost_fields(crd, &project.domain, hub, &allowed)
     }));
     warnings.extend(history::differences(project, &crds));
     warnings.extend(listing(root, &crds)?);
@@ -259,6 +260,7 @@ fn webhooks(
     }
     let kinds = webhook::Kinds::of(project, crds);
     let warnings = webhook::compare(&kinds, &sources.files, &webhooks, problems);
+    webhook::check_conversions(&kinds, &sources.files, project, crds, problems);
     // An empty file is what `config/webhook/kustomization.yaml` still can list when the last webhook is gone.
     if configurations.is_empty() && !root.join(webhook::PATH).is_file() {
         return Ok((None, warnings));

@@ -111,6 +111,12 @@ impl Project {
         controllers.chain(self.webhooks.iter().map(|known| &known.target))
     }
 
+    /// The webhook of the version to and from which the others of a kind are converted, if they are.
+    pub fn hub(&self, full_group: &str, kind: &str) -> Option<&Webhook> {
+        let mut hubs = self.webhooks.iter().filter(|it| !it.spokes.is_empty());
+        hubs.find(|it| it.target.full_group == full_group && it.target.kind == kind)
+    }
+
     /// The versions of a kind, if it is the project's own.
     pub fn versions<'a>(&'a self, kind: &'a Target) -> impl Iterator<Item = &'a Resource> {
         let is_it = |api: &&Resource| api.full_group == kind.full_group && api.kind == kind.kind;

@@ -30,7 +30,7 @@ impl Conflict {
         Conflict::new(
             path,
             "exists already and differs",
-            "pass `--force` to write over the files that differ, or move them away",
+            "pass `--force` to write over the files that differ, or move them away; if kbr made them, bring their table in `PROJECT` back instead",
         )
     }
 
@@ -68,11 +68,11 @@ impl Conflict {
                 more => format!("\n    … and {more} more lines"),
             };
             help.push_str(&rest);
-            return Conflict::new(
-                path,
-                format_args!("has no marker `+kbr:scaffold:{marker}`"),
-                help,
-            );
+            let hidden = edit::hidden(path, text, marker)
+                .map(|(number, why)| format!(": the one in line {number} stands in {why}"));
+            let hidden = hidden.unwrap_or_default();
+            let what = format!("has no marker `+kbr:scaffold:{marker}`{hidden}");
+            return Conflict::new(path, what, help);
         }
         let numbers = found
             .iter()

@@ -67,7 +67,7 @@ fn grow(path: &str, plan: &FilePlan, text: &str) -> Result<String, Vec<Conflict>
     let mut text = text.to_owned();
     let mut conflicts = Vec::new();
     for (marker, lines) in &plan.insertions {
-        match edit::insert(&text, marker, lines) {
+        match edit::insert(path, &text, marker, lines) {
             Ok(grown) if grown == text => {}
             Ok(grown) => match misplaced(path, marker, &text) {
                 Some(conflict) => conflicts.push(conflict),
@@ -93,7 +93,7 @@ fn grow(path: &str, plan: &FilePlan, text: &str) -> Result<String, Vec<Conflict>
 fn misplaced(path: &str, marker: &str, text: &str) -> Option<Conflict> {
     let rust = path.rsplit_once('.').is_some_and(|(_, end)| end == "rs");
     let home = scaffold::home(path, marker).filter(|_| rust)?;
-    let (number, margin) = edit::position(text, marker)?;
+    let (number, margin) = edit::position(path, text, marker)?;
     (margin != home.margin).then(|| Conflict::misplaced(path, marker, number, &home, text))
 }
 

@@ -129,7 +129,7 @@ fn an_owned_file_that_differs_is_a_conflict_or_kept_or_written_over() {
         &before,
         &ops,
         "a conflict, nothing was written\n  `a` exists already and differs\n\
-         help: pass `--force` to write over the files that differ, or move them away",
+         help: pass `--force` to write over the files that differ, or move them away; if kbr made them, bring their table in `PROJECT` back instead",
     );
     check_with(&before, &ops, Existing::Keep, &[(Verb::Keep, "a", "mine")]);
     check_with(
@@ -261,7 +261,7 @@ fn every_conflict_is_named_and_each_help_once() {
   `a/b` cannot be there: `a` is a file
   `b` exists already and differs
   `c` is a folder
-help: pass `--force` to write over the files that differ, or move them away
+help: pass `--force` to write over the files that differ, or move them away; if kbr made them, bring their table in `PROJECT` back instead
 help: move `a` away: a folder is needed there
 help: move `c` away: a file goes there",
     );

@@ -106,11 +106,31 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             plan.ops.extend(lines_since(&found, &plan.ops, &root)?);
         }
         Ok(plan)
-    })?;
+    })
+    .map_err(|error| with_package(error, &root))?;
     if written && found.is_none() {
         next_steps(args);
     }
     Ok(())
+}
+
+/// Says how to go on where `cargo init` was typed before, if that is what is in the way.
+fn with_package(error: anyhow::Error, root: &Path) -> anyhow::Error {
+    let text = error.to_string();
+    let name = package(root).filter(|_| text.contains("`Cargo.toml` exists already"));
+    name.map_or(error, |name| {
+        anyhow::anyhow!(
+            "{text}\nhelp: if `cargo init` made them: kbr writes a manifest and a `main.rs` of its own; remove both, and type `kbr init --project-name {}`",
+            name::propose(&name)
+        )
+    })
+}
+
+/// The name of the package in the folder, if there is one.
+fn package(root: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(root.join("Cargo.toml")).ok()?;
+    let manifest: toml::Table = text.parse().ok()?;
+    Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
 }
 
 /// What the flags say, then what PROJECT says, then the defaults.

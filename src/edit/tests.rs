@@ -3,17 +3,32 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
+/// A Rust file, or one whose comments begin with `#`.
+fn path(text: &str) -> &'static str {
+    if text.contains("//") {
+        "a.rs"
+    } else {
+        "a.yaml"
+    }
+}
+
 fn check(before: &str, lines: &str, after: &str) {
-    assert_eq!(insert(before, "m", lines).as_deref(), Ok(after));
     assert_eq!(
-        insert(after, "m", lines).as_deref(),
+        insert(path(before), before, "m", lines).as_deref(),
+        Ok(after)
+    );
+    assert_eq!(
+        insert(path(before), after, "m", lines).as_deref(),
         Ok(after),
         "a second time"
     );
 }
 
 fn check_refused(before: &str, found: &[usize]) {
-    assert_eq!(insert(before, "m", "new\n"), Err(found.to_vec()));
+    assert_eq!(
+        insert(path(before), before, "m", "new\n"),
+        Err(found.to_vec())
+    );
 }
 
 #[test]
@@ -41,7 +56,8 @@ fn a_marker_is_a_whole_comment_line() {
 
 #[test]
 fn a_marker_that_is_there_twice_is_refused_with_both_lines() {
-    check_refused("// +kbr:scaffold:m\na\n  # +kbr:scaffold:m\n", &[1, 3]);
+    check_refused("// +kbr:scaffold:m\na\n  // +kbr:scaffold:m\n", &[1, 3]);
+    check_refused("# +kbr:scaffold:m\na\n  # +kbr:scaffold:m\n", &[1, 3]);
 }
 
 #[test]
@@ -168,7 +184,7 @@ fn names() -> Vec<String> {
 fn check_rustfmt(lines: impl Iterator<Item = String>) {
     let mut text = "// +kbr:scaffold:m\n".to_owned();
     for line in lines {
-        text = insert(&text, "m", &line).unwrap();
+        text = insert("a.rs", &text, "m", &line).unwrap();
     }
     let mut child = Command::new("rustfmt")
         .args(["--edition", "2024", "--emit", "stdout"])

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::descriptions;
+use super::lint::places::Places;
 use super::problem::Problem;
 use super::version::priority;
 use crate::resource::words::is_subdomain;
@@ -46,7 +47,7 @@ impl Crd {
 }
 
 /// Puts the versions of each kind together, in order of group and plural. A kind with problems is left out.
-pub fn merge(printed: &[Value], problems: &mut Vec<Problem>) -> Vec<Crd> {
+pub fn merge(printed: &[Value], places: &Places, problems: &mut Vec<Problem>) -> Vec<Crd> {
     let mut kinds: BTreeMap<(&str, &str), Vec<&Value>> = BTreeMap::new();
     for crd in printed {
         match identity(crd) {
@@ -60,7 +61,13 @@ pub fn merge(printed: &[Value], problems: &mut Vec<Problem>) -> Vec<Crd> {
     for ((group, kind), parts) in kinds {
         match merge_kind(group, kind, &parts) {
             Ok(crd) => merged.push(crd),
-            Err(found) => problems.extend(found),
+            Err(found) => {
+                let place = place(kind, &parts, places);
+                problems.extend(found.into_iter().map(|problem| match place.as_str() {
+                    "" => problem,
+                    place => problem.at(place),
+                }));
+            }
         }
     }
     merged.sort_by_key(Crd::file);
@@ -76,6 +83,17 @@ pub fn merge(printed: &[Value], problems: &mut Vec<Problem>) -> Vec<Crd> {
             .push(Problem::new(text).help("set `plural = \"…\"` in `#[kube(…)]` of one of them"));
     }
     merged
+}
+
+/// Where the versions of a kind are written, with what stands between two places in backticks.
+fn place(kind: &str, parts: &[&Value], places: &Places) -> String {
+    let versions = parts.iter().flat_map(|part| versions(part));
+    let mut all: Vec<String> = versions
+        .filter_map(|version| places.way(kind, name(version), "").shown())
+        .collect();
+    all.sort();
+    all.dedup();
+    all.join("`, `")
 }
 
 /// Group and kind of what has the form of a CRD, as far as it matters below.

@@ -10,8 +10,14 @@ use super::problem::Problem;
 /// Whether a comment says that the field at a path, of a version, may differ from that of another version.
 pub type Allowed<'a> = dyn Fn(&str, &str) -> bool + 'a;
 
-/// A warning if served versions have different fields: which are lost, and when.
-pub fn lost_fields(crd: &Crd, domain: &str, allowed: &Allowed) -> Option<Problem> {
+/// A warning if served versions have different fields: which are lost, and when. `hub` is the version through which PROJECT says that
+/// the others are converted.
+pub fn lost_fields(
+    crd: &Crd,
+    domain: &str,
+    hub: Option<&str>,
+    allowed: &Allowed,
+) -> Option<Problem> {
     if crd.object["spec"]["conversion"]["strategy"] == json!("Webhook") {
         return None;
     }
@@ -34,14 +40,22 @@ pub fn lost_fields(crd: &Crd, domain: &str, allowed: &Allowed) -> Option<Problem
         "versions of `{}` of group `{}` differ, and nothing converts them{lost}",
         crd.kind, crd.group
     );
-    let hub = stored["name"].as_str().unwrap_or_default();
-    let spokes: Vec<&str> = others
-        .iter()
-        .filter_map(|other| other["name"].as_str())
+    let again = match hub {
+        Some(_) => {
+            "they were converted, and `crds()` in `api/src/lib.rs` says so no more; this writes it again: "
+        }
+        None => "",
+    };
+    let hub = hub.or(stored["name"].as_str()).unwrap_or_default();
+    let names = others.iter().chain([&stored]);
+    let mut spokes: Vec<&str> = names
+        .filter_map(|version| version["name"].as_str())
+        .filter(|name| *name != hub)
         .collect();
+    spokes.sort_unstable();
     let group = crd.group.strip_suffix(&format!(".{domain}"));
     let help = format!(
-        "`kbr create webhook --group {} --version {hub} --kind {} --conversion --spoke {}`; or give them the same fields, or serve one only (`served = false` in `#[kube(…)]` of the others), or say above a field that it is meant: `// +kbr:lint:allow=versions`",
+        "{again}`kbr create webhook --group {} --version {hub} --kind {} --conversion --spoke {}`; or give them the same fields, or serve one only (`served = false` in `#[kube(…)]` of the others), or say above a field that it is meant: `// +kbr:lint:allow=versions`",
         group.unwrap_or(&crd.group),
         crd.kind,
         spokes.join(",")
@@ -178,7 +192,7 @@ mod tests {
             .as_object_mut()
             .unwrap()
             .remove("status");
-        let warning = lost_fields(&crd(&second, true), "io", &|_, _| false)
+        let warning = lost_fields(&crd(&second, true), "io", None, &|_, _| false)
             .unwrap()
             .to_string();
         let expected = "versions of `Ship` of group `x.io` differ, and nothing converts them
@@ -187,26 +201,30 @@ mod tests {
     `.spec.old` is not in `v2`, the stored version: never kept
     help: `kbr create webhook --group x --version v2 --kind Ship --conversion --spoke v1`; ";
         assert!(warning.starts_with(expected), "{warning}");
+        let again = lost_fields(&crd(&second, true), "io", Some("v1"), &|_, _| false);
+        let again = again.unwrap().to_string();
+        let expected = "this writes it again: `kbr create webhook --group x --version v1 --kind Ship --conversion --spoke v2`";
+        assert!(again.contains(expected), "{again}");
         let allowed = |version: &str, path: &str| match version {
             "v1" => path.starts_with(".spec.old"),
             _ => [".spec.image", ".status"].contains(&path),
         };
-        assert_eq!(lost_fields(&crd(&second, true), "io", &allowed), None);
+        assert_eq!(lost_fields(&crd(&second, true), "io", None, &allowed), None);
     }
 
     #[test]
     fn equal_unserved_and_converted_versions_are_fine() {
         assert_eq!(
-            lost_fields(&crd(&schema(), true), "io", &|_, _| false),
+            lost_fields(&crd(&schema(), true), "io", None, &|_, _| false),
             None
         );
         assert_eq!(
-            lost_fields(&crd(&json!({}), false), "io", &|_, _| false),
+            lost_fields(&crd(&json!({}), false), "io", None, &|_, _| false),
             None
         );
         let mut converted = crd(&json!({}), true);
         converted.object["spec"]["conversion"] = json!({ "strategy": "Webhook" });
-        assert_eq!(lost_fields(&converted, "io", &|_, _| false), None);
+        assert_eq!(lost_fields(&converted, "io", None, &|_, _| false), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Comments -> markers: `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list`.
 
-use super::comments::{Comment, comments};
 use super::problem::{Problem, nearest};
+use crate::comments::{Comment, comments};
 
 /// Markers that kbr knows by `+kbr:<name>`.
 const KNOWN: [&str; 5] = [
@@ -54,7 +54,7 @@ fn marker(at: &str, comment: &Comment) -> Result<Option<Marker>, Problem> {
     } else if let Some(rest) = comment.text.strip_prefix("+kubebuilder:") {
         (false, rest)
     } else {
-        return Ok(None);
+        return almost(at, comment).map_or(Ok(None), Err);
     };
     let (name, arguments) = rest.split_once(':').unwrap_or((rest, ""));
     let name = name.trim();
@@ -79,6 +79,17 @@ fn marker(at: &str, comment: &Comment) -> Result<Option<Marker>, Problem> {
         })),
         Err(reason) => Err(Problem::new(format!("`{at}`: {reason}"))),
     }
+}
+
+/// What was surely meant as a marker, and would be passed over: `+ kbr:rbac:…`, `kbr:rbac:…`.
+fn almost(at: &str, comment: &Comment) -> Option<Problem> {
+    let bare = comment.text.trim_start_matches(['+', '@', ' ']);
+    let (name, _) = bare.strip_prefix("kbr:")?.split_once(':')?;
+    if comment.doc || !KNOWN.contains(&name) {
+        return None;
+    }
+    let text = format!("`{at}`: `{}` is no marker, and gives nothing", comment.text);
+    Some(Problem::new(text).help(format!("write `// +{bare}`, or words before it")))
 }
 
 /// `groups=apps;batch,urls={/a,/b},roleName="x"`: controller-gen's grammar.
@@ -151,7 +162,15 @@ fn scalar(text: &str) -> Result<(String, &str), String> {
         .find([',', ';', '}', '"', '`', '{'])
         .unwrap_or(text.len());
     let (value, rest) = text.split_at(end);
-    Ok((value.trim().to_owned(), rest))
+    let value = value.trim();
+    if let Some(next) = value
+        .split_whitespace()
+        .skip(1)
+        .find(|word| word.contains('='))
+    {
+        return Err(format!("a `,` is missing before `{next}`"));
+    }
+    Ok((value.to_owned(), rest))
 }
 
 fn quoted(inside: &str) -> Option<(String, &str)> {
@@ -232,6 +251,7 @@ mod tests {
         refused("a=b}c", "expected `,`");
         refused("a=b,a=c", "twice");
         refused("a=b\"c\"", "expected `,`");
+        refused("a=b c=d;e", "a `,` is missing before `c=d`");
     }
 
     fn problems_of(source: &str) -> Vec<String> {
@@ -248,6 +268,21 @@ mod tests {
         let places: Vec<&str> = found.iter().map(|marker| marker.at.as_str()).collect();
         assert_eq!(places, ["a.rs:1", "a.rs:2"]);
         assert!(problems.is_empty());
+    }
+
+    #[test]
+    fn what_is_almost_a_marker_is_refused_and_a_sentence_is_not() {
+        for source in ["// + kbr:rbac:a=b", "// kbr:rbac:a=b", "//+ kbr:rbac:a=b"] {
+            let [problem] = &problems_of(source)[..] else {
+                panic!("one problem: {source}");
+            };
+            assert!(
+                problem.contains("help: write `// +kbr:rbac:a=b`"),
+                "{problem}"
+            );
+        }
+        let words = "// kbr: a tool\n// see kbr:rbac:a=b\n// // +kbr:rbac:a=b\n// kbr:other:x\n";
+        assert!(problems_of(words).is_empty());
     }
 
     #[test]

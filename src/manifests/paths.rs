@@ -3,18 +3,16 @@
 use serde_json::{Value, json};
 
 use super::crd::Crd;
+use super::lint::places::Places;
 use super::problem::{Problem, nearest};
 
 /// Printer columns and selectable fields that name no field of their version.
-pub fn check(crd: &Crd, problems: &mut Vec<Problem>) {
+pub fn check(crd: &Crd, places: &Places, problems: &mut Vec<Problem>) {
     for version in crd.versions() {
         let schema = &version["schema"]["openAPIV3Schema"];
-        let at = format!(
-            "`{}` of `{}/{}`",
-            crd.kind,
-            crd.group,
-            version["name"].as_str().unwrap_or_default()
-        );
+        let name = version["name"].as_str().unwrap_or_default();
+        let at = format!("`{}` of `{}/{name}`", crd.kind, crd.group);
+        let place = places.way(&crd.kind, name, "").shown();
         let columns = [
             ("additionalPrinterColumns", "printer column"),
             ("selectableFields", "selectable field"),
@@ -22,7 +20,11 @@ pub fn check(crd: &Crd, problems: &mut Vec<Problem>) {
         for (key, what) in columns {
             for path in version[key].as_array().into_iter().flatten() {
                 let path = path["jsonPath"].as_str().unwrap_or_default();
-                problems.extend(unknown(schema, path, &format!("{at}: {what} `{path}`")));
+                let found = unknown(schema, path, &format!("{at}: {what} `{path}`"));
+                problems.extend(found.map(|problem| match &place {
+                    Some(place) => problem.at(place),
+                    None => problem,
+                }));
             }
         }
     }
@@ -174,7 +176,7 @@ mod tests {
             object: json!({ "spec": { "versions": versions } }),
         };
         let mut problems = Vec::new();
-        check(&wrong, &mut problems);
+        check(&wrong, &Places::default(), &mut problems);
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         assert!(
             problems[0].starts_with("`Ship` of `x.io/v2`: selectable field `spec.image`"),

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::crd::Crd;
 use super::files;
+use super::lint::rules::evaluate::{Broken, broken_by};
 use super::lint::value::{self, Fault};
 use super::problem::{Problem, nearest};
 use super::yaml;
@@ -77,17 +78,29 @@ fn mend(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>) 
         let [document] = &documents[..] else {
             return None;
         };
-        let schema = schema(crds, &document.value).ok()??;
-        let object = filled(schema, &document.value);
+        let version = version(crds, &document.value).ok()??;
+        let object = filled(schema(version), &document.value);
         let body = yaml::render("", &[object]).ok()?;
         judge(crds, path, &body)
             .is_empty()
             .then(|| sample::signed(&body))
     };
-    match mended() {
-        Some(after) => (Some(after), Vec::new()),
-        None => (None, found),
+    if let Some(after) = mended() {
+        return (Some(after), Vec::new());
     }
+    let known = is_ours(crds, text);
+    let text = "nobody has changed this sample, and kbr found no values that make it valid: it stays as it is";
+    let help = "write them into it, or give the fields examples: `#[schemars(example = …)]`";
+    let problem = Problem::new(text).at(path).help(help);
+    let found = found.into_iter().chain(known.then_some(problem));
+    (None, found.collect())
+}
+
+/// Whether a type gives what is in a file.
+fn is_ours(crds: &[Crd], text: &str) -> bool {
+    let documents = Document::all(text).unwrap_or_default();
+    let known = |document: &Document| matches!(version(crds, &document.value), Ok(Some(_)));
+    documents.iter().any(known)
 }
 
 /// The object with whatever its schema asks for.
@@ -109,8 +122,12 @@ fn bare(object: &Value) -> Value {
     Value::Object(own.collect::<Map<_, _>>())
 }
 
-/// The schema of an object; none for a kind of somebody else.
-fn schema<'a>(crds: &'a [Crd], object: &Value) -> Result<Option<&'a Value>, String> {
+fn schema(version: &Value) -> &Value {
+    &version["schema"]["openAPIV3Schema"]
+}
+
+/// The version that an object is of; none for a kind of somebody else.
+fn version<'a>(crds: &'a [Crd], object: &Value) -> Result<Option<&'a Value>, String> {
     let word = |name: &str| object[name].as_str().unwrap_or_default();
     let (api_version, kind) = (word("apiVersion"), word("kind"));
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
@@ -122,9 +139,7 @@ fn schema<'a>(crds: &'a [Crd], object: &Value) -> Result<Option<&'a Value>, Stri
         .find(|crd| crd.group == group && crd.kind == kind);
     let versions = same.map_or(&[][..], Crd::versions);
     match versions.iter().find(|known| known["name"] == version) {
-        Some(known) if known["served"] == json!(true) => {
-            Ok(Some(&known["schema"]["openAPIV3Schema"]))
-        }
+        Some(known) if known["served"] == json!(true) => Ok(Some(known)),
         Some(_) => Err(format!("`{kind}` is not served as `{api_version}`")),
         None => Err(format!("no type gives `{kind}` of `{api_version}`")),
     }
@@ -132,13 +147,18 @@ fn schema<'a>(crds: &'a [Crd], object: &Value) -> Result<Option<&'a Value>, Stri
 
 fn problems(crds: &[Crd], file: &str, document: &Document) -> Vec<Problem> {
     let at = |path: &str| format!("{file}:{}", document.line(path));
-    let schema = match schema(crds, &document.value) {
-        Ok(Some(schema)) => schema,
+    let version = match version(crds, &document.value) {
+        Ok(Some(version)) => version,
         Ok(None) => return Vec::new(),
         Err(reason) => return vec![Problem::new(reason).at(&at(".kind"))],
     };
+    let schema = schema(version);
     let object = bare(&document.value);
-    let mut found = value::faults(schema, &fill::with_defaults(schema, &object), "");
+    let whole = fill::with_defaults(schema, &object);
+    let mut found = value::faults(schema, &whole, "");
+    if found.is_empty() {
+        found = rules(version, &document.value, whole);
+    }
     unknown(schema, &object, "", &mut found);
     let problem = |fault: Fault| {
         let text = match fault.path.as_str() {
@@ -148,6 +168,28 @@ fn problems(crds: &[Crd], file: &str, document: &Document) -> Vec<Problem> {
         Problem::new(text).at(&at(&fault.path))
     };
     found.into_iter().map(problem).collect()
+}
+
+/// The rules that an object does not keep. The API server runs them on what has the right form, and drops a status that
+/// is a subresource when an object is made.
+fn rules(version: &Value, object: &Value, mut whole: Value) -> Vec<Fault> {
+    for name in OF_EVERY_OBJECT {
+        whole[name] = object[name].clone();
+    }
+    let fields = whole.as_object_mut();
+    if let (Some(fields), true) = (fields, version["subresources"]["status"].is_object()) {
+        fields.remove("status");
+    }
+    let fault = |broken: Broken| {
+        let why = broken.why.map(|why| format!(": {why}")).unwrap_or_default();
+        let reason = format!("does not keep the rule `{}`{why}", broken.rule);
+        Fault {
+            path: broken.path,
+            reason,
+        }
+    };
+    let broken = broken_by(&whole, schema(version));
+    broken.into_iter().map(fault).collect()
 }
 
 /// Fields that the schema does not have: the API server drops them, and kubectl refuses to send them.
@@ -193,6 +235,7 @@ fn unknown(schema: &Value, value: &Value, path: &str, found: &mut Vec<Fault>) {
 mod tests {
     use super::*;
     use crate::manifests::crd::merge;
+    use crate::manifests::lint::places::Places;
 
     fn crds(spec: &Value) -> Vec<Crd> {
         let version = |name: &str, served: bool| {
@@ -204,7 +247,7 @@ mod tests {
             "group": "crew.example.com", "scope": "Namespaced", "names": { "kind": "Captain", "plural": "captains" },
             "versions": [version("v1", true), version("v0", false)],
         } });
-        merge(&[crd], &mut Vec::new())
+        merge(&[crd], &Places::default(), &mut Vec::new())
     }
 
     fn spec() -> Value {
@@ -278,6 +321,56 @@ mod tests {
         assert!(found.is_empty());
         let expected = sample::signed(&format!("{HEAD}spec:\n  image: example\n  ports: []\n"));
         assert_eq!(after, Some(expected));
+    }
+
+    fn ruled(rule: &Value) -> Vec<Crd> {
+        crds(
+            &json!({ "type": "object", "x-kubernetes-validations": [rule], "properties": {
+            "least": { "type": "integer" }, "most": { "type": "integer", "default": 3 }, "url": { "type": "string" },
+        } }),
+        )
+    }
+
+    #[test]
+    fn a_sample_that_breaks_a_rule_is_told_with_its_message_and_field() {
+        let rule = json!({ "rule": "self.least <= self.most", "message": "least is above most", "fieldPath": ".least" });
+        let found = |least: u32| {
+            let text = format!("{HEAD}spec:\n  url: x\n  least: {least}\n");
+            let found = judge(&ruled(&rule), "a.yaml", &text);
+            found.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(found(3), [""; 0], "with the default of the other field");
+        let expected = "`a.yaml:7`: `.spec.least` does not keep the rule `self.least <= self.most`: least is above most";
+        assert_eq!(found(4), [expected]);
+    }
+
+    #[test]
+    fn a_sample_that_nobody_has_touched_is_changed_until_it_keeps_the_rules() {
+        let now = sample::signed(&format!("{HEAD}spec: {{}}\n"));
+        let mended = |rule: &str| {
+            let (after, found) = mend(&ruled(&json!({ "rule": rule })), "a.yaml", &now);
+            assert_eq!(found, []);
+            after.expect("it can be mended")
+        };
+        assert!(mended("has(self.least) && self.least < self.most").ends_with("  least: 1\n"));
+        assert!(mended("has(self.least) != has(self.url)").ends_with("  least: 1\n"));
+    }
+
+    #[test]
+    fn a_rule_that_kbr_knows_no_values_for_is_told_and_the_sample_stays() {
+        let now = sample::signed(&format!("{HEAD}spec: {{}}\n"));
+        let rule = json!({ "rule": "has(self.url) && self.url.startsWith('oci://')" });
+        let (after, found) = mend(&ruled(&rule), "a.yaml", &now);
+        assert_eq!(after, None);
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let [broken, stays] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert!(broken.starts_with("`a.yaml:6`: `.spec` does not keep the rule `has(self.url)"));
+        assert!(
+            stays.contains("it stays as it is\n    help: write"),
+            "{stays}"
+        );
     }
 
     #[test]

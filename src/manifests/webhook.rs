@@ -1,5 +1,6 @@
 //! Webhook markers -> `MutatingWebhookConfiguration` and `ValidatingWebhookConfiguration`, as controller-gen makes them.
 
+mod converted;
 mod object;
 mod read;
 mod served;
@@ -11,6 +12,7 @@ use super::markers::Marker;
 use super::problem::Problem;
 use crate::project::Project;
 
+pub use converted::check_conversions;
 pub use served::{Kinds, compare};
 
 /// Where the configurations go.

@@ -44,6 +44,14 @@ pub fn check(objects: &[Value], namespace: &str) {
             "Service" => selects(object, "/spec/selector", pod) && has_port(pod, object),
             "PodDisruptionBudget" => selects(object, "/spec/selector/matchLabels", pod),
             "NetworkPolicy" => selects(object, "/spec/podSelector/matchLabels", pod),
+            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
+                let webhooks = object["webhooks"].as_array().into_iter().flatten();
+                let mut clients = webhooks.map(|webhook| &webhook["clientConfig"]);
+                clients.all(|client| is_served(client, &ids))
+            }
+            "CustomResourceDefinition" => object
+                .pointer("/spec/conversion/webhook/clientConfig")
+                .is_none_or(|client| is_served(client, &ids)),
             "ServiceMonitor" => services
                 .iter()
                 .any(|service| selects(object, "/spec/selector/matchLabels", service)),
@@ -82,6 +90,17 @@ fn binds(binding: &Value, ids: &Ids) -> bool {
             let part = |pointer| text(subject, pointer);
             has(ids, part("/kind"), part("/namespace"), part("/name"))
         })
+}
+
+/// Whether the Service that the API server is to call is there.
+fn is_served(client: &Value, ids: &Ids) -> bool {
+    let part = |pointer| text(client, pointer);
+    has(
+        ids,
+        "Service",
+        part("/service/namespace"),
+        part("/service/name"),
+    )
 }
 
 /// Whether the Pod has the port that the Service goes to.

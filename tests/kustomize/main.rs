@@ -82,14 +82,7 @@ fn an_overlay_moves_webhooks_to_another_namespace() {
 
 #[test]
 fn the_overlay_of_the_docs_moves_what_cert_manager_reads() {
-    let project = create_webhooks(create_api(init()));
-    let version =
-        "create api --group crew --version v2 --kind Captain --resource --controller=false";
-    kbr(&project, version);
-    kbr(
-        &project,
-        "create webhook --group crew --version v2 --kind Captain --conversion",
-    );
+    let project = create_conversion(create_webhooks(create_api(init())));
     let default = fs::read_to_string(project.path().join(DEFAULT)).unwrap();
     let default = default.replace("../webhook-self-signed", "../webhook-certmanager");
     write(&project, DEFAULT, &default);
@@ -106,15 +99,11 @@ fn the_overlay_of_the_docs_moves_what_cert_manager_reads() {
 
 #[test]
 fn a_project_that_only_converts_renders() {
-    let project = create_api(init());
-    let version =
-        "create api --group crew --version v2 --kind Captain --resource --controller=false";
-    kbr(&project, version);
-    kbr(
-        &project,
-        "create webhook --group crew --version v2 --kind Captain --conversion",
-    );
+    let project = create_conversion(create_api(init()));
     check(&render(&project, "config/default"), "captains-system");
+    let overlay = "namespace: fleet\nresources: [../default]\n";
+    write(&project, "config/fleet/kustomization.yaml", overlay);
+    check(&render(&project, "config/fleet"), "fleet");
 }
 
 #[test]
@@ -223,6 +212,29 @@ fn create_webhooks(project: TempDir) -> TempDir {
         .map(|document| document.to_string())
         .join("\n---\n");
     write(&project, "config/webhook/manifests.yaml", &text);
+    project
+}
+
+/// Adds a second version and its conversion, and the CRD that `kbr manifests` would take from the types.
+fn create_conversion(project: TempDir) -> TempDir {
+    let kind = "--group crew --version v2 --kind Captain";
+    kbr(
+        &project,
+        &format!("create api {kind} --resource --controller=false"),
+    );
+    kbr(&project, &format!("create webhook {kind} --conversion"));
+    let service =
+        json!({ "name": "captains-webhook", "namespace": "captains-system", "path": "/convert" });
+    let conversion = json!({ "strategy": "Webhook", "webhook": {
+        "clientConfig": { "service": service }, "conversionReviewVersions": ["v1"],
+    } });
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": "captains.crew.example.com" },
+        "spec": { "conversion": conversion },
+    });
+    write(&project, CRD, &crd.to_string());
     project
 }
 

@@ -15,3 +15,4 @@ mod markers;
 mod project;
 mod rights;
 mod states;
+mod third_party;

@@ -6,6 +6,8 @@ mod support;
 mod cronjob;
 mod project;
 mod random;
+mod rules;
+mod samples;
 mod server;
 
 use std::fmt::Write as _;
@@ -44,15 +46,64 @@ fn kbr_says_what_is_wrong_and_how_to_mend_it() {
     );
 }
 
+/// A kind whose versions do not go together, which is more than one derive can say.
+#[test]
+fn versions_that_the_api_server_refuses_kbr_refuses_before() {
+    let table = [
+        (
+            "twostoreds",
+            json!(traps::versions::two_stored()),
+            "`v2` and `v1` are all stored",
+        ),
+        (
+            "unserveds",
+            json!(traps::versions::unserved()),
+            "no version is served",
+        ),
+        (
+            "unstoreds",
+            json!(traps::versions::unstored()),
+            "no version is stored",
+        ),
+    ];
+    let project = Project::new();
+    let mut whole = Vec::new();
+    for (plural, parts, expected) in table {
+        let said = project.manifests(&parts);
+        assert!(said.contains("nothing was written"), "{said}");
+        assert!(said.contains(expected) && said.contains("help: "), "{said}");
+        assert!(said.contains("  `api/src/traps/versions.rs:"), "{said}");
+        let mut crd = parts[0].clone();
+        let versions = parts.as_array().into_iter().flatten();
+        crd["spec"]["versions"] = versions
+            .map(|part| part["spec"]["versions"][0].clone())
+            .collect();
+        whole.push((format!("{plural}.traps.example.com"), crd));
+    }
+    let crds: Vec<Value> = whole.iter().map(|(_, crd)| crd.clone()).collect();
+    let refused = server::refusals(&crds);
+    let taken: Vec<_> = whole
+        .iter()
+        .filter(|(name, _)| !refused.contains_key(name))
+        .collect();
+    // A kind that nobody serves is taken, and of use to nobody.
+    let names: Vec<&str> = taken.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["unserveds.traps.example.com"], "{refused:?}");
+}
+
 /// What the API server takes, kbr refuses only where it would be spoiled.
 #[test]
 fn what_the_api_server_refuses_kbr_refuses_before() {
     let spoiled = [
         "Conditions",
+        "InnerOfText",
         "LengthOfMap",
+        "LengthOfNumber",
         "MapOfAnything",
+        "Misspelt",
         "NotNullable",
         "PatternOfNumber",
+        "RangeOfList",
         "RangeOfString",
         "StructMergeStrategy",
         "Unique",

@@ -48,12 +48,23 @@ impl Project {
 
     /// What `kbr manifests --check` says of these definitions, but for what is stale.
     pub fn manifests(&self, crds: &Value) -> String {
+        self.said(crds, &["manifests", "--check", "--crd-only"])
+    }
+
+    /// What it says besides of a sample.
+    pub fn sample(&self, crds: &Value, text: &str) -> String {
+        let path = self.0.path().join("config/samples/sample.yaml");
+        write(&path, text.as_bytes());
+        self.said(crds, &["manifests", "--check"])
+    }
+
+    fn said(&self, crds: &Value, arguments: &[&str]) -> String {
         write(
             &self.0.path().join("crds.json"),
             crds.to_string().as_bytes(),
         );
         let output = Command::new(KBR)
-            .args(["manifests", "--check", "--crd-only"])
+            .args(arguments)
             .current_dir(self.0.path())
             .env_remove("CARGO_TARGET_DIR")
             .env("RUST_BACKTRACE", "0")

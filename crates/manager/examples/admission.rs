@@ -39,6 +39,10 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 /// How many connections call at once.
 const CONNECTIONS: usize = 64;
 
+/// The keys of an object of 1 kB and of one of 10 kB.
+const SMALL: usize = 10;
+const LARGE: usize = 100;
+
 /// How many objects one review of conversion has.
 const CONVERTED: usize = 1000;
 
@@ -223,6 +227,15 @@ impl Server {
         Ok(Connection(BufReader::new(stream)))
     }
 
+    /// Seconds of CPU that it has used until now, in steps of 10 ms.
+    fn cpu(&self) -> anyhow::Result<f64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
+        let fields = stat.rsplit_once(") ").context("no name in stat")?.1;
+        // See proc_pid_stat(5): user and system time, in ticks, of which Linux has 100 a second.
+        let ticks = fields.split(' ').skip(11).take(2).map(str::parse::<f64>);
+        Ok(ticks.sum::<Result<f64, _>>()? / 100.0)
+    }
+
     /// Megabytes that it has now.
     fn memory(&self) -> anyhow::Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
@@ -293,10 +306,10 @@ impl Connection {
     }
 }
 
-/// An object of 10 kB.
-fn object(namespace: &str) -> Value {
+/// An object of so many keys, 100 bytes each.
+fn object(namespace: &str, keys: usize) -> Value {
     let data = |at| (format!("key-{at}"), json!("x".repeat(90)));
-    let data: serde_json::Map<_, _> = (0..100).map(data).collect();
+    let data: serde_json::Map<_, _> = (0..keys).map(data).collect();
     json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": { "name": "bench", "namespace": namespace }, "data": data,
@@ -304,7 +317,7 @@ fn object(namespace: &str) -> Value {
 }
 
 async fn alone(server: &Server, task: &str, requests: usize) -> anyhow::Result<()> {
-    let mut object = object("default");
+    let mut object = object("default", LARGE);
     object["immutable"] = match task {
         "mutate" => Value::Null,
         _ => json!(false),
@@ -321,7 +334,7 @@ async fn alone(server: &Server, task: &str, requests: usize) -> anyhow::Result<(
         review.to_string(),
         format!("/{task}--v1-configmap?timeout=10s"),
     );
-    let (next, started) = (AtomicUsize::new(0), Instant::now());
+    let (next, started, cpu) = (AtomicUsize::new(0), Instant::now(), server.cpu()?);
     let call = async || {
         let (mut connection, mut times) = (server.connect().await?, Vec::new());
         while next.fetch_add(1, Ordering::Relaxed) < requests {
@@ -336,11 +349,15 @@ async fn alone(server: &Server, task: &str, requests: usize) -> anyhow::Result<(
     };
     let times = try_join_all((0..CONNECTIONS).map(|_| call())).await?;
     #[expect(clippy::cast_precision_loss, reason = "they are no more than millions")]
-    let rate = requests as f64 / started.elapsed().as_secs_f64();
+    let count = requests as f64;
+    let (rate, cpu) = (
+        count / started.elapsed().as_secs_f64(),
+        (server.cpu()? - cpu) / count * 1e6,
+    );
     let times = Times::of(times.concat());
     row(
         &format!("{task}, {requests} requests"),
-        &format!("{rate:.0} a second, {times}"),
+        &format!("{rate:.0} a second, {times}, {cpu:.0} us of CPU each"),
     );
     Ok(())
 }
@@ -418,9 +435,9 @@ async fn through_the_api_server(server: &Server, created: usize) -> anyhow::Resu
         let path = format!("/apis/admissionregistration.k8s.io/v1/{plural}");
         send(&path, &configuration).await?;
     }
-    let create = async |namespace: &str| {
+    let create = async |namespace: &str, keys| {
         let (object, path) = (
-            object(namespace),
+            object(namespace, keys),
             format!("/api/v1/namespaces/{namespace}/configmaps?dryRun=All"),
         );
         let started = Instant::now();
@@ -428,32 +445,25 @@ async fn through_the_api_server(server: &Server, created: usize) -> anyhow::Resu
         anyhow::Ok((started.elapsed(), made["immutable"] == false))
     };
     let within = Duration::from_secs(60);
-    let hooked = async || Ok(create("hooked").await?.1.then_some(()));
+    let hooked = async || Ok(create("hooked", SMALL).await?.1.then_some(()));
     eventually(within, "the API server calls the webhooks", hooked).await?;
-    let (mut with, mut without) = (Vec::new(), Vec::new());
-    // In turn, so that whatever else goes on is in both.
-    for _ in 0..created {
-        with.push(create("hooked").await?.0);
-        without.push(create("plain").await?.0);
+    for keys in [SMALL, LARGE] {
+        let (mut with, mut without) = (Vec::new(), Vec::new());
+        // In turn, so that whatever else goes on is in both.
+        for _ in 0..created {
+            with.push(create("hooked", keys).await?.0);
+            without.push(create("plain", keys).await?.0);
+        }
+        let (with, without) = (Times::of(with), Times::of(without));
+        let what = format!("create {} kB through the API server", keys / 10);
+        row(&format!("{what}, no webhook"), &without.to_string());
+        row(&format!("{what}, both webhooks"), &with.to_string());
+        let added = Times {
+            p50: with.p50 - without.p50,
+            p99: with.p99 - without.p99,
+        };
+        row("added by both webhooks", &added.to_string());
     }
-    let (with, without) = (Times::of(with), Times::of(without));
-    row(
-        "create through the API server, no webhook",
-        &without.to_string(),
-    );
-    row(
-        "create through the API server, both webhooks",
-        &with.to_string(),
-    );
-    let added = |with: f64, without: f64| with - without;
-    row(
-        "added by both webhooks",
-        &format!(
-            "p50 {:.2} ms, p99 {:.2} ms",
-            added(with.p50, without.p50),
-            added(with.p99, without.p99)
-        ),
-    );
     Ok(())
 }
 

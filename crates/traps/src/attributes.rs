@@ -12,7 +12,11 @@ crate::traps!(
     StructMergeStrategy,
     Const,
     NotNullable,
-    Unique
+    Unique,
+    Misspelt,
+    LengthOfNumber,
+    RangeOfList,
+    InnerOfText
 );
 
 #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
@@ -110,4 +114,56 @@ pub struct NotNullableSpec {
 pub struct UniqueSpec {
     #[schemars(extend("uniqueItems" = true))]
     pub names: Vec<String>,
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "traps.example.com",
+    version = "v1",
+    kind = "Misspelt",
+    plural = "misspelts",
+    namespaced
+)]
+pub struct MisspeltSpec {
+    #[schemars(extend("minimun" = 1))]
+    pub count: i32,
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "traps.example.com",
+    version = "v1",
+    kind = "LengthOfNumber",
+    plural = "lengthofnumbers",
+    namespaced
+)]
+pub struct LengthOfNumberSpec {
+    #[schemars(length(min = 1))]
+    pub count: i32,
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "traps.example.com",
+    version = "v1",
+    kind = "RangeOfList",
+    plural = "rangeoflists",
+    namespaced
+)]
+pub struct RangeOfListSpec {
+    #[schemars(range(min = 1))]
+    pub counts: Vec<i32>,
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "traps.example.com",
+    version = "v1",
+    kind = "InnerOfText",
+    plural = "inneroftexts",
+    namespaced
+)]
+pub struct InnerOfTextSpec {
+    #[schemars(inner(length(min = 1)))]
+    pub name: String,
 }

@@ -14,6 +14,7 @@ pub mod random;
 pub mod rules;
 pub mod shapes;
 pub mod values;
+pub mod versions;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 

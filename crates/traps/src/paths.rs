@@ -4,7 +4,14 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-crate::traps!(Columns, Selectable, Scaled, Names, Deprecated);
+crate::traps!(
+    Columns,
+    Selectable,
+    Scaled,
+    Names,
+    Deprecated,
+    SelectableBare
+);
 
 #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
 #[kube(
@@ -83,5 +90,18 @@ pub struct NamesSpec {
     deprecated = ""
 )]
 pub struct DeprecatedSpec {
+    pub image: String,
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "traps.example.com",
+    version = "v1",
+    kind = "SelectableBare",
+    plural = "selectablebares",
+    namespaced,
+    selectable = "spec.image"
+)]
+pub struct SelectableBareSpec {
     pub image: String,
 }

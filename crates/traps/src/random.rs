@@ -1,13 +1,14 @@
 //! Definitions of random types, in the form that derives give them, and through kube's own transformations.
 
+mod derive;
+mod rules;
+
 use std::panic::catch_unwind;
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
-use kube::core::schema::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter};
-use schemars::Schema;
-use schemars::generate::SchemaSettings;
-use schemars::transform::AddNullable;
 use serde_json::{Map, Value, json};
+
+use derive::derived;
+use rules::{ruled, rules};
 
 /// The definition that belongs to a seed, of the kind `Kind<seed>`; `None` where deriving it panics.
 #[must_use]
@@ -21,7 +22,14 @@ pub fn definition(seed: u64) -> Option<Value> {
         "status": optional(structure(&mut random, 1)),
     } });
     let schema = catch_unwind(|| derived(raw)).ok()??;
-    Some(json!({
+    Some(named(seed, schema))
+}
+
+/// The definition of the kind `Kind<seed>` with a schema.
+#[must_use]
+#[allow(clippy::needless_pass_by_value, reason = "it goes into the definition")]
+pub fn named(seed: u64, schema: Value) -> Value {
+    json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": { "name": format!("kind{seed}s.random.example.com") },
@@ -32,26 +40,7 @@ pub fn definition(seed: u64) -> Option<Value> {
             "versions": [{ "name": "v1", "served": true, "storage": true,
                 "subresources": { "status": {} }, "schema": { "openAPIV3Schema": schema } }],
         },
-    }))
-}
-
-/// As `kube::CustomResource` does it.
-fn derived(raw: Value) -> Option<Value> {
-    let settings = SchemaSettings::openapi3()
-        .with(|settings| {
-            settings.inline_subschemas = true;
-            settings.meta_schema = None;
-        })
-        .with_transform(AddNullable::default())
-        .with_transform(StructuralSchemaRewriter)
-        .with_transform(OptionalEnum)
-        .with_transform(OptionalIntOrString);
-    let mut schema = Schema::try_from(raw).ok()?;
-    for mut transform in settings.transforms {
-        transform.transform(&mut schema);
-    }
-    let props: JSONSchemaProps = serde_json::from_value(schema.to_value()).ok()?;
-    serde_json::to_value(props).ok()
+    })
 }
 
 /// xorshift: the same definitions everywhere, and no crate for it.
@@ -154,63 +143,6 @@ fn structure(random: &mut Random, depth: usize) -> Value {
         schema = with(schema, "x-kubernetes-embedded-resource", json!(true));
     }
     schema
-}
-
-/// Rules about the fields of a struct.
-fn rules(random: &mut Random, schema: &Value) -> Vec<String> {
-    if random.errs() {
-        let wrong = [
-            "self.nmae == ''",
-            "self.count",
-            "self.ports.all(p, p > 0)",
-            "self.mode == 3",
-            "self.name > ",
-            "self == oldSelf",
-        ];
-        return vec![random.pick(&wrong).to_owned()];
-    }
-    let mut rules = vec!["true".to_owned()];
-    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-        let name = name.replace('-', "__dash__").replace("if", "__if__");
-        rules.push(match (field["type"].as_str(), field["format"].as_str()) {
-            (Some("integer"), _) => format!("self.{name} > 3 || self.{name} == 1 + 1"),
-            (Some("string"), None) => {
-                format!("self.{name}.startsWith('a') || self.{name} in ['a', 'b']")
-            }
-            (Some("string"), Some("date-time")) => {
-                format!("self.{name} < timestamp('2030-01-01T00:00:00Z')")
-            }
-            (Some("number"), _) => format!("self.{name} < 1.5 && self.{name} >= 1"),
-            (Some("boolean"), _) => format!("self.{name} ? true : !self.{name}"),
-            _ => continue,
-        });
-    }
-    rules
-}
-
-fn ruled(random: &mut Random, schema: Value, rules: &[&str]) -> Value {
-    let mut rule = json!({ "rule": random.pick(rules) });
-    if random.seldom(8) {
-        rule = with(
-            rule,
-            "messageExpression",
-            json!(random.pick(&["'a'", "string(1)"])),
-        );
-    }
-    if random.errs() {
-        rule = with(rule, "messageExpression", json!("1"));
-    }
-    if random.errs() {
-        rule = with(
-            rule,
-            "fieldPath",
-            json!(random.pick(&[".name", ".count", "name", ".x"])),
-        );
-    }
-    if random.errs() {
-        rule = with(rule, "optionalOldSelf", json!(true));
-    }
-    with(schema, "x-kubernetes-validations", json!([rule]))
 }
 
 fn value(random: &mut Random, depth: usize) -> Value {

@@ -15,7 +15,11 @@ crate::traps!(
     RuleMessage,
     RuleFieldPath,
     RuleLines,
-    RuleOldItem
+    RuleOldItem,
+    RuleTwoObjects,
+    RuleDuration,
+    RuleOptionalOld,
+    RuleReason
 );
 
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug)]
@@ -169,5 +173,63 @@ pub struct RuleOldItemSpec {
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug)]
 pub struct Item {
     #[x_kube(validation = "self == oldSelf")]
+    pub name: String,
+}
+
+#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "traps.example.com",
+    version = "v1",
+    kind = "RuleTwoObjects",
+    plural = "ruletwoobjectss",
+    namespaced
+)]
+pub struct RuleTwoObjectsSpec {
+    #[x_kube(validation = "self.first == self.second")]
+    pub pair: Pair,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+pub struct Pair {
+    pub first: Container,
+    pub second: Container,
+}
+
+#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "traps.example.com",
+    version = "v1",
+    kind = "RuleDuration",
+    plural = "ruledurations",
+    namespaced
+)]
+pub struct RuleDurationSpec {
+    #[x_kube(validation = "duration(self) < duration('1d')")]
+    pub wait: String,
+}
+
+#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "traps.example.com",
+    version = "v1",
+    kind = "RuleOptionalOld",
+    plural = "ruleoptionalolds",
+    namespaced
+)]
+pub struct RuleOptionalOldSpec {
+    #[x_kube(validation = Rule::new("self != ''").optional_old_self(true))]
+    pub name: String,
+}
+
+#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "traps.example.com",
+    version = "v1",
+    kind = "RuleReason",
+    plural = "rulereasons",
+    namespaced
+)]
+pub struct RuleReasonSpec {
+    #[x_kube(validation = Rule::new("self != ''").message("two\nlines"))]
     pub name: String,
 }

@@ -1,6 +1,6 @@
 //! Defaults and patterns that the API server refuses.
 
-use kube::CustomResource;
+use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -12,7 +12,10 @@ crate::traps!(
     PrunedDefault,
     DefaultInMap,
     NullDefault,
-    RequiredDefault
+    RequiredDefault,
+    Format,
+    RuledDefault,
+    EnumDefault
 );
 
 #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
@@ -128,4 +131,45 @@ pub struct Limits {
 pub struct RequiredDefaultSpec {
     #[schemars(extend("default" = {}))]
     pub port: Port,
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "traps.example.com",
+    version = "v1",
+    kind = "Format",
+    plural = "formats",
+    namespaced
+)]
+pub struct FormatSpec {
+    #[schemars(extend("format" = "hostnaem"))]
+    pub host: String,
+}
+
+#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "traps.example.com",
+    version = "v1",
+    kind = "RuledDefault",
+    plural = "ruleddefaults",
+    namespaced
+)]
+pub struct RuledDefaultSpec {
+    #[x_kube(validation = ("self.matches('^[a-z]+$')", "lower case only"))]
+    #[serde(default = "protocol")]
+    pub name: String,
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "traps.example.com",
+    version = "v1",
+    kind = "EnumDefault",
+    plural = "enumdefaults",
+    namespaced
+)]
+pub struct EnumDefaultSpec {
+    #[schemars(extend("enum" = ["UDP"]))]
+    #[serde(default = "protocol")]
+    pub name: String,
 }

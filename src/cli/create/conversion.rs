@@ -23,11 +23,7 @@ pub struct Spoke {
 impl Spoke {
     /// A new version of a kind, if the kind has a hub already.
     pub fn of_new(api: &Resource, project: &Project) -> Option<Self> {
-        let mut hubs = project
-            .webhooks
-            .iter()
-            .filter(|known| !known.spokes.is_empty());
-        let hub = hubs.find(|known| known.target.is_version_of(&Target::own(api)))?;
+        let hub = project.hub(&api.full_group, &api.kind)?;
         Some(Spoke {
             resource: api.clone(),
             hub: hub.target.clone(),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Finding;
 use super::node::Node;
-use super::rules::evaluate::broken;
+use super::rules::evaluate::{Old, broken};
 use super::value;
 
 /// Whether a default is allowed where it is, loses nothing, and is valid.
@@ -44,15 +44,16 @@ pub fn check(node: &Node, found: &mut Vec<Finding>) {
         );
         error(text, "change what `#[serde(default)]` gives, or the bounds");
     }
-    for (path, rule) in broken(node.schema, default, "") {
-        let part = if path.is_empty() {
-            String::new()
-        } else {
-            format!(" in `{path}`")
+    for broken in broken(node.schema, default, Old::Same) {
+        let part = match broken.path.as_str() {
+            "" => String::new(),
+            path => format!(" in `{path}`"),
         };
+        let why = broken.why.map(|why| format!(": {why}")).unwrap_or_default();
         let text = format!(
-            "the default `{}` breaks the rule `{rule}`{part}",
-            short(default)
+            "the default `{}` does not keep the rule `{}`{part}{why}",
+            short(default),
+            broken.rule
         );
         error(text, "change what `#[serde(default)]` gives, or the rule");
     }

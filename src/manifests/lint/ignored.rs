@@ -10,7 +10,7 @@ use super::places::Claim;
 pub fn check(node: &Node, claims: &[Claim], found: &mut Vec<Finding>) {
     for claim in claims {
         let denied = claim.attribute.contains("\"nullable\"") && node.is("nullable");
-        let heard = claim.keywords.iter().any(|key| !node.get(key).is_null()) && !denied;
+        let heard = claim.keywords.iter().any(|key| has(node, key)) && !denied;
         // `extend("nullable" = false)`, which is what it would be without.
         let same = claim.keywords == ["nullable"] && !node.is("nullable");
         if !heard && !same {
@@ -23,11 +23,18 @@ pub fn check(node: &Node, claims: &[Claim], found: &mut Vec<Finding>) {
     }
 }
 
+/// Whether a schema has a keyword, which can be one of its items: `items/pattern`.
+fn has(node: &Node, keyword: &str) -> bool {
+    let found = node.schema.pointer(&format!("/{keyword}"));
+    found.is_some_and(|value| !value.is_null())
+}
+
 fn help(node: &Node, claim: &Claim) -> String {
     let is_map = node.text("type") == "object" && node.get("additionalProperties") != &json!(null);
     let first = claim.keywords.first().map_or("", String::as_str);
     match first {
         "minLength" if is_map => "the length of a map is `#[schemars(extend(\"maxProperties\" = …))]`, or `minProperties`".to_owned(),
+        inner if inner.starts_with("items/") => "`inner` is for the items of a list, and what is in it must suit their type".to_owned(),
         "minLength" => "only strings and lists have a length".to_owned(),
         "minimum" => "only numbers have a range".to_owned(),
         "pattern" => "only strings have a pattern; for the items of a list, `#[schemars(inner(regex(pattern = \"…\")))]`".to_owned(),

@@ -123,6 +123,10 @@ fn selectable(version: &Value, found: &mut Vec<Finding>) {
                 help,
             ));
         };
+        // Said where it is looked for.
+        if !path.starts_with('.') {
+            continue;
+        }
         if seen.contains(&path) {
             error("is named twice", "name each field once");
         }

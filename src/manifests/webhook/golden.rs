@@ -290,6 +290,11 @@ fn what_upstream_refuses_is_refused() {
         refused(&format!("{good},patch=`{patch}`"), "`patch`");
     }
 
+    refused(
+        &format!("{good},namespaceSelector=matchLabels~a=b"),
+        "write it as the API has it: ``patch=`{\"namespaceSelector\": …}```",
+    );
+
     let twice = "webhookconfiguration:mutating=true,name=foo\n// +kubebuilder:webhookconfiguration:mutating=true,name=bar";
     refused(
         twice,

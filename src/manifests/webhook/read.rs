@@ -108,8 +108,13 @@ impl<'a> Arguments<'a> {
             .iter()
             .filter(|(argument, _)| !known.contains(&argument.as_str()));
         let problem = |(argument, _): &(String, Vec<String>)| {
-            Problem::new(format!("`{argument}` is no argument of a `{name}` marker"))
-                .did_you_mean(nearest(argument, known.iter().copied()))
+            let problem = Problem::new(format!("`{argument}` is no argument of a `{name}` marker"));
+            match argument.as_str() {
+                "namespaceSelector" | "objectSelector" | "matchConditions" => problem.help(
+                    format!("write it as the API has it: ``patch=`{{\"{argument}\": …}}```"),
+                ),
+                _ => problem.did_you_mean(nearest(argument, known.iter().copied())),
+            }
         };
         Self {
             marker,

@@ -2,7 +2,7 @@
 
 use super::Webhook;
 use super::uses::{resolve, uses};
-use crate::manifests::comments;
+use crate::comments;
 use crate::manifests::crd::Crd;
 use crate::manifests::problem::{Problem, nearest};
 use crate::project::Project;
@@ -41,7 +41,7 @@ impl Kinds {
         }
     }
 
-    fn find(&self, type_path: &str) -> Option<&Target> {
+    pub(super) fn find(&self, type_path: &str) -> Option<&Target> {
         self.all.iter().find(|kind| kind.type_path == type_path)
     }
 
@@ -83,6 +83,17 @@ pub fn compare(
             .filter(move |known| known.mutating == mutating);
         of.filter_map(|known| known.path.as_deref())
     };
+    let called = |known: &&Registration| {
+        let path = known.path.as_deref();
+        path.is_none()
+            || webhooks
+                .iter()
+                .any(|w| w.mutating == known.mutating && w.path.as_deref() == path)
+    };
+    let uncalled = |mutating: bool| {
+        let mut uncalled = registered.iter().filter(|known| !called(known));
+        uncalled.find(|known| known.mutating == mutating)
+    };
     for webhook in webhooks {
         let Some(path) = webhook.path.as_deref() else {
             continue;
@@ -99,19 +110,18 @@ pub fn compare(
             ))
         } else if let Some(near) = nearest(path, paths(webhook.mutating)) {
             problem.did_you_mean(Some(near))
+        } else if let Some(other) = uncalled(webhook.mutating) {
+            let path = other.path.as_deref().unwrap_or_default();
+            problem.help(format!(
+                "nothing calls the one at `{}`, which is served at `{path}`: write `path={path}`",
+                other.at
+            ))
         } else {
             problem.help(format!(
                 "register it, `manager.{method}::<T>(…)`, or remove the marker"
             ))
         });
     }
-    let called = |known: &&Registration| {
-        let path = known.path.as_deref();
-        path.is_none()
-            || webhooks
-                .iter()
-                .any(|w| w.mutating == known.mutating && w.path.as_deref() == path)
-    };
     let uncalled = registered.iter().filter(|known| !called(known));
     uncalled.map(nobody_calls).collect()
 }
@@ -140,6 +150,13 @@ fn nobody_calls(known: &Registration) -> Problem {
 
 /// The registrations of one Rust file.
 fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
+    // Most files register nothing, and need not be read as Rust.
+    if ![".defaulter", ".validator"]
+        .iter()
+        .any(|method| source.contains(method))
+    {
+        return Vec::new();
+    }
     // A file that does not end its strings is reported where its markers are read.
     let Ok(code) = comments::code(source) else {
         return Vec::new();
@@ -183,7 +200,7 @@ fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
 }
 
 /// `::<T>(arguments` -> `T` and what follows the parenthesis; `None` for what is no call.
-fn call(rest: &str) -> Option<(Option<String>, &str)> {
+pub(super) fn call(rest: &str) -> Option<(Option<String>, &str)> {
     if let Some(arguments) = rest.strip_prefix('(') {
         return Some((None, arguments));
     }

@@ -313,7 +313,11 @@ mod paths {
         });
         (
             toml::from_str(project).unwrap(),
-            merge(&[crd], &mut Vec::new()),
+            merge(
+                &[crd],
+                &crate::manifests::lint::places::Places::default(),
+                &mut Vec::new(),
+            ),
         )
     }
 

@@ -73,7 +73,10 @@ const TESTS: &[(&str, Test)] = tests! {
         objects_of_three_versions_are_read_in_each
         certificates_need_nobody
         each_right_of_the_certificates_is_needed
-        no_call_fails_while_replicas_are_replaced;
+        no_call_fails_while_replicas_are_replaced
+        what_is_no_review_is_refused_by_a_process_that_goes_on
+        what_an_api_server_lets_through_is_answered
+        many_large_bodies_at_once_stay_within_bounds;
 };
 
 fn main() -> anyhow::Result<ExitCode> {

@@ -269,22 +269,12 @@ fn target(kind: &syn::Type) -> Option<String> {
 
 /// The attributes of a field that must show in its schema.
 fn claims(attributes: &[Attribute]) -> Vec<Claim> {
-    const HEARD: [(&str, &[&str]); 4] = [
-        (
-            "length",
-            &["minLength", "maxLength", "minItems", "maxItems"],
-        ),
-        ("range", &["minimum", "maximum"]),
-        ("regex", &["pattern"]),
-        ("pattern", &["pattern"]),
-    ];
     let mut found = Vec::new();
     for attribute in ["schemars", "validate"] {
         for meta in metas(attributes, attribute) {
-            for (word, keywords) in HEARD.iter().filter(|(word, _)| meta.path().is_ident(word)) {
-                let keywords = keywords.iter().map(|word| (*word).to_owned()).collect();
+            if let Some((words, keywords)) = heard(&meta) {
                 found.push(Claim {
-                    attribute: format!("#[{attribute}({word}(…))]"),
+                    attribute: format!("#[{attribute}({words})]"),
                     keywords,
                 });
             }
@@ -306,6 +296,30 @@ fn claims(attributes: &[Attribute]) -> Vec<Claim> {
         });
     }
     found
+}
+
+/// What is written of an attribute, and the keywords of which it gives one; below `items/` for what is in a list.
+fn heard(meta: &Meta) -> Option<(String, Vec<String>)> {
+    const HEARD: [(&str, &[&str]); 4] = [
+        (
+            "length",
+            &["minLength", "maxLength", "minItems", "maxItems"],
+        ),
+        ("range", &["minimum", "maximum"]),
+        ("regex", &["pattern"]),
+        ("pattern", &["pattern"]),
+    ];
+    if let Meta::List(list) = meta
+        && list.path.is_ident("inner")
+    {
+        let inside = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+        let (words, keywords) = inside.ok()?.iter().find_map(heard)?;
+        let keywords = keywords.iter().map(|key| format!("items/{key}"));
+        return Some((format!("inner({words})"), keywords.collect()));
+    }
+    let (word, keywords) = HEARD.iter().find(|(word, _)| meta.path().is_ident(word))?;
+    let keywords = keywords.iter().map(|key| (*key).to_owned());
+    Some((format!("{word}(…)"), keywords.collect()))
 }
 
 /// `extend("a" = 1, "b" = 2)`.

@@ -3,7 +3,10 @@
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, SelectExpr};
 
+use super::constants;
 use super::functions::ALL;
+use super::operators::operator;
+use super::overload::overload;
 use super::types::Type;
 use crate::manifests::problem::nearest;
 
@@ -16,7 +19,8 @@ pub struct Checker {
     pub uses_old: bool,
 }
 
-type Inferred = Result<Type, String>;
+/// A type, or why there is none.
+pub type Inferred = Result<Type, String>;
 
 impl Checker {
     /// For a rule about values of type `root`.
@@ -53,22 +57,31 @@ impl Checker {
             Expr::Ident(name) => self.name(name),
             Expr::Select(select) => self.select(select),
             Expr::List(list) => {
-                let items = list
-                    .elements
-                    .iter()
-                    .map(|item| self.infer(item))
-                    .collect::<Result<Vec<_>, _>>()?;
-                Ok(Type::List(Box::new(joined(items))))
+                let mut items = Vec::new();
+                for (position, item) in list.elements.iter().enumerate() {
+                    let optional = list.optional_indices.contains(&position);
+                    items.push(given(self.infer(item)?, optional));
+                }
+                let open = list.elements.iter().any(|item| self.is_open(item));
+                if let Some(other) = items.iter().find(|kind| open && **kind != Type::Dyn) {
+                    return Err(format!(
+                        "a value of any type and {other} are not in one list"
+                    ));
+                }
+                Ok(Type::List(Box::new(joined(items)?)))
             }
             Expr::Map(map) => {
                 let (mut keys, mut values) = (Vec::new(), Vec::new());
                 for entry in &map.entries {
                     if let EntryExpr::MapEntry(entry) = &entry.expr {
                         keys.push(self.infer(&entry.key)?);
-                        values.push(self.infer(&entry.value)?);
+                        values.push(given(self.infer(&entry.value)?, entry.optional));
                     }
                 }
-                Ok(Type::Map(Box::new(joined(keys)), Box::new(joined(values))))
+                Ok(Type::Map(
+                    Box::new(joined(keys)?),
+                    Box::new(joined(values)?),
+                ))
             }
             Expr::Comprehension(comprehension) => self.comprehension(comprehension),
             Expr::Call(call) => self.call(call),
@@ -114,6 +127,15 @@ impl Checker {
         let on = self.infer(&select.operand)?;
         let found = field(&on, &select.field)?;
         Ok(if select.test { Type::Bool } else { found })
+    }
+
+    /// Whether it is a field of any type (an `IntOrString`): in other places such a type is one that is not known here.
+    fn is_open(&mut self, expression: &IdedExpr) -> bool {
+        let Expr::Select(select) = &expression.expr else {
+            return false;
+        };
+        let on = self.infer(&select.operand);
+        matches!(on, Ok(Type::Object(_, fields)) if fields.get(&select.field) == Some(&Type::Dyn))
     }
 
     fn within<T>(&mut self, names: &[(&str, Type)], inside: impl FnOnce(&mut Self) -> T) -> T {
@@ -189,25 +211,17 @@ impl Checker {
         if name.starts_with(|letter: char| !letter.is_alphabetic()) {
             return operator(name, &arguments, &call.args);
         }
+        constants::check(name, &call.args)?;
         overload(namespace.as_deref().unwrap_or(name), on, &arguments)
     }
 
-    /// `cel.bind(x, …, …)`, and macros with two names.
+    /// Macros that name what they go through.
     fn binding(&mut self, call: &CallExpr) -> Option<Inferred> {
         let target = call.target.as_deref()?;
         let ident = |expression: &IdedExpr| match &expression.expr {
             Expr::Ident(name) => Some(name.clone()),
             _ => None,
         };
-        if call.func_name == "bind"
-            && ident(target).as_deref() == Some("cel")
-            && call.args.len() == 3
-        {
-            let name = ident(&call.args[0])?;
-            return Some(self.infer(&call.args[1]).and_then(|kind| {
-                self.within(&[(&name, kind)], |inner| inner.infer(&call.args[2]))
-            }));
-        }
         let known = [
             "all",
             "exists",
@@ -228,33 +242,59 @@ impl Checker {
             .iter()
             .map(ident)
             .collect::<Option<Vec<_>>>()?;
-        let names: Vec<(&str, Type)> = names
-            .iter()
-            .map(|name| (name.as_str(), Type::Dyn))
-            .collect();
-        Some(self.infer(target).and_then(|_| {
-            self.within(&names, |inner| {
-                call.args[count..]
-                    .iter()
-                    .try_for_each(|part| inner.infer(part).map(drop))
-            })?;
-            let bool =
-                ["all", "exists", "existsOne", "exists_one"].contains(&call.func_name.as_str());
-            Ok(if bool { Type::Bool } else { Type::Dyn })
-        }))
+        let whole = match self.infer(target) {
+            Ok(whole) => whole,
+            Err(reason) => return Some(Err(reason)),
+        };
+        let kinds = match whole {
+            Type::List(item) if count == 2 => [Type::Int, *item],
+            Type::Map(key, value) => [*key, *value],
+            Type::List(item) | Type::Optional(item) => [*item, Type::Dyn],
+            _ => [Type::Dyn, Type::Dyn],
+        };
+        let names = names.iter().map(String::as_str).zip(kinds);
+        let names: Vec<(&str, Type)> = names.collect();
+        let asks = ["all", "exists", "existsOne", "exists_one"].contains(&call.func_name.as_str());
+        let result = self.within(&names, |inner| {
+            for part in &call.args[count..] {
+                let kind = inner.infer(part)?;
+                if asks && !kind.fits(&Type::Bool) {
+                    return Err(format!(
+                        "`{}` goes by a bool, not by {kind}",
+                        call.func_name
+                    ));
+                }
+            }
+            Ok(if asks { Type::Bool } else { Type::Dyn })
+        });
+        Some(result)
     }
 }
 
-fn joined(kinds: Vec<Type>) -> Type {
-    kinds
-        .into_iter()
-        .reduce(|all, next| all.join(&next))
-        .unwrap_or(Type::Dyn)
+/// The type of `?item`, which stands for an item that may not be there.
+fn given(kind: Type, optional: bool) -> Type {
+    match kind {
+        Type::Optional(inner) if optional => *inner,
+        kind => kind,
+    }
 }
 
-fn field(on: &Type, name: &str) -> Inferred {
+/// The type of all items.
+fn joined(kinds: Vec<Type>) -> Inferred {
+    let mut kinds = kinds.into_iter();
+    let first = kinds.next().unwrap_or(Type::Dyn);
+    kinds.try_fold(first, |all, next| {
+        if all.differs(&next) {
+            return Err(format!("{all} and {next} are not in one list or map"));
+        }
+        Ok(all.join(&next))
+    })
+}
+
+/// The type of a field.
+pub fn field(on: &Type, name: &str) -> Inferred {
     match on {
-        Type::Object(fields) => fields.get(name).cloned().ok_or_else(|| {
+        Type::Object(_, fields) => fields.get(name).cloned().ok_or_else(|| {
             let near = nearest(name, fields.keys().map(String::as_str));
             let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`"));
             format!("there is no field `{name}`{near}")
@@ -264,170 +304,4 @@ fn field(on: &Type, name: &str) -> Inferred {
         Type::Optional(inner) => Ok(Type::Optional(Box::new(field(inner, name)?))),
         other => Err(format!("{other} has no field `{name}`")),
     }
-}
-
-#[allow(
-    clippy::match_same_arms,
-    reason = "a table, in the order of the operators"
-)]
-fn operator(name: &str, arguments: &[Type], written: &[IdedExpr]) -> Inferred {
-    use Type::{
-        Bool, Bytes, Double, Duration, Dyn, Int, List, Map, Optional, String, Timestamp, UInt,
-    };
-    let sign = name
-        .trim_matches('_')
-        .trim_start_matches('@')
-        .replace('_', " ");
-    let refused = || {
-        let shown: Vec<_> = arguments.iter().map(ToString::to_string).collect();
-        Err(format!(
-            "there is no `{}` of {}",
-            sign.trim(),
-            shown.join(" and ")
-        ))
-    };
-    let result = match (name, arguments) {
-        ("_&&_" | "_||_", [a, b]) if a.fits(&Bool) && b.fits(&Bool) => Bool,
-        ("!_" | "@not_strictly_false", [a]) if a.fits(&Bool) => Bool,
-        ("_?_:_", [a, b, c]) if a.fits(&Bool) && b.fits(c) => {
-            if *b == Dyn {
-                Dyn
-            } else {
-                b.clone().join(c)
-            }
-        }
-        ("_==_" | "_!=_", [a, b]) if a.fits(b) => Bool,
-        ("_<_" | "_<=_" | "_>_" | "_>=_", [a, b]) => {
-            let numbers = |kind: &Type| matches!(kind, Int | UInt | Double | Dyn);
-            let ordered =
-                |kind: &Type| matches!(kind, Bool | String | Bytes | Timestamp | Duration | Dyn);
-            if numbers(a) && numbers(b) || ordered(a) && ordered(b) && a.fits(b) {
-                Bool
-            } else {
-                return refused();
-            }
-        }
-        ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [Dyn, _] | [_, Dyn]) => Dyn,
-        ("_+_" | "_-_" | "_*_" | "_/_", [Double, Double]) => Double,
-        ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [Int, Int]) => Int,
-        ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [UInt, UInt]) => UInt,
-        ("_+_", [String, String]) => String,
-        ("_+_", [Bytes, Bytes]) => Bytes,
-        ("_+_", [List(a), List(b)]) if a.fits(b) => List(Box::new(if **a == Dyn {
-            (**b).clone()
-        } else {
-            (**a).clone()
-        })),
-        ("_+_", [Timestamp, Duration] | [Duration, Timestamp]) | ("_-_", [Timestamp, Duration]) => {
-            Timestamp
-        }
-        ("_+_" | "_-_", [Duration, Duration]) | ("_-_", [Timestamp, Timestamp]) => Duration,
-        ("-_", [a @ (Int | Double | Dyn)]) => a.clone(),
-        ("@in" | "_in_", [a, List(b)]) if a.fits(b) => Bool,
-        ("@in" | "_in_", [a, Map(b, _)]) if a.fits(b) => Bool,
-        ("@in" | "_in_", [_, Dyn]) => Bool,
-        ("_[_]", [List(a), Int | Dyn]) => (**a).clone(),
-        ("_[_]", [Map(a, b), c]) if c.fits(a) => (**b).clone(),
-        ("_[_]" | "_[?_]", [Dyn | Optional(_), _]) => Dyn,
-        ("_[?_]", [List(a), Int | Dyn]) => Optional(a.clone()),
-        ("_[?_]", [Map(a, b), c]) if c.fits(a) => Optional(b.clone()),
-        ("_?._", [on, _]) => {
-            let name = match written.get(1).map(|name| &name.expr) {
-                Some(Expr::Literal(LiteralValue::String(name))) => name.inner().to_owned(),
-                _ => return Ok(Dyn),
-            };
-            match field(on, &name)? {
-                inner @ Optional(_) => inner,
-                inner => Optional(Box::new(inner)),
-            }
-        }
-        _ => return refused(),
-    };
-    Ok(result)
-}
-
-/// The overload that takes these; lists, maps and optionals go where `Dyn` stands.
-fn overload(name: &str, on: Option<Type>, arguments: &[Type]) -> Inferred {
-    let known: Vec<_> = ALL
-        .iter()
-        .filter(|function| function.name == name)
-        .collect();
-    if known.is_empty() {
-        let near = nearest(name, ALL.iter().map(|function| function.name));
-        let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`"));
-        return Err(format!("there is no function `{name}`{near}"));
-    }
-    let special = |kind: &Type| -> Option<Type> {
-        match (name, kind) {
-            (
-                "size",
-                Type::Int
-                | Type::UInt
-                | Type::Double
-                | Type::Bool
-                | Type::Timestamp
-                | Type::Duration
-                | Type::Object(_)
-                | Type::Null,
-            ) => None,
-            (_, kind) => Some(kind.clone()),
-        }
-    };
-    let takes =
-        |wanted: &Type, given: &Type| special(given).is_some_and(|given| given.fits(wanted));
-    let fitting = known.iter().find(|function| {
-        let receiver = match (&function.on, &on) {
-            (Some(wanted), Some(given)) => {
-                takes(wanted, given) && (*wanted != Type::Dyn || !scalar(name, given))
-            }
-            (None, None) => true,
-            _ => false,
-        };
-        let count = function.arguments.len() == arguments.len();
-        receiver
-            && count
-            && function
-                .arguments
-                .iter()
-                .zip(arguments)
-                .all(|(wanted, given)| takes(wanted, given))
-    });
-    let Some(function) = fitting else {
-        let shown: Vec<_> = on
-            .iter()
-            .chain(arguments)
-            .map(ToString::to_string)
-            .collect();
-        return Err(format!(
-            "there is no `{name}` of {}",
-            if shown.is_empty() {
-                "nothing".to_owned()
-            } else {
-                shown.join(" and ")
-            }
-        ));
-    };
-    Ok(match (name, on) {
-        ("orValue" | "value", Some(Type::Optional(inner))) => *inner,
-        ("or" | "distinct" | "reverse" | "sort" | "slice", Some(kind)) => kind,
-        ("sum" | "min" | "max", Some(Type::List(item))) => *item,
-        ("first" | "last", Some(Type::List(item))) => Type::Optional(item),
-        ("split" | "findAll", Some(_)) => Type::List(Box::new(Type::String)),
-        _ => function.result.clone(),
-    })
-}
-
-/// Methods of lists and the like are none of scalars, though `Dyn` takes these as well.
-fn scalar(name: &str, kind: &Type) -> bool {
-    let scalar = matches!(
-        kind,
-        Type::Bool
-            | Type::Int
-            | Type::UInt
-            | Type::Double
-            | Type::String
-            | Type::Null
-            | Type::Object(_)
-    );
-    scalar && !(name == "size" && *kind == Type::String)
 }

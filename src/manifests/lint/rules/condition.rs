@@ -29,37 +29,47 @@ pub fn check(text: &str) -> Result<(), String> {
 
 /// `AdmissionRequest` without the objects, which have names of their own.
 fn request() -> Type {
-    let name = |word: &str| object(&["group", "version", word].map(|field| (field, Type::String)));
+    let name = |word: &str| {
+        object(
+            word,
+            &["group", "version", word].map(|field| (field, Type::String)),
+        )
+    };
     let texts = || Box::new(Type::List(Box::new(Type::String)));
-    let user = object(&[
-        ("username", Type::String),
-        ("uid", Type::String),
-        ("groups", *texts()),
-        ("extra", Type::Map(Box::new(Type::String), texts())),
-    ]);
-    object(&[
-        ("kind", name("kind")),
-        ("resource", name("resource")),
-        ("subResource", Type::String),
-        ("requestKind", name("kind")),
-        ("requestResource", name("resource")),
-        ("requestSubResource", Type::String),
-        ("name", Type::String),
-        ("namespace", Type::String),
-        ("operation", Type::String),
-        ("userInfo", user),
-        ("dryRun", Type::Bool),
-        ("options", Type::Dyn),
-    ])
+    let user = object(
+        "userInfo",
+        &[
+            ("username", Type::String),
+            ("uid", Type::String),
+            ("groups", *texts()),
+            ("extra", Type::Map(Box::new(Type::String), texts())),
+        ],
+    );
+    object(
+        "request",
+        &[
+            ("kind", name("kind")),
+            ("resource", name("resource")),
+            ("subResource", Type::String),
+            ("requestKind", name("kind")),
+            ("requestResource", name("resource")),
+            ("requestSubResource", Type::String),
+            ("name", Type::String),
+            ("namespace", Type::String),
+            ("operation", Type::String),
+            ("userInfo", user),
+            ("dryRun", Type::Bool),
+            ("options", Type::Dyn),
+        ],
+    )
 }
 
-fn object(fields: &[(&str, Type)]) -> Type {
-    let fields = fields.iter();
-    Type::Object(
-        fields
-            .map(|(name, kind)| ((*name).to_owned(), kind.clone()))
-            .collect(),
-    )
+/// `name` tells one type from another.
+fn object(name: &str, fields: &[(&str, Type)]) -> Type {
+    let fields = fields
+        .iter()
+        .map(|(name, kind)| ((*name).to_owned(), kind.clone()));
+    Type::Object(name.to_owned(), fields.collect())
 }
 
 #[cfg(test)]

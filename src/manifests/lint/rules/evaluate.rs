@@ -1,95 +1,127 @@
-//! Rules run on a value, as the API server runs them on defaults.
+//! Rules run on a value, as the API server runs them.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use serde_json::{Value, json};
 
-use cel::objects::{Key, Map};
-use cel::{Context, Program, Value as Cel};
-use serde_json::Value;
+use super::check::Checker;
+use super::data::Data;
+use super::run::{Run, Stop};
+use super::types::Type;
 
-/// The rules of a schema, and of what is in it, that `value` does not keep, each with the path of the part. What the
-/// interpreter does not know is passed over: Kubernetes' own functions, for one.
-pub fn broken(schema: &Value, value: &Value, path: &str) -> Vec<(String, String)> {
+/// A rule that a value does not keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// What the rule is about, from the value on: `.spec.ports[0]`.
+    pub path: String,
+    /// The rule.
+    pub rule: String,
+    /// What it says, or why it has no value.
+    pub why: Option<String>,
+}
+
+/// What `oldSelf` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Old {
+    /// Nothing, for an object that is made: rules that need one do not run.
+    None,
+    /// The value itself, as the API server judges defaults.
+    Same,
+}
+
+/// The rules of a schema, and of what is in it, that `value` does not keep. Where this does not know what the API server
+/// would say (a function of Kubernetes' own, a time), it says nothing.
+pub fn broken(schema: &Value, value: &Value, old: Old) -> Vec<Broken> {
     let mut found = Vec::new();
+    walk(schema, value, is_embedded(schema), old, "", &mut found);
+    found
+}
+
+/// The same for a whole object that is made, with its name.
+pub fn broken_by(object: &Value, schema: &Value) -> Vec<Broken> {
+    let mut found = Vec::new();
+    walk(schema, object, true, Old::None, "", &mut found);
+    found
+}
+
+fn is_embedded(schema: &Value) -> bool {
+    schema["x-kubernetes-embedded-resource"] == json!(true)
+}
+
+fn walk(
+    schema: &Value,
+    value: &Value,
+    resource: bool,
+    old: Old,
+    path: &str,
+    found: &mut Vec<Broken>,
+) {
     if value.is_null() {
-        return found;
+        return;
     }
-    for rule in schema["x-kubernetes-validations"]
-        .as_array()
-        .into_iter()
-        .flatten()
-    {
-        let text = rule["rule"].as_str().unwrap_or_default();
-        if holds(schema, value, text) == Some(false) {
-            found.push((path.to_owned(), text.to_owned()));
-        }
+    let rules = schema["x-kubernetes-validations"].as_array();
+    for rule in rules.into_iter().flatten() {
+        let Some(why) = breaks(schema, value, resource, old, rule) else {
+            continue;
+        };
+        let text = |key: &str| rule[key].as_str().unwrap_or_default().to_owned();
+        let path = format!("{path}{}", text("fieldPath"));
+        let (why, rule) = (Some(why).filter(|why| !why.is_empty()), text("rule"));
+        found.push(Broken { path, rule, why });
     }
+    let mut below = |schema: &Value, value: &Value, path: String| {
+        walk(schema, value, is_embedded(schema), old, &path, found);
+    };
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                let field = schema["properties"]
-                    .get(name)
-                    .unwrap_or(&schema["additionalProperties"]);
-                found.extend(broken(field, value, &format!("{path}.{name}")));
+                let field = schema["properties"].get(name);
+                let field = field.unwrap_or(&schema["additionalProperties"]);
+                below(field, value, format!("{path}.{name}"));
             }
         }
         Value::Array(items) => {
             for (position, item) in items.iter().enumerate() {
-                found.extend(broken(
-                    &schema["items"],
-                    item,
-                    &format!("{path}[{position}]"),
-                ));
+                below(&schema["items"], item, format!("{path}[{position}]"));
             }
         }
         _ => {}
     }
-    found
 }
 
-/// `None` if it cannot be told.
-fn holds(schema: &Value, value: &Value, rule: &str) -> Option<bool> {
-    let program = Program::compile(rule).ok()?;
-    let mut context = Context::default();
-    context.add_variable_from_value("self", converted(schema, value)?);
-    context.add_variable_from_value("oldSelf", converted(schema, value)?);
-    match program.execute(&context) {
-        Ok(Cel::Bool(holds)) => Some(holds),
-        // A field that is not there ends a rule, and so does nothing that stands for it here.
-        Err(cel::ExecutionError::NoSuchKey(_)) => Some(false),
-        _ => None,
+/// Why a rule is not kept, which can be empty; `None` if it is, or if that cannot be told.
+fn breaks(schema: &Value, value: &Value, resource: bool, old: Old, rule: &Value) -> Option<String> {
+    let parse = |key: &str| {
+        let text = rule[key].as_str()?;
+        super::parse(text).ok()
+    };
+    let expression = parse("rule")?;
+    let optional = rule["optionalOldSelf"] == json!(true);
+    // What does not compile is said elsewhere.
+    let kind = Type::of(schema, resource)?;
+    let mut checker = Checker::new(&kind, optional);
+    checker.infer(&expression).ok()?;
+    let value = Data::of(schema, value, resource)?;
+    let before = match (old, optional) {
+        (Old::None, false) if checker.uses_old => return None,
+        (Old::None, _) => Data::Optional(None),
+        (Old::Same, true) => Data::Optional(Some(value.clone().into())),
+        (Old::Same, false) => value.clone(),
+    };
+    let names = || vec![("self", value.clone()), ("oldSelf", before.clone())];
+    match Run::new(names()).value(&expression) {
+        Ok(Data::Bool(false)) => {}
+        Err(Stop::Failed(why)) => return Some(why),
+        _ => return None,
     }
+    let made = parse("messageExpression");
+    let made = made.and_then(|made| match Run::new(names()).value(&made) {
+        Ok(Data::Text(text)) if !text.trim().is_empty() && !text.contains('\n') => {
+            Some(text.trim().to_owned())
+        }
+        _ => None,
+    });
+    let said = rule["message"].as_str().unwrap_or_default();
+    Some(made.unwrap_or_else(|| said.trim().to_owned()))
 }
 
-/// A value as its schema makes it for CEL; `None` for what has a form of its own there.
-fn converted(schema: &Value, value: &Value) -> Option<Cel> {
-    Some(match value {
-        Value::Null => Cel::Null,
-        Value::Bool(value) => Cel::Bool(*value),
-        Value::Number(number) if schema["type"] == "number" => Cel::Float(number.as_f64()?),
-        Value::Number(number) => Cel::Int(number.as_i64()?),
-        Value::String(_)
-            if ["date", "date-time", "duration", "byte"]
-                .iter()
-                .any(|format| schema["format"] == *format) =>
-        {
-            return None;
-        }
-        Value::String(text) => Cel::String(Arc::new(text.clone())),
-        Value::Array(items) => {
-            let items = items.iter().map(|item| converted(&schema["items"], item));
-            Cel::List(Arc::new(items.collect::<Option<_>>()?))
-        }
-        Value::Object(fields) => {
-            let mut map = HashMap::new();
-            for (name, value) in fields {
-                let field = schema["properties"]
-                    .get(name)
-                    .unwrap_or(&schema["additionalProperties"]);
-                let name = super::types::escaped(name)?;
-                map.insert(Key::String(Arc::new(name)), converted(field, value)?);
-            }
-            Cel::Map(Map { map: Arc::new(map) })
-        }
-    })
-}
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,8 @@ fn said(rule: &str) -> String {
             "tags": { "type": "array", "maxItems": 5, "items": { "type": "string", "maxLength": 5 } },
             "labels": { "type": "object", "maxProperties": 5, "additionalProperties": { "type": "string", "maxLength": 5 } },
             "any": { "x-kubernetes-preserve-unknown-fields": true },
+            "near": { "type": "object", "properties": { "x": { "type": "integer" } } },
+            "far": { "type": "object", "properties": { "x": { "type": "integer" } } },
         } } },
     });
     let mut found = Vec::new();
@@ -39,13 +41,13 @@ fn rules_that_compile_are_let_through() {
         "self.count < 1.5",
         "self.at > timestamp('2026-01-01T00:00:00Z')",
         "self.__if__ == 'x'",
-        "cel.bind(n, self.name, n.size() > 2)",
         "self.?name.orValue('x') == 'x'",
         "quantity('1Gi').isGreaterThan(quantity('1Mi'))",
         "url('https://a').getHost() == 'a'",
         "isIP(self.name) && cidr('10.0.0.0/8').containsIP(ip('10.0.0.1'))",
         "!format.dns1123Label().validate(self.name).hasValue()",
-        "self.tags.sum() == 'a' || 'x' in self.labels",
+        "self.tags.max() == 'a' || 'x' in self.labels",
+        "self.if == 'x' && [?self.?name, 'a'].size() == 1",
         "self.tags.isSorted() && self.tags.join(',') != ''",
     ];
     for rule in rules {
@@ -92,6 +94,22 @@ fn rules_that_do_not_compile_are_refused_with_the_reason() {
             "there is no `&&` of a string and a bool",
         ),
         ("!self.count", "there is no `!` of an int"),
+        ("self.tags.sum() == 'a'", "there is no `sum` of a list"),
+        ("self.near == self.far", "compare their fields"),
+        ("['a', 1].size() == 2", "a string and an int are not in one"),
+        ("cel.bind(n, 1, n == 1)", "there is no `cel`"),
+        (
+            "self.name.matches('(?=a)')",
+            "the pattern `(?=a)` cannot be read",
+        ),
+        (
+            "duration('1d') < duration('2h')",
+            "`1d` is no duration, as `1h30m` is",
+        ),
+        (
+            "self.labels.all(k, v, k == 1)",
+            "there is no `==` of a string and an int",
+        ),
     ];
     for (rule, reason) in table {
         assert!(said(rule).contains(reason), "{rule}: {}", said(rule));

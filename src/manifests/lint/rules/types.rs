@@ -23,8 +23,8 @@ pub enum Type {
     Kind,
     List(Box<Type>),
     Map(Box<Type>, Box<Type>),
-    /// An object with these fields, at this path below `self` (two types are the same if they are in the same place).
-    Object(BTreeMap<String, Type>),
+    /// What is at this path below `self`, with these fields. Objects in two places never have the same type.
+    Object(String, BTreeMap<String, Type>),
     Optional(Box<Type>),
     /// A type of Kubernetes' own functions: `kubernetes.URL`.
     Opaque(&'static str),
@@ -33,18 +33,27 @@ pub enum Type {
 impl Type {
     /// What a schema is for CEL; `None` for what rules cannot see.
     pub fn of(schema: &Value, resource: bool) -> Option<Self> {
+        Self::at("", schema, resource)
+    }
+
+    fn at(place: &str, schema: &Value, resource: bool) -> Option<Self> {
         if schema["x-kubernetes-int-or-string"] == json!(true) {
             return Some(Self::Dyn);
         }
         let embedded = |schema: &Value| schema["x-kubernetes-embedded-resource"] == json!(true);
-        let inner = |schema: &Value| Self::of(schema, embedded(schema)).map(Box::new);
+        let inner = |schema: &Value, sign: &str| {
+            Self::at(&format!("{place}{sign}"), schema, embedded(schema)).map(Box::new)
+        };
         match schema["type"].as_str()? {
-            "array" => Some(Self::List(inner(&schema["items"])?)),
+            "array" => Some(Self::List(inner(&schema["items"], "[]")?)),
             "object" if schema["additionalProperties"].is_object() => Some(Self::Map(
                 Box::new(Self::String),
-                inner(&schema["additionalProperties"])?,
+                inner(&schema["additionalProperties"], "[*]")?,
             )),
-            "object" => Some(Self::Object(fields(schema, resource))),
+            "object" => Some(Self::Object(
+                place.to_owned(),
+                fields(place, schema, resource),
+            )),
             "string" => Some(match schema["format"].as_str() {
                 Some("byte") => Self::Bytes,
                 Some("duration") => Self::Duration,
@@ -65,14 +74,14 @@ impl Type {
             (Self::Dyn, _) | (_, Self::Dyn) => true,
             (
                 Self::Null,
-                Self::Object(_)
+                Self::Object(..)
                 | Self::Timestamp
                 | Self::Duration
                 | Self::Opaque(_)
                 | Self::Optional(_),
             )
             | (
-                Self::Object(_)
+                Self::Object(..)
                 | Self::Timestamp
                 | Self::Duration
                 | Self::Opaque(_)
@@ -85,40 +94,51 @@ impl Type {
         }
     }
 
+    /// Whether they are surely two types, as in `[1, 'a']`, which no list of CEL in Kubernetes can have.
+    pub fn differs(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Dyn, _) | (_, Self::Dyn) => false,
+            (Self::List(a), Self::List(b)) | (Self::Optional(a), Self::Optional(b)) => a.differs(b),
+            (Self::Map(a, b), Self::Map(c, d)) => a.differs(c) || b.differs(d),
+            (a, b) => a != b,
+        }
+    }
+
     /// The one type of both, or anything.
     pub fn join(self, other: &Self) -> Self {
         if self == *other { self } else { Self::Dyn }
     }
 }
 
-fn fields(schema: &Value, resource: bool) -> BTreeMap<String, Type> {
+fn fields(place: &str, schema: &Value, resource: bool) -> BTreeMap<String, Type> {
     let mut fields = BTreeMap::new();
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-        let kind = Type::of(
+        let kind = Type::at(
+            &format!("{place}.{name}"),
             field,
             field["x-kubernetes-embedded-resource"] == json!(true),
         );
-        if let (Some(name), Some(kind)) = (escaped(name), kind) {
-            fields.insert(name, kind);
+        for name in written(name) {
+            fields.extend(kind.clone().map(|kind| (name, kind)));
         }
     }
     if resource {
         let names = [("name", Type::String), ("generateName", Type::String)];
         let meta = names.map(|(name, kind)| (name.to_owned(), kind)).into();
-        fields.insert("metadata".to_owned(), Type::Object(meta));
+        fields.insert(
+            "metadata".to_owned(),
+            Type::Object(format!("{place}.metadata"), meta),
+        );
         fields.insert("apiVersion".to_owned(), Type::String);
         fields.insert("kind".to_owned(), Type::String);
     }
     fields
 }
 
-/// A field's name as CEL can write it; `None` if it cannot.
-pub fn escaped(name: &str) -> Option<String> {
-    const RESERVED: [&str; 18] = [
-        "true",
-        "false",
-        "null",
-        "in",
+/// The names by which CEL can reach a field: none for some, two for words that Kubernetes reserves and CEL does not.
+pub fn written(name: &str) -> Vec<String> {
+    const WORDS: [&str; 4] = ["true", "false", "null", "in"];
+    const RESERVED: [&str; 17] = [
         "as",
         "break",
         "const",
@@ -133,9 +153,15 @@ pub fn escaped(name: &str) -> Option<String> {
         "package",
         "namespace",
         "return",
+        "var",
+        "void",
+        "while",
     ];
+    if WORDS.contains(&name) {
+        return vec![format!("__{name}__")];
+    }
     if RESERVED.contains(&name) {
-        return Some(format!("__{name}__"));
+        return vec![format!("__{name}__"), name.to_owned()];
     }
     let tame = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);
     let start = name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
@@ -144,7 +170,8 @@ pub fn escaped(name: &str) -> Option<String> {
         .replace('.', "__dot__")
         .replace('-', "__dash__")
         .replace('/', "__slash__");
-    (start && name.chars().all(tame)).then_some(text)
+    let writable = start && name.chars().all(tame);
+    writable.then_some(text).into_iter().collect()
 }
 
 impl fmt::Display for Type {
@@ -163,7 +190,7 @@ impl fmt::Display for Type {
             Self::Kind => "a type",
             Self::List(_) => "a list",
             Self::Map(..) => "a map",
-            Self::Object(_) => "an object",
+            Self::Object(..) => "an object",
             Self::Optional(_) => "an optional",
             Self::Opaque(name) => name,
         };

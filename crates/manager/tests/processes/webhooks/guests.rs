@@ -32,6 +32,9 @@ version!(v1, "v1", { name: String });
 version!(v2, "v2", { first: String, last: String, nights: Option<i32> });
 version!(v3, "v3", { names: Vec<String>, nights: Option<i32> });
 
+/// How much the defaulter fills in for a guest whose name says so.
+pub const HUGE: usize = 1_000_000;
+
 /// What the oldest version has no field for.
 const NIGHTS: &str = "hotel.example.com/nights";
 
@@ -120,6 +123,9 @@ struct GuestWebhook;
 impl Defaulter<v2::Guest> for GuestWebhook {
     async fn default(&self, guest: &mut v2::Guest, cx: &Request<v2::Guest>) -> Result<(), Refusal> {
         guest.spec.nights.get_or_insert(1);
+        if guest.spec.first == "huge" {
+            guest.spec.last = "x".repeat(HUGE);
+        }
         let who = cx.user().username.clone();
         let annotations = guest.metadata.annotations.get_or_insert_default();
         annotations
@@ -205,6 +211,11 @@ pub fn crd(stored: &str, port: u16) -> anyhow::Result<Value> {
     let crds = vec![v1::Guest::crd(), v2::Guest::crd(), v3::Guest::crd()];
     let crd = kube::core::crd::merge_crds(crds, stored)?;
     let mut crd = serde_json::to_value(crd)?;
+    for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
+        // A guest may bring what no type knows.
+        let spec = &mut version["schema"]["openAPIV3Schema"]["properties"]["spec"];
+        spec["x-kubernetes-preserve-unknown-fields"] = json!(true);
+    }
     crd["spec"]["conversion"] = json!({ "strategy": "Webhook", "webhook": {
         "conversionReviewVersions": ["v1"],
         "clientConfig": { "url": format!("https://127.0.0.1:{port}/convert") },

@@ -302,6 +302,14 @@ impl Guests {
         self.log().matches("serving a new certificate").count()
     }
 
+    /// The most memory that it has had, in kB.
+    pub fn peak(&self) -> anyhow::Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let number = line.and_then(|line| line.split_whitespace().next());
+        Ok(number.context("its memory")?.parse()?)
+    }
+
     /// How many certificates it has made.
     pub fn made(&self) -> usize {
         self.log().matches("made a certificate").count()

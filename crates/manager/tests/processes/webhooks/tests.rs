@@ -19,7 +19,7 @@ pub const JSON: &str = "application/json";
 pub const MERGE: &str = "application/merge-patch+json";
 
 /// The status that a request is refused with.
-async fn refused<T>(call: impl Future<Output = kube::Result<T>>) -> anyhow::Result<Value> {
+pub async fn refused<T>(call: impl Future<Output = kube::Result<T>>) -> anyhow::Result<Value> {
     match call.await {
         Err(kube::Error::Api(status)) => Ok(serde_json::to_value(status)?),
         Err(error) => Err(error.into()),

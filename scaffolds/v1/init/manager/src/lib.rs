@@ -73,6 +73,7 @@
 mod access;
 mod action;
 mod apply;
+mod body;
 mod cache;
 mod certificates;
 mod clock;

@@ -1,13 +1,6 @@
 //! The HTTP servers: probes and metrics. HTTP/1.1 only, with limits on time and on connections.
 
-use std::{
-    convert::Infallible,
-    future::poll_fn,
-    io,
-    pin::{Pin, pin},
-    sync::Arc,
-    time::Duration,
-};
+use std::{convert::Infallible, io, pin::pin, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use hyper::{
@@ -20,7 +13,6 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
-use kube::client::Body;
 use rustls::ServerConfig;
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -31,7 +23,10 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use crate::connections::{Connections, Place};
+use crate::{
+    body::{Body, Limits, Room},
+    connections::{Connections, Place},
+};
 
 /// How long a client may take over its handshake, and over the head of a request; an idle connection is closed after.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -46,7 +41,7 @@ const HEAD: usize = 16 * 1024;
 /// The head of a request, and its body for those who want it.
 pub(crate) struct Request {
     parts: Parts,
-    body: Option<(Incoming, Arc<Place>)>,
+    body: Option<(Incoming, Room, Arc<Place>)>,
 }
 
 impl From<Parts> for Request {
@@ -72,29 +67,14 @@ impl Request {
         &self.parts.uri
     }
 
-    /// The body, which may have `most` bytes; the status to answer with if it has more, or ends early. Until it is
-    /// there, its connection counts as idle.
-    pub(crate) async fn body(&mut self, most: usize) -> Result<Vec<u8>, StatusCode> {
-        let (mut body, mut bytes) = (self.body.take(), Vec::new());
-        let Some((body, place)) = &mut body else {
-            return Ok(bytes);
+    /// The body within these limits, or the status to answer with. Until it is there, its connection counts as idle.
+    pub(crate) async fn body(&mut self, limits: Limits) -> Result<Body, StatusCode> {
+        let Some((body, room, place)) = self.body.take() else {
+            return Ok(Body::default());
         };
-        let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-        if announced > most {
-            return Err(StatusCode::PAYLOAD_TOO_LARGE);
-        }
-        // Not all at once of what was only announced.
-        bytes.reserve(announced.min(1 << 20));
-        while let Some(frame) = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
-            let data = frame.map_err(|_| StatusCode::BAD_REQUEST)?.into_data();
-            let data = data.unwrap_or_default();
-            if bytes.len() + data.len() > most {
-                return Err(StatusCode::PAYLOAD_TOO_LARGE);
-            }
-            bytes.extend_from_slice(&data);
-        }
+        let body = room.read(body, limits).await?;
         place.busy();
-        Ok(bytes)
+        Ok(body)
     }
 }
 
@@ -155,7 +135,7 @@ impl Server {
         draining: CancellationToken,
         stop: CancellationToken,
     ) {
-        let places = Connections::new(CONNECTIONS);
+        let (places, room) = (Connections::new(CONNECTIONS), Room::new());
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
@@ -169,6 +149,7 @@ impl Server {
                         let tls = self.tls.as_ref().map(|tls| tls.borrow().clone());
                         let connection = Connection {
                             handler: self.handler.clone(),
+                            room: room.clone(),
                             idle,
                             draining: draining.clone(),
                             stop: stop.clone(),
@@ -197,6 +178,7 @@ impl Server {
 /// How one connection is served.
 struct Connection {
     handler: Handler,
+    room: Room,
     idle: Duration,
     draining: CancellationToken,
     stop: CancellationToken,
@@ -231,7 +213,7 @@ impl Connection {
             if body.is_end_stream() {
                 place.busy();
             }
-            let body = Some((body, place.clone()));
+            let body = Some((body, self.room.clone(), place.clone()));
             let reply = (self.handler)(Request { parts, body });
             async {
                 let mut response = response(reply.await);
@@ -260,8 +242,8 @@ impl Connection {
     }
 }
 
-fn response(reply: Reply) -> Response<Body> {
-    let mut response = Response::new(Body::from(reply.body.into_bytes()));
+fn response(reply: Reply) -> Response<kube::client::Body> {
+    let mut response = Response::new(reply.body.into_bytes().into());
     *response.status_mut() = reply.status;
     let media_type = HeaderValue::from_static(reply.media_type);
     response.headers_mut().insert(CONTENT_TYPE, media_type);

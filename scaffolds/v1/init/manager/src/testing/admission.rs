@@ -168,7 +168,7 @@ fn in_order<'a>(webhooks: &'a Webhooks, review: &Value) -> Vec<&'a Registered> {
 
 async fn ask(registered: &Registered, review: &Value, client: Client) -> Value {
     let metrics = Metrics::new().webhook("/");
-    let body = review.to_string().into_bytes();
+    let body = review.to_string().into_bytes().into();
     let reply = (registered.webhook)(body, client, metrics).await;
     let mut answer: Value = serde_json::from_str(&reply.body)
         .unwrap_or_else(|_| panic!("{}: {}", reply.status, reply.body));

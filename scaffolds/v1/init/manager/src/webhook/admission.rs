@@ -1,16 +1,16 @@
 //! Asks defaulters and validators what the API server asks.
 
-use std::sync::Arc;
+use std::{fmt::Display, sync::Arc};
 
 use hyper::StatusCode;
 use kube::Client;
-use serde::{Deserialize, de::IgnoredAny};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{
     Defaulter, Validator, Warnings,
     guard::guarded,
-    patch::patch,
+    patch::{Fields, changes},
     refusal::Refusal,
     request::{Operation, Request},
     review::{Answer, GroupVersionKind, Question},
@@ -24,12 +24,11 @@ pub(super) fn defaulting<K: Object>(defaulter: impl Defaulter<K>) -> Webhook {
     Arc::new(move |body, client, metrics| {
         let defaulter = defaulter.clone();
         Box::pin(async move {
-            // As it was sent: the patch must fit that.
-            let mut question = match Question::<Value>::read(&body) {
+            let mut question = match read::<K>(&body, &metrics) {
                 Ok(question) => question,
-                Err(problem) => return not_a_review(&problem),
+                Err(reply) => return reply,
             };
-            let steps = default(defaulter, &mut question, client).await;
+            let steps = default(&*defaulter, &mut question, &body, client).await;
             let answer = |uid, steps: Vec<Value>| Answer::allowed(uid).with_patch(&steps);
             reply::<K, _, _>(question, steps, answer, &metrics)
         })
@@ -42,32 +41,43 @@ pub(super) fn validating<K: Object>(validator: impl Validator<K>) -> Webhook {
     Arc::new(move |body, client, metrics| {
         let validator = validator.clone();
         Box::pin(async move {
+            let mut question = match read::<K>(&body, &metrics) {
+                Ok(question) => question,
+                Err(reply) => return reply,
+            };
+            let warnings = validate(&*validator, &mut question, client).await;
             let answer = |uid, warnings| Answer {
                 warnings,
                 ..Answer::allowed(uid)
             };
-            // In one go; in two only if that fails, to say what was wrong with the object.
-            let problem = match Question::<K>::read(&body) {
-                Ok(mut question) => {
-                    let warnings = validate(validator, &mut question, client).await;
-                    return reply::<K, _, _>(question, warnings, answer, &metrics);
-                }
-                Err(problem) => problem,
-            };
-            let Ok(question) = Question::<IgnoredAny>::read(&body) else {
-                return not_a_review(&problem);
-            };
-            let refusal = kind_of::<K>(&question.kind).err();
-            let refusal = refusal.unwrap_or_else(|| Refusal::bad_request(problem));
-            reply::<K, _, _>(question, Err(refusal), answer, &metrics)
+            reply::<K, _, _>(question, warnings, answer, &metrics)
         })
+    })
+}
+
+/// Reads a review in one go; in two only if that fails, to say what is wrong with the object.
+fn read<K: Object>(body: &[u8], metrics: &WebhookMetrics) -> Result<Question<K>, Reply> {
+    Question::<K>::read(body).map_err(|problem| {
+        let Ok(question) = Question::<IgnoredAny>::read(body) else {
+            let problem = format!("not a review: {problem}\n");
+            return Reply::text(StatusCode::BAD_REQUEST, problem);
+        };
+        let refusal = kind_of::<K>(&question.kind).err();
+        let refusal = refusal.unwrap_or_else(|| cannot_read(&problem));
+        reply::<K, _, _>(
+            question,
+            Err(refusal),
+            |uid, ()| Answer::allowed(uid),
+            metrics,
+        )
     })
 }
 
 /// The steps of the patch that makes the changes of `defaulter`.
 async fn default<K: Object>(
-    defaulter: Arc<impl Defaulter<K>>,
-    question: &mut Question<Value>,
+    defaulter: &impl Defaulter<K>,
+    question: &mut Question<K>,
+    body: &[u8],
     client: Client,
 ) -> Result<Vec<Value>, Refusal> {
     kind_of::<K>(&question.kind)?;
@@ -75,20 +85,22 @@ async fn default<K: Object>(
     if cx.operation == Operation::Delete {
         return Ok(Vec::new());
     }
-    let raw = question.object.take().unwrap_or_default();
-    let mut object: K = read(&raw)?;
-    cx.old = question.old_object.as_ref().map(read).transpose()?;
-    let before = serde_json::to_value(&object)?;
-    let object = guarded(async move {
-        defaulter.default(&mut object, &cx).await?;
-        Ok(object)
-    });
-    let after = serde_json::to_value(&object.await?)?;
-    Ok(patch(&raw, &before, &after))
+    let mut object = question.object.take().ok_or_else(no_object)?;
+    cx.old = question.old_object.take();
+    let before = serde_json::to_string(&object)?;
+    guarded(defaulter.default(&mut object, &cx)).await?;
+    let after = serde_json::to_string(&object)?;
+    if before == after {
+        return Ok(Vec::new());
+    }
+    // Read once more as it was sent, which the patch must fit.
+    let raw = Question::<Fields>::read(body).map_err(cannot_read)?;
+    let raw = raw.object.unwrap_or_default();
+    changes(&raw, &before, &after).map_err(cannot_read)
 }
 
 async fn validate<K: Object>(
-    validator: Arc<impl Validator<K>>,
+    validator: &impl Validator<K>,
     question: &mut Question<K>,
     client: Client,
 ) -> Result<Warnings, Refusal> {
@@ -96,14 +108,14 @@ async fn validate<K: Object>(
     let mut cx = Request::new(question, client)?;
     let object = question.object.take();
     cx.old = question.old_object.take();
-    guarded(async move {
+    guarded(async {
         match (cx.operation, &object, &cx.old) {
             (Operation::Create, Some(object), _) => validator.validate_create(object, &cx).await,
             (Operation::Update, Some(object), Some(old)) => {
                 validator.validate_update(old, object, &cx).await
             }
             (Operation::Delete, _, Some(old)) => validator.validate_delete(old, &cx).await,
-            _ => Err(Refusal::bad_request("the review holds no object")),
+            _ => Err(no_object()),
         }
     })
     .await
@@ -126,13 +138,12 @@ fn kind_of<K: Object>(kind: &GroupVersionKind) -> Result<(), Refusal> {
     )))
 }
 
-fn read<'a, K: Deserialize<'a>>(value: &'a Value) -> Result<K, Refusal> {
-    K::deserialize(value)
-        .map_err(|error| Refusal::bad_request(format!("cannot read the object: {error}")))
+fn no_object() -> Refusal {
+    Refusal::bad_request("the review holds no object")
 }
 
-fn not_a_review(problem: &str) -> Reply {
-    Reply::text(StatusCode::BAD_REQUEST, format!("{problem}\n"))
+fn cannot_read(problem: impl Display) -> Refusal {
+    Refusal::bad_request(format!("cannot read the object: {problem}"))
 }
 
 /// The answer to `question`: the one that `allowed` makes of the verdict, or a refusal.

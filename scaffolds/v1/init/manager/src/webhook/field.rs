@@ -1,6 +1,6 @@
 //! Errors of fields, in the words of Kubernetes' own validation.
 
-use std::fmt;
+use std::{collections::HashSet, fmt};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -180,13 +180,9 @@ impl Extend<FieldError> for FieldErrors {
 impl fmt::Display for FieldErrors {
     /// As Kubernetes joins errors: each once, in brackets if there are several.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut texts: Vec<String> = Vec::new();
-        for error in &self.0 {
-            let text = error.to_string();
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
+        let mut seen = HashSet::new();
+        let mut texts: Vec<String> = self.0.iter().map(FieldError::to_string).collect();
+        texts.retain(|text| seen.insert(text.clone()));
         match &texts[..] {
             [text] => f.write_str(text),
             texts => write!(f, "[{}]", texts.join(", ")),

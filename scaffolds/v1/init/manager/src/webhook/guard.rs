@@ -1,36 +1,25 @@
 //! Runs the user's code where a panic does no harm.
 
-use std::any::Any;
-
-use tokio::task::AbortHandle;
-use tracing::Instrument as _;
+use std::{
+    any::Any,
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    task::Poll,
+};
 
 use super::refusal::Refusal;
 
-/// Runs a webhook in a task of its own: its panic becomes a refusal. It ends when this is dropped, as at a time-out.
-pub(super) async fn guarded<T: Send + 'static>(
-    webhook: impl Future<Output = Result<T, Refusal>> + Send + 'static,
+/// Runs a webhook: its panic becomes a refusal. What it was about to change is not looked at after that.
+pub(super) async fn guarded<T>(
+    webhook: impl Future<Output = Result<T, Refusal>>,
 ) -> Result<T, Refusal> {
-    let task = tokio::spawn(webhook.in_current_span());
-    let _abort = AbortOnDrop(task.abort_handle());
-    match task.await {
-        Ok(result) => result,
-        Err(error) => {
-            let panic = error.try_into_panic();
-            Err(Refusal::panicked(match &panic {
-                Ok(payload) => message(&**payload),
-                Err(_) => "cancelled",
-            }))
-        }
-    }
-}
-
-struct AbortOnDrop(AbortHandle);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    let mut webhook = pin!(webhook);
+    poll_fn(|cx| {
+        let poll = catch_unwind(AssertUnwindSafe(|| webhook.as_mut().poll(cx)));
+        poll.unwrap_or_else(|payload| Poll::Ready(Err(Refusal::panicked(message(&*payload)))))
+    })
+    .await
 }
 
 /// What a panic said.

@@ -3,10 +3,33 @@
 //! Three values are compared: the object as it was sent, and what its type made of it before and after the change. Only
 //! what differs between the latter two was changed; what the type does not know is in neither, and stays.
 
-use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashMap};
 
-/// The steps of a JSON patch (RFC 6902) that make the change from `before` to `after` in `raw`.
-pub(super) fn patch(raw: &Value, before: &Value, after: &Value) -> Vec<Value> {
+use serde_json::{Map, Value, from_str, json, value::RawValue};
+
+/// The fields of an object, each as it is written.
+pub(super) type Fields = BTreeMap<String, Box<RawValue>>;
+
+/// The steps of a JSON patch (RFC 6902) that make the change from `before` to `after` in `raw`. Fields that are
+/// written alike before and after, mostly the larger ones, are not looked into.
+pub(super) fn changes(raw: &Fields, before: &str, after: &str) -> serde_json::Result<Vec<Value>> {
+    let (before, after): (Fields, Fields) = (from_str(before)?, from_str(after)?);
+    let changed = |fields: &Fields| -> serde_json::Result<Value> {
+        let values = fields
+            .iter()
+            .filter(|(name, _)| written(&before, name) != written(&after, name))
+            .map(|(name, value)| Ok((name.clone(), from_str(value.get())?)));
+        values.collect::<serde_json::Result<_>>().map(Value::Object)
+    };
+    Ok(patch(&changed(raw)?, &changed(&before)?, &changed(&after)?))
+}
+
+fn written<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
+    fields.get(name).map(|value| value.get())
+}
+
+/// The same, of values.
+fn patch(raw: &Value, before: &Value, after: &Value) -> Vec<Value> {
     let mut steps = Vec::new();
     compare(raw, before, after, "", &mut steps);
     steps
@@ -106,23 +129,29 @@ fn in_place(before: &[Value], after: &[Value]) -> bool {
 fn sources(before: &[Value], after: &[Value]) -> Vec<Option<usize>> {
     let mut taken = vec![false; before.len()];
     let mut sources = vec![None; after.len()];
-    let mut take = |same: &dyn Fn(usize, usize) -> bool| {
-        for (at, source) in sources.iter_mut().enumerate() {
-            if source.is_none() {
-                *source = (0..before.len()).find(|from| !taken[*from] && same(*from, at));
-                if let Some(from) = *source {
-                    taken[from] = true;
-                }
+    // Found by what is written of them, as whoever sends an object chooses how long its lists are.
+    let mut take = |written: &dyn Fn(usize, &Value) -> Option<String>| {
+        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        for (from, value) in before.iter().enumerate().rev() {
+            if let Some(text) = (!taken[from]).then(|| written(from, value)).flatten() {
+                places.entry(text).or_default().push(from);
+            }
+        }
+        for (at, value) in after.iter().enumerate() {
+            let place = || places.get_mut(&written(at, value)?)?.pop();
+            if let Some(from) = sources[at].is_none().then(place).flatten() {
+                sources[at] = Some(from);
+                taken[from] = true;
             }
         }
     };
     // The one in its place first: of two equal ones, neither moves.
-    take(&|from, at| from == at && before[from] == after[at]);
-    take(&|from, at| before[from] == after[at]);
-    take(&|from, at| name(&before[from]).is_some_and(|name| Some(name) == self::name(&after[at])));
+    take(&|at, value| Some(format!("{at} {value}")));
+    take(&|_, value| Some(value.to_string()));
+    take(&|_, value| name(value).map(|(key, name)| format!("{key} {name}")));
     if before.len() == after.len() {
-        let nameless = |value| matches!(value, &Value::Object(_)) && name(value).is_none();
-        take(&|from, at| from == at && nameless(&before[from]) && nameless(&after[at]));
+        let nameless = |value: &Value| value.is_object() && name(value).is_none();
+        take(&|at, value| nameless(value).then(|| at.to_string()));
     }
     sources
 }
@@ -162,6 +191,21 @@ mod tests {
         ]);
         check(&raw, &before, &after, &steps);
         check(&raw, &before, &before, &json!([]));
+    }
+
+    #[test]
+    fn what_is_written_alike_before_and_after_is_passed_over() {
+        let raw = json!({ "a": [1], "b": { "unknown": 1 }, "c": "d", "unknown": 1 });
+        let before = json!({ "a": [1], "b": {}, "c": "d" }).to_string();
+        let after = json!({ "a": [2], "b": {}, "e": 1 }).to_string();
+        let steps = json!([
+            { "op": "replace", "path": "/a", "value": [2] },
+            { "op": "add", "path": "/e", "value": 1 },
+            { "op": "remove", "path": "/c" },
+        ]);
+        let raw = from_str(&raw.to_string()).unwrap();
+        let changes = changes(&raw, &before, &after).unwrap();
+        assert_eq!(Value::Array(changes), steps);
     }
 
     #[test]
@@ -209,6 +253,15 @@ mod tests {
             &json!([{ "port": 80, "protocol": "TCP" }]),
             &steps,
         );
+    }
+
+    #[test]
+    fn a_list_of_the_length_that_a_request_may_have_takes_no_time() {
+        let element = |at: usize| json!({ "name": at.to_string() });
+        let before: Value = (0..100_000).map(element).collect();
+        let after: Value = (1..100_001).rev().map(element).collect();
+        let steps = patch(&before, &before, &after);
+        assert_eq!(steps[0]["value"], after);
     }
 
     #[test]

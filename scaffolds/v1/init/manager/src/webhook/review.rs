@@ -77,15 +77,14 @@ impl<T: for<'a> Deserialize<'a>> Question<T> {
     /// # Errors
     /// What is wrong with it.
     pub(super) fn read(body: &[u8]) -> Result<Self, String> {
-        let review: Review<T> =
-            serde_json::from_slice(body).map_err(|error| format!("not a review: {error}"))?;
+        let review: Review<T> = serde_json::from_slice(body).map_err(|error| error.to_string())?;
         if (&*review.api_version, &*review.kind) != (VERSION, KIND) {
-            return Err(format!("not a review: write {KIND} of {VERSION}"));
+            return Err(format!("write {KIND} of {VERSION}"));
         }
         match review.request {
             Some(question) if !question.uid.is_empty() => Ok(question),
-            Some(_) => Err("a review without `request.uid` cannot be answered".to_owned()),
-            None => Err("a review without `request` cannot be answered".to_owned()),
+            Some(_) => Err("without `request.uid` it cannot be answered".to_owned()),
+            None => Err("without `request` it cannot be answered".to_owned()),
         }
     }
 }

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 
 use super::review::GroupVersionKind;
 use crate::{
+    body::{Body, Limits},
     metrics::{Metrics, WebhookMetrics},
     options,
     server::{Handler, Reply, Request},
@@ -28,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Answers the body of a request.
 pub(crate) type Webhook =
-    Arc<dyn Fn(Vec<u8>, Client, WebhookMetrics) -> BoxFuture<'static, Reply> + Send + Sync>;
+    Arc<dyn Fn(Body, Client, WebhookMetrics) -> BoxFuture<'static, Reply> + Send + Sync>;
 
 /// What a webhook is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,14 +91,18 @@ async fn answer(
     if !media_type.is_some_and(|media_type| media_type.starts_with("application/json")) {
         return Reply::status(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
-    let most = if request.uri().path() == CONVERT {
-        MOST_CONVERTED
-    } else {
-        MOST
-    };
     let patience = patience(request.uri().query().unwrap_or_default());
+    let limits = Limits {
+        bytes: if request.uri().path() == CONVERT {
+            MOST_CONVERTED
+        } else {
+            MOST
+        },
+        // So that the API server, which waits for as long as we do, is still told.
+        wait: patience / 2,
+    };
     let answer = async {
-        match request.body(most).await {
+        match request.body(limits).await {
             Ok(body) => webhook(body, client, metrics).await,
             Err(status) => Reply::status(status),
         }

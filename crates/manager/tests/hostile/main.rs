@@ -1,23 +1,22 @@
 //! Requests that no API server sends: each gets an answer in the protocol that refuses, or a 4xx.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+mod mutated;
+mod server;
+
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::CustomResource;
 use manager::{
-    Manager, Options,
-    testing::{FakeApi, eventually},
+    Manager,
+    testing::FakeApi,
     webhook::{Defaulter, Refusal, Request, Validator, Warnings},
 };
-use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-    sync::oneshot,
-};
+
+use self::server::Server;
 
 macro_rules! version {
     ($module:ident, $version:literal, $field:ident) => {
@@ -89,87 +88,6 @@ impl Validator<ConfigMap> for Webhook {
     }
 }
 
-struct Server {
-    address: SocketAddr,
-    connector: tokio_rustls::TlsConnector,
-    _stop: oneshot::Sender<()>,
-    _folder: tempfile::TempDir,
-}
-
-impl Server {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-        std::fs::write(folder.path().join("tls.crt"), made.cert.pem()).unwrap();
-        std::fs::write(
-            folder.path().join("tls.key"),
-            made.signing_key.serialize_pem(),
-        )
-        .unwrap();
-        let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let address = free.local_addr().unwrap();
-        drop(free);
-        let mut manager = FakeApi::new().manager_with(Options {
-            health_probe_bind_address: "0".parse().unwrap(),
-            webhook_host: Some("127.0.0.1".to_owned()),
-            webhook_port: address.port(),
-            webhook_cert_path: Some(folder.path().to_owned()),
-            shutdown_delay: Duration::ZERO,
-            ..Options::default()
-        });
-        register(&mut manager);
-        let (stop, stopped) = oneshot::channel::<()>();
-        tokio::spawn(async move {
-            let stopped = async {
-                let _ = stopped.await;
-            };
-            manager.run_until(stopped).await.unwrap();
-        });
-        let mut roots = RootCertStore::empty();
-        roots.add(made.cert.der().clone()).unwrap();
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Self {
-            address,
-            connector: Arc::new(config).into(),
-            _stop: stop,
-            _folder: folder,
-        }
-    }
-
-    /// Sends a request, and returns status and body.
-    async fn send(&self, head: &str, body: &[u8]) -> anyhow::Result<(u16, String)> {
-        let within = Duration::from_secs(60);
-        let stream = eventually(within, "it listens", async || {
-            Ok(Some(TcpStream::connect(self.address).await?))
-        });
-        let name = ServerName::try_from("localhost")?;
-        let mut stream = self.connector.connect(name, stream.await?).await?;
-        let length = body.len();
-        let head =
-            format!("{head}host: x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
-        stream.write_all(head.as_bytes()).await?;
-        // Who has too much to say is not listened to until the end.
-        let _ = stream.write_all(body).await;
-        let _ = stream.flush().await;
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer).await;
-        let answer = String::from_utf8(answer)?;
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-        let status = head.split(' ').nth(1).unwrap_or_default().parse()?;
-        Ok((status, body.to_owned()))
-    }
-
-    async fn post(&self, path: &str, body: &[u8]) -> (u16, Value) {
-        let head = format!("POST {path} HTTP/1.1\r\ncontent-type: application/json\r\n");
-        let (status, body) = self.send(&head, body).await.unwrap();
-        (status, serde_json::from_str(&body).unwrap_or_default())
-    }
-}
-
 fn register(manager: &mut Manager) {
     manager.defaulter::<ConfigMap>(Webhook);
     manager.validator::<ConfigMap>(Webhook);
@@ -202,7 +120,7 @@ fn nested(depth: usize) -> String {
 
 #[tokio::test]
 async fn nothing_hostile_is_allowed_or_breaks_anything() {
-    let server = Server::start();
+    let server = Server::start(register);
     let text = review("good").to_string();
     let deep = text.replace(
         "\"uid\":\"u\"",
@@ -299,7 +217,7 @@ async fn nothing_hostile_is_allowed_or_breaks_anything() {
 
 #[tokio::test]
 async fn large_objects_and_large_patches_are_answered() {
-    let server = Server::start();
+    let server = Server::start(register);
     let large = changed("good", |it| {
         it["request"]["object"]["data"] = json!({ "a": "x".repeat(3 << 20) });
     });
@@ -314,7 +232,7 @@ async fn large_objects_and_large_patches_are_answered() {
 
 #[tokio::test]
 async fn what_is_no_request_for_a_webhook_is_a_4xx_and_what_is_late_a_504() {
-    let server = Server::start();
+    let server = Server::start(register);
     let good = review("good").to_string();
     let (status, _) = server.post("/elsewhere", good.as_bytes()).await;
     assert_eq!(status, 404);
@@ -344,7 +262,7 @@ fn thing(name: usize, version: &str, spec: &Value) -> Value {
 
 #[tokio::test]
 async fn a_thousand_objects_are_converted_in_their_order() {
-    let server = Server::start();
+    let server = Server::start(register);
     let objects: Vec<_> = (0..1000)
         .map(|name| match name % 2 {
             0 => thing(name, "v1", &json!({ "old": "x", "new2": 1 })),
@@ -386,7 +304,7 @@ async fn a_conversion_can_be_tried_without_a_server() {
 
 #[tokio::test]
 async fn a_conversion_that_cannot_be_is_a_failure_of_the_whole() {
-    let server = Server::start();
+    let server = Server::start(register);
     let good = thing(1, "v1", &json!({ "old": "x" }));
     let other = json!({ "apiVersion": "a.example.com/v1", "kind": "Other", "metadata": {} });
     for (what, wanted, objects) in [

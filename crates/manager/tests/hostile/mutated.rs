@@ -1,0 +1,319 @@
+//! Reviews with something changed at random: whatever the change, what the user's code refuses is never allowed.
+//! The changes are the same in each run.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use manager::{
+    Manager,
+    testing::FakeApi,
+    webhook::{Defaulter, Refusal, Request, Validator, Warnings},
+};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+
+use super::{conversion, register, review, server::Server, thing};
+
+/// How many reviews are tried at each webhook.
+const ROUNDS: usize = 2000;
+
+/// Refuses everything.
+struct Never;
+
+impl Defaulter<ConfigMap> for Never {
+    async fn default(&self, _: &mut ConfigMap, _: &Request<ConfigMap>) -> Result<(), Refusal> {
+        Err(Refusal::forbidden("never"))
+    }
+}
+
+impl Validator<ConfigMap> for Never {
+    async fn validate_create(
+        &self,
+        _: &ConfigMap,
+        _: &Request<ConfigMap>,
+    ) -> Result<Warnings, Refusal> {
+        Err(Refusal::forbidden("never"))
+    }
+
+    async fn validate_update(
+        &self,
+        _: &ConfigMap,
+        _: &ConfigMap,
+        _: &Request<ConfigMap>,
+    ) -> Result<Warnings, Refusal> {
+        Err(Refusal::forbidden("never"))
+    }
+
+    async fn validate_delete(
+        &self,
+        _: &ConfigMap,
+        _: &Request<ConfigMap>,
+    ) -> Result<Warnings, Refusal> {
+        Err(Refusal::forbidden("never"))
+    }
+}
+
+/// Numbers that look random: George Marsaglia's xorshift.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % most.max(1) as u64).unwrap()
+    }
+
+    /// Changes what is written, or how, or both.
+    fn changed(&mut self, review: &Value) -> Vec<u8> {
+        let how = self.below(4);
+        let mut text = review.to_string();
+        if how > 0 {
+            text = self.exchanged(review);
+        }
+        let mut bytes = text.into_bytes();
+        if how < 2 {
+            self.spoil(&mut bytes);
+        }
+        bytes
+    }
+
+    /// With one value exchanged.
+    fn exchanged(&mut self, review: &Value) -> String {
+        const PLACE: &str = "put it here";
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        let others = [
+            "null",
+            "true",
+            "0",
+            "-1",
+            "1e400",
+            "-0.0",
+            "18446744073709551616",
+            "[]",
+            "{}",
+            "[null]",
+            r#"{"a":1,"a":2}"#,
+            r#""""#,
+            r#""\u0000""#,
+            r#""\ud800""#,
+            r#""UPDATE""#,
+            r#""DELETE""#,
+            r#""a.example.com/v1""#,
+            r#""a.example.com/v2""#,
+            &deep,
+        ];
+        let (mut review, mut all) = (review.clone(), Vec::new());
+        pointers(&review, "", &mut all);
+        if let Some(value) = review.pointer_mut(&all[self.below(all.len())]) {
+            *value = json!(PLACE);
+        }
+        let place = json!(PLACE).to_string();
+        review
+            .to_string()
+            .replace(&place, others[self.below(others.len())])
+    }
+
+    /// Changes, removes or repeats bytes.
+    fn spoil(&mut self, bytes: &mut Vec<u8>) {
+        let (at, length) = (self.below(bytes.len()), self.below(40));
+        let end = (at + length).min(bytes.len());
+        match self.below(4) {
+            0 if at < bytes.len() => bytes[at] ^= 1 << self.below(8),
+            1 => drop(bytes.drain(at..end)),
+            2 => bytes.truncate(at),
+            _ => {
+                let part = bytes[at..end].to_vec();
+                let to = self.below(bytes.len());
+                bytes.splice(to..to, part);
+            }
+        }
+    }
+}
+
+/// The place of each value, as JSON pointers; no name here needs an escape.
+fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
+    all.push(at.to_owned());
+    if let Value::Object(fields) = value {
+        for (name, value) in fields {
+            pointers(value, &format!("{at}/{name}"), all);
+        }
+    }
+    if let Value::Array(items) = value {
+        for (place, value) in items.iter().enumerate() {
+            pointers(value, &format!("{at}/{place}"), all);
+        }
+    }
+}
+
+/// Posts each body over one connection; `check` is told of each answer.
+async fn post_all(
+    server: &Server,
+    path: &str,
+    bodies: impl Iterator<Item = Vec<u8>>,
+    check: impl Fn(&[u8], u16, &Value),
+) {
+    let mut stream = BufReader::new(server.connect().await.unwrap());
+    for body in bodies {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n",
+            body.len()
+        );
+        let text = [head.as_bytes(), &body].concat();
+        stream.write_all(&text).await.unwrap();
+        stream.flush().await.unwrap();
+        let (mut line, mut length) = (String::new(), 0);
+        let read = stream.read_line(&mut line).await;
+        // Also what a panic would look like, as it ends the connection.
+        let shown = String::from_utf8_lossy(&body);
+        assert!(read.is_ok() && !line.is_empty(), "no answer to {shown}");
+        let status = line.split(' ').nth(1).unwrap().parse().unwrap();
+        while line != "\r\n" {
+            line.clear();
+            stream.read_line(&mut line).await.unwrap();
+            if let Some(value) = line.strip_prefix("content-length: ") {
+                length = value.trim().parse().unwrap();
+            }
+        }
+        let mut answer = vec![0; length];
+        stream.read_exact(&mut answer).await.unwrap();
+        check(
+            &body,
+            status,
+            &serde_json::from_slice(&answer).unwrap_or_default(),
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_refused_is_refused_whatever_is_changed_in_a_review() {
+    let server = Server::start(|manager: &mut Manager| {
+        manager.defaulter::<ConfigMap>(Never);
+        manager.validator::<ConfigMap>(Never);
+    });
+    let mut random = Random(0x5eed);
+    let mut create = review("a");
+    create["request"]["userInfo"] = json!({ "username": "b", "groups": ["c"] });
+    create["request"]["object"]["data"] = json!({ "d": "e" });
+    let mut update = create.clone();
+    update["request"]["operation"] = json!("UPDATE");
+    update["request"]["oldObject"] = update["request"]["object"].clone();
+    let mut delete = update.clone();
+    delete["request"]["operation"] = json!("DELETE");
+    delete["request"]["object"] = Value::Null;
+    let reviews = [create, update, delete];
+    for path in [super::MUTATE, super::VALIDATE] {
+        let bodies: Vec<_> = (0..ROUNDS)
+            .map(|round| random.changed(&reviews[round % 3]))
+            .collect();
+        post_all(&server, path, bodies.into_iter(), |body, status, answer| {
+            let shown = String::from_utf8_lossy(body);
+            let response = &answer["response"];
+            if status != 200 {
+                assert_eq!(status, 400, "{shown}");
+                return;
+            }
+            assert!(
+                response["uid"].as_str().is_some_and(|uid| !uid.is_empty()),
+                "{shown}"
+            );
+            // A defaulter is not asked about what is deleted.
+            let deleted = || {
+                let review: Value = serde_json::from_slice(body).unwrap();
+                path == super::MUTATE && review["request"]["operation"] == "DELETE"
+            };
+            assert!(
+                response["allowed"] == false || deleted(),
+                "{shown}: {answer}"
+            );
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn conversions_answer_for_all_objects_or_none_whatever_is_changed() {
+    let server = Server::start(register);
+    let mut random = Random(0x5eed);
+    let things = json!([
+        thing(1, "v1", &json!({ "old": "x", "more": [{ "a": 1 }] })),
+        thing(2, "v2", &json!({ "new": "x" })),
+    ]);
+    let review = serde_json::from_slice(&conversion("a.example.com/v2", &things)).unwrap();
+    let bodies: Vec<_> = (0..ROUNDS).map(|_| random.changed(&review)).collect();
+    post_all(
+        &server,
+        "/convert",
+        bodies.into_iter(),
+        |body, status, answer| {
+            let shown = String::from_utf8_lossy(body);
+            if status != 200 {
+                assert_eq!(status, 400, "{shown}");
+                return;
+            }
+            let (response, question): (_, Value) =
+                (&answer["response"], serde_json::from_slice(body).unwrap());
+            assert_eq!(response["uid"], question["request"]["uid"], "{shown}");
+            let Some(converted) = response["convertedObjects"].as_array() else {
+                assert_eq!(response["result"]["status"], "Failure", "{shown}");
+                return;
+            };
+            let objects = question["request"]["objects"].as_array();
+            let objects = objects.map(Vec::as_slice).unwrap_or_default();
+            assert_eq!(converted.len(), objects.len(), "{shown}");
+            for (converted, object) in converted.iter().zip(objects) {
+                let wanted = &question["request"]["desiredAPIVersion"];
+                assert_eq!(converted["apiVersion"], *wanted, "{shown}");
+                assert_eq!(converted["metadata"], object["metadata"], "{shown}");
+            }
+        },
+    )
+    .await;
+}
+
+/// Changes a little of everything.
+struct Everywhere;
+
+impl Defaulter<ConfigMap> for Everywhere {
+    async fn default(&self, map: &mut ConfigMap, _: &Request<ConfigMap>) -> Result<(), Refusal> {
+        map.immutable.get_or_insert(false);
+        let labels = map.metadata.labels.get_or_insert_default();
+        labels.insert("a/~b".to_owned(), "c".to_owned());
+        if let Some(data) = &mut map.data {
+            data.remove("gone");
+        }
+        if let Some(owners) = &mut map.metadata.owner_references {
+            owners.reverse();
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn patches_fit_whatever_is_changed_in_an_object() {
+    let (mut random, mut allowed) = (Random(0x5eed), 0);
+    let owner = |name: &str| json!({ "apiVersion": "v1", "kind": "Pod", "name": name, "uid": "u", "new": { "a": 1 } });
+    let mut object = review("a")["request"]["object"].clone();
+    object["data"] = json!({ "gone": "x", "stays": "y" });
+    object["new"] = json!({ "unknown": [1, { "a": null }] });
+    object["metadata"]["ownerReferences"] = json!([owner("a"), owner("b")]);
+    for _ in 0..ROUNDS {
+        // Not all that is written so is a value that can be held.
+        let Ok(object) = serde_json::from_str::<Value>(&random.exchanged(&object)) else {
+            continue;
+        };
+        let mut review = review("a");
+        review["request"]["object"] = object.clone();
+        let register = |manager: &mut Manager| manager.defaulter::<ConfigMap>(Everywhere);
+        // It panics at a patch that does not fit.
+        let admitted = FakeApi::new().admit(register, &review).await;
+        if admitted.allowed {
+            allowed += 1;
+            let new = &admitted.object;
+            assert_eq!(new["new"], object["new"], "{object}");
+            assert_eq!(new["metadata"]["labels"]["a/~b"], "c", "{object}");
+            let gone = new["data"].get("gone");
+            assert!(gone.is_none(), "{object}: {new}");
+        }
+    }
+    assert!(allowed > ROUNDS / 10, "only {allowed} were no nonsense");
+}

@@ -1,0 +1,102 @@
+//! A server of webhooks in this process, and who calls it.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use manager::{
+    Manager, Options,
+    testing::{FakeApi, eventually},
+};
+use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::oneshot,
+};
+use tokio_rustls::client::TlsStream;
+
+pub struct Server {
+    address: SocketAddr,
+    connector: tokio_rustls::TlsConnector,
+    _stop: oneshot::Sender<()>,
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    /// Serves what `register` registers, over TLS, for as long as this value lives.
+    pub fn start(register: impl FnOnce(&mut Manager)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        std::fs::write(folder.path().join("tls.crt"), made.cert.pem()).unwrap();
+        std::fs::write(
+            folder.path().join("tls.key"),
+            made.signing_key.serialize_pem(),
+        )
+        .unwrap();
+        let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = free.local_addr().unwrap();
+        drop(free);
+        let mut manager = FakeApi::new().manager_with(Options {
+            health_probe_bind_address: "0".parse().unwrap(),
+            webhook_host: Some("127.0.0.1".to_owned()),
+            webhook_port: address.port(),
+            webhook_cert_path: Some(folder.path().to_owned()),
+            shutdown_delay: Duration::ZERO,
+            ..Options::default()
+        });
+        register(&mut manager);
+        let (stop, stopped) = oneshot::channel::<()>();
+        tokio::spawn(async move {
+            let stopped = async {
+                let _ = stopped.await;
+            };
+            manager.run_until(stopped).await.unwrap();
+        });
+        let mut roots = RootCertStore::empty();
+        roots.add(made.cert.der().clone()).unwrap();
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Self {
+            address,
+            connector: Arc::new(config).into(),
+            _stop: stop,
+            _folder: folder,
+        }
+    }
+
+    pub async fn connect(&self) -> anyhow::Result<TlsStream<TcpStream>> {
+        let within = Duration::from_secs(60);
+        let stream = eventually(within, "it listens", async || {
+            Ok(Some(TcpStream::connect(self.address).await?))
+        });
+        let name = ServerName::try_from("localhost")?;
+        Ok(self.connector.connect(name, stream.await?).await?)
+    }
+
+    /// Sends a request, and returns status and body.
+    pub async fn send(&self, head: &str, body: &[u8]) -> anyhow::Result<(u16, String)> {
+        let mut stream = self.connect().await?;
+        let length = body.len();
+        let head =
+            format!("{head}host: x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).await?;
+        // Who has too much to say is not listened to until the end.
+        let _ = stream.write_all(body).await;
+        let _ = stream.flush().await;
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        let answer = String::from_utf8(answer)?;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+        let status = head.split(' ').nth(1).unwrap_or_default().parse()?;
+        Ok((status, body.to_owned()))
+    }
+
+    pub async fn post(&self, path: &str, body: &[u8]) -> (u16, Value) {
+        let head = format!("POST {path} HTTP/1.1\r\ncontent-type: application/json\r\n");
+        let (status, body) = self.send(&head, body).await.unwrap();
+        (status, serde_json::from_str(&body).unwrap_or_default())
+    }
+}

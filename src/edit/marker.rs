@@ -1,0 +1,77 @@
+//! Markers: comment lines of their own, in whatever language a file has.
+
+use crate::comments::{code, comments};
+
+/// The whole line of the marker `name` as it stands in the file at `path`: `// +kbr:scaffold:<name>` in Rust, `# …` elsewhere.
+pub fn marker_line(path: &str, name: &str) -> String {
+    format!("{} +kbr:scaffold:{name}", sign(path))
+}
+
+/// The name in a marker's line, or `None` for any other line. A marker is a comment line of its own, indented or not.
+pub fn marker_name(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let comment = line.strip_prefix("//").or_else(|| line.strip_prefix('#'))?;
+    comment.trim_start().strip_prefix("+kbr:scaffold:")
+}
+
+fn sign(path: &str) -> &'static str {
+    if is_rust(path) { "//" } else { "#" }
+}
+
+fn is_rust(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, end)| end == "rs")
+}
+
+/// The lines that are the marker, from 0. In Rust what stands in a string, a block comment or a doc comment is none.
+pub fn marked(path: &str, text: &str, marker: &str) -> Vec<usize> {
+    let lines = (0..).zip(text.lines());
+    let is_marker =
+        |line: &str| line.trim_start().starts_with(sign(path)) && marker_name(line) == Some(marker);
+    let found = lines.filter(|(_, line)| is_marker(line)).map(|(at, _)| at);
+    if !is_rust(path) {
+        return found.collect();
+    }
+    match comments(text) {
+        Ok(comments) => {
+            let plain = |at: &usize| {
+                comments
+                    .iter()
+                    .any(|comment| comment.line == at + 1 && !comment.doc)
+            };
+            found.filter(plain).collect()
+        }
+        // Where a string has no end, cargo says so.
+        Err(_) => found.collect(),
+    }
+}
+
+/// The line, from 1, of what looks like the marker in a Rust file that has none, and why it is none.
+pub fn hidden(path: &str, text: &str, marker: &str) -> Option<(usize, &'static str)> {
+    let comments = comments(text).ok().filter(|_| is_rust(path))?;
+    let looks = |line: &str| {
+        let words = line.trim().trim_start_matches(['/', '!', '*', '#', ' ']);
+        let words = words.trim_end_matches(['/', '*', ' ']);
+        words.strip_prefix("+kbr:scaffold:") == Some(marker)
+    };
+    let (at, _) = (1..).zip(text.lines()).find(|(_, line)| looks(line))?;
+    let doc = comments
+        .iter()
+        .any(|comment| comment.line == at && comment.doc);
+    let why = if doc {
+        "a doc comment, which is documentation"
+    } else {
+        "a string or a block comment"
+    };
+    Some((at, why))
+}
+
+/// Whether there is code in a line (from 0), as far as that can be told.
+pub fn is_code(path: &str, text: &str, line: usize) -> bool {
+    match code(text) {
+        Ok(code) if is_rust(path) => code
+            .lines()
+            .nth(line)
+            .is_some_and(|line| !line.trim().is_empty()),
+        _ => true,
+    }
+}

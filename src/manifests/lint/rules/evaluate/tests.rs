@@ -1,0 +1,195 @@
+use super::*;
+
+fn schema(rule: &Value) -> Value {
+    json!({ "type": "object", "x-kubernetes-validations": [rule], "properties": {
+        "name": { "type": "string" },
+        "count": { "type": "integer" },
+        "ratio": { "type": "number" },
+        "on": { "type": "boolean" },
+        "if": { "type": "string" },
+        "at": { "type": "string", "format": "date-time" },
+        "port": { "x-kubernetes-int-or-string": true },
+        "tags": { "type": "array", "items": { "type": "string" } },
+        "set": { "type": "array", "x-kubernetes-list-type": "set", "items": { "type": "string" } },
+        "labels": { "type": "object", "additionalProperties": { "type": "string" } },
+        "items": { "type": "array", "items": { "type": "object", "properties": {
+            "name": { "type": "string" }, "size": { "type": "integer" },
+        } } },
+        "gone": { "type": "object", "nullable": true, "properties": { "x": { "type": "string" } } },
+        "open": { "type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": { "x": { "type": "string" } } },
+        "open2": { "type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": { "x": { "type": "string" } } },
+        "missing": { "type": "string" },
+    } })
+}
+
+fn value() -> Value {
+    json!({ "name": "né", "count": 5, "ratio": 2, "on": true, "if": "x", "at": "2026-01-01T00:00:00Z", "port": "80%",
+        "tags": ["b", "a"], "set": ["b", "a"], "labels": { "a-b": "x" }, "gone": null, "open": { "x": "1", "y": 1 },
+        "open2": { "x": "1", "y": 1 }, "items": [{ "size": 1 }, { "name": "n", "size": 2 }] })
+}
+
+/// `""` if the rule is kept or cannot be judged, else why it is not.
+fn judged(rule: &str) -> String {
+    let rule = json!({ "rule": rule, "message": "said" });
+    let found = broken(&schema(&rule), &value(), Old::None);
+    let why = found
+        .into_iter()
+        .map(|broken| broken.why.unwrap_or_default());
+    why.collect()
+}
+
+/// Each of these and its contrary, so that what is not known would show.
+#[test]
+fn rules_are_judged_as_the_api_server_does() {
+    let kept = [
+        "self.count > 4 && self.name == 'né'",
+        "self.name.size() == 2",
+        "self.count == 5 || self.missing == 'x'",
+        "self.missing == 'x' || self.count == 5",
+        "self.ratio == 2.0 && self.ratio < 3.5",
+        "self.count / 2 == 2 && self.count % 2 == 1 && -self.count == 0 - 5",
+        "!has(self.missing) && has(self.name)",
+        "self.__if__ == 'x'",
+        "'a-b' in self.labels && self.labels['a-b'] == 'x'",
+        "self.labels.all(key, key.startsWith('a'))",
+        "type(self.port) == string && self.port.endsWith('%')",
+        "self.tags == ['b', 'a'] && self.tags + ['c'] == ['b', 'a', 'c']",
+        "self.items.exists(i, i.name == 'n')",
+        "self.items.map(i, i.size).sum() == 3",
+        "self.items.filter(i, has(i.name)).size() == 1",
+        "self.items.exists_one(i, i.size == 2)",
+        "self.items[1].name == 'n'",
+        "self.tags.max() == 'b' && self.tags.min() == 'a' && !self.tags.isSorted()",
+        "self.on ? true : self.missing == 'x'",
+        "self.?missing.orValue('d') == 'd' && self.?name.hasValue()",
+        "self.tags[?7].orValue('d') == 'd'",
+        "self.name.matches('^n.$') && 'a1'.matches('^a[0-9]$')",
+        "'A b'.lowerAscii() == 'a b' && ' a '.trim() == 'a' && 'aba'.replace('a', 'c') == 'cbc'",
+        "'a,b'.split(',') == ['a', 'b'] && self.tags.join('-') == 'b-a'",
+        "'éab'.substring(1) == 'ab' && 'éab'.substring(0, 2) == 'éa' && 'éab'.indexOf('b') == 2",
+        "int('7') + int(self.count) == 12 && string(self.count) == '5' && double(self.count) > 4.5",
+        "{'a': 1}['a'] == 1",
+        "!has(self.gone) || self.gone.x == 'x'",
+        "self.?gone.x.orValue('y') == 'y' && self.?labels[?'a-b'].orValue('y') == 'x'",
+    ];
+    for rule in kept {
+        assert_eq!(judged(rule), "", "{rule}");
+        assert_eq!(
+            judged(&format!("!({rule})")),
+            "said",
+            "the contrary of {rule}"
+        );
+    }
+}
+
+#[test]
+fn a_rule_without_a_value_is_not_kept() {
+    let failed = [
+        ("self.missing == 'x'", "there is no `missing`"),
+        (
+            "self.missing == 'x' || self.count == 6",
+            "there is no `missing`",
+        ),
+        ("self.items.all(i, i.name == 'n')", "there is no `name`"),
+        ("self.tags[7] == 'x'", "there is no item 7"),
+        ("self.count / 0 == 1", "it divides by zero"),
+        (
+            "self.count + 9223372036854775807 > 0",
+            "the number is too large",
+        ),
+        ("int(self.name) > 1", "`né` is no int"),
+        ("self.name.substring(9) == ''", "`né` has no such part"),
+        ("self.gone.x == 'x'", "there is no `gone`"),
+        ("self.labels['b'] == 'x'", "there is no `b`"),
+    ];
+    for (rule, why) in failed {
+        assert_eq!(judged(rule), why, "{rule}");
+    }
+}
+
+/// No complaint, and none about the contrary either.
+#[test]
+fn what_is_not_known_here_is_never_complained_about() {
+    let unknown = [
+        "self.at > timestamp('2027-01-01T00:00:00Z')",
+        "quantity('1Gi').isLessThan(quantity('1Mi'))",
+        "isIP(self.name)",
+        "url(self.name).getHost() == 'a'",
+        "format.dns1123Label().validate(self.name).hasValue()",
+        "self.name.find('x') == 'x'",
+        "self.set == ['a', 'b']",
+        "self.set + ['a'] == ['a']",
+        "self.open != self.open2",
+        "self.labels.map(key, key) == ['a-b', 'c']",
+        "isIP(self.name) || self.missing == 'x'",
+        "self.missing == 'x' || isIP(self.name)",
+        "self.items.exists(i, i.name == 'x' || isIP(i.name))",
+        "self.count == 6 && false || isIP('x')",
+        "self.tags.transformList(i, t, t).size() == 9",
+        "self.tags.lastIndexOf('a') == 7",
+        "string(self.ratio) == 'x'",
+        "self.count == 'x'",
+        "no such rule",
+        "T{a: 1} == T{}",
+    ];
+    for rule in unknown {
+        assert_eq!(judged(rule), "", "{rule}");
+        assert_eq!(judged(&format!("!({rule})")), "", "the contrary of {rule}");
+    }
+}
+
+#[test]
+fn a_rule_that_would_run_for_ever_is_not_judged() {
+    let tags: Vec<String> = (0..200).map(|number| number.to_string()).collect();
+    let rule =
+        json!({ "rule": "!self.tags.all(a, self.tags.all(b, self.tags.all(c, a + b + c != '')))" });
+    let found = broken(&schema(&rule), &json!({ "tags": tags }), Old::None);
+    assert_eq!(found, []);
+}
+
+#[test]
+fn rules_about_the_old_object_do_not_run_on_one_that_is_made() {
+    let run = |rule: Value, old| broken(&schema(&rule), &value(), old).len();
+    let changed = "self.name != oldSelf.name";
+    assert_eq!(run(json!({ "rule": changed }), Old::None), 0);
+    assert_eq!(run(json!({ "rule": changed }), Old::Same), 1);
+    let optional = |rule: &str| json!({ "rule": rule, "optionalOldSelf": true });
+    assert_eq!(run(optional("oldSelf.hasValue()"), Old::None), 1);
+    assert_eq!(run(optional("!oldSelf.hasValue()"), Old::None), 0);
+    assert_eq!(
+        run(optional("oldSelf.orValue(self).name == 'x'"), Old::None),
+        1
+    );
+}
+
+#[test]
+fn each_rule_below_is_judged_where_it_is_with_its_message_and_field() {
+    let schema = json!({ "type": "object", "properties": { "ports": { "type": "array", "items": {
+        "type": "object", "properties": { "from": { "type": "integer" }, "to": { "type": "integer" } },
+        "x-kubernetes-validations": [{
+            "rule": "self.from <= self.to", "fieldPath": ".to",
+            "messageExpression": "string(self.to) + ' is below ' + string(self.from)", "message": "no",
+        }],
+    } } } });
+    let value = json!({ "ports": [{ "from": 1, "to": 2 }, { "from": 3, "to": 2 }] });
+    let found = broken(&schema, &value, Old::None);
+    let expected = Broken {
+        path: ".ports[1].to".to_owned(),
+        rule: "self.from <= self.to".to_owned(),
+        why: Some("2 is below 3".to_owned()),
+    };
+    assert_eq!(found, [expected]);
+}
+
+#[test]
+fn rules_about_the_whole_object_see_its_name() {
+    let schema = json!({ "type": "object", "x-kubernetes-validations": [{ "rule": "self.metadata.name.size() <= 3" }] });
+    let named = |meta: &Value| broken_by(&json!({ "kind": "A", "metadata": meta }), &schema).len();
+    assert_eq!(named(&json!({ "name": "abc" })), 0);
+    assert_eq!(named(&json!({ "name": "abcd" })), 1);
+    assert_eq!(
+        named(&json!({ "generateName": "abcd-" })),
+        0,
+        "the API server makes the name"
+    );
+}
