@@ -9,6 +9,7 @@ mod webhooks;
 mod certificates;
 mod conversion;
 mod documents;
+mod generator;
 mod guide;
 mod kinds;
 mod markers;

@@ -25,7 +25,7 @@ fn a_crate_that_depends_on_the_types_gets_neither_an_async_runtime_nor_tls() {
     write(&other.0.join("Cargo.toml"), CARGO.as_bytes());
     write(&other.0.join("src/lib.rs"), b"");
     fs::copy(project.0.join("Cargo.lock"), other.0.join("Cargo.lock")).expect("a lock");
-    let words = ["tree", "--offline", "--edges", "normal", "--prefix", "none"];
+    let words = ["tree", "--edges", "normal", "--prefix", "none"];
     let crates = other.run("cargo", &words);
     assert!(crates.contains("kube-core v"), "{crates}");
     let heavy = [
