@@ -259,7 +259,13 @@ fn webhooks(
         webhook::emptied(&documents.unwrap_or_default(), &mut configurations);
     }
     let kinds = webhook::Kinds::of(project, crds);
-    let warnings = webhook::compare(&kinds, &sources.files, &webhooks, problems);
+    let mut warnings = webhook::compare(&kinds, &sources.files, &webhooks, problems);
+    let overlay = files::read(&root.join("config/default/kustomization.yaml"))?.unwrap_or_default();
+    warnings.extend(webhook::unkept(
+        &names,
+        &own,
+        &String::from_utf8_lossy(&overlay),
+    ));
     webhook::check_conversions(&kinds, &sources.files, project, crds, problems);
     // An empty file is what `config/webhook/kustomization.yaml` still can list when the last webhook is gone.
     if configurations.is_empty() && !root.join(webhook::PATH).is_file() {

@@ -156,6 +156,30 @@ pub fn configurations(
         .collect()
 }
 
+/// Configurations that `markers` give names that the operator does not know, so that it would tell the API server nothing there about its
+/// certificate. `overlay` is `config/default/kustomization.yaml`, which says whether it keeps the certificate at all.
+pub fn unkept(names: &Names, markers: &[Marker], overlay: &str) -> Vec<Problem> {
+    let component = "- ../webhook-self-signed";
+    if !overlay.lines().any(|line| line.trim() == component) {
+        return Vec::new();
+    }
+    let unkept = |marker: &Marker| {
+        let (mutating, name) = read::configuration(marker).ok()?;
+        let known = if mutating {
+            &names.mutating
+        } else {
+            &names.validating
+        };
+        let name = name.filter(|name| name != known)?;
+        let text = format!(
+            "the operator keeps a certificate for `{known}`, not for `{name}`: the API server would trust nobody whom it calls there"
+        );
+        let help = "leave `name=` out, or let cert-manager keep the certificate: `../webhook-certmanager` in `config/default/kustomization.yaml`";
+        Some(Problem::new(text).at(&marker.at).help(help))
+    };
+    markers.iter().filter_map(unkept).collect()
+}
+
 /// Adds to `now` the configurations that there were and are no more, with nothing in them. Who applies what is rendered removes
 /// nothing from a cluster: a configuration that is left out would go on calling webhooks that nobody serves.
 pub fn emptied(before: &[Value], now: &mut Vec<Value>) {

@@ -1,3 +1,5 @@
+mod paths;
+
 use super::super::markers::markers;
 use super::*;
 
@@ -287,120 +289,29 @@ fn a_name_is_there_once_in_a_configuration() {
 }
 
 #[test]
+fn a_configuration_that_the_operator_does_not_know_gets_no_certificate() {
+    let source = "// +kbr:webhookconfiguration:mutating=true,name=foo\n// +kbr:webhookconfiguration:mutating=false,name=validating-webhook-configuration";
+    let found = markers("a.rs", source, &mut Vec::new());
+    let said = |overlay| unkept(&names(), &found, overlay);
+    let [problem] = &said("components:\n  - ../webhook-self-signed\n")[..] else {
+        panic!("one problem");
+    };
+    let text = problem.to_string();
+    assert!(
+        text.starts_with("`a.rs:1`: the operator keeps a certificate for `mutating-webhook-configuration`, not for `foo`"),
+        "{text}"
+    );
+    assert_eq!(
+        said("  # - ../webhook-self-signed\n  - ../webhook-certmanager\n"),
+        []
+    );
+}
+
+#[test]
 fn a_marker_in_a_doc_comment_is_refused() {
     let (found, problems) = generate(&format!("/// +kbr:webhook:{GOOD}"));
     assert!(
         found.is_empty() && problems[0].contains("in a doc comment"),
         "{problems:?}"
     );
-}
-
-mod paths {
-    use super::*;
-    use crate::manifests::crd::{Crd, merge};
-
-    const CODE: &str = "use api::crew::v1::Captain;\nuse k8s_openapi::api::core::v1::Pod as Boat;\n\npub fn register(manager: &mut Manager) {\n    manager.defaulter::<Captain>(CaptainWebhook);\n    manager\n        .validator::<Captain>(CaptainWebhook);\n    manager.validator::<Boat>(W);\n    manager.validator_at::<Captain>(\"/check\", W);\n    // manager.validator::<k8s_openapi::api::core::v1::Secret>(W);\n}\n";
-
-    fn project() -> (Project, Vec<Crd>) {
-        let project = "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n[[api]]\ngroup = \"crew\"\nfull_group = \"crew.example.com\"\nversion = \"v1\"\nkind = \"Captain\"\nplural = \"captains\"\nsingular = \"captain\"\nnamespaced = true\n";
-        let crd = json!({
-            "metadata": {},
-            "spec": {
-                "group": "crew.example.com", "scope": "Namespaced",
-                "names": { "kind": "Captain", "plural": "captains" },
-                "versions": [{ "name": "v1", "served": true, "storage": true }],
-            },
-        });
-        (
-            toml::from_str(project).unwrap(),
-            merge(
-                &[crd],
-                &crate::manifests::lint::places::Places::default(),
-                &mut Vec::new(),
-            ),
-        )
-    }
-
-    /// Problems and warnings of `code` with markers for `paths`, `!` before those of validators.
-    fn check(code: &str, paths: &[&str]) -> (Vec<String>, Vec<String>) {
-        let webhooks: Vec<Webhook> = paths
-            .iter()
-            .map(|path| Webhook {
-                at: "a.rs:1".into(),
-                mutating: !path.starts_with('!'),
-                path: Some(path.trim_start_matches('!').to_owned()),
-                object: json!({}),
-            })
-            .collect();
-        let (project, crds) = project();
-        let mut problems = Vec::new();
-        let sources = [("b.rs".to_owned(), code.to_owned())];
-        let warnings = compare(
-            &Kinds::of(&project, &crds),
-            &sources,
-            &webhooks,
-            &mut problems,
-        );
-        let text = |list: Vec<Problem>| list.iter().map(ToString::to_string).collect();
-        (text(problems), text(warnings))
-    }
-
-    const ALL: [&str; 4] = [
-        "/mutate-crew-example-com-v1-captain",
-        "!/validate-crew-example-com-v1-captain",
-        "!/validate--v1-pod",
-        "!/check",
-    ];
-
-    #[test]
-    fn what_is_served_and_called_is_right() {
-        assert_eq!(check(CODE, &ALL), (vec![], vec![]));
-    }
-
-    #[test]
-    fn a_path_that_nobody_serves_is_a_problem() {
-        let problem = |path: &str, help: &str| {
-            let paths: Vec<&str> = ALL.into_iter().chain([path]).collect();
-            let (problems, warnings) = check(CODE, &paths);
-            assert!(
-                problems.len() == 1 && warnings.is_empty() && problems[0].contains(help),
-                "{problems:?} {warnings:?}"
-            );
-        };
-        problem(
-            "/mutate-crew-example-com-v1-captan",
-            "did you mean `/mutate-crew-example-com-v1-captain`",
-        );
-        problem(
-            "/check",
-            "no defaulter is served at `/check`\n    help: a validator is: write `mutating=false`",
-        );
-        problem("!/nowhere", "register it, `manager.validator::<T>(…)`");
-    }
-
-    #[test]
-    fn a_webhook_that_nobody_calls_is_a_warning_with_the_marker_to_write() {
-        let (problems, warnings) = check(CODE, &ALL[1..]);
-        assert_eq!(problems, [""; 0]);
-        assert!(
-            warnings.len() == 1
-                && warnings[0].starts_with(
-                    "`b.rs:5`: no marker makes the API server call the defaulter at `/mutate-crew"
-                )
-                && warnings[0].contains(
-                    "`// +kbr:webhook:path=/mutate-crew-example-com-v1-captain,mutating=true,"
-                )
-                && warnings[0].contains(",resources=captains,")
-                && warnings[0].contains(",name=mcaptain-v1.crew.example.com,"),
-            "{warnings:?}"
-        );
-    }
-
-    #[test]
-    fn nothing_is_said_of_paths_while_a_kind_is_unknown() {
-        let code = "manager.defaulter::<other::Thing>(W);";
-        assert_eq!(check(code, &["/anything"]), (vec![], vec![]));
-        let code = "manager.validator_at::<Captain>(PATH, W);";
-        assert_eq!(check(code, &["!/anything"]), (vec![], vec![]));
-    }
 }
