@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -37,7 +38,7 @@ pub struct Args {
     /// It becomes part of names in the cluster that never change again. On a terminal kbr asks for it.
     #[arg(long)]
     domain: Option<String>,
-    /// Name of the crate, the binary, and everything in the cluster [default: the folder's]
+    /// Name of the crate, the binary, and everything in the cluster [default: that of a package in the folder, else the folder's]
     #[arg(long)]
     project_name: Option<String>,
     /// Repository: a URL, or a path such as `github.com/crew/captains`, for `Cargo.toml`
@@ -88,7 +89,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         write::settle(&root, args.write)?;
     }
     let found = Project::load_if_any(&root)?;
-    let mut wanted = wanted(args, &root, found.as_ref());
+    let package = package(&root);
+    let mut wanted = wanted(args, &root, found.as_ref(), package.as_deref());
     check(&wanted)?;
     if let Some(found) = &found {
         check_same(&wanted, found)?;
@@ -98,7 +100,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         })?;
         check(&wanted)?;
     }
-    eprint!("{}", summary(args, &wanted, found.is_some()));
+    let named_by = match package {
+        Some(_) => "from `Cargo.toml`",
+        None => "from the folder",
+    };
+    eprint!("{}", summary(args, &wanted, found.is_some(), named_by));
     let written = write::carry_out(&root, args.write, || {
         let found = Project::load_if_any(&root)?;
         let mut plan = plan(wanted, args.write.force, found.is_some())?;
@@ -106,35 +112,22 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             plan.ops.extend(lines_since(&found, &plan.ops, &root)?);
         }
         Ok(plan)
-    })
-    .map_err(|error| with_package(error, &root))?;
+    })?;
     if written && found.is_none() {
         next_steps(args);
     }
     Ok(())
 }
 
-/// Says how to go on where `cargo init` was typed before, if that is what is in the way.
-fn with_package(error: anyhow::Error, root: &Path) -> anyhow::Error {
-    let text = error.to_string();
-    let name = package(root).filter(|_| text.contains("`Cargo.toml` exists already"));
-    name.map_or(error, |name| {
-        anyhow::anyhow!(
-            "{text}\nhelp: if `cargo init` made them: kbr writes a manifest and a `main.rs` of its own; remove both, and type `kbr init --project-name {}`",
-            name::propose(&name)
-        )
-    })
-}
-
-/// The name of the package in the folder, if there is one.
+/// The name of the package in the folder, as `cargo init` leaves one.
 fn package(root: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(root.join("Cargo.toml")).ok()?;
+    let text = fs::read_to_string(root.join("Cargo.toml")).ok()?;
     let manifest: toml::Table = text.parse().ok()?;
     Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
 }
 
-/// What the flags say, then what PROJECT says, then the defaults.
-fn wanted(args: &Args, root: &Path, found: Option<&Project>) -> Project {
+/// What the flags say, then what PROJECT says, then the defaults. `package` is the name of one that is in the folder already.
+fn wanted(args: &Args, root: &Path, found: Option<&Project>, package: Option<&str>) -> Project {
     let or = |flag: &Option<String>, recorded: fn(&Project) -> &String, default: &str| {
         let recorded = || found.map_or(default.to_owned(), |project| recorded(project).clone());
         flag.as_ref()
@@ -148,7 +141,7 @@ fn wanted(args: &Args, root: &Path, found: Option<&Project>) -> Project {
         name: or(
             &args.project_name,
             |project| &project.name,
-            &name::propose(&folder),
+            &name::propose(package.unwrap_or(&folder)),
         ),
         domain: or(&args.domain, |project| &project.domain, DOMAIN),
         repo: or(&args.repo, |project| &project.repo, ""),
@@ -294,7 +287,7 @@ fn lines_since(project: &Project, ops: &[Op], root: &Path) -> anyhow::Result<Vec
 }
 
 /// Every value, and where it comes from if the user did not say it.
-fn summary(args: &Args, project: &Project, again: bool) -> String {
+fn summary(args: &Args, project: &Project, again: bool, named_by: &str) -> String {
     let mut text = String::new();
     let mut line = |what: &str, flag: &str, value: &str, given: bool, source: &str| {
         let source = match (given, again) {
@@ -311,7 +304,7 @@ fn summary(args: &Args, project: &Project, again: bool) -> String {
         "project-name",
         &project.name,
         args.project_name.is_some(),
-        "from the folder",
+        named_by,
     );
     line(
         "domain",
