@@ -1,0 +1,185 @@
+//! What is deployed for keepers to look at, on an API server in memory.
+
+use k8s_openapi::{
+    ByteString,
+    api::admissionregistration::v1::{
+        MutatingWebhookConfiguration as Mutating, ValidatingWebhookConfiguration as Validating,
+    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition as Crd,
+};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::super::*;
+use crate::{request, testing::FakeApi};
+
+pub(super) const SECRET: &str =
+    "/api/v1/namespaces/guests-system/secrets/guests-webhook-certificate";
+pub(super) const MUTATING: &str =
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/m";
+pub(super) const VALIDATING: &str =
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/v";
+pub(super) const CRD: &str =
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/guests.example.com";
+pub(super) const MINUTE: Duration = Duration::from_secs(60);
+pub(super) const HOUR: Duration = Duration::from_secs(60 * 60);
+pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const SECOND: Duration = Duration::from_secs(1);
+
+/// What is deployed, and who looks at it.
+pub(super) struct Place {
+    pub(super) api: FakeApi,
+    pub(super) client: Client,
+    pub(super) now: SystemTime,
+}
+
+impl Place {
+    /// With a defaulter, two validators, and a kind that is converted.
+    pub(super) async fn new() -> Self {
+        let api = FakeApi::new();
+        let client = api.client();
+        // Whole seconds, as certificates and the Secret have them.
+        let now = SystemTime::UNIX_EPOCH + 20_000 * DAY;
+        let place = Self { api, client, now };
+        place.deploy(MUTATING, &configuration(&["a"])).await;
+        place.deploy(VALIDATING, &configuration(&["b", "c"])).await;
+        place.deploy(CRD, &crd("Webhook")).await;
+        place
+    }
+
+    /// As `make deploy` does.
+    pub(super) async fn deploy(&self, path: &str, object: &Value) {
+        let applied = request::apply(&self.client, path, object, "make", true).await;
+        applied.unwrap_or_else(|error| panic!("{path}: {error}"));
+    }
+
+    pub(super) fn keeper(&self) -> Keeper {
+        self.keeper_and_served().0
+    }
+
+    pub(super) fn keeper_and_served(&self) -> (Keeper, oneshot::Receiver<Served>) {
+        let targets = vec![
+            (ApiResource::erase::<Mutating>(&()), "m".to_owned()),
+            (ApiResource::erase::<Validating>(&()), "v".to_owned()),
+            (
+                ApiResource::erase::<Crd>(&()),
+                "guests.example.com".to_owned(),
+            ),
+            (ApiResource::erase::<Crd>(&()), "not.there".to_owned()),
+        ];
+        let (client, id) = (self.client.clone(), "guests.example.com");
+        Keeper::new(client, id, "guests-system", targets)
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Value {
+        request::get(&self.client, path).await.unwrap()
+    }
+
+    pub(super) async fn merge(&self, path: &str, change: &Value) {
+        let merged = request::merge_patch(&self.client, path, change).await;
+        merged.unwrap_or_else(|error| panic!("{change}: {error}"));
+    }
+
+    /// What is in the Secret.
+    pub(super) async fn pair(&self) -> Pair {
+        let secret = self.get(SECRET).await;
+        Pair {
+            authority: text(&secret["data"]["ca.crt"]),
+            certificate: text(&secret["data"]["tls.crt"]),
+            key: text(&secret["data"]["tls.key"]),
+        }
+    }
+
+    /// Puts it there, written at that time.
+    pub(super) async fn put(&self, pair: &Pair, since: &str) {
+        let data = json!({
+            "ca.crt": bytes(&pair.authority),
+            "tls.crt": bytes(&pair.certificate),
+            "tls.key": bytes(&pair.key),
+        });
+        let since = json!({ "annotations": { "guests.example.com/certificate-since": since } });
+        self.merge(SECRET, &json!({ "metadata": since, "data": data }))
+            .await;
+    }
+
+    /// Whom the API server trusts, at each place.
+    pub(super) async fn bundles(&self) -> Vec<String> {
+        let crd = self.get(CRD).await;
+        let mut configs = vec![crd["spec"]["conversion"]["webhook"]["clientConfig"].clone()];
+        for path in [MUTATING, VALIDATING] {
+            let webhooks = self.get(path).await["webhooks"].clone();
+            let webhooks = webhooks.as_array().into_iter().flatten();
+            configs.extend(webhooks.map(|webhook| webhook["clientConfig"].clone()));
+        }
+        configs
+            .iter()
+            .map(|config| text(&config["caBundle"]))
+            .collect()
+    }
+
+    /// Whom it trusts at all of them.
+    pub(super) async fn trusted(&self) -> String {
+        let mut bundles = self.bundles().await;
+        bundles.dedup();
+        assert_eq!(bundles.len(), 1, "{bundles:#?}");
+        bundles.remove(0)
+    }
+
+    /// Waits until what is in the Secret is trusted before all else, as long as no look comes by itself.
+    pub(super) async fn heals(&self, what: &str) {
+        let healthy = async || {
+            let secret = request::get(&self.client, SECRET).await.unwrap_or_default();
+            let authority = text(&secret["data"]["ca.crt"]);
+            let bundles = self.bundles().await;
+            !authority.is_empty() && bundles.iter().all(|it| it.starts_with(&authority))
+        };
+        let healed = timeout(PERIOD / 2, async {
+            while !healthy().await {
+                sleep(GROUP).await;
+            }
+        });
+        healed
+            .await
+            .unwrap_or_else(|_| panic!("{what} is not mended"));
+    }
+
+    /// The requests so far that write.
+    pub(super) fn writes(&self) -> usize {
+        let requests = self.api.requests();
+        requests.iter().filter(|it| !it.starts_with("GET ")).count()
+    }
+}
+
+pub(super) fn bytes(text: &str) -> Value {
+    json!(ByteString(text.as_bytes().to_vec()))
+}
+
+pub(super) fn text(value: &Value) -> String {
+    let bytes: ByteString = serde_json::from_value(value.clone()).unwrap_or_default();
+    String::from_utf8(bytes.0).unwrap()
+}
+
+/// A configuration, without what tells it apart from the other kind.
+pub(super) fn configuration(webhooks: &[&str]) -> Value {
+    let service = json!({ "name": "guests-webhook", "namespace": "guests-system" });
+    let webhooks: Vec<_> = webhooks
+        .iter()
+        .map(|name| json!({ "name": name, "clientConfig": { "service": service } }))
+        .collect();
+    json!({ "webhooks": webhooks })
+}
+
+pub(super) fn crd(strategy: &str) -> Value {
+    let service = json!({ "name": "guests-webhook", "namespace": "guests-system" });
+    let mut conversion = json!({ "strategy": strategy });
+    if strategy == "Webhook" {
+        conversion["webhook"] = json!({ "clientConfig": { "service": service } });
+    }
+    json!({ "spec": { "conversion": conversion } })
+}
+
+pub(super) fn names() -> Vec<String> {
+    ["guests-webhook.guests-system.svc", "localhost"]
+        .map(str::to_owned)
+        .to_vec()
+}
