@@ -4,6 +4,7 @@
 
 mod defaults;
 mod form;
+mod formats;
 mod ignored;
 mod lists;
 mod names;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::crd::Crd;
 use super::files;
-use super::lint::rules::evaluate::{Broken, broken_by};
+use super::lint::rules::evaluate::{Broken, broken_by_object};
 use super::lint::value::{self, Fault};
 use super::problem::{Problem, nearest};
 use super::yaml;
@@ -188,7 +188,7 @@ fn rules(version: &Value, object: &Value, mut whole: Value) -> Vec<Fault> {
             reason,
         }
     };
-    let broken = broken_by(&whole, schema(version));
+    let broken = broken_by_object(schema(version), &whole);
     broken.into_iter().map(fault).collect()
 }
 

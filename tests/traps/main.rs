@@ -19,6 +19,15 @@ use serde_json::{Value, json};
 use project::Project;
 use support::repository;
 
+/// The rows of a table: a word, then the rest of the line. Empty lines and those after `#` are none.
+fn rows(table: &str) -> Vec<(&str, &str)> {
+    let rows = table
+        .lines()
+        .filter(|row| !row.is_empty() && !row.starts_with('#'));
+    rows.map(|row| row.split_once(' ').expect("a word, then the rest"))
+        .collect()
+}
+
 /// The definitions of all traps that can be made, by kind; `null` for those whose making panics.
 fn definitions() -> Vec<(&'static str, Value)> {
     let made = |crd: fn() -> _| catch_unwind(crd).map_or(Value::Null, |crd| json!(crd));

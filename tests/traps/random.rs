@@ -62,8 +62,7 @@ fn judge(crds: &[Value]) -> Judged {
 }
 
 fn those_found_before() -> Vec<Value> {
-    let rows = FOUND.lines().filter(|row| !row.starts_with('#'));
-    let rows = rows.map(|row| row.split_once(' ').expect("a seed and a schema"));
+    let rows = super::rows(FOUND).into_iter();
     let crds = rows.map(|(seed, schema)| {
         let schema = serde_json::from_str(schema).expect("JSON");
         named(seed.parse().expect("a number"), schema)

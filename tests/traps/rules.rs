@@ -29,12 +29,7 @@ fn fields() -> Value {
 
 #[test]
 fn what_compiles_for_the_api_server_compiles_for_kbr_and_nothing_else() {
-    let rows = ROWS
-        .lines()
-        .filter(|row| !row.is_empty() && !row.starts_with('#'));
-    let rows: Vec<(&str, &str)> = rows
-        .map(|row| row.split_once(' ').expect("a word, then a rule"))
-        .collect();
+    let rows = super::rows(ROWS);
     let field = |rule: &str| json!({ "type": "object", "properties": fields(), "x-kubernetes-validations": [{ "rule": rule }] });
     let named = rows.iter().enumerate();
     let named = named.map(|(position, (_, rule))| (format!("r{position}"), field(rule)));

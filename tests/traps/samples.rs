@@ -105,12 +105,7 @@ fn refused(crd: &Value, objects: &[Value]) -> Vec<BTreeSet<usize>> {
 
 #[test]
 fn a_rule_that_a_sample_breaks_is_told_as_the_api_server_tells_it() {
-    let rows = ROWS
-        .lines()
-        .filter(|row| !row.is_empty() && !row.starts_with('#'));
-    let rows: Vec<(&str, &str)> = rows
-        .map(|row| row.split_once(' ').expect("two words"))
-        .collect();
+    let rows = super::rows(ROWS);
     let rules = rows
         .iter()
         .flat_map(|(_, rule)| [(*rule).to_owned(), format!("!({rule})")]);

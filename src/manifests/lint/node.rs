@@ -50,8 +50,13 @@ impl<'a> Node<'a> {
 
     /// Whether it describes a whole object, the root or an embedded one.
     pub fn is_resource(&self) -> bool {
-        self.level == Level::Root || self.is("x-kubernetes-embedded-resource")
+        self.level == Level::Root || is_embedded(self.schema)
     }
+}
+
+/// Whether a schema describes an object within an object.
+pub fn is_embedded(schema: &Value) -> bool {
+    schema["x-kubernetes-embedded-resource"] == Value::Bool(true)
 }
 
 /// Visits the schema of a version and all that is in it.

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::patterns;
+use super::node::is_embedded;
+use super::{formats, patterns};
 
 /// What is wrong with a value: where (`.spec.ports[0]`, below the path it was given), and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,78 +107,10 @@ fn string(schema: &Value, text: &str, fault: &mut impl FnMut(String)) {
         fault(format!("does not match `{pattern}`"));
     }
     if let Some(format) = schema["format"].as_str()
-        && !has_format(format, text)
+        && !formats::matches(format, text)
     {
         fault(format!("does not have the format `{format}`"));
     }
-}
-
-/// The formats that are easily told; of others anything goes.
-fn has_format(format: &str, text: &str) -> bool {
-    let date = |text: &str| {
-        let parts: Vec<&str> = text.split('-').collect();
-        let digits = |text: &str, count| {
-            text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit())
-        };
-        matches!(parts[..], [year, month, day] if digits(year, 4) && digits(month, 2) && digits(day, 2)
-            && (1..=12).contains(&month.parse().unwrap_or(0)) && (1..=31).contains(&day.parse().unwrap_or(0)))
-    };
-    match format.replace('-', "").as_str() {
-        "ipv4" => text.parse::<std::net::Ipv4Addr>().is_ok(),
-        "ipv6" => text.parse::<std::net::Ipv6Addr>().is_ok(),
-        "date" => date(text),
-        "datetime" => text
-            .split_once(['T', 't'])
-            .is_some_and(|(day, time)| date(day) && time.len() >= 9),
-        "duration" => is_duration(text),
-        "uuid" => {
-            let bare: Vec<u8> = text.bytes().filter(|byte| *byte != b'-').collect();
-            bare.len() == 32 && bare.iter().all(u8::is_ascii_hexdigit)
-        }
-        "email" => text
-            .split_once('@')
-            .is_some_and(|(name, host)| !name.is_empty() && !host.is_empty()),
-        "uri" => text.contains(':') || text.starts_with('/'),
-        "byte" => {
-            let letters = text.trim_end_matches('=');
-            let padding = text.len() - letters.len();
-            let tame = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
-            // Nothing is no base64 for the API server.
-            !letters.is_empty()
-                && padding <= 2
-                && text.len().is_multiple_of(4)
-                && letters.bytes().all(tame)
-        }
-        _ => true,
-    }
-}
-
-/// `1h30m`, `-2.5s`, `3 days`: as Go reads it, and with the long names of units.
-fn is_duration(text: &str) -> bool {
-    const UNITS: [&str; 30] = [
-        "ns", "us", "µs", "ms", "s", "m", "h", "d", "w", "nano", "nanos", "micro", "micros",
-        "milli", "millis", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes",
-        "hour", "hours", "hr", "day", "days", "week", "weeks",
-    ];
-    let mut rest = text.trim_start_matches(['-', '+']);
-    if rest == "0" {
-        return true;
-    }
-    let mut parts = 0;
-    while !rest.is_empty() {
-        let unit = rest.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-        let number = &rest[..rest.len() - unit.len()];
-        let unit = unit.trim_start();
-        let end = unit
-            .find(|letter: char| letter.is_ascii_digit())
-            .unwrap_or(unit.len());
-        if number.parse::<f64>().is_err() || !UNITS.contains(&unit[..end].trim_end()) {
-            return false;
-        }
-        rest = &unit[end..];
-        parts += 1;
-    }
-    parts > 0
 }
 
 fn number(schema: &Value, value: &Value, fault: &mut impl FnMut(String)) {
@@ -263,7 +196,7 @@ fn object(schema: &Value, fields: &Map<String, Value>, path: &str, found: &mut V
             fault(format!("has no `{name}`, which is required"));
         }
     }
-    if schema["x-kubernetes-embedded-resource"] == json!(true) {
+    if is_embedded(schema) {
         let nameless = |name: &&str| fields.get(*name).is_none_or(|value| value == "");
         for name in ["apiVersion", "kind"].iter().filter(|name| nameless(name)) {
             fault(format!("has no `{name}`, which an embedded object needs"));
@@ -313,7 +246,7 @@ pub fn pruned(schema: &Value, value: &Value) -> Value {
     let keep = schema["x-kubernetes-preserve-unknown-fields"] == json!(true);
     match value {
         Value::Object(fields) => {
-            let embedded = schema["x-kubernetes-embedded-resource"] == json!(true);
+            let embedded = is_embedded(schema);
             let part = |(name, value): (&String, &Value)| {
                 if embedded && ["apiVersion", "kind", "metadata"].contains(&name.as_str()) {
                     return Some((name.clone(), value.clone()));

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::types::written;
+use crate::manifests::lint::node::is_embedded;
 
 /// A value of CEL. Copies share what is in lists and maps.
 #[derive(Clone, Debug)]
@@ -72,8 +73,9 @@ impl Data {
             Value::String(text) => Self::text(text),
             Value::Array(items) => {
                 let item = &schema["items"];
-                let embedded = item["x-kubernetes-embedded-resource"] == json!(true);
-                let items = items.iter().map(|value| Self::of(item, value, embedded));
+                let items = items
+                    .iter()
+                    .map(|value| Self::of(item, value, is_embedded(item)));
                 let merged = ["set", "map"]
                     .iter()
                     .any(|kind| schema["x-kubernetes-list-type"] == *kind);
@@ -93,7 +95,6 @@ impl Data {
 fn object(schema: &Value, fields: &serde_json::Map<String, Value>, resource: bool) -> Data {
     let mut seen = BTreeMap::new();
     let values = &schema["additionalProperties"];
-    let embedded = |field: &Value| field["x-kubernetes-embedded-resource"] == json!(true);
     for (name, value) in fields {
         let (field, names) = match schema["properties"].get(name) {
             Some(field) => (field, written(name)),
@@ -104,7 +105,7 @@ fn object(schema: &Value, fields: &serde_json::Map<String, Value>, resource: boo
         if value.is_null() {
             continue;
         }
-        let value = Data::of(field, value, embedded(field));
+        let value = Data::of(field, value, is_embedded(field));
         for name in names {
             seen.extend(value.clone().map(|value| (name, value)));
         }

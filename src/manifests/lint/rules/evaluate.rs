@@ -6,6 +6,7 @@ use super::check::Checker;
 use super::data::Data;
 use super::run::{Run, Stop};
 use super::types::Type;
+use crate::manifests::lint::node::is_embedded;
 
 /// A rule that a value does not keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,14 +37,10 @@ pub fn broken(schema: &Value, value: &Value, old: Old) -> Vec<Broken> {
 }
 
 /// The same for a whole object that is made, with its name.
-pub fn broken_by(object: &Value, schema: &Value) -> Vec<Broken> {
+pub fn broken_by_object(schema: &Value, object: &Value) -> Vec<Broken> {
     let mut found = Vec::new();
     walk(schema, object, true, Old::None, "", &mut found);
     found
-}
-
-fn is_embedded(schema: &Value) -> bool {
-    schema["x-kubernetes-embedded-resource"] == json!(true)
 }
 
 fn walk(

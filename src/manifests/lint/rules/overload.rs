@@ -16,24 +16,22 @@ pub fn overload(name: &str, on: Option<Type>, arguments: &[Type]) -> Inferred {
         let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`"));
         return Err(format!("there is no function `{name}`{near}"));
     }
-    let special = |kind: &Type| -> Option<Type> {
-        match (name, kind) {
-            (
-                "size",
-                Type::Int
+    // `size` stands with `Dyn` in the table, and takes only what has one.
+    let sizeless = |kind: &Type| {
+        matches!(
+            kind,
+            Type::Int
                 | Type::UInt
                 | Type::Double
                 | Type::Bool
                 | Type::Timestamp
                 | Type::Duration
                 | Type::Object(..)
-                | Type::Null,
-            ) => None,
-            (_, kind) => Some(kind.clone()),
-        }
+                | Type::Null
+        )
     };
     let takes =
-        |wanted: &Type, given: &Type| special(given).is_some_and(|given| given.fits(wanted));
+        |wanted: &Type, given: &Type| given.fits(wanted) && !(name == "size" && sizeless(given));
     let fitting = known.iter().find(|function| {
         let receiver = match (&function.on, &on) {
             (Some(wanted), Some(given)) => {

@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use crate::manifests::lint::node::is_embedded;
+
 /// A type of CEL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
@@ -40,9 +42,8 @@ impl Type {
         if schema["x-kubernetes-int-or-string"] == json!(true) {
             return Some(Self::Dyn);
         }
-        let embedded = |schema: &Value| schema["x-kubernetes-embedded-resource"] == json!(true);
         let inner = |schema: &Value, sign: &str| {
-            Self::at(&format!("{place}{sign}"), schema, embedded(schema)).map(Box::new)
+            Self::at(&format!("{place}{sign}"), schema, is_embedded(schema)).map(Box::new)
         };
         match schema["type"].as_str()? {
             "array" => Some(Self::List(inner(&schema["items"], "[]")?)),
@@ -113,11 +114,7 @@ impl Type {
 fn fields(place: &str, schema: &Value, resource: bool) -> BTreeMap<String, Type> {
     let mut fields = BTreeMap::new();
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-        let kind = Type::at(
-            &format!("{place}.{name}"),
-            field,
-            field["x-kubernetes-embedded-resource"] == json!(true),
-        );
+        let kind = Type::at(&format!("{place}.{name}"), field, is_embedded(field));
         for name in written(name) {
             fields.extend(kind.clone().map(|kind| (name, kind)));
         }

@@ -184,7 +184,8 @@ fn each_rule_below_is_judged_where_it_is_with_its_message_and_field() {
 #[test]
 fn rules_about_the_whole_object_see_its_name() {
     let schema = json!({ "type": "object", "x-kubernetes-validations": [{ "rule": "self.metadata.name.size() <= 3" }] });
-    let named = |meta: &Value| broken_by(&json!({ "kind": "A", "metadata": meta }), &schema).len();
+    let named =
+        |meta: &Value| broken_by_object(&schema, &json!({ "kind": "A", "metadata": meta })).len();
     assert_eq!(named(&json!({ "name": "abc" })), 0);
     assert_eq!(named(&json!({ "name": "abcd" })), 1);
     assert_eq!(

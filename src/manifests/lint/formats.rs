@@ -1,0 +1,69 @@
+//! Formats of texts, as an API server reads them.
+
+/// Whether a text has a format, of those that are easily told; of others anything goes.
+pub fn matches(format: &str, text: &str) -> bool {
+    let date = |text: &str| {
+        let parts: Vec<&str> = text.split('-').collect();
+        let digits = |text: &str, count| {
+            text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        matches!(parts[..], [year, month, day] if digits(year, 4) && digits(month, 2) && digits(day, 2)
+            && (1..=12).contains(&month.parse().unwrap_or(0)) && (1..=31).contains(&day.parse().unwrap_or(0)))
+    };
+    match format.replace('-', "").as_str() {
+        "ipv4" => text.parse::<std::net::Ipv4Addr>().is_ok(),
+        "ipv6" => text.parse::<std::net::Ipv6Addr>().is_ok(),
+        "date" => date(text),
+        "datetime" => text
+            .split_once(['T', 't'])
+            .is_some_and(|(day, time)| date(day) && time.len() >= 9),
+        "duration" => is_duration(text),
+        "uuid" => {
+            let bare: Vec<u8> = text.bytes().filter(|byte| *byte != b'-').collect();
+            bare.len() == 32 && bare.iter().all(u8::is_ascii_hexdigit)
+        }
+        "email" => text
+            .split_once('@')
+            .is_some_and(|(name, host)| !name.is_empty() && !host.is_empty()),
+        "uri" => text.contains(':') || text.starts_with('/'),
+        "byte" => {
+            let letters = text.trim_end_matches('=');
+            let padding = text.len() - letters.len();
+            let tame = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
+            // Nothing is no base64 for the API server.
+            !letters.is_empty()
+                && padding <= 2
+                && text.len().is_multiple_of(4)
+                && letters.bytes().all(tame)
+        }
+        _ => true,
+    }
+}
+
+/// `1h30m`, `-2.5s`, `3 days`: as Go reads it, and with the long names of units.
+fn is_duration(text: &str) -> bool {
+    const UNITS: [&str; 30] = [
+        "ns", "us", "µs", "ms", "s", "m", "h", "d", "w", "nano", "nanos", "micro", "micros",
+        "milli", "millis", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes",
+        "hour", "hours", "hr", "day", "days", "week", "weeks",
+    ];
+    let mut rest = text.trim_start_matches(['-', '+']);
+    if rest == "0" {
+        return true;
+    }
+    let mut parts = 0;
+    while !rest.is_empty() {
+        let unit = rest.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        let number = &rest[..rest.len() - unit.len()];
+        let unit = unit.trim_start();
+        let end = unit
+            .find(|letter: char| letter.is_ascii_digit())
+            .unwrap_or(unit.len());
+        if number.parse::<f64>().is_err() || !UNITS.contains(&unit[..end].trim_end()) {
+            return false;
+        }
+        rest = &unit[end..];
+        parts += 1;
+    }
+    parts > 0
+}
