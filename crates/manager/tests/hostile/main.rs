@@ -2,6 +2,8 @@
 
 mod mutated;
 mod server;
+#[path = "../support/tls.rs"]
+mod tls;
 
 use std::time::Duration;
 

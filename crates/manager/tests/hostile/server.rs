@@ -1,23 +1,21 @@
 //! A server of webhooks in this process, and who calls it.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, time::Duration};
 
 use manager::{
     Manager, Options,
     testing::{FakeApi, eventually},
 };
-use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
+use rustls::pki_types::ServerName;
 use serde_json::Value;
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-    sync::oneshot,
-};
-use tokio_rustls::client::TlsStream;
+use tokio::{net::TcpStream, sync::oneshot};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use super::tls;
 
 pub struct Server {
     address: SocketAddr,
-    connector: tokio_rustls::TlsConnector,
+    connector: TlsConnector,
     _stop: oneshot::Sender<()>,
     _folder: tempfile::TempDir,
 }
@@ -52,16 +50,10 @@ impl Server {
             };
             manager.run_until(stopped).await.unwrap();
         });
-        let mut roots = RootCertStore::empty();
-        roots.add(made.cert.der().clone()).unwrap();
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+        let connector = tls::connector(made.cert.der().clone()).unwrap();
         Self {
             address,
-            connector: Arc::new(config).into(),
+            connector,
             _stop: stop,
             _folder: folder,
         }
@@ -78,20 +70,7 @@ impl Server {
 
     /// Sends a request, and returns status and body.
     pub async fn send(&self, head: &str, body: &[u8]) -> anyhow::Result<(u16, String)> {
-        let mut stream = self.connect().await?;
-        let length = body.len();
-        let head =
-            format!("{head}host: x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
-        stream.write_all(head.as_bytes()).await?;
-        // Who has too much to say is not listened to until the end.
-        let _ = stream.write_all(body).await;
-        let _ = stream.flush().await;
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer).await;
-        let answer = String::from_utf8(answer)?;
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-        let status = head.split(' ').nth(1).unwrap_or_default().parse()?;
-        Ok((status, body.to_owned()))
+        tls::exchange(self.connect().await?, head, body).await
     }
 
     pub async fn post(&self, path: &str, body: &[u8]) -> (u16, Value) {

@@ -1,6 +1,6 @@
 //! Who may read the metrics, as the API server says.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use k8s_openapi::{
@@ -13,15 +13,14 @@ use k8s_openapi::{
 };
 use kube::{Api, Client, api::PostParams};
 use manager::testing::eventually;
-use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-};
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
 use crate::{
     proxy::Mode,
     replica::{LONG, Replica, Setup},
+    tls,
     world::World,
 };
 
@@ -47,7 +46,7 @@ pub async fn metrics_are_for_those_whom_the_api_server_allows(
     });
     let server = Https {
         port: port.await?,
-        config: trusting(&certificate.cert)?,
+        connector: tls::connector(certificate.cert.der().clone())?,
     };
     // The right is there as soon as the API server has seen its binding.
     eventually(LONG, "the right is there", async || {
@@ -151,20 +150,9 @@ async fn tokens(client: &Client, namespace: &str) -> anyhow::Result<(String, Str
     Ok((scraper, stranger))
 }
 
-fn trusting(certificate: &rcgen::Certificate) -> anyhow::Result<Arc<ClientConfig>> {
-    let mut roots = RootCertStore::empty();
-    roots.add(certificate.der().clone())?;
-    let provider = Arc::new(ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(Arc::new(config))
-}
-
 struct Https {
     port: u16,
-    config: Arc<ClientConfig>,
+    connector: TlsConnector,
 }
 
 impl Https {
@@ -175,18 +163,15 @@ impl Https {
 
     async fn exchange(&self, token: Option<&str>) -> anyhow::Result<(u16, String)> {
         let tcp = TcpStream::connect(("127.0.0.1", self.port)).await?;
-        let connector = tokio_rustls::TlsConnector::from(self.config.clone());
         let name = ServerName::try_from("localhost")?;
-        let mut stream = connector.connect(name, tcp).await?;
+        let stream = self.connector.connect(name, tcp).await?;
         let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n"));
-        let request = format!(
-            "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{}\r\n",
-            authorization.unwrap_or_default()
-        );
-        stream.write_all(request.as_bytes()).await?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).await?;
-        let status = text.get(9..12).unwrap_or_default().parse()?;
-        Ok((status, text))
+        let authorization = authorization.unwrap_or_default();
+        tls::exchange(
+            stream,
+            &format!("GET /metrics HTTP/1.1\r\n{authorization}"),
+            b"",
+        )
+        .await
     }
 }

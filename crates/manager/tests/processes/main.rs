@@ -20,6 +20,8 @@ mod plane;
 mod proxy;
 mod replica;
 mod servers;
+#[path = "../support/tls.rs"]
+mod tls;
 mod webhooks;
 mod world;
 
