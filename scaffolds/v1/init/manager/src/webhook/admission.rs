@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{
     Defaulter, Validator, Warnings,
     guard::guarded,
-    patch::{Fields, changes},
+    patch::{Fields, changes, lines},
     refusal::Refusal,
     request::{Operation, Request},
     review::{Answer, GroupVersionKind, Question},
@@ -87,14 +87,14 @@ async fn default<K: Object>(
     }
     let mut object = question.object.take().ok_or_else(no_object)?;
     cx.old = question.old_object.take();
-    let before = serde_json::to_string(&object)?;
+    let before = lines(&object)?;
     guarded(defaulter.default(&mut object, &cx)).await?;
-    let after = serde_json::to_string(&object)?;
+    let after = lines(&object)?;
     if before == after {
         return Ok(Vec::new());
     }
     // Read once more as it was sent, which the patch must fit.
-    let raw = Question::<Fields>::read(body).map_err(cannot_read)?;
+    let raw = Question::<Fields<'_>>::read(body).map_err(cannot_read)?;
     let raw = raw.object.unwrap_or_default();
     changes(&raw, &before, &after).map_err(cannot_read)
 }

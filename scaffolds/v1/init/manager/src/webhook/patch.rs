@@ -3,29 +3,89 @@
 //! Three values are compared: the object as it was sent, and what its type made of it before and after the change. Only
 //! what differs between the latter two was changed; what the type does not know is in neither, and stays.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    io,
+};
 
-use serde_json::{Map, Value, from_str, json, value::RawValue};
+use serde::{Serialize, ser::Error as _};
+use serde_json::{
+    Error, Map, Serializer, Value, from_str, json,
+    ser::{CompactFormatter, Formatter},
+    value::RawValue,
+};
 
-/// The fields of an object, each as it is written.
-pub(super) type Fields = BTreeMap<String, Box<RawValue>>;
+/// The fields of an object, each as it was sent.
+pub(super) type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
-/// The steps of a JSON patch (RFC 6902) that make the change from `before` to `after` in `raw`. Fields that are
-/// written alike before and after, mostly the larger ones, are not looked into.
-pub(super) fn changes(raw: &Fields, before: &str, after: &str) -> serde_json::Result<Vec<Value>> {
-    let (before, after): (Fields, Fields) = (from_str(before)?, from_str(after)?);
-    let changed = |fields: &Fields| -> serde_json::Result<Value> {
-        let values = fields
-            .iter()
-            .filter(|(name, _)| written(&before, name) != written(&after, name))
-            .map(|(name, value)| Ok((name.clone(), from_str(value.get())?)));
-        values.collect::<serde_json::Result<_>>().map(Value::Object)
-    };
-    Ok(patch(&changed(raw)?, &changed(&before)?, &changed(&after)?))
+/// An object, each of its fields on a line of its own: no string of JSON holds a bare line feed, so that two objects
+/// can be compared, and their fields told apart, without being read.
+pub(super) fn lines(object: &impl Serialize) -> serde_json::Result<String> {
+    let mut text = Vec::with_capacity(1024);
+    object.serialize(&mut Serializer::with_formatter(&mut text, Lines(0)))?;
+    String::from_utf8(text).map_err(Error::custom)
 }
 
-fn written<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
-    fields.get(name).map(|value| value.get())
+/// Writes what [`lines`] says; it counts how many objects it is in.
+struct Lines(usize);
+
+impl Formatter for Lines {
+    fn begin_object<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0 += 1;
+        writer.write_all(b"{")
+    }
+
+    fn begin_object_key<W: io::Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        if self.0 == 1 {
+            return writer.write_all(b"\n");
+        }
+        CompactFormatter.begin_object_key(writer, first)
+    }
+
+    fn end_object<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0 -= 1;
+        writer.write_all(if self.0 == 0 { b"\n}" } else { b"}" })
+    }
+
+    /// Of a [`RawValue`]; outside of its strings a line feed is as good as a space.
+    fn write_raw_fragment<W: io::Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        writer.write_all(fragment.replace('\n', " ").as_bytes())
+    }
+}
+
+/// The steps of a JSON patch (RFC 6902) that make the change from `before` to `after`, both as [`lines`], in `raw`.
+/// Fields that are written alike before and after, mostly the larger ones, are not looked into.
+pub(super) fn changes(
+    raw: &Fields<'_>,
+    before: &str,
+    after: &str,
+) -> serde_json::Result<Vec<Value>> {
+    let (before, after): (BTreeSet<_>, BTreeSet<_>) =
+        (before.lines().collect(), after.lines().collect());
+    let only = |these: &BTreeSet<&str>, others| {
+        let fields: Vec<_> = these.difference(others).copied().collect();
+        from_str::<Map<_, _>>(&format!("{{{}}}", fields.join(",")))
+    };
+    let (before, after) = (only(&before, &after)?, only(&after, &before)?);
+    let changed = |name: &&String| before.contains_key(*name) || after.contains_key(*name);
+    let raw: Map<_, _> = raw
+        .iter()
+        .filter(|(name, _)| changed(name))
+        .map(|(name, value)| Ok((name.clone(), from_str(value.get())?)))
+        .collect::<serde_json::Result<_>>()?;
+    Ok(patch(
+        &Value::Object(raw),
+        &Value::Object(before),
+        &Value::Object(after),
+    ))
 }
 
 /// The same, of values.
@@ -195,17 +255,23 @@ mod tests {
 
     #[test]
     fn what_is_written_alike_before_and_after_is_passed_over() {
-        let raw = json!({ "a": [1], "b": { "unknown": 1 }, "c": "d", "unknown": 1 });
-        let before = json!({ "a": [1], "b": {}, "c": "d" }).to_string();
-        let after = json!({ "a": [2], "b": {}, "e": 1 }).to_string();
+        let raw = json!({ "a": [1], "b": { "unknown": 1 }, "c": "d\n", "unknown": 1 });
+        let before = lines(&json!({ "a": [1], "b": {}, "c": "d\n" })).unwrap();
+        let after = lines(&json!({ "a": [2], "b": {}, "e": 1 })).unwrap();
         let steps = json!([
             { "op": "replace", "path": "/a", "value": [2] },
             { "op": "add", "path": "/e", "value": 1 },
             { "op": "remove", "path": "/c" },
         ]);
-        let raw = from_str(&raw.to_string()).unwrap();
-        let changes = changes(&raw, &before, &after).unwrap();
+        let raw = raw.to_string();
+        let changes = changes(&from_str(&raw).unwrap(), &before, &after).unwrap();
         assert_eq!(Value::Array(changes), steps);
+    }
+
+    #[test]
+    fn a_value_that_the_type_leaves_as_it_was_written_may_have_lines() {
+        let object = BTreeMap::from([("a", RawValue::from_string("[\n1\n]".to_owned()).unwrap())]);
+        assert_eq!(lines(&object).unwrap(), "{\n\"a\":[ 1 ]\n}");
     }
 
     #[test]

@@ -71,12 +71,12 @@ impl GroupVersionKind {
     }
 }
 
-impl<T: for<'a> Deserialize<'a>> Question<T> {
+impl<'a, T: Deserialize<'a>> Question<T> {
     /// Reads a review.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn read(body: &[u8]) -> Result<Self, String> {
+    pub(super) fn read(body: &'a [u8]) -> Result<Self, String> {
         let review: Review<T> = serde_json::from_slice(body).map_err(|error| error.to_string())?;
         if (&*review.api_version, &*review.kind) != (VERSION, KIND) {
             return Err(format!("write {KIND} of {VERSION}"));
