@@ -25,16 +25,16 @@ use manager::{
     webhook::{Defaulter, Refusal, Request, Validator, Warnings},
 };
 use rustls::{
-    ClientConfig, RootCertStore,
+    ClientConfig, RootCertStore, ServerConfig,
     crypto::ring,
-    pki_types::{CertificateDer, ServerName, pem::PemObject},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
 };
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
 };
-use tokio_rustls::{TlsConnector, client::TlsStream};
+use tokio_rustls::{TlsAcceptor, TlsConnector, client::TlsStream, server};
 
 /// How many connections call at once.
 const CONNECTIONS: usize = 64;
@@ -66,6 +66,8 @@ struct Cli {
 enum Task {
     /// Is the server
     Serve { port: u16, folder: PathBuf },
+    /// Is a server that answers without looking at what it was sent
+    Answer { port: u16, folder: PathBuf },
 }
 
 mod v1 {
@@ -138,15 +140,19 @@ impl Validator<ConfigMap> for Webhook {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let cli = Cli::parse();
-    if let Some(Task::Serve { port, folder }) = cli.task {
-        return serve(port, folder).await;
+    match cli.task {
+        Some(Task::Serve { port, folder }) => return serve(port, folder).await,
+        Some(Task::Answer { port, folder }) => return answer(port, &folder).await,
+        None => {}
     }
-    let server = Server::start(cli.core.as_deref()).await?;
+    let server = Server::start(cli.core.as_deref(), "serve").await?;
     let core = cli.core.as_ref().map_or("all cores", |_| "one core");
     row(
         "server alone, over TLS",
         &format!("{CONNECTIONS} connections, {core}"),
     );
+    let floor = Server::start(cli.core.as_deref(), "answer").await?;
+    alone(&floor, "mutate", cli.requests).await?;
     alone(&server, "mutate", cli.requests / 10).await?;
     let before = server.memory()?;
     alone(&server, "mutate", cli.requests).await?;
@@ -158,7 +164,7 @@ async fn main() -> anyhow::Result<()> {
     );
     convert(&server).await?;
     if cli.created > 0 {
-        through_the_api_server(&server, cli.created).await?;
+        through_the_api_server(&server, &floor, cli.created).await?;
     }
     Ok(())
 }
@@ -181,6 +187,66 @@ async fn serve(port: u16, folder: PathBuf) -> anyhow::Result<()> {
     manager.run_until(std::future::pending()).await
 }
 
+/// Answers any review with the same words and the review's own `uid`: what webhooks cost that do nothing.
+async fn answer(port: u16, folder: &Path) -> anyhow::Result<()> {
+    let read = |name: &str| fs::read(folder.join(name));
+    let chain = CertificateDer::pem_slice_iter(&read("tls.crt")?).collect::<Result<Vec<_>, _>>()?;
+    let key = PrivateKeyDer::from_pem_slice(&read("tls.key")?)?;
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        let acceptor = acceptor.clone();
+        tokio::spawn(async move {
+            if let Ok(stream) = acceptor.accept(stream).await {
+                let _ = answer_all(BufReader::new(stream)).await;
+            }
+        });
+    }
+}
+
+async fn answer_all(mut stream: BufReader<server::TlsStream<TcpStream>>) -> anyhow::Result<()> {
+    loop {
+        let (mut first, mut line, mut length) = (String::new(), String::new(), 0);
+        ensure!(stream.read_line(&mut first).await? > 0, "it was closed");
+        loop {
+            line.clear();
+            stream.read_line(&mut line).await?;
+            let Some((name, value)) = line.split_once(':') else {
+                break;
+            };
+            if name.eq_ignore_ascii_case("content-length") {
+                length = value.trim().parse()?;
+            }
+        }
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).await?;
+        let body = String::from_utf8_lossy(&body);
+        let uid = body.split_once(r#""uid":""#).context("no uid")?.1;
+        let uid = &uid[..36];
+        // [{"op":"add","path":"/immutable","value":false}]
+        let patch = if first.contains("/mutate") {
+            r#","patchType":"JSONPatch","patch":"W3sib3AiOiJhZGQiLCJwYXRoIjoiL2ltbXV0YWJsZSIsInZhbHVlIjpmYWxzZX1d""#
+        } else {
+            ""
+        };
+        let text = format!(
+            r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{{"uid":"{uid}","allowed":true{patch}}}}}"#
+        );
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            text.len()
+        );
+        stream.write_all((head + &text).as_bytes()).await?;
+        stream.flush().await?;
+    }
+}
+
 /// The server as a process; it ends with this value.
 struct Server {
     process: Child,
@@ -191,7 +257,7 @@ struct Server {
 }
 
 impl Server {
-    async fn start(core: Option<&str>) -> anyhow::Result<Self> {
+    async fn start(core: Option<&str>, task: &str) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let names = ["localhost", "127.0.0.1"].map(str::to_owned);
         let made = rcgen::generate_simple_self_signed(names)?;
@@ -205,7 +271,7 @@ impl Server {
             .local_addr()?
             .port();
         let server = Self {
-            process: spawn(core, port, folder.path())?,
+            process: spawn(core, task, port, folder.path())?,
             port,
             connector: connector(&authority)?,
             authority,
@@ -252,7 +318,7 @@ impl Drop for Server {
     }
 }
 
-fn spawn(core: Option<&str>, port: u16, folder: &Path) -> anyhow::Result<Child> {
+fn spawn(core: Option<&str>, task: &str, port: u16, folder: &Path) -> anyhow::Result<Child> {
     let own = std::env::current_exe()?;
     let mut command = match core {
         Some(core) => {
@@ -262,7 +328,7 @@ fn spawn(core: Option<&str>, port: u16, folder: &Path) -> anyhow::Result<Child> 
         }
         None => Command::new(own),
     };
-    command.arg("serve").arg(port.to_string()).arg(folder);
+    command.arg(task).arg(port.to_string()).arg(folder);
     command.spawn().context("cannot start the server")
 }
 
@@ -397,43 +463,49 @@ async fn convert(server: &Server) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn through_the_api_server(server: &Server, created: usize) -> anyhow::Result<()> {
+async fn through_the_api_server(
+    server: &Server,
+    floor: &Server,
+    created: usize,
+) -> anyhow::Result<()> {
     let client = Client::try_default().await?;
     let send = async |path: &str, object: &Value| {
         let request = hyper::Request::post(path).header("content-type", "application/json");
         let request = request.body(object.to_string().into_bytes())?;
         anyhow::Ok(client.request::<Value>(request).await?)
     };
-    for name in ["hooked", "plain"] {
+    for name in ["hooked", "floored", "plain"] {
         let namespace =
             json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
         send("/api/v1/namespaces", &namespace).await?;
     }
-    for (kind, plural, task) in [
-        (
-            "MutatingWebhookConfiguration",
-            "mutatingwebhookconfigurations",
-            "mutate",
-        ),
-        (
-            "ValidatingWebhookConfiguration",
-            "validatingwebhookconfigurations",
-            "validate",
-        ),
-    ] {
-        let url = format!("https://127.0.0.1:{}/{task}--v1-configmap", server.port);
-        let authority = ByteString(server.authority.clone().into_bytes());
-        let configuration = json!({
-            "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": { "name": "bench" },
-            "webhooks": [{
-                "name": format!("{task}.bench.example.com"), "admissionReviewVersions": ["v1"],
-                "clientConfig": { "url": url, "caBundle": authority }, "sideEffects": "None",
-                "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": "hooked" } },
-                "rules": [{ "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"] }],
-            }],
-        });
-        let path = format!("/apis/admissionregistration.k8s.io/v1/{plural}");
-        send(&path, &configuration).await?;
+    for (namespace, server) in [("hooked", server), ("floored", floor)] {
+        for (kind, plural, task) in [
+            (
+                "MutatingWebhookConfiguration",
+                "mutatingwebhookconfigurations",
+                "mutate",
+            ),
+            (
+                "ValidatingWebhookConfiguration",
+                "validatingwebhookconfigurations",
+                "validate",
+            ),
+        ] {
+            let url = format!("https://127.0.0.1:{}/{task}--v1-configmap", server.port);
+            let authority = ByteString(server.authority.clone().into_bytes());
+            let configuration = json!({
+                "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": { "name": namespace },
+                "webhooks": [{
+                    "name": format!("{task}.bench.example.com"), "admissionReviewVersions": ["v1"],
+                    "clientConfig": { "url": url, "caBundle": authority }, "sideEffects": "None",
+                    "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": namespace } },
+                    "rules": [{ "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"] }],
+                }],
+            });
+            let path = format!("/apis/admissionregistration.k8s.io/v1/{plural}");
+            send(&path, &configuration).await?;
+        }
     }
     let create = async |namespace: &str, keys| {
         let (object, path) = (
@@ -445,24 +517,27 @@ async fn through_the_api_server(server: &Server, created: usize) -> anyhow::Resu
         anyhow::Ok((started.elapsed(), made["immutable"] == false))
     };
     let within = Duration::from_secs(60);
-    let hooked = async || Ok(create("hooked", SMALL).await?.1.then_some(()));
-    eventually(within, "the API server calls the webhooks", hooked).await?;
+    for namespace in ["hooked", "floored"] {
+        let hooked = async || Ok(create(namespace, SMALL).await?.1.then_some(()));
+        eventually(within, "the API server calls the webhooks", hooked).await?;
+    }
     for keys in [SMALL, LARGE] {
-        let (mut with, mut without) = (Vec::new(), Vec::new());
-        // In turn, so that whatever else goes on is in both.
+        let (mut with, mut least, mut without) = (Vec::new(), Vec::new(), Vec::new());
+        // In turn, so that whatever else goes on is in all.
         for _ in 0..created {
             with.push(create("hooked", keys).await?.0);
+            least.push(create("floored", keys).await?.0);
             without.push(create("plain", keys).await?.0);
         }
-        let (with, without) = (Times::of(with), Times::of(without));
+        let [with, least, without] = [with, least, without].map(Times::of);
         let what = format!("create {} kB through the API server", keys / 10);
         row(&format!("{what}, no webhook"), &without.to_string());
         row(&format!("{what}, both webhooks"), &with.to_string());
-        let added = Times {
-            p50: with.p50 - without.p50,
-            p99: with.p99 - without.p99,
-        };
-        row("added by both webhooks", &added.to_string());
+        row("added by both webhooks", &with.over(&without).to_string());
+        row(
+            "added by two that answer without looking",
+            &least.over(&without).to_string(),
+        );
     }
     Ok(())
 }
@@ -480,6 +555,15 @@ impl Times {
         Self {
             p50: at(50),
             p99: at(99),
+        }
+    }
+}
+
+impl Times {
+    fn over(&self, other: &Self) -> Self {
+        Self {
+            p50: self.p50 - other.p50,
+            p99: self.p99 - other.p99,
         }
     }
 }
