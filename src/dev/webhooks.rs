@@ -90,3 +90,47 @@ impl Webhooks {
         Ok(configurations)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redirected(mut object: Value, enabled: bool) -> Value {
+        let webhooks = Webhooks {
+            port: 1,
+            folder: PathBuf::new(),
+            authority: "CA".to_owned(),
+            enabled,
+        };
+        webhooks.redirect(&mut object);
+        object
+    }
+
+    fn service(path: &str) -> Value {
+        json!({ "service": { "name": "n", "namespace": "s", "path": path } })
+    }
+
+    #[test]
+    fn services_of_the_cluster_are_called_here() {
+        let own = json!({ "url": "https://example.com" });
+        let webhooks = json!([{ "clientConfig": service("/a") }, { "clientConfig": own }]);
+        let object = redirected(json!({ "webhooks": webhooks }), true);
+        let here = json!({ "url": "https://127.0.0.1:1/a", "caBundle": "CA" });
+        let webhooks = json!([{ "clientConfig": here }, { "clientConfig": own }]);
+        assert_eq!(object, json!({ "webhooks": webhooks }));
+    }
+
+    #[test]
+    fn kinds_are_converted_here_or_not_at_all() {
+        let crd = |webhook: &Value| json!({ "spec": { "conversion": { "strategy": "Webhook", "webhook": webhook } } });
+        let webhook =
+            |config| json!({ "clientConfig": config, "conversionReviewVersions": ["v1"] });
+        let cluster = crd(&webhook(service("/convert")));
+        let here = json!({ "url": "https://127.0.0.1:1/convert", "caBundle": "CA" });
+        assert_eq!(redirected(cluster.clone(), true), crd(&webhook(here)));
+        let none = json!({ "spec": { "conversion": { "strategy": "None" } } });
+        assert_eq!(redirected(cluster, false), none);
+        let without = json!({ "spec": { "group": "crew.example.com" } });
+        assert_eq!(redirected(without.clone(), true), without);
+    }
+}
