@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
     /// What is passed to the operator
-    #[arg(last = true)]
+    #[arg(last = true, value_name = "ARGS")]
     operator: Vec<OsString>,
 }
 
