@@ -133,6 +133,24 @@ async fn one_that_begins_during_a_rotation_serves_once_the_new_one_is_known() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn whoever_has_missed_a_rotation_keeps_what_others_serve() {
+    let place = Place::new().await;
+    let (mut one, mut other) = (place.keeper(), place.keeper());
+    one.look(place.now).await.unwrap();
+    advance(2 * HOUR).await;
+    let mut authorities = vec![place.pair().await.authority];
+    for keeper in [&mut other, &mut one] {
+        let pair = Pair::new(&names(), place.now).unwrap();
+        place.put(&pair).await;
+        keeper.look(place.now).await.unwrap();
+        authorities.insert(0, pair.authority);
+    }
+    for authority in &authorities {
+        assert!(place.trusted().await.contains(authority));
+    }
+}
+
 /// As `kubectl replace` does.
 #[tokio::test(start_paused = true)]
 async fn what_loses_its_authorities_during_a_rotation_trusts_what_is_served() {
