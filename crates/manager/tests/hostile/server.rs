@@ -50,7 +50,7 @@ impl Server {
             };
             manager.run_until(stopped).await.unwrap();
         });
-        let connector = tls::connector(made.cert.der().clone()).unwrap();
+        let connector = tls::connector([made.cert.der().clone()]).unwrap();
         Self {
             address,
             connector,

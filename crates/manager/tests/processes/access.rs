@@ -46,7 +46,7 @@ pub async fn metrics_are_for_those_whom_the_api_server_allows(
     });
     let server = Https {
         port: port.await?,
-        connector: tls::connector(certificate.cert.der().clone())?,
+        connector: tls::connector([certificate.cert.der().clone()])?,
     };
     // The right is there as soon as the API server has seen its binding.
     eventually(LONG, "the right is there", async || {

@@ -10,10 +10,14 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-/// For whoever trusts this authority.
-pub fn connector(authority: CertificateDer<'static>) -> anyhow::Result<TlsConnector> {
+/// For whoever trusts these authorities.
+pub fn connector(
+    authorities: impl IntoIterator<Item = CertificateDer<'static>>,
+) -> anyhow::Result<TlsConnector> {
     let mut roots = RootCertStore::empty();
-    roots.add(authority)?;
+    for authority in authorities {
+        roots.add(authority)?;
+    }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)

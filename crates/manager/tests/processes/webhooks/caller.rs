@@ -24,7 +24,7 @@ impl Caller {
         let authority = CertificateDer::from_pem_slice(&authority.0)?;
         Ok(Self {
             port: replica.port,
-            connector: tls::connector(authority)?,
+            connector: tls::connector([authority])?,
         })
     }
 

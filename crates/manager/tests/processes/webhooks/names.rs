@@ -1,19 +1,24 @@
 //! Replicas that are called by different names, as those of two versions of an operator may be while one takes the place
 //! of the other.
 
+use std::time::Duration;
+
 use anyhow::Context as _;
 use hyper::Method;
+use k8s_openapi::ByteString;
 use manager::testing::eventually;
+use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject as _};
 use serde_json::{Value, json};
+use tokio::{net::TcpStream, time::sleep};
 
 use super::{
     guests::configuration,
     keeping::{certificate, rotated},
-    site::{GUESTS, Guests, MUTATING, NAMESPACE, SECRET, Site, VALIDATING, converted, guest},
+    site::{CRD, GUESTS, Guests, MUTATING, NAMESPACE, SECRET, Site, VALIDATING, converted, guest},
     spread::Spread,
     tests::{JSON, Load, refused},
 };
-use crate::{audit::Audit, replica::LONG, world::World};
+use crate::{audit::Audit, replica::LONG, tls, world::World};
 
 /// Enough at a time that the API server makes new connections again and again: it keeps 25.
 const TASKS: usize = 40;
@@ -46,10 +51,12 @@ pub async fn replicas_that_are_called_by_different_names_share_one_certificate(
     .await?;
     let mut loads = vec![Load::of(&site, TASKS, &path, &object)];
     loads[0].more(200).await?;
+    loads.push(late(&site, site.replicas[0].port));
     let writes = Writes::new(&world.plane.audit);
     let new = site.spawn_with(&["--without-defaulter"])?;
     new.ready().await?;
     by_new.set(vec![new.port]);
+    loads.push(late(&site, new.port));
     site.replicas.push(new);
     site.route();
 
@@ -107,9 +114,33 @@ pub async fn replicas_that_are_called_by_different_names_share_one_certificate(
 
 async fn more(loads: &[Load]) -> anyhow::Result<()> {
     for load in loads {
-        load.more(400).await?;
+        load.more(20).await?;
     }
     Ok(())
+}
+
+/// Whoever notices a second late whom to trust, as an API server may, and makes a new connection to this replica for each
+/// call, by the name by which it converts.
+fn late(site: &Site, port: u16) -> Load {
+    let client = site.client.clone();
+    Load::calling(8, move || {
+        let client = client.clone();
+        async move {
+            let crd: Value = client
+                .request(hyper::Request::get(CRD).body(Vec::new())?)
+                .await?;
+            let bundle = &crd["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"];
+            let bundle: ByteString = serde_json::from_value(bundle.clone())?;
+            let authorities = CertificateDer::pem_slice_iter(&bundle.0);
+            let connector = tls::connector(authorities.collect::<Result<Vec<_>, _>>()?)?;
+            sleep(Duration::from_secs(1)).await;
+            let stream = TcpStream::connect(("127.0.0.1", port)).await?;
+            connector
+                .connect(ServerName::try_from("127.0.0.1")?, stream)
+                .await?;
+            Ok(())
+        }
+    })
 }
 
 /// A configuration that is called by this name, for objects with or without a label.

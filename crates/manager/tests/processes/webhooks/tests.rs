@@ -166,7 +166,7 @@ pub struct Load {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
     failed: Arc<Mutex<Vec<String>>>,
-    tasks: Vec<tokio::task::JoinHandle<anyhow::Result<()>>>,
+    tasks: Vec<tokio::task::JoinHandle<()>>,
 }
 
 impl Load {
@@ -177,26 +177,38 @@ impl Load {
 
     /// Posts this object there, from so many tasks.
     pub fn of(site: &Site, tasks: usize, path: &str, object: &Value) -> Self {
+        let (client, path, object) = (site.client.clone(), path.to_owned(), object.to_string());
+        Self::calling(tasks, move || {
+            let request = hyper::Request::post(&path).header("content-type", JSON);
+            let (client, request) = (client.clone(), request.body(object.clone().into_bytes()));
+            async move {
+                client.request::<Value>(request?).await?;
+                Ok(())
+            }
+        })
+    }
+
+    /// Calls, from so many tasks.
+    pub fn calling<R>(tasks: usize, call: impl Fn() -> R + Clone + Send + 'static) -> Self
+    where
+        R: Future<Output = anyhow::Result<()>> + Send,
+    {
         let (stop, done) = (
             Arc::new(AtomicBool::new(false)),
             Arc::new(AtomicUsize::new(0)),
         );
         let failed = Arc::<Mutex<Vec<String>>>::default();
         let tasks = (0..tasks).map(|_| {
-            let (client, stop, done) = (site.client.clone(), stop.clone(), done.clone());
-            let (path, object, failed) = (path.to_owned(), object.to_string(), failed.clone());
+            let (stop, done, failed) = (stop.clone(), done.clone(), failed.clone());
+            let call = call.clone();
             tokio::spawn(async move {
                 while !stop.load(Ordering::Relaxed) {
-                    let request = hyper::Request::post(&path);
-                    let request = request.header("content-type", JSON);
-                    let request = request.body(object.clone().into_bytes())?;
-                    if let Err(error) = client.request::<Value>(request).await {
+                    if let Err(error) = call().await {
                         let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                         failed.push(format!("{error:#}"));
                     }
                     done.fetch_add(1, Ordering::Relaxed);
                 }
-                Ok(())
             })
         });
         Self {
@@ -220,7 +232,7 @@ impl Load {
     pub async fn end(self) -> anyhow::Result<usize> {
         self.stop.store(true, Ordering::Relaxed);
         for task in self.tasks {
-            task.await??;
+            task.await?;
         }
         let done = self.done.load(Ordering::Relaxed);
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
