@@ -129,6 +129,8 @@ inject_all() {
 }
 inject_all
 works deploy
+works install
+is "$(kubectl get $crd --output jsonpath='{.metadata.annotations.cert-manager\.io/inject-ca-from}')" $system/harbor-webhook
 is "$(bundle $validating hull-v1.crew.example.com)" "$authority"
 is "$(bundle $crd '')" "$authority"
 # What is left out goes, though cert-manager owns a part of it.
