@@ -1,5 +1,6 @@
 //! Plan + disk -> every change, or every conflict. Reads, never writes.
 
+mod cargo;
 mod conflict;
 mod outcome;
 mod place;
@@ -30,7 +31,7 @@ pub enum Verb {
     Same,
     /// The file is written over, because of `--force`.
     Force,
-    /// A generated file, which is kbr's alone, is brought up to date.
+    /// A generated file, which is kbr's alone, is brought up to date; or becomes one that `cargo init` had left.
     Update,
     /// A generated file is removed: nothing gives it any more, and the user wants it gone.
     Remove,
@@ -39,7 +40,7 @@ pub enum Verb {
 /// What to do with an owned file that exists and differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// A conflict: this is the first time that the command runs.
+    /// A conflict, unless `cargo init` has left it: this is the first time that the command runs.
     Refuse,
     /// It is the user's by now: the command has run before.
     Keep,

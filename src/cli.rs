@@ -32,6 +32,7 @@ enum Command {
     Create(create::Command),
     Manifests(crate::manifests::Args),
     Envtest(crate::envtest::Args),
+    Dev(crate::dev::Args),
     /// Print kbr's version
     Version,
 }
@@ -71,6 +72,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Create(command) => create::run(&command)?,
         Command::Manifests(args) => crate::manifests::run(&args)?,
         Command::Envtest(args) => return crate::envtest::run(args),
+        Command::Dev(args) => crate::dev::run(args)?,
         Command::Version => println!("kbr {}", env!("CARGO_PKG_VERSION")),
     }
     Ok(ExitCode::SUCCESS)

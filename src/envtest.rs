@@ -3,12 +3,13 @@
 //! The binaries lie in the store of setup-envtest (`assets`), built from source by `build`. `run` starts a control
 //! plane (`control_plane`) through a guard process (`guard`), which tears it down however kbr ends.
 
-mod assets;
+pub mod apply;
+pub mod assets;
 mod build;
-mod certificates;
-mod control_plane;
-mod crds;
-mod exec;
+pub mod certificates;
+pub mod control_plane;
+pub mod crds;
+pub mod exec;
 mod folder;
 mod guard;
 mod logs;
@@ -80,6 +81,6 @@ fn print_folder(assets: &Assets) {
 }
 
 /// Tells the user on stderr what is being done, in the form of the scaffolder's reports.
-fn say(verb: &str, what: &str) {
+pub fn say(verb: &str, what: &str) {
     eprintln!("{verb:>12} {what}");
 }

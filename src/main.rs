@@ -1,9 +1,11 @@
 //! kbr: kubebuilder for people who write Kubernetes operators in Rust.
 
+mod cargo;
 mod changes;
 mod cli;
 mod comments;
 mod commit;
+mod dev;
 mod edit;
 mod envtest;
 mod lock;
@@ -15,6 +17,7 @@ mod resource;
 mod sample;
 mod scaffold;
 mod vars;
+mod watch;
 
 fn main() -> std::process::ExitCode {
     #[cfg(feature = "faults")]

@@ -1,6 +1,5 @@
 //! `kbr manifests`: CRDs from the types of the `api` crate, roles and webhooks from `+kbr:` comments.
 
-mod cargo;
 mod crd;
 mod descriptions;
 mod drift;
@@ -9,13 +8,13 @@ mod history;
 mod lint;
 mod markers;
 mod output;
+mod packages;
 mod paths;
 mod problem;
 mod rbac;
 mod samples;
 mod sources;
 mod version;
-mod watch;
 mod webhook;
 mod yaml;
 
@@ -26,12 +25,14 @@ use serde_json::Value;
 
 use crate::commit;
 use crate::project::{self, Project};
+use crate::watch::Watch;
 use files::{BASES, File};
 use lint::places::Places;
 pub use lint::rules::condition::check as check_condition;
 use output::Generated;
-use problem::Problem;
+pub use problem::Problem;
 use sources::Sources;
+pub use webhook::PATH as WEBHOOKS;
 
 /// Generate CRDs, roles and webhook configurations from the code, and check the samples
 ///
@@ -74,7 +75,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     finish(&root, args.check)?;
     if args.watch {
         let mut told = Vec::new();
-        watch::forever(&root, || again(&root, args, &mut told));
+        loop {
+            let mut watch = Watch::new(&root);
+            match again(&root, args, &mut told) {
+                Ok(written) => written.iter().for_each(|path| watch.wrote(path)),
+                Err(error) => eprintln!("error: {error:#}"),
+            }
+            while !watch.changed() {}
+        }
     }
     let generated = generate(&root, args)?;
     for warning in &generated.warnings {
@@ -87,25 +95,21 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One run of `--watch`, in one line; of warnings only those that are not `told` yet. Gives the files that it wrote.
-fn again(root: &Path, args: &Args, told: &mut Vec<Problem>) -> Vec<String> {
-    let result = generate(root, args).and_then(|generated| {
-        let warnings = generated.warnings.iter();
-        for warning in warnings.filter(|warning| !told.contains(warning)) {
-            eprintln!("warning: {warning}");
-        }
-        told.clone_from(&generated.warnings);
-        let compared = output::write(root, &generated, args.prune)?;
-        eprintln!("manifests: {}", output::summary(&generated, &compared));
-        Ok(compared.changes)
-    });
-    match result {
-        Ok(changes) => changes.into_iter().map(|change| change.path).collect(),
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            Vec::new()
-        }
+/// One run of several, in one line; of warnings only those that are not `told` yet. Gives the files that it wrote.
+///
+/// # Errors
+/// As [`run`].
+pub fn again(root: &Path, args: &Args, told: &mut Vec<Problem>) -> anyhow::Result<Vec<String>> {
+    let generated = generate(root, args)?;
+    let warnings = generated.warnings.iter();
+    for warning in warnings.filter(|warning| !told.contains(warning)) {
+        eprintln!("warning: {warning}");
     }
+    told.clone_from(&generated.warnings);
+    let compared = output::write(root, &generated, args.prune)?;
+    eprintln!("manifests: {}", output::summary(&generated, &compared));
+    let changes = compared.changes.into_iter();
+    Ok(changes.map(|change| change.path).collect())
 }
 
 /// Ends a commit that was interrupted before its files are read; `--check` only tells of it.
@@ -127,7 +131,7 @@ fn manager_role(project: &Project) -> String {
 fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
     let project = &Project::load(root)?;
     let crd_only = args.crd_only;
-    let packages = cargo::packages(root)?;
+    let packages = packages::packages(root)?;
     let mut problems = Vec::new();
     let mut files = Vec::new();
     let sources = if crd_only {
@@ -140,11 +144,11 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
     let places = Places::new(&sources.files, &sources.called("lint"));
     let mut crds = Vec::new();
     if packages.iter().any(|package| package.crdgen) {
-        match cargo::crds(root, args.watch) {
+        match packages::crds(root, args.watch) {
             Ok(printed) => crds = crd::merge(&printed, &places, &mut problems),
             Err(error) => {
                 problems.push(Problem::new(format!("{error:#}")));
-                if error.is::<cargo::Failed>() {
+                if error.is::<packages::Failed>() {
                     problems.extend(lint::panics(&places));
                 }
             }

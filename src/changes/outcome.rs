@@ -1,6 +1,6 @@
 //! What becomes of one file.
 
-use super::{Change, Conflict, Existing, FilePlan, PROJECT, Verb};
+use super::{Change, Conflict, Existing, FilePlan, PROJECT, Verb, cargo};
 use crate::edit;
 use crate::scaffold;
 
@@ -46,6 +46,9 @@ fn changed(
             return Ok((Verb::Same, old.to_vec()));
         }
         match existing {
+            Existing::Refuse if plan.owned && cargo::made(path, old) => {
+                return Ok((Verb::Update, whole?));
+            }
             Existing::Refuse if plan.owned => return Err(vec![Conflict::differs(path)]),
             Existing::Force if plan.owned => return Ok((Verb::Force, whole?)),
             _ if plan.insertions.is_empty() => return Ok((Verb::Keep, old.to_vec())),

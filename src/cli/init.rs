@@ -25,7 +25,7 @@ const DOMAIN: &str = "my.domain";
 /// Room for a controller's name in its field manager, `<project>.<domain>/<controller>`.
 const CONTROLLER_ROOM: usize = 24;
 
-/// Start a project in an empty folder, or one that holds no more than a `.git`, a README or a licence
+/// Start a project in an empty folder, or one that holds no more than a `.git`, a README, a licence, or what `cargo init` left
 ///
 /// Nothing is downloaded and no program is run. The same command again brings back what is missing.
 ///

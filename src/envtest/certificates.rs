@@ -1,6 +1,6 @@
 //! The certificates of one control plane: X.509 v3 (rustls refuses v1), ECDSA P-256, made anew for each.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -19,9 +19,7 @@ use rcgen::{
 /// The keys of the two authorities are never written. Nothing expires: it all goes with the folder.
 pub fn write(folder: &Path) -> anyhow::Result<()> {
     let serving_ca = authority("kbr envtest")?;
-    let mut serving = leaf("kube-apiserver", ExtendedKeyUsagePurpose::ServerAuth);
-    serving.subject_alt_names =
-        CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()])?.subject_alt_names;
+    let serving = for_loopback("kube-apiserver")?;
     pair(folder, "apiserver", &serving, &serving_ca)?;
     file(folder, "ca.crt", &serving_ca.pem())?;
 
@@ -37,6 +35,23 @@ pub fn write(folder: &Path) -> anyhow::Result<()> {
     let tokens = KeyPair::generate()?;
     file(folder, "sa.pub", &tokens.public_key_pem())?;
     file(folder, "sa.key", &tokens.serialize_pem())
+}
+
+/// Makes `folder`, and in it `tls.crt` and `tls.key` for a server on the loopback; gives the PEM of the authority that signed.
+pub fn loopback(folder: &Path) -> anyhow::Result<String> {
+    fs::create_dir(folder)?;
+    let ca = authority("kbr dev")?;
+    let serving = for_loopback("webhooks")?;
+    pair(folder, "tls", &serving, &ca)?;
+    Ok(ca.pem())
+}
+
+/// What serves on the loopback.
+fn for_loopback(name: &str) -> anyhow::Result<CertificateParams> {
+    let mut serving = leaf(name, ExtendedKeyUsagePurpose::ServerAuth);
+    serving.subject_alt_names =
+        CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()])?.subject_alt_names;
+    Ok(serving)
 }
 
 fn authority(name: &str) -> anyhow::Result<CertifiedIssuer<'static, KeyPair>> {

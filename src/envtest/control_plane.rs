@@ -167,6 +167,11 @@ impl ControlPlane {
         kubectl
     }
 
+    /// Its folder, where its kubeconfig is, for nobody else to read.
+    pub fn folder(&self) -> &Path {
+        &self.setup.folder
+    }
+
     /// What a program needs to find this API server and nothing else.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         vec![

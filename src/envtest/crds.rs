@@ -1,16 +1,14 @@
 //! Custom resource definitions: read from folders, installed, and waited for.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::apply::{apply, said};
 use super::control_plane::ControlPlane;
-use super::logs::indented;
 
 /// How long the API server may take to serve what was installed.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -42,7 +40,7 @@ pub fn read(folder: &Path) -> anyhow::Result<Vec<Value>> {
 
 /// Applies `crds` and waits until each served version is found in discovery.
 pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
-    apply(plane, crds)?;
+    apply(plane, crds, "CRDs")?;
     let deadline = Instant::now() + LIMIT;
     for version in served(crds) {
         while !is_listed(plane, &version)? {
@@ -56,36 +54,6 @@ pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-    }
-    Ok(())
-}
-
-fn apply(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
-    let mut kubectl = plane
-        .kubectl()
-        .args([
-            "apply",
-            "--server-side",
-            "--force-conflicts",
-            "--field-manager=kbr",
-            "-f",
-            "-",
-        ])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let list = json!({ "apiVersion": "v1", "kind": "List", "items": crds });
-    if let Some(mut stdin) = kubectl.stdin.take() {
-        // If kubectl ends early, it says why.
-        let _ = stdin.write_all(list.to_string().as_bytes());
-    }
-    let output = kubectl.wait_with_output()?;
-    if !output.status.success() {
-        bail!(
-            "the API server does not accept the CRDs:\n{}",
-            said(&output)
-        );
     }
     Ok(())
 }
@@ -130,9 +98,4 @@ fn conditions(plane: &ControlPlane, version: &Served) -> anyhow::Result<String> 
         .args(["get", &name, "-o", "jsonpath={.status.conditions}"])
         .output()?;
     Ok(said(&output))
-}
-
-fn said(output: &Output) -> String {
-    let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
-    indented(String::from_utf8_lossy(&text).lines())
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::cargo::Package;
 use super::markers::{Marker, markers};
+use super::packages::Package;
 use super::problem::Problem;
 
 /// The operator's sources, and what their comments ask for.

@@ -8,6 +8,7 @@ mod webhooks;
 
 mod certificates;
 mod conversion;
+mod dev;
 mod documents;
 mod generator;
 mod guide;

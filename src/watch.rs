@@ -1,4 +1,4 @@
-//! Runs again whenever a source changes.
+//! Tells when a source changes.
 //!
 //! By looking at times of modification, over a library of file events: there is one behaviour on every system, in containers and on
 //! mounted folders, and looking at the few hundred files of a project costs less than a millisecond.
@@ -15,22 +15,40 @@ const INTERVAL: Duration = Duration::from_millis(300);
 /// When each file was last written, and how long it is.
 type Seen = BTreeMap<PathBuf, (SystemTime, u64)>;
 
-/// Calls `run`, and again after each change below `root`, for ever. It gives the files that it wrote itself, relative to `root`.
-pub fn forever(root: &Path, mut run: impl FnMut() -> Vec<String>) -> ! {
-    loop {
-        let mut seen = look(root);
-        for path in run() {
-            note(&root.join(path), &mut seen);
+/// The sources below a folder, as they were when it was made.
+#[derive(Debug)]
+pub struct Watch {
+    root: PathBuf,
+    seen: Seen,
+}
+
+impl Watch {
+    /// To be made before the sources are read, so that a change meanwhile counts.
+    pub fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            seen: look(root),
         }
-        while look(root) == seen {
-            sleep(INTERVAL);
+    }
+
+    /// This file, relative to the root, was written by ourselves.
+    pub fn wrote(&mut self, path: &str) {
+        note(&self.root.join(path), &mut self.seen);
+    }
+
+    /// Whether a source is not as it was; takes a moment, so that it may be called in a loop. If one is, it waits until all is quiet:
+    /// an editor that saves several files, or a change of branches, is one change.
+    pub fn changed(&self) -> bool {
+        sleep(INTERVAL);
+        let mut now = look(&self.root);
+        if now == self.seen {
+            return false;
         }
-        // An editor that saves several files, or a change of branches, is one change.
         loop {
-            let before = look(root);
             sleep(INTERVAL);
-            if look(root) == before {
-                break;
+            let before = std::mem::replace(&mut now, look(&self.root));
+            if before == now {
+                return true;
             }
         }
     }
@@ -93,8 +111,9 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, file).unwrap();
         }
-        let seen = look(root.path());
-        let names: Vec<_> = seen
+        let watch = Watch::new(root.path());
+        let names: Vec<_> = watch
+            .seen
             .keys()
             .map(|path| path.strip_prefix(root.path()).unwrap())
             .collect();
@@ -109,7 +128,8 @@ mod tests {
             .map(Path::new)
         );
 
+        assert!(!watch.changed());
         fs::write(root.path().join("api/src/a.rs"), "longer than it was").unwrap();
-        assert_ne!(look(root.path()), seen);
+        assert!(watch.changed());
     }
 }

@@ -1,0 +1,106 @@
+//! Runs cargo, and reads what it says.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+
+/// What a package is compiled to, as cargo tells of it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+impl Target {
+    /// Whether it is the binary of this name.
+    pub fn is_binary(&self, name: &str) -> bool {
+        self.name == name && self.kind.iter().any(|kind| kind == "bin")
+    }
+}
+
+/// A line of `cargo build --message-format=json`.
+#[derive(Deserialize)]
+struct Message {
+    reason: String,
+    target: Option<Target>,
+    executable: Option<PathBuf>,
+}
+
+/// Runs cargo in `root`, and gives what it prints; its diagnostics go where ours go, as they are.
+pub fn output(root: &Path, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
+    let output = Command::new("cargo")
+        .args(arguments)
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot run `cargo`\nhelp: install Rust, see https://rustup.rs")?;
+    if !output.status.success() {
+        bail!("`cargo {}` failed", arguments.join(" "));
+    }
+    Ok(output.stdout)
+}
+
+/// Builds the binary `name` of the workspace at `root`; where cargo has put it, whatever its configuration says about target folders.
+///
+/// With `--workspace`, features are unified for all binaries, so that no dependency is built a second time. Without `--locked`: a kind
+/// from another crate makes cargo resolve once, and it says so. `quiet`: cargo tells of errors only.
+pub fn build(root: &Path, name: &str, quiet: bool) -> anyhow::Result<PathBuf> {
+    let binary = format!("--bin={name}");
+    let mut arguments = vec![
+        "build",
+        "--workspace",
+        &binary,
+        "--message-format=json-render-diagnostics",
+    ];
+    if quiet {
+        arguments.push("--quiet");
+    }
+    executable(&output(root, &arguments)?, name)
+}
+
+fn executable(messages: &[u8], name: &str) -> anyhow::Result<PathBuf> {
+    let mut found: Vec<PathBuf> = serde_json::Deserializer::from_slice(messages)
+        .into_iter::<Message>()
+        .filter_map(Result::ok)
+        .filter(|message| message.reason == "compiler-artifact")
+        .filter(|message| {
+            let target = message.target.as_ref();
+            target.is_some_and(|target| target.is_binary(name))
+        })
+        .filter_map(|message| message.executable)
+        .collect();
+    match (found.pop(), found.pop()) {
+        (Some(one), None) => Ok(one),
+        (None, _) => bail!("cargo has built no executable `{name}`"),
+        (Some(_), Some(_)) => bail!("several packages have a binary `{name}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIBRARY: &str = r#"{"reason":"compiler-artifact","target":{"name":"api","kind":["lib"]},"executable":null,"fresh":true}"#;
+    const CRDGEN: &str = r#"{"reason":"compiler-artifact","target":{"name":"crdgen","kind":["bin"]},"executable":"/t/debug/crdgen"}"#;
+    const END: &str = r#"{"reason":"build-finished","success":true}"#;
+
+    #[test]
+    fn a_binary_is_where_cargo_says() {
+        let messages = format!("{LIBRARY}\n{CRDGEN}\n{END}\n");
+        assert_eq!(
+            executable(messages.as_bytes(), "crdgen").unwrap(),
+            Path::new("/t/debug/crdgen")
+        );
+    }
+
+    #[test]
+    fn no_binary_and_two_of_a_name_are_errors() {
+        let none = executable(format!("{LIBRARY}\n{END}\n").as_bytes(), "crdgen").unwrap_err();
+        assert!(none.to_string().contains("no executable `crdgen`"));
+        let two = executable(format!("{CRDGEN}\n{CRDGEN}\n").as_bytes(), "crdgen").unwrap_err();
+        assert!(two.to_string().contains("several packages"));
+    }
+}

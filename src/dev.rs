@@ -1,0 +1,226 @@
+//! `kbr dev`: the operator on this machine, generated, built and started again whenever its sources change.
+
+mod operator;
+mod webhooks;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use serde_json::Value;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+use self::operator::Operator;
+use self::webhooks::Webhooks;
+use crate::cargo;
+use crate::envtest::assets::Assets;
+use crate::envtest::control_plane::{self, ControlPlane};
+use crate::envtest::{apply, crds, say};
+use crate::manifests::{self, Problem};
+use crate::project::{self, Project};
+use crate::watch::Watch;
+
+/// Run the operator here, with an API server of its own, and again whenever a source changes
+///
+/// Starts etcd and kube-apiserver on free ports of the loopback, as `kbr envtest run` does. Then, and after each change: generates
+/// the manifests, installs the CRDs, builds the operator, starts it, and has the API server call its webhooks. While the code
+/// is wrong, the operator that runs goes on. In another terminal, use what it prints: `export KUBECONFIG=…`.
+/// Ctrl-C ends it all, and what was in the API server is gone.
+///
+/// With `ENABLE_WEBHOOKS=false` nobody calls the webhooks, and kinds are not converted.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Run it against the cluster of your kubeconfig, and install nothing there: what `make run` does, with each change
+    #[arg(long)]
+    use_existing_cluster: bool,
+    /// How long the servers may take to be ready
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    start_timeout: u64,
+    /// Where their binaries are kept [default: the store of setup-envtest]
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// What is passed to the operator
+    #[arg(last = true, value_name = "ARGS")]
+    operator: Vec<OsString>,
+}
+
+/// Runs until it is told to end by a signal.
+///
+/// # Errors
+/// There is no project, or no API server. What is wrong with the code is told, and waited for.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+        signal_hook::flag::register(signal, stop.clone())?;
+    }
+    let folder = std::env::current_dir().context("cannot tell the current folder")?;
+    let root = project::find_root(&folder)?;
+    let cluster = if args.use_existing_cluster {
+        None
+    } else {
+        Some(Cluster::start(args.store, args.start_timeout)?)
+    };
+    let mut session = Session {
+        root,
+        cluster,
+        arguments: args.operator,
+        operator: None,
+        told: Vec::new(),
+    };
+    let told_to_end = || stop.load(Ordering::Relaxed);
+    while !told_to_end() {
+        let mut watch = Watch::new(&session.root);
+        let updated = session.generate().and_then(|written| {
+            for path in &written {
+                watch.wrote(path);
+            }
+            session.update()
+        });
+        match updated {
+            // Ctrl-C ends cargo, too.
+            Err(error) if !told_to_end() => session.wait_after(&error),
+            _ => {}
+        }
+        while !told_to_end() && !watch.changed() {
+            session.notice_its_end();
+        }
+    }
+    Ok(())
+}
+
+/// All that lasts from one change to the next. Dropped, it ends: the operator first.
+struct Session {
+    root: PathBuf,
+    operator: Option<Operator>,
+    /// None: the cluster is the user's.
+    cluster: Option<Cluster>,
+    arguments: Vec<OsString>,
+    /// The warnings that the user has read.
+    told: Vec<Problem>,
+}
+
+impl Session {
+    /// Brings the manifests up to date; the paths of those that it wrote.
+    fn generate(&mut self) -> anyhow::Result<Vec<String>> {
+        let quietly = manifests::Args {
+            watch: true,
+            ..manifests::Args::default()
+        };
+        manifests::again(&self.root, &quietly, &mut self.told)
+    }
+
+    /// Brings the API server and the operator up to date.
+    fn update(&mut self) -> anyhow::Result<()> {
+        let name = Project::load(&self.root)?.name;
+        if let Some(cluster) = &mut self.cluster {
+            cluster.install_definitions(&self.root)?;
+        }
+        let executable = cargo::build(&self.root, &name, false)?;
+        self.notice_its_end();
+        let running = self.operator.as_mut();
+        if !running.is_some_and(|operator| operator.runs() && operator.is(&executable)) {
+            // The old one first: both would reconcile, and serve at one port.
+            self.operator = None;
+            let mut arguments = self.arguments.clone();
+            let mut environment = Vec::new();
+            if let Some(cluster) = &self.cluster {
+                arguments.splice(0..0, cluster.webhooks.arguments());
+                environment = cluster.plane.environment();
+            }
+            self.operator = Some(Operator::start(executable, arguments, environment)?);
+            say("started", &name);
+        }
+        if let Some(cluster) = &mut self.cluster {
+            cluster.install_webhooks(&self.root)?;
+        }
+        Ok(())
+    }
+
+    /// Says what is wrong, and what happens now.
+    fn wait_after(&mut self, error: &anyhow::Error) {
+        eprintln!("error: {error:#}");
+        let runs = self.operator.as_mut().is_some_and(Operator::runs);
+        let meanwhile = if runs { "; the operator goes on" } else { "" };
+        say("waiting", &format!("for a change{meanwhile}"));
+    }
+
+    /// Tells once when the operator has ended by itself.
+    fn notice_its_end(&mut self) {
+        if let Some(status) = self.operator.as_mut().and_then(Operator::end) {
+            say(
+                "ended",
+                &format!("the operator ({status}), until the next change"),
+            );
+        }
+    }
+}
+
+/// An API server of our own, and what was installed in it.
+struct Cluster {
+    webhooks: Webhooks,
+    definitions: Vec<Value>,
+    configurations: Vec<Value>,
+    plane: ControlPlane,
+}
+
+impl Cluster {
+    fn start(store: Option<PathBuf>, limit: u64) -> anyhow::Result<Self> {
+        let began = Instant::now();
+        let assets = Assets::find(store)?;
+        let mut plane = control_plane::start(&assets, None, Duration::from_secs(limit))?;
+        plane.wait_until_ready()?;
+        plane.tell_when_servers_end();
+        let seconds = began.elapsed().as_secs_f32();
+        say(
+            "ready",
+            &format!("after {seconds:.1} s; in another terminal:"),
+        );
+        let kubeconfig = plane.folder().join("kubeconfig");
+        eprintln!("{:>12} export KUBECONFIG={}", "", kubeconfig.display());
+        Ok(Self {
+            webhooks: Webhooks::new(plane.folder())?,
+            definitions: Vec::new(),
+            configurations: Vec::new(),
+            plane,
+        })
+    }
+
+    /// Installs the CRDs, if they are others than those that are there.
+    fn install_definitions(&mut self, root: &Path) -> anyhow::Result<()> {
+        let bases = root.join("config/crd/bases");
+        if !bases.is_dir() {
+            return Ok(());
+        }
+        let mut definitions = crds::read(&bases)?;
+        for crd in &mut definitions {
+            self.webhooks.redirect(crd);
+        }
+        if !definitions.is_empty() && definitions != self.definitions {
+            crds::install(&self.plane, &definitions)?;
+            say("installed", &counted(definitions.len(), "CRD"));
+            self.definitions = definitions;
+        }
+        Ok(())
+    }
+
+    /// Has the API server call the webhooks that there are now, and no others.
+    fn install_webhooks(&mut self, root: &Path) -> anyhow::Result<()> {
+        let configurations = self.webhooks.configurations(root)?;
+        if configurations.is_empty() || configurations == self.configurations {
+            return Ok(());
+        }
+        apply::apply(&self.plane, &configurations, "webhooks")?;
+        let webhooks = configurations.iter().map(|object| &object["webhooks"]);
+        let count = webhooks.filter_map(Value::as_array).map(Vec::len).sum();
+        say("installed", &counted(count, "webhook"));
+        self.configurations = configurations;
+        Ok(())
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

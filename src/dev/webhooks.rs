@@ -1,0 +1,136 @@
+//! The operator's webhooks, as its API server is told to call them: by `url`, on the loopback.
+
+use std::ffi::OsString;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+
+use crate::envtest::certificates;
+use crate::manifests::WEBHOOKS;
+
+/// Where they are served, and how they are trusted.
+#[derive(Debug)]
+pub struct Webhooks {
+    port: u16,
+    /// Holds `tls.crt` and `tls.key`.
+    folder: PathBuf,
+    /// In base64.
+    authority: String,
+    enabled: bool,
+}
+
+impl Webhooks {
+    /// Makes a certificate, in `folder`, and takes a port that is free now. As the operator does, it heeds `ENABLE_WEBHOOKS`.
+    pub fn new(folder: &Path) -> anyhow::Result<Self> {
+        let folder = folder.join("webhooks");
+        Ok(Self {
+            port: TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
+            authority: BASE64_STANDARD.encode(certificates::loopback(&folder)?),
+            folder,
+            enabled: std::env::var("ENABLE_WEBHOOKS").as_deref() != Ok("false"),
+        })
+    }
+
+    /// What the operator is to be told.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec![
+            "--webhook-host=127.0.0.1".into(),
+            format!("--webhook-port={}", self.port).into(),
+            // Nobody else serves them meanwhile.
+            "--shutdown-delay=0s".into(),
+        ];
+        let mut path = OsString::from("--webhook-cert-path=");
+        path.push(&self.folder);
+        arguments.push(path);
+        arguments
+    }
+
+    /// Has a CRD be converted, or a configuration call, here instead of in the cluster.
+    pub fn redirect(&self, object: &mut Value) {
+        let conversion = object.pointer_mut("/spec/conversion");
+        if let Some(conversion) = conversion.filter(|how| how["strategy"] == "Webhook") {
+            if self.enabled {
+                self.redirect_client(&mut conversion["webhook"]["clientConfig"]);
+            } else {
+                *conversion = json!({ "strategy": "None" });
+            }
+        }
+        let webhooks = object.get_mut("webhooks").and_then(Value::as_array_mut);
+        for webhook in webhooks.into_iter().flatten() {
+            self.redirect_client(&mut webhook["clientConfig"]);
+        }
+    }
+
+    /// One that has a `url` of its own keeps it.
+    fn redirect_client(&self, config: &mut Value) {
+        if let Some(path) = config["service"]["path"].as_str() {
+            let url = format!("https://127.0.0.1:{}{path}", self.port);
+            *config = json!({ "url": url, "caBundle": self.authority });
+        }
+    }
+
+    /// The configurations that the project has, to be called here. One that is not to be called any more is empty in it.
+    pub fn configurations(&self, root: &Path) -> anyhow::Result<Vec<Value>> {
+        let path = root.join(WEBHOOKS);
+        if !self.enabled || !path.is_file() {
+            return Ok(Vec::new());
+        }
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read `{}`", path.display()))?;
+        let mut configurations: Vec<Value> = serde_saphyr::from_multiple(&text)
+            .with_context(|| format!("`{}` is not YAML", path.display()))?;
+        configurations.retain(Value::is_object);
+        for object in &mut configurations {
+            self.redirect(object);
+        }
+        Ok(configurations)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redirected(mut object: Value, enabled: bool) -> Value {
+        let webhooks = Webhooks {
+            port: 1,
+            folder: PathBuf::new(),
+            authority: "CA".to_owned(),
+            enabled,
+        };
+        webhooks.redirect(&mut object);
+        object
+    }
+
+    fn service(path: &str) -> Value {
+        json!({ "service": { "name": "n", "namespace": "s", "path": path } })
+    }
+
+    #[test]
+    fn services_of_the_cluster_are_called_here() {
+        let own = json!({ "url": "https://example.com" });
+        let webhooks = json!([{ "clientConfig": service("/a") }, { "clientConfig": own }]);
+        let object = redirected(json!({ "webhooks": webhooks }), true);
+        let here = json!({ "url": "https://127.0.0.1:1/a", "caBundle": "CA" });
+        let webhooks = json!([{ "clientConfig": here }, { "clientConfig": own }]);
+        assert_eq!(object, json!({ "webhooks": webhooks }));
+    }
+
+    #[test]
+    fn kinds_are_converted_here_or_not_at_all() {
+        let crd = |webhook: &Value| json!({ "spec": { "conversion": { "strategy": "Webhook", "webhook": webhook } } });
+        let webhook =
+            |config| json!({ "clientConfig": config, "conversionReviewVersions": ["v1"] });
+        let cluster = crd(&webhook(service("/convert")));
+        let here = json!({ "url": "https://127.0.0.1:1/convert", "caBundle": "CA" });
+        assert_eq!(redirected(cluster.clone(), true), crd(&webhook(here)));
+        let none = json!({ "spec": { "conversion": { "strategy": "None" } } });
+        assert_eq!(redirected(cluster, false), none);
+        let without = json!({ "spec": { "group": "crew.example.com" } });
+        assert_eq!(redirected(without.clone(), true), without);
+    }
+}

@@ -1,0 +1,77 @@
+//! The packages of the project, and the CRDs that its generator prints.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::cargo::{self, Target};
+
+/// The binary of a project that prints its CRDs.
+const CRDGEN: &str = "crdgen";
+
+/// One package of the workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// The folder of its manifest, absolute.
+    pub folder: PathBuf,
+    /// Whether it has a binary `crdgen`.
+    pub crdgen: bool,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<MetadataPackage>,
+}
+
+#[derive(Deserialize)]
+struct MetadataPackage {
+    manifest_path: PathBuf,
+    targets: Vec<Target>,
+}
+
+/// The members of the workspace at `root`. Resolves nothing: needs neither network nor lock file.
+pub fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
+    let text = cargo::output(root, &["metadata", "--no-deps", "--format-version=1"])?;
+    let metadata: Metadata =
+        serde_json::from_slice(&text).context("cannot read what `cargo metadata` says")?;
+    let package = |package: MetadataPackage| Package {
+        folder: package.manifest_path.parent().unwrap_or(root).to_owned(),
+        crdgen: package
+            .targets
+            .iter()
+            .any(|target| target.is_binary(CRDGEN)),
+    };
+    Ok(metadata.packages.into_iter().map(package).collect())
+}
+
+/// The generator was built, and ended without definitions: deriving some type panics.
+#[derive(Debug)]
+pub struct Failed(String);
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failed {}
+
+/// Builds `crdgen` and gives what it prints: a CRD for each version of each kind. `quiet`: cargo tells of errors only.
+pub fn crds(root: &Path, quiet: bool) -> anyhow::Result<Vec<Value>> {
+    let crdgen = cargo::build(root, CRDGEN, quiet)?;
+    let shown = crdgen.display();
+    let output = Command::new(&crdgen)
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot run `{shown}`"))?;
+    if !output.status.success() {
+        return Err(Failed(format!("`{shown}` failed ({})", output.status)).into());
+    }
+    serde_json::from_slice(&output.stdout)
+        .with_context(|| format!("`{shown}` printed something else than a JSON array of CRDs"))
+}

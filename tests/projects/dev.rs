@@ -1,0 +1,138 @@
+//! `kbr dev` on a generated project.
+
+use super::project::{Project, alone};
+
+/// What both scripts need: `kbr dev` as a job, what it said, and the object that tells which code runs.
+const TOOLS: &str = r#"
+flags='--log-format text --health-probe-bind-address 127.0.0.1:0'
+code=src/webhooks/crew_v1_captain.rs
+dev=
+end() {
+  test -z "$dev" || { kill "$dev"; wait "$dev"; }
+  dev=
+}
+trap 'end; cat dev.log' EXIT
+start() {
+  setsid kbr dev "$@" -- $flags > dev.log 2>&1 &
+  dev=$!
+}
+# said TEXT TIMES
+said() {
+  for _ in $(seq 1800); do
+    if test "$(grep -c -e "$1" dev.log)" -ge "$2"; then return; fi
+    sleep 0.1
+  done
+  echo "not said $2 times: $1"
+  exit 1
+}
+# The API server notices a configuration when it likes.
+defaulted() {
+  for _ in $(seq 300); do
+    if kubectl create --dry-run=server -o jsonpath='{.spec.message}' -f object.yaml | grep -x "$1"; then return; fi
+    sleep 0.1
+  done
+  echo "not defaulted: $1"
+  exit 1
+}
+cat > object.yaml <<END
+{ "apiVersion": "crew.my.domain/v1", "kind": "Captain", "metadata": { "name": "a" }, "spec": {} }
+END
+"#;
+
+const OWN: &str = r#"
+start
+said 'installed 2 webhooks' 1
+kubectl() { "$(kbr envtest path)/kubectl" "$@"; }
+export KUBECONFIG=$(sed -n 's/.*export KUBECONFIG=//p' dev.log)
+folder=$(dirname "$KUBECONFIG")
+defaulted ahoy
+kubectl create namespace crew
+kubectl --namespace crew create -f object.yaml
+kubectl --namespace crew wait --for=condition=Ready --timeout=60s captain/a
+
+# Other code runs, and the API server is still the same.
+sed -i 's/ahoy/avast/' $code
+said 'started captains' 2
+defaulted avast
+
+# Code that does not compile leaves the operator as it is.
+cp $code before
+echo 'fn' >> $code
+said 'waiting for a change; the operator goes on' 1
+defaulted avast
+
+# Another type is another CRD.
+cp before $code
+sed -i 's|^    pub message: Option<String>,|&\n\n    /// Another one.\n    pub another: Option<String>,|' api/src/crew/v1/captain.rs
+said 'installed 1 CRD' 2
+said 'started captains' 3
+kubectl explain captains.spec.another
+defaulted avast
+
+# A change of what is not compiled starts nothing.
+runs=$(grep -c 'Finished' dev.log)
+touch config/samples/crew_v1_captain.yaml
+said 'Finished' $((runs + 1))
+test "$(grep -c 'started captains' dev.log)" = 3
+
+# An operator that has ended is told of, and there again after a change.
+operator=
+for process in $(cat /proc/$dev/task/$dev/children); do
+  case $(readlink /proc/$process/exe) in */captains) operator=$process ;; esac
+done
+kill -KILL "$operator"
+said 'ended the operator (signal: 9 (SIGKILL))' 1
+sed -i 's/avast/belay/' $code
+said 'started captains' 4
+defaulted belay
+
+# Nothing of it is left.
+kill -INT $dev
+wait $dev
+dev=
+if kubectl get namespaces; then exit 1; fi
+test ! -e "$folder"
+"#;
+
+const EXISTING: &str = r#"
+kubectl get crd captains.crew.my.domain
+start --use-existing-cluster
+said 'started captains' 1
+kubectl apply -f object.yaml
+kubectl wait --for=condition=Ready --timeout=60s captain/a
+sed -i 's/belay/ahoy/' $code
+said 'started captains' 2
+if grep installed dev.log; then exit 1; fi
+test -z "$(kubectl get mutatingwebhookconfigurations -o name)"
+end
+kubectl get captain a
+"#;
+
+#[test]
+fn an_operator_is_built_and_started_again_whenever_its_sources_change() {
+    let _turn = alone();
+    let captains = Project::new("captains");
+    captains.kbr("init --domain my.domain");
+    let kind = "--group crew --version v1 --kind Captain";
+    captains.create_api(&format!("{kind} --yes"));
+    captains.kbr(&format!("create webhook {kind} --defaulting --validation"));
+    captains.replace(
+        "src/webhooks/crew_v1_captain.rs",
+        "tracing::debug!(name = cx.name(), generation, \"nothing to default\");",
+        "tracing::debug!(name = cx.name(), generation);
+        object.spec.message.get_or_insert_with(|| \"ahoy\".to_owned());",
+    );
+    captains.run("bash", &["-e", "-c", &format!("{TOOLS}{OWN}")]);
+    captains.run(
+        "kbr",
+        &[
+            "envtest",
+            "run",
+            "--",
+            "bash",
+            "-e",
+            "-c",
+            &format!("{TOOLS}{EXISTING}"),
+        ],
+    );
+}
