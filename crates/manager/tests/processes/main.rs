@@ -74,6 +74,7 @@ const TESTS: &[(&str, Test)] = tests! {
         an_api_server_is_answered_by_webhooks
         objects_of_three_versions_are_read_in_each
         certificates_need_nobody
+        replicas_that_are_called_by_different_names_share_one_certificate
         each_right_of_the_certificates_is_needed
         no_call_fails_while_replicas_are_replaced
         what_is_no_review_is_refused_by_a_process_that_goes_on

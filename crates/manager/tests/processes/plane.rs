@@ -243,12 +243,18 @@ fn api_flags(folder: &Path, etcd_port: u16, port: u16) -> Vec<String> {
     ]
 }
 
-/// Notes the requests of the replicas, each when it is answered; watches when they begin.
+/// Notes the requests of the replicas, each when it is answered; watches when they begin. Of replicas with webhooks, those
+/// about Secrets.
 fn audit_policy() -> Value {
     json!({
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
         "omitStages": ["RequestReceived"],
-        "rules": [{"level": "Metadata", "users": ["a", "b"]}, {"level": "None"}],
+        "rules": [
+            {"level": "Metadata", "users": ["a", "b"]},
+            {"level": "Metadata", "userGroups": ["system:serviceaccounts"],
+             "resources": [{"group": "", "resources": ["secrets"]}]},
+            {"level": "None"},
+        ],
     })
 }

@@ -192,15 +192,25 @@ impl Validator<v2::Guest> for GuestWebhook {
 struct Cli {
     #[command(flatten)]
     manager: Options,
+    /// Serves no defaulter, as another version of the operator may.
+    #[arg(long)]
+    without_defaulter: bool,
+    /// Serves no validator.
+    #[arg(long)]
+    without_validator: bool,
 }
 
 /// Runs the operator, with the arguments after `webhooks`.
 #[tokio::main]
 pub async fn main() -> anyhow::Result<()> {
-    let Cli { manager } = Cli::parse_from(std::env::args().skip(1));
-    let mut manager = Manager::new(manager, ID).await?;
-    manager.defaulter::<v2::Guest>(GuestWebhook);
-    manager.validator::<v2::Guest>(GuestWebhook);
+    let cli = Cli::parse_from(std::env::args().skip(1));
+    let mut manager = Manager::new(cli.manager, ID).await?;
+    if !cli.without_defaulter {
+        manager.defaulter::<v2::Guest>(GuestWebhook);
+    }
+    if !cli.without_validator {
+        manager.validator::<v2::Guest>(GuestWebhook);
+    }
     manager.spoke::<v2::Guest, v1::Guest>();
     manager.spoke::<v2::Guest, v3::Guest>();
     manager.run().await

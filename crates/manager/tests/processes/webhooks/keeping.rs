@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 
 use super::{
     guests::{configuration, crd},
-    site::{CRD, Guests, MUTATING, NAMESPACE, SECRET, Site, VALIDATING},
+    site::{CRD, Guests, MUTATING, NAMESPACE, SECRET, Site, VALIDATING, converted},
     tests::{JSON, Load, MERGE},
 };
 use crate::{replica::LONG, world::World};
 
 /// The certificate that is in the Secret now.
-async fn certificate(site: &Site) -> anyhow::Result<Option<Value>> {
+pub async fn certificate(site: &Site) -> anyhow::Result<Option<Value>> {
     let secret = site.get(SECRET).await?;
     let certificate = secret["data"]["tls.crt"].clone();
     Ok(Some(certificate).filter(|text| text.as_str().is_some_and(|text| !text.is_empty())))
 }
 
 /// Waits until another one than `old` is served by all replicas, and trusted.
-async fn rotated(site: &Site, old: &Value, served: &[usize]) -> anyhow::Result<()> {
+pub async fn rotated(site: &Site, old: &Value, served: &[usize]) -> anyhow::Result<()> {
     eventually(LONG, "another certificate is in the Secret", async || {
         Ok(certificate(site).await?.filter(|new| new != old))
     })
@@ -81,9 +81,11 @@ pub async fn certificates_need_nobody(world: &mut World) -> anyhow::Result<Strin
     let made: usize = site.replicas.iter().map(Guests::made).sum();
     anyhow::ensure!(made == 1 + rounds, "{made} certificates in {rounds} rounds");
     deployed_again(&site).await?;
+    let again = replaced(&site).await?;
     of_another_form(&mut site).await?;
     Ok(format!(
-        "{} ms from start to the first admitted request; {rounds} rotations, {requests} requests",
+        "{} ms from start to the first admitted request; {rounds} rotations, {requests} requests; \
+         {again:?} ms from no trust to the next, while nothing else happens and in a rotation",
         first.as_millis()
     ))
 }
@@ -114,6 +116,33 @@ async fn deployed_again(site: &Site) -> anyhow::Result<()> {
         Ok(bundle.is_string().then_some(()))
     })
     .await
+}
+
+/// Whoever is trusted nowhere any more is trusted again, in a rotation, too; returns how many milliseconds later.
+async fn replaced(site: &Site) -> anyhow::Result<[u128; 2]> {
+    let (path, object) = converted();
+    let mut times = [0; 2];
+    for (rotating, time) in [false, true].into_iter().zip(&mut times) {
+        if rotating {
+            let old = certificate(site).await?.context("a certificate")?;
+            site.call(Method::DELETE, SECRET, JSON, &Value::Null)
+                .await?;
+            eventually(LONG, "there is another one", async || {
+                Ok(certificate(site).await?.filter(|new| *new != old))
+            })
+            .await?;
+        }
+        for path in [MUTATING, VALIDATING, CRD] {
+            site.untrust(path).await?;
+        }
+        let started = std::time::Instant::now();
+        eventually(LONG, "a guest is admitted", async || {
+            site.create(&path, &object).await.map(Some)
+        })
+        .await?;
+        *time = started.elapsed().as_millis();
+    }
+    Ok(times)
 }
 
 /// What somebody else has made in its place: another type of Secret does as well, and of one that nobody may change it is

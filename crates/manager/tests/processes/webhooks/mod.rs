@@ -4,9 +4,10 @@ mod caller;
 mod guests;
 mod hostile;
 mod keeping;
+mod names;
 mod rights;
 mod site;
 mod spread;
 mod tests;
 
-pub use self::{guests::main, hostile::*, keeping::*, rights::*, tests::*};
+pub use self::{guests::main, hostile::*, keeping::*, names::*, rights::*, tests::*};

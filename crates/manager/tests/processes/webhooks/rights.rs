@@ -7,7 +7,6 @@ use manager::testing::eventually;
 use serde_json::{Value, json};
 
 use super::{
-    guests::{configuration, crd},
     site::{CRD, LOCAL, MUTATING, RBAC, SECRET, Site, VALIDATING},
     tests::{JSON, MERGE},
 };
@@ -137,9 +136,9 @@ impl Right<'_> {
                 site.call(Method::DELETE, SECRET, JSON, &Value::Null)
                     .await?;
             }
-            Some("mutatingwebhookconfigurations") => untrust(site, MUTATING).await?,
-            Some("validatingwebhookconfigurations") => untrust(site, VALIDATING).await?,
-            _ => untrust(site, CRD).await?,
+            Some("mutatingwebhookconfigurations") => site.untrust(MUTATING).await?,
+            Some("validatingwebhookconfigurations") => site.untrust(VALIDATING).await?,
+            _ => site.untrust(CRD).await?,
         }
         Ok(())
     }
@@ -150,22 +149,8 @@ async fn forget(site: &Site) -> anyhow::Result<()> {
     // That there is none is what was wanted.
     let _ = site.call(Method::DELETE, SECRET, JSON, &Value::Null).await;
     for path in [MUTATING, VALIDATING, CRD] {
-        untrust(site, path).await?;
+        site.untrust(path).await?;
     }
-    Ok(())
-}
-
-/// Deploys an object without what the operator has put there.
-async fn untrust(site: &Site, path: &str) -> anyhow::Result<()> {
-    let port = site.spread.port;
-    let mut without = match path {
-        CRD => json!({ "spec": { "conversion": crd("v2", port)?["spec"]["conversion"] } }),
-        _ => json!({ "webhooks": configuration(path == MUTATING, port)["webhooks"] }),
-    };
-    if path == CRD {
-        without["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] = Value::Null;
-    }
-    site.call(Method::PATCH, path, MERGE, &without).await?;
     Ok(())
 }
 

@@ -63,7 +63,7 @@ pub struct Site {
 impl Site {
     /// Deploys everything; no replica runs yet, and nothing is trusted.
     pub async fn new(world: &World) -> anyhow::Result<Self> {
-        let (plane, spread) = (&world.plane, Spread::start().await?);
+        let (plane, spread) = (&world.plane, Spread::start("127.0.0.1").await?);
         let mut site = Self {
             client: plane.client.clone(),
             folder: plane.folder.clone(),
@@ -85,6 +85,8 @@ impl Site {
         site.rights().await?;
         site.kubeconfig = site.token(plane).await?;
         site.deploy("v2").await?;
+        // What another test has left there stays when it is applied.
+        site.untrust(CRD).await?;
         Ok(site)
     }
 
@@ -94,6 +96,21 @@ impl Site {
         self.apply(CRD, &crd(stored, port)?).await?;
         self.apply(MUTATING, &configuration(true, port)).await?;
         self.apply(VALIDATING, &configuration(false, port)).await?;
+        Ok(())
+    }
+
+    /// Deploys an object without what the operator has put there, as `kubectl replace` does.
+    pub async fn untrust(&self, path: &str) -> anyhow::Result<()> {
+        let port = self.spread.port;
+        let mut without = match path {
+            CRD => json!({ "spec": { "conversion": crd("v2", port)?["spec"]["conversion"] } }),
+            _ => json!({ "webhooks": configuration(path == MUTATING, port)["webhooks"] }),
+        };
+        if path == CRD {
+            without["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] = Value::Null;
+        }
+        let merge = "application/merge-patch+json";
+        self.call(Method::PATCH, path, merge, &without).await?;
         Ok(())
     }
 
@@ -107,17 +124,18 @@ impl Site {
 
     /// Starts a replica.
     pub fn spawn(&self) -> anyhow::Result<Guests> {
-        Guests::start(&self.folder, &self.kubeconfig)
+        self.spawn_with(&[])
+    }
+
+    /// Starts a replica with these flags, too.
+    pub fn spawn_with(&self, flags: &[&str]) -> anyhow::Result<Guests> {
+        Guests::start(&self.folder, &self.kubeconfig, flags)
     }
 
     /// Waits until all replicas are ready.
     pub async fn ready(&self) -> anyhow::Result<()> {
         for replica in &self.replicas {
-            eventually(LONG, "a replica serves webhooks", async || {
-                Ok(replica.serving())
-            })
-            .await
-            .with_context(|| replica.log())?;
+            replica.ready().await?;
         }
         self.route();
         Ok(())
@@ -254,6 +272,16 @@ pub fn guest(name: &str, spec: &Value) -> Value {
     })
 }
 
+/// Where to create a guest of another version, and the guest: it is converted before webhooks are called, and after.
+pub fn converted() -> (String, Value) {
+    let path = format!("/apis/hotel.example.com/v1/namespaces/{NAMESPACE}/guests?dryRun=All");
+    let guest = json!({
+        "apiVersion": "hotel.example.com/v1", "kind": "Guest",
+        "metadata": { "name": "old" }, "spec": { "name": "Ada Lovelace" },
+    });
+    (path, guest)
+}
+
 /// A replica; killed when dropped.
 pub struct Guests {
     pub port: u16,
@@ -262,7 +290,11 @@ pub struct Guests {
 }
 
 impl Guests {
-    fn start(folder: &std::path::Path, kubeconfig: &std::path::Path) -> anyhow::Result<Self> {
+    fn start(
+        folder: &std::path::Path,
+        kubeconfig: &std::path::Path,
+        flags: &[&str],
+    ) -> anyhow::Result<Self> {
         let port = std::net::TcpListener::bind(("127.0.0.1", 0))?
             .local_addr()?
             .port();
@@ -280,6 +312,7 @@ impl Guests {
                 "--leader-elect=false",
             ])
             .arg(format!("--webhook-port={port}"))
+            .args(flags)
             .env_remove("RUST_LOG")
             .env_remove("POD_NAMESPACE")
             .stdin(Stdio::null())
@@ -293,8 +326,14 @@ impl Guests {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    fn serving(&self) -> Option<()> {
-        self.log().contains("\"serving webhooks\"").then_some(())
+    /// Waits until it is ready.
+    pub async fn ready(&self) -> anyhow::Result<()> {
+        let serving = || self.log().contains("\"serving webhooks\"");
+        eventually(LONG, "a replica serves webhooks", async || {
+            Ok(serving().then_some(()))
+        })
+        .await
+        .with_context(|| self.log())
     }
 
     /// How often it has begun to serve another certificate.

@@ -18,8 +18,9 @@ pub struct Spread {
 }
 
 impl Spread {
-    pub async fn start() -> std::io::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    /// At a port of this address of the loopback.
+    pub async fn start(host: &str) -> std::io::Result<Self> {
+        let listener = TcpListener::bind((host, 0)).await?;
         let spread = Self {
             port: listener.local_addr()?.port(),
             behind: Arc::default(),

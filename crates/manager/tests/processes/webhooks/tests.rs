@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -10,10 +10,11 @@ use std::{
 
 use anyhow::Context as _;
 use hyper::Method;
+use manager::testing::eventually;
 use serde_json::{Value, json};
 
 use super::site::{GUESTS, NAMESPACE, Site, guest};
-use crate::world::World;
+use crate::{replica::LONG, world::World};
 
 pub const JSON: &str = "application/json";
 pub const MERGE: &str = "application/merge-patch+json";
@@ -160,29 +161,39 @@ pub async fn objects_of_three_versions_are_read_in_each(
     Ok("9 readings after each of 4 stored versions".to_owned())
 }
 
-/// Requests without a pause, until it is dropped.
+/// Requests without a pause, until it is ended.
 pub struct Load {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
+    failed: Arc<Mutex<Vec<String>>>,
     tasks: Vec<tokio::task::JoinHandle<anyhow::Result<()>>>,
 }
 
 impl Load {
     pub fn start(site: &Site) -> Self {
+        let object = guest("load", &json!({ "first": "a" }));
+        Self::of(site, 4, &format!("{GUESTS}?dryRun=All"), &object)
+    }
+
+    /// Posts this object there, from so many tasks.
+    pub fn of(site: &Site, tasks: usize, path: &str, object: &Value) -> Self {
         let (stop, done) = (
             Arc::new(AtomicBool::new(false)),
             Arc::new(AtomicUsize::new(0)),
         );
-        let tasks = (0..4).map(|_| {
+        let failed = Arc::<Mutex<Vec<String>>>::default();
+        let tasks = (0..tasks).map(|_| {
             let (client, stop, done) = (site.client.clone(), stop.clone(), done.clone());
+            let (path, object, failed) = (path.to_owned(), object.to_string(), failed.clone());
             tokio::spawn(async move {
-                let object = guest("load", &json!({ "first": "a" })).to_string();
                 while !stop.load(Ordering::Relaxed) {
-                    let request = hyper::Request::post(format!("{GUESTS}?dryRun=All"));
+                    let request = hyper::Request::post(&path);
                     let request = request.header("content-type", JSON);
-                    client
-                        .request::<Value>(request.body(object.clone().into_bytes())?)
-                        .await?;
+                    let request = request.body(object.clone().into_bytes())?;
+                    if let Err(error) = client.request::<Value>(request).await {
+                        let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                        failed.push(format!("{error:#}"));
+                    }
                     done.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(())
@@ -192,16 +203,34 @@ impl Load {
             tasks: tasks.collect(),
             stop,
             done,
+            failed,
         }
     }
 
-    /// How many requests were admitted; the first that was not is the error.
+    /// Waits until so many more requests are answered.
+    pub async fn more(&self, count: usize) -> anyhow::Result<()> {
+        let enough = self.done.load(Ordering::Relaxed) + count;
+        eventually(LONG, "requests are answered", async || {
+            Ok((self.done.load(Ordering::Relaxed) >= enough).then_some(()))
+        })
+        .await
+    }
+
+    /// How many requests were admitted; it is an error if any was not.
     pub async fn end(self) -> anyhow::Result<usize> {
         self.stop.store(true, Ordering::Relaxed);
         for task in self.tasks {
-            task.await?.context("under load, a request failed")?;
+            task.await??;
         }
-        Ok(self.done.load(Ordering::Relaxed))
+        let done = self.done.load(Ordering::Relaxed);
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        anyhow::ensure!(
+            failed.is_empty(),
+            "{} of {done} requests failed, the first: {}",
+            failed.len(),
+            failed[0]
+        );
+        Ok(done)
     }
 }
 

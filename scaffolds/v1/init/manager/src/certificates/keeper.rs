@@ -1,6 +1,7 @@
 //! Keeps certificate, Secret and trust as they are to be, in every replica.
 
 use std::{
+    slice,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -31,7 +32,8 @@ use crate::error::chain;
 /// How long API servers may take to notice that they are to trust another authority.
 const SPREAD: Duration = Duration::from_secs(3);
 
-/// How long old authorities are trusted beside the new one; by then every replica serves the new one.
+/// How long old authorities are trusted beside the new one; by then every replica serves the new one. By each replica's
+/// own clock, and one that cannot be set.
 const RETIRE: Duration = Duration::from_secs(60 * 60);
 
 /// How often all is looked at when nothing is told to have changed.
@@ -58,8 +60,8 @@ pub(crate) struct Keeper {
     /// The name that it is served by in any case.
     own_name: String,
     served: Option<Pair>,
-    /// The one that waits for its authority to be known everywhere, and until when.
-    next: Option<(Pair, Instant)>,
+    /// What is in the Secret, and since when its authority is trusted.
+    trusted: Option<(Pair, Instant)>,
     first: Option<oneshot::Sender<Served>>,
     sender: Option<watch::Sender<Arc<ServerConfig>>>,
 }
@@ -80,12 +82,12 @@ impl Keeper {
                 namespace: namespace.to_owned(),
                 name: format!("{project}-webhook-certificate"),
                 manager: format!("{id}/webhooks"),
-                since: format!("{id}/certificate-since"),
+                names: format!("{id}/certificate-names"),
             },
             targets,
             own_name: format!("{project}-webhook.{namespace}.svc"),
             served: None,
-            next: None,
+            trusted: None,
             first: Some(first),
             sender: None,
         };
@@ -113,60 +115,81 @@ impl Keeper {
     /// Looks at everything once and mends it; returns when to look again.
     async fn look(&mut self, now: SystemTime) -> kube::Result<Duration> {
         let targets = self.read_targets().await?;
-        let names = self.names(&targets);
-        let mut found = self.secret.read_or_make(&self.client).await?;
-        let kept = found.pair.take();
-        // Now, too: a clock that is ahead makes what is not good yet.
-        let good = |pair: &Pair| pair.serves(&names, now) && pair.serves(&names, now + MARGIN);
-        let kept = kept.filter(good);
-        let pair = if let Some(pair) = kept {
-            pair
-        } else {
-            let pair = Pair::new(&names, now).map_err(service)?;
-            found = self
-                .secret
-                .replace(&self.client, &found, &pair, now)
-                .await?;
-            tracing::info!(
-                secret = self.secret.name,
-                "made a certificate for the webhooks"
-            );
-            pair
+        let called: Vec<_> = targets.iter().flat_map(Target::names).collect();
+        let pair = self.read_or_make(self.names(&called), now).await?;
+        // Else, what is served until the new one is known everywhere is what is trusted. A replica that has just begun
+        // serves nothing, and the others are called meanwhile.
+        let of_use = |served: &Pair| {
+            let mut called = called.iter();
+            called.any(|name| served.serves(slice::from_ref(name), now))
         };
-        // Nothing is lost by it if what is served is good for nothing.
-        let serves = |served: &Pair| served.serves(&names, now);
-        if !self.served.as_ref().is_some_and(serves) {
+        let useless = self.served.as_ref().is_some_and(|it| !of_use(it));
+        let another = |target: &Target| target.trusts_another(&pair.authority);
+        if useless || !targets.iter().any(another) {
             self.serve(&pair)?;
         }
+        let mut authorities = vec![pair.authority.as_str()];
+        // What is put there anew while another is served has to trust that one, too.
+        if let Some(served) = self.served.as_ref().filter(|served| **served != pair) {
+            authorities.push(&served.authority);
+        }
         // What an hour ago was old is served by nobody.
-        let keep = !found.is_older_than(RETIRE, now);
+        let since = self.trusted.as_ref().filter(|(it, _)| *it == pair);
+        let keep = since.is_none_or(|(_, since)| since.elapsed() <= RETIRE);
         for target in targets {
-            let (manager, authority) = (&self.secret.manager, &pair.authority);
-            target.trust(&self.client, manager, authority, keep).await?;
+            let manager = &self.secret.manager;
+            let trusting = target.trust(&self.client, manager, &authorities, keep);
+            trusting.await?;
         }
         self.follow(pair)
     }
 
-    /// Serves a pair that is trusted by now, once that is known everywhere; returns how long until then.
-    fn follow(&mut self, pair: Pair) -> kube::Result<Duration> {
-        if self.served.as_ref() == Some(&pair) {
-            self.next = None;
-            return Ok(PERIOD);
-        }
-        let at = match self.next.take() {
-            Some((next, at)) if next == pair => at,
-            _ => Instant::now() + SPREAD,
+    /// What is in the Secret, or what was put there in its place: a pair that serves these names for long enough.
+    async fn read_or_make(&self, mut names: Vec<String>, now: SystemTime) -> kube::Result<Pair> {
+        // Now, too: a clock that is ahead makes what is not good yet.
+        let good = |pair: &Pair, names: &[String]| {
+            pair.serves(names, now) && pair.serves(names, now + MARGIN)
         };
-        let wait = at.saturating_duration_since(Instant::now());
-        if wait.is_zero() {
-            self.serve(&pair)?;
-            return Ok(PERIOD);
+        let mut found = self.secret.read_or_make(&self.client).await?;
+        if let Some(pair) = found.pair.take() {
+            if good(&pair, &names) {
+                return Ok(pair);
+            }
+            // Another version of the operator may be called by these. Each would take the other's names out of the
+            // certificate for ever; that nobody is called by them any more is seen to when it is renewed.
+            if good(&pair, &found.names) {
+                names.append(&mut found.names);
+                names.sort();
+                names.dedup();
+            }
         }
-        self.next = Some((pair, at));
-        Ok(wait)
+        let pair = Pair::new(&names, now).map_err(service)?;
+        let (client, secret) = (&self.client, &self.secret);
+        secret.replace(client, &found, &pair, &names).await?;
+        tracing::info!(secret = secret.name, "made a certificate for the webhooks");
+        Ok(pair)
     }
 
+    /// Serves a pair that is trusted by now, once that is known everywhere; returns how long until then.
+    fn follow(&mut self, pair: Pair) -> kube::Result<Duration> {
+        let since = match self.trusted.take() {
+            Some((same, since)) if same == pair => since,
+            _ => Instant::now(),
+        };
+        let wait = SPREAD.saturating_sub(since.elapsed());
+        if wait.is_zero() {
+            self.serve(&pair)?;
+        }
+        let served = self.served.as_ref() == Some(&pair);
+        self.trusted = Some((pair, since));
+        Ok(if served { PERIOD } else { wait })
+    }
+
+    /// Serves this pair from now on.
     fn serve(&mut self, pair: &Pair) -> kube::Result<()> {
+        if self.served.as_ref() == Some(pair) {
+            return Ok(());
+        }
         let config = pair.config().map_err(service)?;
         match (&self.sender, self.first.take()) {
             (Some(sender), _) => drop(sender.send_replace(config)),
@@ -192,10 +215,10 @@ impl Keeper {
         Ok(targets)
     }
 
-    /// The names that a certificate must have.
-    fn names(&self, targets: &[Target]) -> Vec<String> {
+    /// The names that a certificate must have, of which these are called.
+    fn names(&self, called: &[String]) -> Vec<String> {
         let mut names = vec![self.own_name.clone(), "localhost".to_owned()];
-        names.extend(targets.iter().flat_map(Target::names));
+        names.extend_from_slice(called);
         // One that cannot be in a certificate cannot be asked for either.
         names.retain(|name| ServerName::try_from(name.as_str()).is_ok());
         names.sort();

@@ -1,9 +1,7 @@
 //! The Secret that all replicas share. It is written by server-side apply only, for which the API server checks rights
 //! by name even where it makes the object.
 
-use std::time::{Duration, SystemTime};
-
-use k8s_openapi::{ByteString, jiff::Timestamp};
+use k8s_openapi::ByteString;
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -17,8 +15,8 @@ pub(super) struct Secret {
     pub(super) name: String,
     /// The field manager.
     pub(super) manager: String,
-    /// The annotation that says since when its certificate is there.
-    pub(super) since: String,
+    /// The annotation that says which names its certificate has, with commas between them.
+    pub(super) names: String,
 }
 
 /// What was found there.
@@ -26,8 +24,8 @@ pub(super) struct Found {
     version: Value,
     /// `None` if it is not whole.
     pub(super) pair: Option<Pair>,
-    /// When it was written.
-    pub(super) since: Option<SystemTime>,
+    /// The names that its certificate has, if the annotation is right.
+    pub(super) names: Vec<String>,
 }
 
 impl Secret {
@@ -67,14 +65,12 @@ impl Secret {
         client: &Client,
         found: &Found,
         pair: &Pair,
-        now: SystemTime,
-    ) -> kube::Result<Found> {
+        names: &[String],
+    ) -> kube::Result<()> {
         let data = |text: &str| json!(ByteString(text.as_bytes().to_vec()));
-        let now = Timestamp::try_from(now).unwrap_or_default();
-        let now = Timestamp::from_second(now.as_second()).unwrap_or_default();
         let metadata = json!({
             "resourceVersion": found.version,
-            "annotations": { self.since.as_str(): now.to_string() },
+            "annotations": { self.names.as_str(): names.join(",") },
         });
         let data = json!({
             "ca.crt": data(&pair.authority),
@@ -82,8 +78,8 @@ impl Secret {
             "tls.key": data(&pair.key),
         });
         let body = self.body(&metadata, &data);
-        let written = request::apply(client, &self.path(), &body, &self.manager, true).await?;
-        Ok(self.found(&written))
+        request::apply(client, &self.path(), &body, &self.manager, true).await?;
+        Ok(())
     }
 
     fn body(&self, metadata: &Value, data: &Value) -> Value {
@@ -107,24 +103,13 @@ impl Secret {
                 key: text("tls.key")?,
             })
         };
-        let since = object["metadata"]["annotations"][&self.since].as_str();
-        let since = since.and_then(|since| since.parse::<Timestamp>().ok());
+        let names = object["metadata"]["annotations"][&self.names].as_str();
+        let names = names.into_iter().flat_map(|names| names.split(','));
         Found {
             version: object["metadata"]["resourceVersion"].clone(),
             pair: pair(),
-            since: since.map(SystemTime::from),
+            names: names.map(str::to_owned).collect(),
         }
-    }
-}
-
-impl Found {
-    /// Whether it was written so long ago; so, too, if nobody knows when. The clock of the replica that wrote it may
-    /// be ahead of this one's: what was written in a moment that is yet to come is new.
-    pub(super) fn is_older_than(&self, age: Duration, now: SystemTime) -> bool {
-        self.since.is_none_or(|since| {
-            let apart = now.duration_since(since);
-            apart.unwrap_or_else(|ahead| ahead.duration()) > age
-        })
     }
 }
 

@@ -53,15 +53,22 @@ impl Target {
         self.configs().into_iter().filter_map(name).collect()
     }
 
-    /// Sees to it that `authority` is trusted; others are kept if `keep` says so. Whether anything was changed.
+    /// Whether any other authority than this one is trusted.
+    pub(super) fn trusts_another(&self, authority: &str) -> bool {
+        let bundles = self.configs();
+        let mut bundles = bundles.iter().map(|pointer| self.bundle(pointer));
+        bundles.any(|bundle| certificates(&bundle).any(|one| one != authority.trim()))
+    }
+
+    /// Sees to it that these authorities are trusted; others are kept if `keep` says so. Whether anything was changed.
     pub(super) async fn trust(
         mut self,
         client: &Client,
         manager: &str,
-        authority: &str,
+        authorities: &[&str],
         keep: bool,
     ) -> kube::Result<bool> {
-        let steps = self.steps(authority, keep);
+        let steps = self.steps(authorities, keep);
         let changed = !steps.is_empty();
         if changed {
             self.patch(client, manager, steps).await?;
@@ -101,20 +108,19 @@ impl Target {
         Vec::new()
     }
 
-    fn steps(&self, authority: &str, keep: bool) -> Vec<Value> {
+    fn bundle(&self, pointer: &str) -> String {
+        let bundle = self.object.pointer(pointer).map(|it| &it["caBundle"]);
+        let bundle = bundle.cloned().unwrap_or_default();
+        let bundle: ByteString = serde_json::from_value(bundle).unwrap_or_default();
+        String::from_utf8_lossy(&bundle.0).into_owned()
+    }
+
+    fn steps(&self, authorities: &[&str], keep: bool) -> Vec<Value> {
         let step = |pointer: String| {
-            let config = self.object.pointer(&pointer)?;
-            let bundle: ByteString =
-                serde_json::from_value(config["caBundle"].clone()).unwrap_or_default();
-            let old = String::from_utf8_lossy(&bundle.0);
-            let new = if keep {
-                with(&old, authority)
-            } else {
-                authority.to_owned()
-            };
+            let new = with(&self.bundle(&pointer), authorities, keep)?;
             let path = format!("{pointer}/caBundle");
-            let value = ByteString(new.clone().into_bytes());
-            (new != old).then(|| json!({ "op": "add", "path": path, "value": value }))
+            let value = ByteString(new.into_bytes());
+            Some(json!({ "op": "add", "path": path, "value": value }))
         };
         self.configs().into_iter().filter_map(step).collect()
     }
@@ -132,20 +138,27 @@ impl Target {
     }
 }
 
-/// The certificates of `bundle`, with `authority` before them.
-fn with(bundle: &str, authority: &str) -> String {
-    let authority = authority.trim();
-    let mut all = vec![authority.to_owned()];
-    for block in bundle.split_inclusive(END) {
-        let begin = block.find("-----BEGIN").unwrap_or_default();
-        let block = block[begin..].trim();
-        let is_certificate = CertificateDer::from_pem_slice(block.as_bytes()).is_ok();
-        if is_certificate && all.len() <= MOST && !all.iter().any(|one| one == block) {
-            all.push(block.to_owned());
-        }
+/// These authorities and, if `keep` says so, those of `bundle` after them; `None` if nothing is to change. In which order
+/// they are is no reason to: replicas that want them in another one would change it in turns.
+fn with(bundle: &str, authorities: &[&str], keep: bool) -> Option<String> {
+    let old: Vec<_> = certificates(bundle).collect();
+    let mut new: Vec<_> = authorities.iter().map(|it| it.trim()).collect();
+    let others = old.iter().copied().filter(|it| !new.contains(it));
+    let others: Vec<_> = others.take(MOST).collect();
+    let changes = new.iter().any(|it| !old.contains(it)) || (!keep && !others.is_empty());
+    if keep {
+        new.extend(others);
     }
-    // As the authority alone is written.
-    all.join("\n") + "\n"
+    // As an authority alone is written.
+    changes.then(|| new.join("\n") + "\n")
+}
+
+fn certificates(bundle: &str) -> impl Iterator<Item = &str> {
+    let blocks = bundle.split_inclusive(END).map(|block| {
+        let begin = block.find("-----BEGIN").unwrap_or_default();
+        block[begin..].trim()
+    });
+    blocks.filter(|block| CertificateDer::from_pem_slice(block.as_bytes()).is_ok())
 }
 
 #[cfg(test)]
@@ -168,12 +181,18 @@ mod tests {
 
     #[test]
     fn a_new_authority_is_put_before_the_old_ones_once() {
-        let (old, new) = (authority(), authority());
-        let both = with(&old, &new);
-        assert_eq!(both, format!("{new}{old}"));
-        assert_eq!(with(&both, &new), both);
-        assert_eq!(with("nonsense", &new), new);
-        assert_eq!(with(&format!("x{old}y"), &new), both);
+        let (old, new, served) = (authority(), authority(), authority());
+        let with = |bundle: &str, new: &[&str]| with(bundle, new, true);
+        let both = format!("{new}{old}");
+        assert_eq!(with(&old, &[&new]).as_ref(), Some(&both));
+        assert_eq!(with("nonsense", &[&new]).as_ref(), Some(&new));
+        assert_eq!(with(&format!("x{old}y"), &[&new]).as_ref(), Some(&both));
+        // Two replicas that serve two of them change nothing in turns.
+        for authorities in [[&*new, &*old], [&*old, &*new]] {
+            assert_eq!(with(&both, &authorities), None);
+        }
+        let all = format!("{new}{served}{old}");
+        assert_eq!(with(&both, &[&new, &served]), Some(all));
     }
 
     #[test]
@@ -186,15 +205,16 @@ mod tests {
             { "clientConfig": { "url": "https://127.0.0.1:1/x", "caBundle": bundle(&new) } },
         ] }));
         assert_eq!(target.names(), ["a.b.svc", "::1", "127.0.0.1"]);
+        assert!(target.trusts_another(&old) && target.trusts_another(&new));
         let step = |at: usize, text: &str| {
             let path = format!("/webhooks/{at}/clientConfig/caBundle");
             json!({ "op": "add", "path": path, "value": bundle(text) })
         };
         assert_eq!(
-            target.steps(&new, true),
+            target.steps(&[&new], true),
             [step(0, &new), step(1, &format!("{new}{old}"))]
         );
-        assert_eq!(target.steps(&new, false), [step(0, &new), step(1, &new)]);
+        assert_eq!(target.steps(&[&new], false), [step(0, &new), step(1, &new)]);
     }
 
     #[test]
@@ -203,9 +223,9 @@ mod tests {
         let conversion = json!({ "strategy": "Webhook", "webhook": { "clientConfig": config } });
         let crd = target(json!({ "spec": { "conversion": conversion } }));
         assert_eq!(crd.names(), ["a.b.svc"]);
-        assert_eq!(crd.steps(&authority(), true).len(), 1);
+        assert_eq!(crd.steps(&[&authority()], true).len(), 1);
         let crd = target(json!({ "spec": { "conversion": { "strategy": "None" } } }));
-        assert!(crd.steps(&authority(), true).is_empty());
+        assert!(crd.steps(&[&authority()], true).is_empty());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! is noticed.
 
 mod place;
+mod rotations;
 
 use k8s_openapi::{ByteString, api::core::v1::Secret as Kind};
 use serde_json::{Value, json};
@@ -28,8 +29,8 @@ async fn from_nothing_one_certificate_is_made_trusted_and_served_by_all() {
     assert!(place.pair().await == pair && other.served == Some(pair));
     let secret = place.get(SECRET).await;
     assert_eq!(secret["type"], "kubernetes.io/tls");
-    let since = &secret["metadata"]["annotations"]["guests.example.com/certificate-since"];
-    assert_eq!(since, "2024-10-04T00:00:00Z");
+    let has = &secret["metadata"]["annotations"]["guests.example.com/certificate-names"];
+    assert_eq!(has, "guests-webhook.guests-system.svc,localhost");
     let data = secret["data"].as_object().unwrap();
     assert_eq!(
         data.keys().collect::<Vec<_>>(),
@@ -51,106 +52,19 @@ async fn of_two_that_saw_the_same_one_writes_and_the_other_is_told() {
     let made = [0, 1].map(|_| Pair::new(&names(), place.now).unwrap());
     let first = secret.read_or_make(&place.client).await.unwrap();
     let second = secret.read_or_make(&place.client).await.unwrap();
-    let written = secret
-        .replace(&place.client, &first, &made[0], place.now)
-        .await;
-    assert!(written.unwrap().pair.as_ref() == Some(&made[0]));
-    let late = secret
-        .replace(&place.client, &second, &made[1], place.now)
-        .await;
+    let replace = async |found, pair| {
+        let names = names();
+        secret.replace(&place.client, found, pair, &names).await
+    };
+    replace(&first, &made[0]).await.unwrap();
+    assert!(place.pair().await == made[0]);
+    let late = replace(&second, &made[1]).await;
     assert!(is(&late.err().unwrap(), 409));
     // One that saw no Secret at all does not empty it either.
     let mut found = secret.read_or_make(&place.client).await.unwrap();
     assert!(found.pair.take().as_ref() == Some(&made[0]));
     secret.make(&place.client).await.unwrap();
     assert!(place.pair().await == made[0]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn sixty_days_later_another_is_trusted_beside_the_old_and_served_three_seconds_later() {
-    let place = Place::new().await;
-    let (one, first) = place.keeper_and_served();
-    let mut keepers = [one, place.keeper()];
-    for keeper in &mut keepers {
-        keeper.look(place.now).await.unwrap();
-    }
-    let old = place.pair().await;
-    let mut served = first.await.unwrap();
-    served.mark_unchanged();
-    keepers[0].look(place.now + 60 * DAY).await.unwrap();
-    assert!(place.pair().await == old);
-
-    let now = place.now + 60 * DAY + SECOND;
-    for keeper in &mut keepers {
-        assert_eq!(keeper.look(now).await.unwrap(), 3 * SECOND);
-        assert!(keeper.served.as_ref() == Some(&old));
-    }
-    let new = place.pair().await;
-    assert!(new != old && new.serves(&names(), now + 89 * DAY));
-    let both = format!("{}{}", new.authority, old.authority);
-    assert_eq!(place.trusted().await, both);
-
-    assert!(!served.has_changed().unwrap());
-
-    advance(Duration::from_millis(2900)).await;
-    for keeper in &mut keepers {
-        assert_eq!(keeper.look(now).await.unwrap(), SECOND / 10);
-        assert!(keeper.served.as_ref() == Some(&old));
-    }
-    advance(SECOND / 10).await;
-    for keeper in &mut keepers {
-        assert_eq!(keeper.look(now).await.unwrap(), MINUTE);
-        assert!(keeper.served.as_ref() == Some(&new));
-    }
-
-    assert!(served.has_changed().unwrap());
-
-    keepers[0].look(now + HOUR).await.unwrap();
-    assert_eq!(place.trusted().await, both);
-    keepers[0].look(now + HOUR + SECOND).await.unwrap();
-    assert_eq!(place.trusted().await, new.authority);
-}
-
-#[tokio::test(start_paused = true)]
-async fn one_that_comes_while_another_waits_waits_for_as_long() {
-    let place = Place::new().await;
-    let mut keeper = place.keeper();
-    keeper.look(place.now).await.unwrap();
-    let old = place.pair().await;
-    for round in 0..2 {
-        advance(2 * SECOND).await;
-        request::apply(
-            &place.client,
-            SECRET,
-            &json!({ "data": {} }),
-            "guests.example.com/webhooks",
-            true,
-        )
-        .await
-        .unwrap();
-        assert_eq!(keeper.look(place.now).await.unwrap(), 3 * SECOND, "{round}");
-        assert!(keeper.served.as_ref() == Some(&old));
-    }
-    let authorities = place.trusted().await;
-    assert_eq!(authorities.matches("BEGIN").count(), 3, "{authorities}");
-    advance(3 * SECOND).await;
-    keeper.look(place.now).await.unwrap();
-    assert!(keeper.served == Some(place.pair().await));
-    assert!(keeper.next.is_none());
-}
-
-#[tokio::test(start_paused = true)]
-async fn one_that_goes_and_comes_back_is_waited_for_anew() {
-    let place = Place::new().await;
-    let mut keeper = place.keeper();
-    keeper.look(place.now).await.unwrap();
-    let (old, new) = (place.pair().await, Pair::new(&names(), place.now).unwrap());
-    for (pair, wait) in [(&new, 3 * SECOND), (&old, MINUTE), (&new, 3 * SECOND)] {
-        place.put(pair, "2024-10-04T00:00:00Z").await;
-        assert_eq!(keeper.look(place.now).await.unwrap(), wait);
-        assert!(keeper.served.as_ref() == Some(&old));
-        advance(4 * SECOND).await;
-    }
 }
 
 #[tokio::test]
@@ -163,62 +77,6 @@ async fn it_has_its_own_name_before_anybody_asks_for_one() {
     };
     place.keeper().look(place.now).await.unwrap();
     assert!(place.pair().await.serves(&names(), place.now));
-}
-
-#[tokio::test]
-async fn whoever_serves_what_is_over_serves_the_new_one_at_once() {
-    let place = Place::new().await;
-    let mut keeper = place.keeper();
-    keeper.look(place.now).await.unwrap();
-    // As after a long sleep of the machine.
-    let now = place.now + 91 * DAY;
-    assert_eq!(keeper.look(now).await.unwrap(), MINUTE);
-    let pair = place.pair().await;
-    assert!(pair.serves(&names(), now) && keeper.served == Some(pair));
-}
-
-#[tokio::test]
-async fn a_new_name_is_served_at_once_and_one_that_cannot_be_is_left_out() {
-    let place = Place::new().await;
-    let mut keeper = place.keeper();
-    keeper.look(place.now).await.unwrap();
-    let old = place.pair().await;
-    let urls = [
-        "https://127.0.0.1:1/a",
-        "https://[::1]:1/a",
-        "https://a!b/a",
-    ];
-    let webhooks = urls.map(|url| json!({ "name": url, "clientConfig": { "url": url } }));
-    place
-        .deploy(MUTATING, &json!({ "webhooks": webhooks }))
-        .await;
-    assert_eq!(keeper.look(place.now).await.unwrap(), MINUTE);
-    let mut names = names();
-    names.extend(["127.0.0.1", "::1"].map(str::to_owned));
-    let new = place.pair().await;
-    assert!(!old.serves(&names, place.now) && new.serves(&names, place.now));
-    keeper.look(place.now).await.unwrap();
-    assert!(place.pair().await == new && keeper.served == Some(new));
-}
-
-#[tokio::test]
-async fn a_clock_that_is_ahead_loses_no_authority() {
-    let place = Place::new().await;
-    place.keeper().look(place.now).await.unwrap();
-    let (old, new) = (place.pair().await, Pair::new(&names(), place.now).unwrap());
-    place.put(&new, "2024-10-04T00:59:00Z").await;
-    place.keeper().look(place.now).await.unwrap();
-    let both = format!("{}{}", new.authority, old.authority);
-    assert_eq!(place.trusted().await, both);
-    // By so much no clock is: nobody knows when it was.
-    for since in ["2024-10-04T01:00:01Z", "2024-10-03T22:59:59Z", "nonsense"] {
-        place.put(&old, "2024-10-04T00:00:00Z").await;
-        place.keeper().look(place.now).await.unwrap();
-        assert!(place.trusted().await.contains(&old.authority), "{since}");
-        place.put(&new, since).await;
-        place.keeper().look(place.now).await.unwrap();
-        assert_eq!(place.trusted().await, new.authority, "{since}");
-    }
 }
 
 /// Every way to spoil it that somebody has thought of.
@@ -275,8 +133,10 @@ async fn a_spoilt_secret_heals() {
             "{case}"
         );
     }
-    // Sixteen were made meanwhile, and as many would fill an object; the last ones are kept.
-    assert_eq!(place.trusted().await.matches("BEGIN").count(), 9);
+    // Two dozen were made meanwhile, and as many would fill an object; the last ones are kept, and what is served.
+    let trusted = place.trusted().await;
+    assert_eq!(trusted.matches("BEGIN").count(), 10);
+    assert!(trusted.contains(&keeper.served.as_ref().unwrap().authority));
 
     // One that is deleted, or that somebody has made in another form, is no different.
     for object in [
@@ -301,15 +161,16 @@ async fn what_has_changed_since_it_was_read_is_not_patched() {
     // In the place of the second there is another one now.
     place.deploy(VALIDATING, &configuration(&["b", "d"])).await;
     let pair = Pair::new(&names(), place.now).unwrap();
+    let authorities = [&*pair.authority];
     let patched = read
         .unwrap()
-        .trust(&place.client, "own", &pair.authority, true);
+        .trust(&place.client, "own", &authorities, true);
     let refused = patched.await.unwrap_err();
     assert!(is(&refused, 422) || is(&refused, 409), "{refused}");
     assert!(!place.get(VALIDATING).await.to_string().contains("caBundle"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refused() {
     let place = Place::new().await;
     let mut keeper = place.keeper();
@@ -361,7 +222,8 @@ async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refuse
 
     place.deploy(MUTATING, &configuration(&["a"])).await;
     place.deploy(CRD, &crd("Webhook")).await;
-    keeper.look(place.now + 2 * HOUR).await.unwrap();
+    advance(2 * HOUR).await;
+    keeper.look(place.now).await.unwrap();
     assert_eq!(place.trusted().await, pair.authority);
 }
 

@@ -90,16 +90,14 @@ impl Place {
         }
     }
 
-    /// Puts it there, written at that time.
-    pub(super) async fn put(&self, pair: &Pair, since: &str) {
+    /// Puts it there.
+    pub(super) async fn put(&self, pair: &Pair) {
         let data = json!({
             "ca.crt": bytes(&pair.authority),
             "tls.crt": bytes(&pair.certificate),
             "tls.key": bytes(&pair.key),
         });
-        let since = json!({ "annotations": { "guests.example.com/certificate-since": since } });
-        self.merge(SECRET, &json!({ "metadata": since, "data": data }))
-            .await;
+        self.merge(SECRET, &json!({ "data": data })).await;
     }
 
     /// Whom the API server trusts, at each place.

@@ -1,0 +1,163 @@
+//! Replicas that are called by different names, as those of two versions of an operator may be while one takes the place
+//! of the other.
+
+use anyhow::Context as _;
+use hyper::Method;
+use manager::testing::eventually;
+use serde_json::{Value, json};
+
+use super::{
+    guests::configuration,
+    keeping::{certificate, rotated},
+    site::{GUESTS, Guests, MUTATING, NAMESPACE, SECRET, Site, VALIDATING, converted, guest},
+    spread::Spread,
+    tests::{JSON, Load, refused},
+};
+use crate::{audit::Audit, replica::LONG, world::World};
+
+/// Enough at a time that the API server makes new connections again and again: it keeps 25.
+const TASKS: usize = 40;
+
+/// The old version has a defaulter, the new one a validator instead, each called by a name that the other knows nothing
+/// of; both convert.
+pub async fn replicas_that_are_called_by_different_names_share_one_certificate(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let mut site = Site::new(world).await?;
+    let (by_old, by_new) = (
+        Spread::start("127.0.0.2").await?,
+        Spread::start("127.0.0.3").await?,
+    );
+    site.call(Method::DELETE, VALIDATING, JSON, &Value::Null)
+        .await?;
+    let mutating = called(true, "127.0.0.2", by_old.port, "DoesNotExist")?;
+    site.apply(MUTATING, &mutating).await?;
+    let old = site.spawn_with(&["--without-validator"])?;
+    old.ready().await?;
+    by_old.set(vec![old.port]);
+    site.replicas.push(old);
+    site.route();
+    let (path, object) = converted();
+    eventually(LONG, "the old version is called", async || {
+        let made = site.create(&path, &object).await?;
+        let by = made["metadata"]["annotations"]["hotel.example.com/by"].as_str();
+        Ok(by.map(|_| ()))
+    })
+    .await?;
+    let mut loads = vec![Load::of(&site, TASKS, &path, &object)];
+    loads[0].more(200).await?;
+    let writes = Writes::new(&world.plane.audit);
+    let new = site.spawn_with(&["--without-defaulter"])?;
+    new.ready().await?;
+    by_new.set(vec![new.port]);
+    site.replicas.push(new);
+    site.route();
+
+    let validating = called(false, "127.0.0.3", by_new.port, "Exists")?;
+    site.apply(VALIDATING, &validating).await?;
+    let mut object = guest("new", &json!({ "first": "a" }));
+    object["metadata"]["labels"] = json!({ "by": "new" });
+    let path = format!("{GUESTS}?dryRun=All");
+    // Who is not called yet refuses nothing.
+    let mut nobody = object.clone();
+    nobody["spec"]["first"] = json!("");
+    let called = eventually(LONG, "the new version is called", async || {
+        let status = refused(site.call(Method::POST, &path, JSON, &nobody)).await?;
+        Ok((status["code"] == 422).then_some(()))
+    });
+    called.await.with_context(|| writes.tell())?;
+    loads.push(Load::of(&site, TASKS, &path, &object));
+    more(&loads).await?;
+    let added = writes.check(1).context("a name was added")?;
+
+    let mut rotations = Vec::new();
+    for round in 0..world.either(3, 10) {
+        let writes = Writes::new(&world.plane.audit);
+        let served: Vec<_> = site.replicas.iter().map(Guests::served).collect();
+        let mut deletions = 0;
+        // Every other time once more as soon as there is another one.
+        while deletions < 1 + round % 2 {
+            let before = certificate(&site).await?.context("a certificate")?;
+            site.call(Method::DELETE, SECRET, JSON, &Value::Null)
+                .await?;
+            deletions += 1;
+            if deletions <= round % 2 {
+                eventually(LONG, "there is another one", async || {
+                    Ok(certificate(&site).await?.filter(|now| *now != before))
+                })
+                .await?;
+            } else {
+                let rotated = rotated(&site, &before, &served).await;
+                rotated.with_context(|| writes.tell())?;
+            }
+        }
+        more(&loads).await?;
+        // An empty one, by each of them; one for the names of one version, and one for all names.
+        rotations.push(writes.check(4 * deletions)?);
+    }
+    let mut requests = 0;
+    for load in loads {
+        requests += load.end().await?;
+    }
+    Ok(format!(
+        "a name was added by {added}; rotations: {}; {requests} requests, none failed",
+        rotations.join(", ")
+    ))
+}
+
+async fn more(loads: &[Load]) -> anyhow::Result<()> {
+    for load in loads {
+        load.more(400).await?;
+    }
+    Ok(())
+}
+
+/// A configuration that is called by this name, for objects with or without a label.
+fn called(mutating: bool, host: &str, port: u16, operator: &str) -> anyhow::Result<Value> {
+    let text = configuration(mutating, port).to_string();
+    let mut configuration: Value = serde_json::from_str(&text.replace("127.0.0.1", host))?;
+    configuration["webhooks"][0]["objectSelector"] =
+        json!({ "matchExpressions": [{ "key": "by", "operator": operator }] });
+    Ok(configuration)
+}
+
+/// How often the Secret is written.
+struct Writes<'a> {
+    audit: &'a Audit,
+    mark: u64,
+}
+
+impl<'a> Writes<'a> {
+    fn new(audit: &'a Audit) -> Self {
+        Self {
+            mark: audit.mark(),
+            audit,
+        }
+    }
+
+    /// How often it was, and how often that was refused.
+    fn count(&self) -> anyhow::Result<(usize, usize)> {
+        let mut all = self.audit.since(self.mark, NAMESPACE)?;
+        all.retain(|request| request.resource == "secrets" && request.writes());
+        let written = all.iter().filter(|request| request.code < 300).count();
+        Ok((written, all.len() - written))
+    }
+
+    fn tell(&self) -> String {
+        match self.count() {
+            Ok((written, refused)) => format!("{written} writes and {refused} refused"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// It is an error if it was written more often than so.
+    fn check(&self, most: usize) -> anyhow::Result<String> {
+        let (written, _) = self.count()?;
+        anyhow::ensure!(
+            (1..=most).contains(&written),
+            "{}, {most} at most",
+            self.tell()
+        );
+        Ok(self.tell())
+    }
+}
