@@ -24,10 +24,11 @@ libfaketime: ## Install libfaketime, which sets the clock of a test's processes,
 test: lint control-plane libfaketime ## Run every test: takes a while from empty caches
 	cargo test --workspace --all-features --no-fail-fast
 
-soak: control-plane libfaketime ## Run the long form of the tests of faults
+soak: control-plane libfaketime ## Run the long form of the tests of faults, and cert-manager itself
 	KBR_RANDOM_TYPES=5000 KBR_RANDOM_SEED=10000 cargo test --all-features --test traps random -- --nocapture
 	KBR_KILL_ROUNDS=1500 cargo test --all-features --test faults -- --nocapture
 	KBR_FAULTS=long cargo test -p manager --test processes
+	tests/certmanager/run
 
 bench: control-plane ## Measure kbr and a generated operator; prints figures and judges none
 	tests/bench/run

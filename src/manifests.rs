@@ -265,11 +265,19 @@ fn webhooks(
     let kinds = webhook::Kinds::of(project, crds);
     let mut warnings = webhook::compare(&kinds, &sources.files, &webhooks, problems);
     let overlay = files::read(&root.join("config/default/kustomization.yaml"))?.unwrap_or_default();
-    warnings.extend(webhook::unkept(
-        &names,
-        &own,
-        &String::from_utf8_lossy(&overlay),
-    ));
+    if webhook::is_self_managed(&String::from_utf8_lossy(&overlay)) {
+        let unkept = webhook::unkept(&names, &own);
+        if unkept.is_empty() {
+            let roles = files::read(&root.join(webhook::rights::ROLE))?.unwrap_or_default();
+            let roles = serde_saphyr::from_multiple(&String::from_utf8_lossy(&roles))
+                .with_context(|| format!("`{}` is not YAML", webhook::rights::ROLE))?;
+            let objects = configurations
+                .iter()
+                .chain(crds.iter().map(|crd| &crd.object));
+            warnings.extend(webhook::rights::missing(&roles, objects));
+        }
+        warnings.extend(unkept);
+    }
     webhook::check_conversions(&kinds, &sources.files, project, crds, problems);
     // An empty file is what `config/webhook/kustomization.yaml` still can list when the last webhook is gone.
     if configurations.is_empty() && !root.join(webhook::PATH).is_file() {

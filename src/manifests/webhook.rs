@@ -3,6 +3,7 @@
 mod converted;
 mod object;
 mod read;
+pub mod rights;
 mod served;
 mod uses;
 
@@ -156,13 +157,15 @@ pub fn configurations(
         .collect()
 }
 
-/// Configurations that `markers` give names that the operator does not know, so that it would tell the API server nothing there about its
-/// certificate. `overlay` is `config/default/kustomization.yaml`, which says whether it keeps the certificate at all.
-pub fn unkept(names: &Names, markers: &[Marker], overlay: &str) -> Vec<Problem> {
+/// Whether the operator keeps its certificate itself, as `overlay`, `config/default/kustomization.yaml`, says.
+pub fn is_self_managed(overlay: &str) -> bool {
     let component = "- ../webhook-self-signed";
-    if !overlay.lines().any(|line| line.trim() == component) {
-        return Vec::new();
-    }
+    overlay.lines().any(|line| line.trim() == component)
+}
+
+/// Configurations that `markers` give names that the operator does not know, so that it would tell the API server nothing there about its
+/// certificate.
+pub fn unkept(names: &Names, markers: &[Marker]) -> Vec<Problem> {
     let unkept = |marker: &Marker| {
         let (mutating, name) = read::configuration(marker).ok()?;
         let known = if mutating {

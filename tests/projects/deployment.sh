@@ -1,0 +1,90 @@
+# What tests say of the deployed project `harbor`; they run in it, with an API server and its kubectl.
+system=harbor-system
+account=system:serviceaccount:$system:harbor-controller-manager
+mutating=mutatingwebhookconfiguration/harbor-mutating-webhook-configuration
+validating=validatingwebhookconfiguration/harbor-validating-webhook-configuration
+crd=crd/captains.crew.example.com
+default=config/default/kustomization.yaml
+captain=src/webhooks/crew_v1_captain.rs
+ship=src/webhooks/crew_v1_ship.rs
+mkdir -p target
+apply="kubectl apply --server-side --force-conflicts --field-manager=harbor-make"
+
+# `make` must succeed.
+works() {
+  echo "# make $*"
+  make "$@" > target/said 2>&1 || { cat target/said; echo "failed: make $*"; exit 1; }
+}
+
+is() {
+  test "$1" = "$2" || { echo "\`$1\` is not \`$2\`"; exit 1; }
+}
+
+# The operator on this machine, with the rights of its service account; the arguments are flags.
+start() {
+  kubectl config view --raw --flatten > target/deployed.kubeconfig
+  token=$(kubectl create token --namespace $system harbor-controller-manager)
+  kubectl --kubeconfig target/deployed.kubeconfig config set-credentials deployed --token="$token"
+  kubectl --kubeconfig target/deployed.kubeconfig config set-context --current --user=deployed
+  # What an earlier one has said is not to be read.
+  rm -f target/operator.log
+  KUBECONFIG=target/deployed.kubeconfig POD_NAMESPACE=$system "$operator" "$@" --webhook-host 127.0.0.1 --webhook-port 0 \
+    --log-format text --health-probe-bind-address 0 --metrics-bind-address 0 > target/operator.log 2>&1 &
+  running=$!
+}
+
+stop() {
+  kill -KILL $running
+  wait $running || true
+  running=
+}
+
+# With an operator that still runs, something has failed.
+running=
+others=
+ended() {
+  test -z "$others" || kill $others
+  test -n "$running" || return 0
+  kill -KILL $running
+  cat target/operator.log
+}
+trap ended EXIT
+
+# Where the authority of a webhook is, by its name; without one, that of a kind.
+place() {
+  if test -n "$1"; then
+    echo "{.webhooks[?(@.name==\"$1\")].clientConfig.caBundle}"
+  else
+    echo '{.spec.conversion.webhook.clientConfig.caBundle}'
+  fi
+}
+
+bundle() {
+  kubectl get "$1" --output jsonpath="$(place "$2")"
+}
+
+# Whether the operator has all rights on its certificate, or none.
+rights() {
+  for object in $mutating $validating $crd "secret/harbor-webhook-certificate --namespace $system"; do
+    for verb in get list watch patch; do
+      is "$object $verb $(kubectl auth can-i $verb $object --as $account 2> target/said)" "$object $verb $1"
+    done
+  done
+  is "$(kubectl auth can-i create secret/harbor-webhook-certificate --namespace $system --as $account 2> target/said)" "$1"
+}
+
+# All that is rendered is valid, and nothing in it waits to be filled in.
+valid() {
+  kubectl kustomize target/deploy > target/rendered.yaml
+  if grep --extended-regexp 'SERVICE_NAME|CERTIFICATE_|ISSUER_|PLACEHOLDER|TODO|name: any$' target/rendered.yaml; then exit 1; fi
+  $apply --dry-run=server --filename target/rendered.yaml > target/said
+  is "$(grep --count serverside-applied target/said)" "$(grep --count '^kind: ' target/rendered.yaml)"
+}
+
+names() {
+  kubectl get "$1" --output jsonpath='{.webhooks[*].name}'
+}
+
+arguments() {
+  kubectl get deployment --namespace $system harbor-controller-manager --output jsonpath='{.spec.template.spec.containers[0].args}'
+}
