@@ -136,6 +136,10 @@ async fn nothing_hostile_is_allowed_or_breaks_anything() {
         ("nothing", Vec::new()),
         ("not JSON", b"<hello/>".to_vec()),
         ("not text", vec![0xff; 100]),
+        (
+            "what is no text, where nobody reads it",
+            [&text.as_bytes()[..text.len() - 1], b",\"more\":\"\xff\"}"].concat(),
+        ),
         ("half a review", text.as_bytes()[..text.len() / 2].to_vec()),
         ("another kind of thing", b"[1, 2]".to_vec()),
         ("an empty review", b"{}".to_vec()),

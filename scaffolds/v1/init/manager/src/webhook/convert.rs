@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::{
     copy::{carry_over, metadata},
     guard::message,
+    review::from_body,
     serve::Webhook,
 };
 use crate::{metrics::WebhookMetrics, object::Object, server::Reply};
@@ -210,8 +211,7 @@ fn answer(conversions: &Conversions, body: &[u8], metrics: &WebhookMetrics) -> R
 }
 
 fn read(body: &[u8]) -> Result<Question, String> {
-    let review: Review =
-        serde_json::from_slice(body).map_err(|error| format!("not a review: {error}"))?;
+    let review: Review = from_body(body).map_err(|error| format!("not a review: {error}"))?;
     if (&*review.api_version, &*review.kind) != (VERSION, KIND) {
         return Err(format!("not a review: write {KIND} of {VERSION}"));
     }

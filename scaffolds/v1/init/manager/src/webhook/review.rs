@@ -71,13 +71,22 @@ impl GroupVersionKind {
     }
 }
 
+/// Reads JSON, all of which is text: what is none would go unnoticed in a value that nobody asks for.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn from_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, String> {
+    let text = str::from_utf8(body).map_err(|error| error.to_string())?;
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
 impl<'a, T: Deserialize<'a>> Question<T> {
     /// Reads a review.
     ///
     /// # Errors
     /// What is wrong with it.
     pub(super) fn read(body: &'a [u8]) -> Result<Self, String> {
-        let review: Review<T> = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        let review: Review<T> = from_body(body)?;
         if (&*review.api_version, &*review.kind) != (VERSION, KIND) {
             return Err(format!("write {KIND} of {VERSION}"));
         }
