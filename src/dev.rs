@@ -152,7 +152,7 @@ impl Session {
         if let Some(status) = self.operator.as_mut().and_then(Operator::end) {
             say(
                 "ended",
-                &format!("the operator ({status}), until the next change"),
+                &format!("the operator ({status}); the next change starts it again"),
             );
         }
     }
