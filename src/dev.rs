@@ -1,24 +1,21 @@
 //! `kbr dev`: the operator on this machine, generated, built and started again whenever its sources change.
 
+mod cluster;
 mod operator;
 mod webhooks;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
+use self::cluster::Cluster;
 use self::operator::Operator;
-use self::webhooks::Webhooks;
 use crate::cargo;
-use crate::envtest::assets::Assets;
-use crate::envtest::control_plane::{self, ControlPlane};
-use crate::envtest::{apply, crds, say};
+use crate::envtest::say;
 use crate::manifests::{self, Problem};
 use crate::project::{self, Project};
 use crate::watch::Watch;
@@ -127,8 +124,8 @@ impl Session {
             let mut arguments = self.arguments.clone();
             let mut environment = Vec::new();
             if let Some(cluster) = &self.cluster {
-                arguments.splice(0..0, cluster.webhooks.arguments());
-                environment = cluster.plane.environment();
+                arguments.splice(0..0, cluster.arguments());
+                environment = cluster.environment();
             }
             self.operator = Some(Operator::start(executable, arguments, environment)?);
             say("started", &name);
@@ -156,71 +153,4 @@ impl Session {
             );
         }
     }
-}
-
-/// An API server of our own, and what was installed in it.
-struct Cluster {
-    webhooks: Webhooks,
-    definitions: Vec<Value>,
-    configurations: Vec<Value>,
-    plane: ControlPlane,
-}
-
-impl Cluster {
-    fn start(store: Option<PathBuf>, limit: u64) -> anyhow::Result<Self> {
-        let began = Instant::now();
-        let assets = Assets::find(store)?;
-        let mut plane = control_plane::start(&assets, None, Duration::from_secs(limit))?;
-        plane.wait_until_ready()?;
-        plane.tell_when_servers_end();
-        let seconds = began.elapsed().as_secs_f32();
-        say(
-            "ready",
-            &format!("after {seconds:.1} s; in another terminal:"),
-        );
-        let kubeconfig = plane.folder().join("kubeconfig");
-        eprintln!("{:>12} export KUBECONFIG={}", "", kubeconfig.display());
-        Ok(Self {
-            webhooks: Webhooks::new(plane.folder())?,
-            definitions: Vec::new(),
-            configurations: Vec::new(),
-            plane,
-        })
-    }
-
-    /// Installs the CRDs, if they are others than those that are there.
-    fn install_definitions(&mut self, root: &Path) -> anyhow::Result<()> {
-        let bases = root.join("config/crd/bases");
-        if !bases.is_dir() {
-            return Ok(());
-        }
-        let mut definitions = crds::read(&bases)?;
-        for crd in &mut definitions {
-            self.webhooks.redirect(crd);
-        }
-        if !definitions.is_empty() && definitions != self.definitions {
-            crds::install(&self.plane, &definitions)?;
-            say("installed", &counted(definitions.len(), "CRD"));
-            self.definitions = definitions;
-        }
-        Ok(())
-    }
-
-    /// Has the API server call the webhooks that there are now, and no others.
-    fn install_webhooks(&mut self, root: &Path) -> anyhow::Result<()> {
-        let configurations = self.webhooks.configurations(root)?;
-        if configurations.is_empty() || configurations == self.configurations {
-            return Ok(());
-        }
-        apply::apply(&self.plane, &configurations, "webhooks")?;
-        let webhooks = configurations.iter().map(|object| &object["webhooks"]);
-        let count = webhooks.filter_map(Value::as_array).map(Vec::len).sum();
-        say("installed", &counted(count, "webhook"));
-        self.configurations = configurations;
-        Ok(())
-    }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

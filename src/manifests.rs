@@ -72,7 +72,6 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let folder = std::env::current_dir().context("cannot tell the current folder")?;
     let root = project::find_root(&folder)?;
-    finish(&root, args.check)?;
     if args.watch {
         let mut told = Vec::new();
         loop {
@@ -129,6 +128,7 @@ fn manager_role(project: &Project) -> String {
 
 /// Every file as it should be, and what a person should know.
 fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
+    finish(root, args.check)?;
     let project = &Project::load(root)?;
     let crd_only = args.crd_only;
     let packages = packages::packages(root)?;

@@ -4,12 +4,11 @@ use std::ffi::OsString;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::envtest::certificates;
+use crate::envtest::{certificates, crds};
 use crate::manifests::WEBHOOKS;
 
 /// Where they are served, and how they are trusted.
@@ -79,10 +78,7 @@ impl Webhooks {
         if !self.enabled || !path.is_file() {
             return Ok(Vec::new());
         }
-        let text = std::fs::read_to_string(&path)
-            .with_context(|| format!("cannot read `{}`", path.display()))?;
-        let mut configurations: Vec<Value> = serde_saphyr::from_multiple(&text)
-            .with_context(|| format!("`{}` is not YAML", path.display()))?;
+        let mut configurations = crds::documents(&path)?;
         configurations.retain(Value::is_object);
         for object in &mut configurations {
             self.redirect(object);

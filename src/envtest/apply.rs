@@ -8,9 +8,14 @@ use serde_json::{Value, json};
 
 use super::control_plane::ControlPlane;
 use super::logs::indented;
+use super::say;
 
 /// Applies `objects`, on the side of the server; what kbr applied before, it may change. `what` they are is for the error.
 pub fn apply(plane: &ControlPlane, objects: &[Value], what: &str) -> anyhow::Result<()> {
+    // Nothing is an error for kubectl.
+    if objects.is_empty() {
+        return Ok(());
+    }
     let mut kubectl = plane
         .kubectl()
         .args([
@@ -38,6 +43,12 @@ pub fn apply(plane: &ControlPlane, objects: &[Value], what: &str) -> anyhow::Res
         );
     }
     Ok(())
+}
+
+/// Tells the user how many there are now: `2 CRDs`.
+pub fn say_installed(count: usize, what: &str) {
+    let s = if count == 1 { "" } else { "s" };
+    say("installed", &format!("{count} {what}{s}"));
 }
 
 /// All that a program printed, a little to the right.

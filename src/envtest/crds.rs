@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::apply::{apply, said};
+use super::apply::{apply, said, say_installed};
 use super::control_plane::ControlPlane;
 
 /// How long the API server may take to serve what was installed.
@@ -25,12 +25,8 @@ pub fn read(folder: &Path) -> anyhow::Result<Vec<Value>> {
     paths.sort();
     let mut crds = Vec::new();
     for path in paths {
-        let text = fs::read_to_string(&path)
-            .with_context(|| format!("cannot read `{}`", path.display()))?;
-        let documents: Vec<Value> = serde_saphyr::from_multiple(&text)
-            .with_context(|| format!("`{}` is not YAML", path.display()))?;
         crds.extend(
-            documents
+            documents(&path)?
                 .into_iter()
                 .filter(|object| object["kind"] == "CustomResourceDefinition"),
         );
@@ -38,7 +34,14 @@ pub fn read(folder: &Path) -> anyhow::Result<Vec<Value>> {
     Ok(crds)
 }
 
-/// Applies `crds` and waits until each served version is found in discovery.
+/// All that is in a file of YAML, or of JSON.
+pub fn documents(path: &Path) -> anyhow::Result<Vec<Value>> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    serde_saphyr::from_multiple(&text).with_context(|| format!("`{}` is not YAML", path.display()))
+}
+
+/// Applies `crds`, waits until each served version is found in discovery, and says so.
 pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
     apply(plane, crds, "CRDs")?;
     let deadline = Instant::now() + LIMIT;
@@ -54,6 +57,9 @@ pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+    if !crds.is_empty() {
+        say_installed(crds.len(), "CRD");
     }
     Ok(())
 }

@@ -47,14 +47,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let logs = args.keep_logs.as_deref().map(make_folder).transpose()?;
     let limit = Duration::from_secs(args.start_timeout);
     let mut plane = control_plane::start(&assets, logs.as_deref(), limit)?;
-    if !definitions.is_empty() {
-        crds::install(&plane, &definitions)?;
-        let (count, s) = (
-            definitions.len(),
-            if definitions.len() == 1 { "" } else { "s" },
-        );
-        say("installed", &format!("{count} CRD{s}"));
-    }
+    crds::install(&plane, &definitions)?;
     plane.wait_until_ready()?;
     say(
         "ready",

@@ -1,20 +1,18 @@
 //! Measures the server of webhooks; `tests/bench/admission` runs it against a real API server.
 //!
 //! It starts itself a second time as the server, so that memory is the server's own. First it is called as the API
-//! server would call it, then objects are made through the real one, with the webhooks and without them in turn.
+//! server would call it, then objects are made through the real one, with the webhooks, with others that answer without looking, and without any, in turn.
+
+mod answer;
+mod server;
 
 use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Child, Command},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use clap::{Parser, Subcommand};
 use futures_util::future::try_join_all;
 use k8s_openapi::{ByteString, api::core::v1::ConfigMap};
@@ -24,17 +22,9 @@ use manager::{
     testing::{FakeApi, eventually},
     webhook::{Defaulter, Refusal, Request, Validator, Warnings},
 };
-use rustls::{
-    ClientConfig, RootCertStore, ServerConfig,
-    crypto::ring,
-    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
-};
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    net::{TcpListener, TcpStream},
-};
-use tokio_rustls::{TlsAcceptor, TlsConnector, client::TlsStream, server};
+
+use self::server::Server;
 
 /// How many connections call at once.
 const CONNECTIONS: usize = 64;
@@ -142,7 +132,7 @@ async fn main() -> anyhow::Result<()> {
     let cli = Cli::parse();
     match cli.task {
         Some(Task::Serve { port, folder }) => return serve(port, folder).await,
-        Some(Task::Answer { port, folder }) => return answer(port, &folder).await,
+        Some(Task::Answer { port, folder }) => return answer::serve(port, &folder).await,
         None => {}
     }
     let server = Server::start(cli.core.as_deref(), "serve").await?;
@@ -152,11 +142,15 @@ async fn main() -> anyhow::Result<()> {
         &format!("{CONNECTIONS} connections, {core}"),
     );
     let floor = Server::start(cli.core.as_deref(), "answer").await?;
-    alone(&floor, "mutate", cli.requests).await?;
+    let without_looking = alone(&floor, "mutate", cli.requests).await?;
+    row("a server that answers without looking", &without_looking);
+    // The first requests find caches and allocators cold.
     alone(&server, "mutate", cli.requests / 10).await?;
     let before = server.memory()?;
-    alone(&server, "mutate", cli.requests).await?;
-    alone(&server, "validate", cli.requests).await?;
+    for task in ["mutate", "validate"] {
+        let measured = alone(&server, task, cli.requests).await?;
+        row(&format!("{task}, {} requests", cli.requests), &measured);
+    }
     let after = server.memory()?;
     row(
         &format!("memory before and after {} requests", cli.requests * 2),
@@ -187,191 +181,6 @@ async fn serve(port: u16, folder: PathBuf) -> anyhow::Result<()> {
     manager.run_until(std::future::pending()).await
 }
 
-/// Answers any review with the same words and the review's own `uid`: what webhooks cost that do nothing.
-async fn answer(port: u16, folder: &Path) -> anyhow::Result<()> {
-    let read = |name: &str| fs::read(folder.join(name));
-    let chain = CertificateDer::pem_slice_iter(&read("tls.crt")?).collect::<Result<Vec<_>, _>>()?;
-    let key = PrivateKeyDer::from_pem_slice(&read("tls.key")?)?;
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)?;
-    let acceptor = TlsAcceptor::from(Arc::new(config));
-    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
-    loop {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
-        let acceptor = acceptor.clone();
-        tokio::spawn(async move {
-            if let Ok(stream) = acceptor.accept(stream).await {
-                let _ = answer_all(BufReader::new(stream)).await;
-            }
-        });
-    }
-}
-
-async fn answer_all(mut stream: BufReader<server::TlsStream<TcpStream>>) -> anyhow::Result<()> {
-    loop {
-        let (mut first, mut line, mut length) = (String::new(), String::new(), 0);
-        ensure!(stream.read_line(&mut first).await? > 0, "it was closed");
-        loop {
-            line.clear();
-            stream.read_line(&mut line).await?;
-            let Some((name, value)) = line.split_once(':') else {
-                break;
-            };
-            if name.eq_ignore_ascii_case("content-length") {
-                length = value.trim().parse()?;
-            }
-        }
-        let mut body = vec![0; length];
-        stream.read_exact(&mut body).await?;
-        let body = String::from_utf8_lossy(&body);
-        let uid = body.split_once(r#""uid":""#).context("no uid")?.1;
-        let uid = &uid[..36];
-        // [{"op":"add","path":"/immutable","value":false}]
-        let patch = if first.contains("/mutate") {
-            r#","patchType":"JSONPatch","patch":"W3sib3AiOiJhZGQiLCJwYXRoIjoiL2ltbXV0YWJsZSIsInZhbHVlIjpmYWxzZX1d""#
-        } else {
-            ""
-        };
-        let text = format!(
-            r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{{"uid":"{uid}","allowed":true{patch}}}}}"#
-        );
-        let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-            text.len()
-        );
-        stream.write_all((head + &text).as_bytes()).await?;
-        stream.flush().await?;
-    }
-}
-
-/// The server as a process; it ends with this value.
-struct Server {
-    process: Child,
-    port: u16,
-    authority: String,
-    connector: TlsConnector,
-    _folder: tempfile::TempDir,
-}
-
-impl Server {
-    async fn start(core: Option<&str>, task: &str) -> anyhow::Result<Self> {
-        let folder = tempfile::tempdir()?;
-        let names = ["localhost", "127.0.0.1"].map(str::to_owned);
-        let made = rcgen::generate_simple_self_signed(names)?;
-        let authority = made.cert.pem();
-        fs::write(folder.path().join("tls.crt"), &authority)?;
-        fs::write(
-            folder.path().join("tls.key"),
-            made.signing_key.serialize_pem(),
-        )?;
-        let port = std::net::TcpListener::bind(("127.0.0.1", 0))?
-            .local_addr()?
-            .port();
-        let server = Self {
-            process: spawn(core, task, port, folder.path())?,
-            port,
-            connector: connector(&authority)?,
-            authority,
-            _folder: folder,
-        };
-        let within = Duration::from_secs(60);
-        eventually(within, "it serves", async || {
-            Ok(server.connect().await.ok())
-        })
-        .await?;
-        Ok(server)
-    }
-
-    async fn connect(&self) -> anyhow::Result<Connection> {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).await?;
-        stream.set_nodelay(true)?;
-        let name = ServerName::try_from("localhost")?;
-        let stream = self.connector.connect(name, stream).await?;
-        Ok(Connection(BufReader::new(stream)))
-    }
-
-    /// Seconds of CPU that it has used until now, in steps of 10 ms.
-    fn cpu(&self) -> anyhow::Result<f64> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
-        let fields = stat.rsplit_once(") ").context("no name in stat")?.1;
-        // See proc_pid_stat(5): user and system time, in ticks, of which Linux has 100 a second.
-        let ticks = fields.split(' ').skip(11).take(2).map(str::parse::<f64>);
-        Ok(ticks.sum::<Result<f64, _>>()? / 100.0)
-    }
-
-    /// Megabytes that it has now.
-    fn memory(&self) -> anyhow::Result<f64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let value = line.context("no VmRSS")?.trim().trim_end_matches(" kB");
-        Ok(value.parse::<f64>()? * 1024.0 / 1e6)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-fn spawn(core: Option<&str>, task: &str, port: u16, folder: &Path) -> anyhow::Result<Child> {
-    let own = std::env::current_exe()?;
-    let mut command = match core {
-        Some(core) => {
-            let mut command = Command::new("taskset");
-            command.args(["-c", core]).arg(own);
-            command
-        }
-        None => Command::new(own),
-    };
-    command.arg(task).arg(port.to_string()).arg(folder);
-    command.spawn().context("cannot start the server")
-}
-
-fn connector(authority: &str) -> anyhow::Result<TlsConnector> {
-    let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(authority.as_bytes())?)?;
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(Arc::new(config).into())
-}
-
-/// A connection that is kept, as the API server keeps its own.
-struct Connection(BufReader<TlsStream<TcpStream>>);
-
-impl Connection {
-    async fn post(&mut self, path: &str, body: &[u8]) -> anyhow::Result<Vec<u8>> {
-        let length = body.len();
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
-        );
-        self.0.write_all(&[head.as_bytes(), body].concat()).await?;
-        self.0.flush().await?;
-        let (mut line, mut length) = (String::new(), 0);
-        self.0.read_line(&mut line).await?;
-        ensure!(line.contains(" 200 "), "the server answered {line}");
-        loop {
-            line.clear();
-            self.0.read_line(&mut line).await?;
-            let Some((name, value)) = line.split_once(':') else {
-                break;
-            };
-            if name.eq_ignore_ascii_case("content-length") {
-                length = value.trim().parse()?;
-            }
-        }
-        let mut answer = vec![0; length];
-        self.0.read_exact(&mut answer).await?;
-        Ok(answer)
-    }
-}
-
 /// An object of so many keys, 100 bytes each.
 fn object(namespace: &str, keys: usize) -> Value {
     let data = |at| (format!("key-{at}"), json!("x".repeat(90)));
@@ -382,7 +191,7 @@ fn object(namespace: &str, keys: usize) -> Value {
     })
 }
 
-async fn alone(server: &Server, task: &str, requests: usize) -> anyhow::Result<()> {
+async fn alone(server: &Server, task: &str, requests: usize) -> anyhow::Result<String> {
     let mut object = object("default", LARGE);
     object["immutable"] = match task {
         "mutate" => Value::Null,
@@ -421,11 +230,9 @@ async fn alone(server: &Server, task: &str, requests: usize) -> anyhow::Result<(
         (server.cpu()? - cpu) / count * 1e6,
     );
     let times = Times::of(times.concat());
-    row(
-        &format!("{task}, {requests} requests"),
-        &format!("{rate:.0} a second, {times}, {cpu:.0} us of CPU each"),
-    );
-    Ok(())
+    Ok(format!(
+        "{rate:.0} a second, {times}, {cpu:.0} us of CPU each"
+    ))
 }
 
 async fn convert(server: &Server) -> anyhow::Result<()> {

@@ -1,0 +1,85 @@
+//! An API server of our own, and what is installed in it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::webhooks::Webhooks;
+use crate::envtest::apply::{apply, say_installed};
+use crate::envtest::assets::Assets;
+use crate::envtest::control_plane::{self, ControlPlane};
+use crate::envtest::{crds, say};
+
+/// An API server of our own, and what was installed in it.
+pub struct Cluster {
+    webhooks: Webhooks,
+    definitions: Vec<Value>,
+    configurations: Vec<Value>,
+    plane: ControlPlane,
+}
+
+impl Cluster {
+    /// Starts it, and says how to reach it. `limit` is in seconds.
+    pub fn start(store: Option<PathBuf>, limit: u64) -> anyhow::Result<Self> {
+        let began = Instant::now();
+        let assets = Assets::find(store)?;
+        let mut plane = control_plane::start(&assets, None, Duration::from_secs(limit))?;
+        plane.wait_until_ready()?;
+        plane.tell_when_servers_end();
+        let seconds = began.elapsed().as_secs_f32();
+        say(
+            "ready",
+            &format!("after {seconds:.1} s; in another terminal:"),
+        );
+        let kubeconfig = plane.folder().join("kubeconfig");
+        eprintln!("{:>12} export KUBECONFIG={}", "", kubeconfig.display());
+        Ok(Self {
+            webhooks: Webhooks::new(plane.folder())?,
+            definitions: Vec::new(),
+            configurations: Vec::new(),
+            plane,
+        })
+    }
+
+    /// What the operator is to be told so that its API server can call it.
+    pub fn arguments(&self) -> Vec<OsString> {
+        self.webhooks.arguments()
+    }
+
+    /// What a program needs to find the API server.
+    pub fn environment(&self) -> Vec<(&'static str, OsString)> {
+        self.plane.environment()
+    }
+
+    /// Installs the CRDs, if they are others than those that are there.
+    pub fn install_definitions(&mut self, root: &Path) -> anyhow::Result<()> {
+        let bases = root.join("config/crd/bases");
+        if !bases.is_dir() {
+            return Ok(());
+        }
+        let mut definitions = crds::read(&bases)?;
+        for crd in &mut definitions {
+            self.webhooks.redirect(crd);
+        }
+        if definitions != self.definitions {
+            crds::install(&self.plane, &definitions)?;
+            self.definitions = definitions;
+        }
+        Ok(())
+    }
+
+    /// Has the API server call the webhooks that there are now, and no others.
+    pub fn install_webhooks(&mut self, root: &Path) -> anyhow::Result<()> {
+        let configurations = self.webhooks.configurations(root)?;
+        if configurations != self.configurations {
+            apply(&self.plane, &configurations, "webhooks")?;
+            let webhooks = configurations.iter().map(|object| &object["webhooks"]);
+            let count = webhooks.filter_map(Value::as_array).map(Vec::len).sum();
+            say_installed(count, "webhook");
+            self.configurations = configurations;
+        }
+        Ok(())
+    }
+}
