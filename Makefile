@@ -1,7 +1,7 @@
 # What a developer of kbr types. `make` alone lists it.
 
 .DEFAULT_GOAL := help
-.PHONY: help build lint test soak bench demo control-plane libfaketime update lock
+.PHONY: help build lint test soak bench demo control-plane libfaketime freeze update lock
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ bench: control-plane ## Measure kbr and a generated operator; prints figures and
 	tests/bench/run
 	tests/bench/operator
 	tests/bench/admission
+
+freeze: ## Keep what the release of this checkout writes, for every later kbr: releases/<version>.tar.gz
+	releases/freeze
 
 demo: ## Scaffold an operator and watch it reconcile on a real API server
 	demo/run

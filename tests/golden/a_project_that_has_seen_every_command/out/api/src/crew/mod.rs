@@ -1,0 +1,6 @@
+//! Group `crew.example.com`.
+
+pub mod v1;
+pub mod v1alpha1;
+pub mod v2;
+// +kbr:scaffold:versions

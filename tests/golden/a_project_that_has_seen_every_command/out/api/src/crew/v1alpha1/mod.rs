@@ -1,0 +1,8 @@
+//! Version `v1alpha1` of `crew.example.com`.
+
+mod captain;
+mod captain_conversion;
+// +kbr:scaffold:modules
+
+pub use captain::*;
+// +kbr:scaffold:kinds

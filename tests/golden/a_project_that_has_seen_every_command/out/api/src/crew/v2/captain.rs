@@ -1,0 +1,63 @@
+//! `Captain`.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
+
+/// What a user wants of a `Captain`.
+#[derive(
+    kube::CustomResource,
+    kube::KubeSchema,
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[kube(
+    group = "crew.example.com",
+    version = "v2",
+    kind = "Captain",
+    plural = "captains",
+    singular = "captain",
+    shortname = "cap",
+    namespaced,
+    // Served, and not stored: exactly one version of a kind is.
+    storage = false,
+    status = "CaptainStatus",
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A `Captain`.",
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp"
+    )
+)]
+#[serde(rename_all = "camelCase")]
+pub struct CaptainSpec {
+    /// An example: put what your users may ask for in its place, and run `make manifests`.
+    #[schemars(length(max = 256))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// What the operator has seen and done for a `Captain`.
+#[derive(
+    kube::KubeSchema, Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "camelCase")]
+pub struct CaptainStatus {
+    /// The generation of the object that the rest of the status is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
+    /// How things stand, by type. `Ready` sums up the others.
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<meta::Condition>,
+}

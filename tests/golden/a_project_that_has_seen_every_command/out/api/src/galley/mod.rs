@@ -1,0 +1,4 @@
+//! Group `galley.example.com`.
+
+pub mod v1;
+// +kbr:scaffold:versions

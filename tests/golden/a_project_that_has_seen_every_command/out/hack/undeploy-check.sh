@@ -1,0 +1,42 @@
+#!/bin/sh
+# Fails, naming them, while objects need the operator that `make undeploy` is about to remove: those with a finalizer that only its
+# controllers take off, and those of its kinds in its own namespace, which goes too. Arguments: RESOURCE=FINALIZER...
+set -eu
+kubectl=${KUBECTL:-kubectl}
+
+# A line for each object of the resources: RESOURCE NAMESPACE/NAME FINALIZER...
+list() {
+  for resource in "$@"; do
+    $kubectl get "$resource" --all-namespaces --output \
+      jsonpath="{range .items[*]}$resource {.metadata.namespace}/{.metadata.name} {.metadata.finalizers[*]}{'\n'}{end}" || return 1
+  done
+}
+
+# Of our own kinds those that the cluster has; of other kinds those that our controllers put finalizers on.
+own=
+if test -f config/crd/kustomization.yaml; then
+  own=$($kubectl get --ignore-not-found --output jsonpath='{.metadata.name} {.items[*].metadata.name}' --kustomize config/crd)
+fi
+foreign=
+for pair in "$@"; do
+  resource=${pair%%=*}
+  test -f "config/crd/bases/${resource#*.}_${resource%%.*}.yaml" || foreign="$foreign $resource"
+done
+own=$(list $own)
+foreign=$(list $foreign)
+namespace=$($kubectl kustomize target/undeploy | awk '/^kind:/ { kind = $2 } /^  name:/ && kind == "Namespace" { print $2 }')
+
+needed=$(
+  echo "$own" | awk -v namespace="$namespace" 'index($2, namespace "/") == 1 { print "  " $1, $2, "is in the namespace", namespace }'
+  for pair in "$@"; do
+    printf '%s\n' "$own" "$foreign" |
+      awk -v finalizer="${pair#*=}" '{ for (i = 3; i <= NF; i++) if ($i == finalizer) print "  " $1, $2, "has the finalizer", finalizer }'
+  done
+)
+test -n "$needed" || exit 0
+cat >&2 <<END
+these objects need the operator; nothing was removed:
+$needed
+help: delete them first, or leave them behind with \`make undeploy force=true\`
+END
+exit 1

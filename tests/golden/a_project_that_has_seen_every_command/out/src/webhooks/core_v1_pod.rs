@@ -1,0 +1,54 @@
+//! The webhooks of `Pod`, version `v1`.
+
+use k8s_openapi::api::core::v1::Pod;
+
+use manager::Manager;
+use manager::webhook;
+// +kbr:scaffold:imports
+
+/// Tells the manager what this file serves.
+pub fn register(manager: &mut Manager) {
+    manager.defaulter::<Pod>(PodWebhook);
+    // +kbr:scaffold:register
+}
+
+struct PodWebhook;
+
+// Called before an object is stored: `make manifests` turns this comment into its configuration.
+// +kbr:webhook:path=/mutate--v1-pod,mutating=true,failurePolicy=Fail,sideEffects=None,groups=core,resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.captains.example.com,admissionReviewVersions=v1,timeoutSeconds=5,patch=`{"namespaceSelector":{"matchExpressions":[{"key":"app.kubernetes.io/name","operator":"NotIn","values":["captains"]}]}}`
+impl webhook::Defaulter<Pod> for PodWebhook {
+    async fn default(
+        &self,
+        object: &mut Pod, // as it was sent
+        cx: &webhook::Request<Pod>,
+    ) -> Result<(), webhook::Refusal> {
+        // Set what your users may leave out, as in `object.spec.message.get_or_insert_default();`
+        let generation = object.metadata.generation;
+        tracing::debug!(name = cx.name(), generation, "nothing to default");
+        Ok(())
+    }
+}
+
+// +kbr:scaffold:webhooks
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manager::testing::{FakeApi, review};
+
+    fn sample() -> Pod {
+        let mut object = Pod::default();
+        object.metadata.name = Some("sample".to_owned());
+        object
+    }
+
+    #[tokio::test]
+    async fn what_needs_no_defaults_stays_as_it_is() {
+        let request = review(None, Some(&sample()));
+        let admitted = FakeApi::new().admit(register, &request).await;
+        assert!(admitted.allowed, "{}", admitted.message);
+        assert_eq!(admitted.object, request["request"]["object"]);
+    }
+
+    // +kbr:scaffold:tests
+}

@@ -1,0 +1,75 @@
+//! The webhooks of `Captain`, version `v1`.
+
+use api::crew::v1::Captain;
+
+use api::crew::v1alpha1::Captain as CaptainV1alpha1;
+use api::crew::v2::Captain as CaptainV2;
+use manager::Manager;
+use manager::webhook;
+// +kbr:scaffold:imports
+
+/// Tells the manager what this file serves.
+pub fn register(manager: &mut Manager) {
+    manager.spoke::<Captain, CaptainV1alpha1>();
+    manager.spoke::<Captain, CaptainV2>();
+
+    manager.defaulter_at::<Captain>(
+        "/defaults/captain", // as in the comment below
+        CaptainWebhook,
+    );
+
+    // +kbr:scaffold:register
+}
+
+struct CaptainWebhook;
+
+// Called before an object is stored: `make manifests` turns this comment into its configuration.
+// +kbr:webhook:path=/defaults/captain,mutating=true,failurePolicy=Fail,sideEffects=None,groups=crew.example.com,resources=captains,verbs=create;update,versions=v1,name=mcaptain-v1.crew.example.com,admissionReviewVersions=v1
+impl webhook::Defaulter<Captain> for CaptainWebhook {
+    async fn default(
+        &self,
+        object: &mut Captain, // as it was sent
+        cx: &webhook::Request<Captain>,
+    ) -> Result<(), webhook::Refusal> {
+        // Set what your users may leave out, as in `object.spec.message.get_or_insert_default();`
+        let generation = object.metadata.generation;
+        tracing::debug!(name = cx.name(), generation, "nothing to default");
+        Ok(())
+    }
+}
+
+// +kbr:scaffold:webhooks
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manager::testing::round_trip;
+
+    #[test]
+    fn nothing_is_lost_between_v1alpha1_and_v1() {
+        round_trip::<Captain, CaptainV1alpha1>();
+    }
+
+    #[test]
+    fn nothing_is_lost_between_v2_and_v1() {
+        round_trip::<Captain, CaptainV2>();
+    }
+
+    use manager::testing::{FakeApi, review};
+
+    fn sample() -> Captain {
+        let mut object = Captain::default();
+        object.metadata.name = Some("sample".to_owned());
+        object
+    }
+
+    #[tokio::test]
+    async fn what_needs_no_defaults_stays_as_it_is() {
+        let request = review(None, Some(&sample()));
+        let admitted = FakeApi::new().admit(register, &request).await;
+        assert!(admitted.allowed, "{}", admitted.message);
+        assert_eq!(admitted.object, request["request"]["object"]);
+    }
+
+    // +kbr:scaffold:tests
+}

@@ -1,0 +1,24 @@
+//! The controller `captain` on a real API server.
+
+use manager::testing::Cluster;
+
+/// What `kubectl apply -k config/samples` makes, too.
+const SAMPLE: &str = concat!(
+    "config/samples/", // one file a kind and version
+    "crew_v1alpha1_captain.yaml",
+);
+
+#[tokio::test]
+async fn the_sample_becomes_ready() -> anyhow::Result<()> {
+    let cluster = Cluster::connect().await?;
+    let _operator = cluster.operator(env!("CARGO_BIN_EXE_captains"))?;
+    cluster.kubectl(&["apply", "-f", SAMPLE])?;
+    cluster.kubectl(&[
+        "wait",
+        "--for=condition=Ready",
+        "--timeout=60s",
+        "-f",
+        SAMPLE,
+    ])?;
+    cluster.close().await
+}
