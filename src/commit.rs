@@ -21,10 +21,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 
-use crate::changes::{Change, PROJECT};
+use crate::changes::Change;
+use crate::project::PROJECT;
 
 pub use lock::{Lock, lock};
-pub use record::sha256;
 
 use disk::Failure;
 use record::Record;

@@ -17,8 +17,8 @@ use self::operator::Operator;
 use crate::cargo;
 use crate::envtest::say;
 use crate::manifests::{self, Problem};
-use crate::project::{self, Project};
 use crate::watch::Watch;
+use crate::workdir;
 
 /// Run the operator here, with an API server of its own, and again whenever a source changes
 ///
@@ -54,7 +54,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         signal_hook::flag::register(signal, stop.clone())?;
     }
     let folder = std::env::current_dir().context("cannot tell the current folder")?;
-    let root = project::find_root(&folder)?;
+    let root = workdir::find_root(&folder)?;
     let cluster = if args.use_existing_cluster {
         None
     } else {
@@ -111,7 +111,7 @@ impl Session {
 
     /// Brings the API server and the operator up to date.
     fn update(&mut self) -> anyhow::Result<()> {
-        let name = Project::load(&self.root)?.name;
+        let name = workdir::load(&self.root)?.head.name;
         if let Some(cluster) = &mut self.cluster {
             cluster.install_definitions(&self.root)?;
         }

@@ -3,14 +3,15 @@
 mod marker;
 mod order;
 mod piece;
+mod scope;
 
+use marker::marked;
 pub use marker::{hidden, marker_line, marker_name};
-use marker::{is_code, marked};
 use order::Item;
 pub use piece::pieces;
 
-/// Puts `lines` above the marker, with the marker's indentation and line ending, and leaves out what `source` already has somewhere
-/// (whatever its indentation) and blank lines. `mod` and `use` lines take rustfmt's place among those right above the marker. A block,
+/// Puts `lines` above the marker, with the marker's indentation and line ending, and leaves out blank lines and what the marker's scope
+/// (see [`scope`]) has already, whatever its indentation. `mod` and `use` lines take rustfmt's place among those right above the marker. A block,
 /// which begins on a line that ends with `{` or `(` and ends on the line that closes it, is one piece: it is there if its first line is, and
 /// gets a blank line around it.
 ///
@@ -31,8 +32,7 @@ pub fn insert(path: &str, source: &str, marker: &str, lines: &str) -> Result<Str
     };
 
     for piece in pieces(lines) {
-        let key = piece.key().trim();
-        if out.iter().any(|have| have.trim() == key) && is_there(path, &out.concat(), key) {
+        if scope::has(path, &out, at, piece.key()) {
             continue;
         }
         let mut new: Vec<String> = piece.lines.iter().map(|line| full(line)).collect();
@@ -50,14 +50,6 @@ pub fn insert(path: &str, source: &str, marker: &str, lines: &str) -> Result<Str
     }
     let mark = &source[..source.len() - text.len()];
     Ok(format!("{mark}{}", out.concat()))
-}
-
-/// Whether a line stands in a text as more than words: not in a string, nor commented out as a block.
-fn is_there(path: &str, text: &str, line: &str) -> bool {
-    let mut same = (0..)
-        .zip(text.lines())
-        .filter(|(_, have)| have.trim() == line);
-    same.any(|(at, _)| line.starts_with("//") || is_code(path, text, at))
 }
 
 /// Whether a block right below this line would stick to it.

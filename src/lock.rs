@@ -2,7 +2,7 @@
 //! order. Packages stand in order of name, and so do the dependencies of each.
 
 /// The lock of the reference project: a project as `kbr init` makes it, called [`REFERENCE`].
-const LOCK: &str = include_str!("../scaffolds/Cargo.lock");
+pub const REFERENCE_LOCK: &str = include_str!("../scaffolds/Cargo.lock");
 
 /// The reference project's name.
 const REFERENCE: &str = "kbr-reference";
@@ -10,21 +10,9 @@ const REFERENCE: &str = "kbr-reference";
 /// What begins each package.
 const PACKAGE: &str = "\n[[package]]\n";
 
-/// The lock of the project `name`.
-pub fn lock(name: &str) -> String {
-    rename(LOCK, name)
-}
-
-/// The names of the crates in the lock that are not the project's own.
-pub fn crates() -> impl Iterator<Item = &'static str> {
-    LOCK.split(PACKAGE)
-        .skip(1)
-        .map(package_name)
-        .filter(|name| ![REFERENCE, "kbr-reference-api", "manager"].contains(name))
-}
-
-fn rename(lock: &str, name: &str) -> String {
-    let mut parts = lock.split(PACKAGE);
+/// The lock of the project `name`, from that of a reference project.
+pub fn named(reference: &str, name: &str) -> String {
+    let mut parts = reference.split(PACKAGE);
     let head = parts.next().unwrap_or_default();
     let mut packages: Vec<String> = parts.map(|package| rename_package(package, name)).collect();
     // Stable: versions of one crate stay in their order.
@@ -36,6 +24,15 @@ fn rename(lock: &str, name: &str) -> String {
         lock += "\n";
     }
     lock
+}
+
+/// The names of the crates in the lock that are not the project's own.
+pub fn crates() -> impl Iterator<Item = &'static str> {
+    REFERENCE_LOCK
+        .split(PACKAGE)
+        .skip(1)
+        .map(package_name)
+        .filter(|name| ![REFERENCE, "kbr-reference-api", "manager"].contains(name))
 }
 
 fn rename_package(package: &str, name: &str) -> String {

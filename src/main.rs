@@ -1,5 +1,6 @@
 //! kbr: kubebuilder for people who write Kubernetes operators in Rust.
 
+mod blueprint;
 mod cargo;
 mod changes;
 mod cli;
@@ -8,16 +9,18 @@ mod commit;
 mod dev;
 mod edit;
 mod envtest;
+mod hash;
 mod lock;
 mod manifests;
-mod plan;
 mod problems;
 mod project;
+mod release;
 mod resource;
 mod sample;
 mod scaffold;
 mod vars;
 mod watch;
+mod workdir;
 
 fn main() -> std::process::ExitCode {
     #[cfg(feature = "faults")]

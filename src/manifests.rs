@@ -24,8 +24,9 @@ use anyhow::Context;
 use serde_json::Value;
 
 use crate::commit;
-use crate::project::{self, Project};
+use crate::project::Project;
 use crate::watch::Watch;
+use crate::workdir;
 use files::{BASES, File};
 use lint::places::Places;
 pub use lint::rules::condition::check as check_condition;
@@ -71,7 +72,7 @@ pub struct Args {
 /// written. With `--check`, also when anything is stale.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let folder = std::env::current_dir().context("cannot tell the current folder")?;
-    let root = project::find_root(&folder)?;
+    let root = workdir::find_root(&folder)?;
     if args.watch {
         let mut told = Vec::new();
         loop {
@@ -123,13 +124,13 @@ fn finish(root: &Path, check: bool) -> anyhow::Result<()> {
 
 /// `captains-manager-role`: what the scaffolded bindings refer to.
 fn manager_role(project: &Project) -> String {
-    format!("{}-manager-role", project.name)
+    format!("{}-manager-role", project.head.name)
 }
 
 /// Every file as it should be, and what a person should know.
 fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
     finish(root, args.check)?;
-    let project = &Project::load(root)?;
+    let project = &workdir::load(root)?;
     let crd_only = args.crd_only;
     let packages = packages::packages(root)?;
     let mut problems = Vec::new();
@@ -191,7 +192,7 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
         };
         let hub = project.hub(&crd.group, &crd.kind);
         let hub = hub.map(|hub| hub.target.version.as_str());
-        drift::lost_fields(crd, &project.domain, hub, &allowed)
+        drift::lost_fields(crd, &project.head.domain, hub, &allowed)
     }));
     warnings.extend(history::differences(project, &crds));
     warnings.extend(listing(root, &crds)?);

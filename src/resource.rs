@@ -101,7 +101,10 @@ impl Resource {
     }
 
     /// Checks this API against those that the project has already: other kinds, groups and versions, not itself.
-    pub fn check_among(&self, others: &[Resource]) -> anyhow::Result<()> {
+    pub fn check_among<'a>(
+        &self,
+        others: impl Iterator<Item = &'a Resource>,
+    ) -> anyhow::Result<()> {
         let mut problems = Problems::default();
         self.check_pairs(others, &mut problems);
         problems.into_result()
@@ -120,7 +123,11 @@ impl Resource {
     }
 
     /// Like [`Resource::check_among`].
-    pub fn check_pairs(&self, others: &[Resource], problems: &mut Problems) {
+    pub fn check_pairs<'a>(
+        &self,
+        others: impl Iterator<Item = &'a Resource>,
+        problems: &mut Problems,
+    ) {
         for other in others {
             validate::check_pair(self, other, problems);
         }

@@ -1,6 +1,6 @@
 //! The first line of a sample, which tells whether somebody has changed the rest.
 
-use crate::commit::sha256;
+use crate::hash::sha256;
 
 /// How the first line of each sample begins that kbr wrote; a template has it with nothing behind it.
 const MARK: &str = "# kbr:sample";

@@ -1,51 +1,108 @@
-//! Embedded folder + variables -> plan. Pure.
+//! Embedded folder + variables -> the parts of a project. Pure.
 //!
 //! A set mirrors the project that it is written into. What a file's suffix means:
 //!
 //! | `x.tera` | rendered; the command owns the file |
 //! |---|---|
-//! | `x.once.tera` | rendered; shared, whoever comes first writes it, then it is the user's |
+//! | `x.once.tera` | rendered; the first command that needs it writes it, then it is the user's |
+//! | `x.generated.tera` | rendered; `kbr manifests` generates it from then on |
 //! | `x.insert.tera` | lines for an existing file, in sections that each begin with the marker line that they go above |
 //! | `x` | copied as it is; the command owns the file |
 //!
 //! `{{variable}}` works in folder and file names too. A template that renders to nothing but white space yields no file, a section
-//! without lines no insertion: that is how one opts out.
+//! without lines no insertion: that is how one opts out. A section whose marker line ends with ` once` holds a choice: a repeated
+//! command does not make it again.
 
 mod home;
+mod part;
+mod set;
 
-use anyhow::{Context as _, bail};
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
 use include_dir::{Dir, include_dir};
 use serde::Serialize;
-use tera::{Context, Tera};
-
-use crate::edit;
-use crate::plan::Op;
-use crate::sample;
 
 pub use home::{Home, home};
+pub use part::{Part, Policy};
+use set::Set;
 
 static SCAFFOLDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/scaffolds");
 
 /// The layout of the projects that this kbr writes: the folder in `scaffolds/`.
 pub const LAYOUT: &str = "v1";
 
-/// Renders the set `scaffolds/v1/<set>/` with the fields of `vars`, in order of path.
-///
-/// # Errors
-/// Names the template and what tera says about it: a variable that is not among `vars`, a section without its marker.
-pub fn render(set: &str, vars: &impl Serialize) -> anyhow::Result<Vec<Op>> {
-    let folder = format!("{LAYOUT}/{set}");
-    let folder = SCAFFOLDS
-        .get_dir(&folder)
-        .with_context(|| format!("there is no scaffold `{folder}`"))?;
-    let renderer = Renderer::new(vars)?;
-    let mut ops = Vec::new();
-    for (path, text) in files(folder)? {
-        let planned = plan(&renderer, path, text)
-            .with_context(|| format!("in the scaffold `{set}/{path}`"))?;
-        ops.extend(planned);
+/// The sets of one release, by path: `init/Makefile.tera`.
+pub struct Scaffolds {
+    files: BTreeMap<String, Cow<'static, str>>,
+}
+
+/// The same, each set parsed when it is first rendered.
+pub struct Sets<'a> {
+    sets: BTreeMap<&'a str, Unparsed<'a>>,
+}
+
+#[derive(Default)]
+struct Unparsed<'a> {
+    files: Vec<(&'a str, &'a str)>,
+    set: OnceCell<Set<'a>>,
+}
+
+impl Scaffolds {
+    /// Those of this kbr.
+    ///
+    /// # Errors
+    /// A file is not text.
+    pub fn current() -> anyhow::Result<Self> {
+        let layout = SCAFFOLDS.get_dir(LAYOUT).context("no scaffolds")?;
+        let files = files(layout)?.into_iter();
+        Ok(Scaffolds {
+            files: files
+                .map(|(path, text)| (path.to_owned(), Cow::Borrowed(text)))
+                .collect(),
+        })
     }
-    Ok(ops)
+
+    /// Those of a release that was kept: paths below the folder of its layout.
+    pub fn kept(files: impl IntoIterator<Item = (String, String)>) -> Self {
+        let files = files
+            .into_iter()
+            .map(|(path, text)| (path, Cow::Owned(text)));
+        Scaffolds {
+            files: files.collect(),
+        }
+    }
+
+    /// The sets, for rendering.
+    pub fn sets(&self) -> Sets<'_> {
+        let mut sets: BTreeMap<&str, Unparsed> = BTreeMap::new();
+        for (path, text) in &self.files {
+            if let Some((set, path)) = path.split_once('/') {
+                sets.entry(set).or_default().files.push((path, text));
+            }
+        }
+        Sets { sets }
+    }
+}
+
+impl Sets<'_> {
+    /// Renders the set `scaffolds/v1/<name>/` with the fields of `vars`, in order of path.
+    ///
+    /// # Errors
+    /// Names the template and what tera says about it: a variable that is not in `vars`, a section without its marker.
+    pub fn render(&self, name: &str, vars: &impl Serialize) -> anyhow::Result<Vec<Part>> {
+        let unparsed = self
+            .sets
+            .get(name)
+            .with_context(|| format!("there is no scaffold `{LAYOUT}/{name}`"))?;
+        if let Some(set) = unparsed.set.get() {
+            return set.render(vars);
+        }
+        let set = Set::parse(name, unparsed.files.clone())?;
+        unparsed.set.get_or_init(|| set).render(vars)
+    }
 }
 
 /// How a scaffold's file gets into the project.
@@ -54,6 +111,7 @@ enum Form {
     Copied,
     Owned,
     Once,
+    Generated,
     Insert,
 }
 
@@ -61,6 +119,7 @@ fn form(path: &str) -> (Form, &str) {
     let forms = [
         (".insert.tera", Form::Insert),
         (".once.tera", Form::Once),
+        (".generated.tera", Form::Generated),
         (".tera", Form::Owned),
     ];
     let known = forms
@@ -88,76 +147,6 @@ fn files<'a>(folder: &Dir<'a>) -> anyhow::Result<Vec<(&'a str, &'a str)>> {
     }
     found.sort_unstable();
     Ok(found)
-}
-
-struct Renderer {
-    tera: Tera,
-    context: Context,
-}
-
-impl Renderer {
-    fn new(vars: &impl Serialize) -> anyhow::Result<Self> {
-        let context = Context::from_serialize(vars).context("the variables of the templates")?;
-        Ok(Renderer {
-            tera: Tera::new(),
-            context,
-        })
-    }
-
-    fn text(&self, template: &str) -> anyhow::Result<String> {
-        Ok(self.tera.render_str(template, &self.context, false)?)
-    }
-
-    fn path(&self, template: &str) -> anyhow::Result<String> {
-        if template.contains("{{") {
-            self.text(template)
-        } else {
-            Ok(template.to_owned())
-        }
-    }
-}
-
-fn plan(renderer: &Renderer, path: &str, text: &str) -> anyhow::Result<Vec<Op>> {
-    let (form, path) = form(path);
-    let path = renderer.path(path)?;
-    if form == Form::Copied {
-        return Ok(vec![Op::Create {
-            path,
-            text: text.to_owned(),
-        }]);
-    }
-    let text = sample::sign(renderer.text(text)?);
-    if text.trim().is_empty() {
-        return Ok(Vec::new());
-    }
-    Ok(match form {
-        Form::Copied | Form::Owned => vec![Op::Create { path, text }],
-        Form::Once => vec![Op::Once { path, text }],
-        Form::Insert => sections(&path, &text)?,
-    })
-}
-
-/// One [`Op::Insert`] for each section that has lines.
-fn sections(path: &str, text: &str) -> anyhow::Result<Vec<Op>> {
-    let mut sections: Vec<(&str, String)> = Vec::new();
-    for line in text.lines() {
-        match (edit::marker_name(line), sections.last_mut()) {
-            (Some(marker), _) => sections.push((marker, String::new())),
-            (None, Some((_, lines))) => lines.extend([line, "\n"]),
-            (None, None) if line.trim().is_empty() => {}
-            (None, None) => bail!("`{}` stands before the first marker", line.trim()),
-        }
-    }
-    let filled = sections
-        .into_iter()
-        .filter(|(_, lines)| !lines.trim().is_empty());
-    Ok(filled
-        .map(|(marker, lines)| Op::Insert {
-            path: path.to_owned(),
-            marker: marker.to_owned(),
-            lines: format!("{}\n", lines.trim_matches('\n')),
-        })
-        .collect())
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ pub struct Vars {
     pub finalizer: String,
     /// `crew_v1_captain`: the file of the webhooks and their module in `src/webhooks`.
     pub webhook_module: String,
-    /// `webhook-self-signed`: the component for the project's first webhook, or empty if it has one already.
+    /// `webhook-self-signed`: the component that serves webhooks until the user chooses another. Templates of 0.1.0 use it.
     pub webhook_component: String,
     /// `// +kbr:webhook:path=…` of the webhook that sets defaults, or empty for none.
     pub defaulting_marker: String,

@@ -157,12 +157,11 @@ impl Conflict {
     }
 
     /// A mistake in the scaffolds.
-    pub fn planned_twice(path: &str) -> Self {
-        Conflict::new(
-            path,
-            "is planned twice",
-            "this is a mistake in kbr: please report it",
-        )
+    pub fn mistake(error: &anyhow::Error) -> Self {
+        Conflict {
+            what: format!("{error:#}"),
+            help: "report it with the command that you typed, and PROJECT".to_owned(),
+        }
     }
 }
 

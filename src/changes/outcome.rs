@@ -1,22 +1,24 @@
 //! What becomes of one file.
 
-use super::{Change, Conflict, Existing, FilePlan, PROJECT, Verb, cargo};
+use super::{Change, Conflict, Verb, cargo};
+use crate::blueprint::{Differing, Lines, Wanted};
 use crate::edit;
+use crate::project::PROJECT;
 use crate::scaffold;
 
-/// The change of the file at `path`, which is `before` now.
-pub(super) fn of(
-    path: &str,
-    plan: &FilePlan,
-    before: Option<Vec<u8>>,
-    existing: Existing,
-) -> Result<Change, Vec<Conflict>> {
-    let (verb, after) = match &before {
-        None => (Verb::Create, new(path, plan)?.into_bytes()),
-        Some(old) => changed(path, plan, old, existing)?,
+/// The change of a file that is `before` now.
+pub(super) fn of(wanted: &Wanted, before: Option<Vec<u8>>) -> Result<Change, Vec<Conflict>> {
+    let (verb, after) = match (&before, wanted.whole) {
+        (None, None) => {
+            let markers = wanted.lines.iter().map(|lines| lines.marker.as_str());
+            return Err(vec![Conflict::missing_file(wanted.path, markers)]);
+        }
+        (None, Some(_)) => (Verb::Create, whole(wanted)?),
+        (Some(old), None) => grown(wanted, old, Verb::Same)?,
+        (Some(old), Some(differing)) => existing(wanted, old, differing)?,
     };
     let change = Change {
-        path: path.to_owned(),
+        path: wanted.path.to_owned(),
         verb,
         before,
         after,
@@ -25,51 +27,47 @@ pub(super) fn of(
     Ok(change)
 }
 
-fn new(path: &str, plan: &FilePlan) -> Result<String, Vec<Conflict>> {
-    if plan.text.is_none() && plan.records.is_empty() {
-        let markers = plan.insertions.iter().map(|(marker, _)| *marker);
-        return Err(vec![Conflict::missing_file(path, markers)]);
-    }
-    grow(path, plan, plan.text.unwrap_or_default())
-}
-
-fn changed(
-    path: &str,
-    plan: &FilePlan,
+/// A file of the command's own that is there already.
+fn existing(
+    wanted: &Wanted,
     old: &[u8],
-    existing: Existing,
+    differing: Differing,
 ) -> Result<(Verb, Vec<u8>), Vec<Conflict>> {
-    if let Some(text) = plan.text {
-        // What the command writes counts with what it inserts there itself.
-        let whole = grow(path, plan, text).map(String::into_bytes);
-        if whole.as_ref().is_ok_and(|whole| whole == old) {
-            return Ok((Verb::Same, old.to_vec()));
-        }
-        match existing {
-            Existing::Refuse if plan.owned && cargo::made(path, old) => {
-                return Ok((Verb::Update, whole?));
-            }
-            Existing::Refuse if plan.owned => return Err(vec![Conflict::differs(path)]),
-            Existing::Force if plan.owned => return Ok((Verb::Force, whole?)),
-            _ if plan.insertions.is_empty() => return Ok((Verb::Keep, old.to_vec())),
-            _ => {}
+    if differing == Differing::Keep && !wanted.lines.is_empty() {
+        let (verb, after) = grown(wanted, old, Verb::Keep)?;
+        if verb == Verb::Insert {
+            return Ok((verb, after));
         }
     }
-    let text = str::from_utf8(old).map_err(|_| vec![Conflict::not_utf8(path)])?;
-    let after = grow(path, plan, text)?.into_bytes();
-    let verb = match (after == old, plan.text) {
-        (false, _) => Verb::Insert,
-        (true, Some(_)) => Verb::Keep,
-        (true, None) => Verb::Same,
-    };
-    Ok((verb, after))
+    let whole = whole(wanted)?;
+    Ok(match differing {
+        _ if whole == old => (Verb::Same, whole),
+        Differing::Keep => (Verb::Keep, old.to_vec()),
+        Differing::Overwrite => (Verb::Force, whole),
+        Differing::Conflict if cargo::made(wanted.path, old) => (Verb::Update, whole),
+        Differing::Conflict => return Err(vec![Conflict::differs(wanted.path)]),
+    })
 }
 
-/// `text` with the insertions and records.
-fn grow(path: &str, plan: &FilePlan, text: &str) -> Result<String, Vec<Conflict>> {
-    let mut text = text.to_owned();
+/// The file as the tree has it.
+fn whole(wanted: &Wanted) -> Result<Vec<u8>, Vec<Conflict>> {
+    let text = wanted.file.text(wanted.path);
+    text.map(String::into_bytes)
+        .map_err(|error| vec![Conflict::mistake(&error)])
+}
+
+/// `old` with the command's lines, or, if it has them already, `otherwise` and the same bytes.
+fn grown(wanted: &Wanted, old: &[u8], otherwise: Verb) -> Result<(Verb, Vec<u8>), Vec<Conflict>> {
+    let path = wanted.path;
+    let old = str::from_utf8(old).map_err(|_| vec![Conflict::not_utf8(path)])?;
+    let mut text = old.to_owned();
     let mut conflicts = Vec::new();
-    for (marker, lines) in &plan.insertions {
+    for Lines {
+        marker,
+        text: lines,
+        ..
+    } in &wanted.lines
+    {
         match edit::insert(path, &text, marker, lines) {
             Ok(grown) if grown == text => {}
             Ok(grown) => match misplaced(path, marker, &text) {
@@ -79,17 +77,11 @@ fn grow(path: &str, plan: &FilePlan, text: &str) -> Result<String, Vec<Conflict>
             Err(found) => conflicts.push(Conflict::marker(path, marker, &found, &text, lines)),
         }
     }
-    for record in &plan.records {
-        match append(&text, record) {
-            Ok(grown) => text = grown,
-            Err(conflict) => conflicts.push(conflict),
-        }
+    if !conflicts.is_empty() {
+        return Err(conflicts);
     }
-    if conflicts.is_empty() {
-        Ok(text)
-    } else {
-        Err(conflicts)
-    }
+    let verb = if text == old { otherwise } else { Verb::Insert };
+    Ok((verb, text.into_bytes()))
 }
 
 /// A marker may be moved, and its new place counts. In Rust what goes into a function cannot go to the margin, nor the reverse.
@@ -100,30 +92,7 @@ fn misplaced(path: &str, marker: &str, text: &str) -> Option<Conflict> {
     (margin != home.margin).then(|| Conflict::misplaced(path, marker, number, &home, text))
 }
 
-/// PROJECT with one more record: the head first, then tables, each after a blank line.
-fn append(project: &str, record: &str) -> Result<String, Conflict> {
-    let head = !record.trim_start().starts_with('[');
-    match (project.trim().is_empty(), head) {
-        (true, true) => return Ok(record.to_owned()),
-        (true, false) => return Err(Conflict::no_project()),
-        (false, true) => return Err(Conflict::project_exists()),
-        (false, false) => {}
-    }
-    let ending = if project.contains("\r\n") {
-        "\r\n"
-    } else {
-        "\n"
-    };
-    let record = record.replace('\n', ending);
-    let gap = match () {
-        () if !project.ends_with('\n') => ending.repeat(2),
-        () if project.ends_with(&ending.repeat(2)) => String::new(),
-        () => ending.to_owned(),
-    };
-    Ok(format!("{project}{gap}{record}"))
-}
-
-fn check_toml(change: &Change) -> Result<(), Vec<Conflict>> {
+pub(super) fn check_toml(change: &Change) -> Result<(), Vec<Conflict>> {
     let toml = change.path == PROJECT
         || change
             .path

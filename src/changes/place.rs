@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Conflict, PROJECT};
+use super::Conflict;
+use crate::project::PROJECT;
 
 /// What is at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,36 +1,85 @@
 use std::fs;
 
 use super::*;
+use crate::blueprint::{Blueprint, Presence, Source, difference};
+use crate::scaffold::{Part, Policy};
 
 mod places;
 mod project;
 
 const MARKER: &str = "// +kbr:scaffold:m\n";
 
-fn create(path: &str, text: &str) -> Op {
-    Op::Create {
+/// One thing that the command of a test wants.
+#[derive(Clone)]
+enum Op {
+    Part(Part),
+    Head(String),
+    Table(String),
+}
+
+/// What is known of the command's tables, and whether it has `--force`.
+#[derive(Clone, Copy, Debug)]
+enum Run {
+    First,
+    Again,
+    Force,
+}
+
+fn whole(path: &str, policy: Policy, text: &str) -> Op {
+    Op::Part(Part::Whole {
         path: path.into(),
+        policy,
         text: text.into(),
-    }
+    })
+}
+
+fn create(path: &str, text: &str) -> Op {
+    whole(path, Policy::Owned, text)
 }
 
 fn once(path: &str, text: &str) -> Op {
-    Op::Once {
-        path: path.into(),
-        text: text.into(),
-    }
+    whole(path, Policy::Once, text)
 }
 
 fn insert(path: &str, lines: &str) -> Op {
-    Op::Insert {
+    Op::Part(Part::Lines {
         path: path.into(),
         marker: "m".into(),
+        once: false,
         lines: lines.into(),
+    })
+}
+
+/// A table for PROJECT, or what it begins with.
+fn record(text: &str) -> Op {
+    if text.starts_with('[') {
+        Op::Table(text.into())
+    } else {
+        Op::Head(text.into())
     }
 }
 
-fn record(text: &str) -> Op {
-    Op::Record { text: text.into() }
+fn resolved(root: &Path, ops: &[Op], run: Run) -> anyhow::Result<Vec<Change>> {
+    let (mut parts, mut records) = (Vec::new(), Records::default());
+    for op in ops.iter().cloned() {
+        match op {
+            Op::Part(part) => parts.push(part),
+            Op::Head(text) => records.head = Some(text),
+            Op::Table(text) => records.tables.push(text),
+        }
+    }
+    let mut tree = Blueprint::default();
+    tree.add(Source::Head, parts)?;
+    let presence = match run {
+        Run::Again => Presence::Recorded,
+        Run::First | Run::Force => Presence::New,
+    };
+    let wanted = difference(
+        &tree,
+        &[(Source::Head, presence)],
+        matches!(run, Run::Force),
+    );
+    resolve(root, &wanted, &records)
 }
 
 /// A project with these files.
@@ -45,14 +94,9 @@ fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 /// `after` holds what is planned to be written or left: verb, path, text.
-fn check_with(
-    before: &[(&str, &str)],
-    ops: &[Op],
-    existing: Existing,
-    after: &[(Verb, &str, &str)],
-) {
+fn check_with(before: &[(&str, &str)], ops: &[Op], run: Run, after: &[(Verb, &str, &str)]) {
     let root = project(before);
-    let changes = resolve(root.path(), ops, existing).unwrap();
+    let changes = resolved(root.path(), ops, run).unwrap();
     let texts: Vec<String> = changes
         .iter()
         .map(|change| String::from_utf8(change.after.clone()).unwrap())
@@ -76,13 +120,11 @@ fn check_with(
 }
 
 fn check(before: &[(&str, &str)], ops: &[Op], after: &[(Verb, &str, &str)]) {
-    check_with(before, ops, Existing::Refuse, after);
+    check_with(before, ops, Run::First, after);
 }
 
 fn refused_in(root: &Path, ops: &[Op]) -> String {
-    resolve(root, ops, Existing::Refuse)
-        .unwrap_err()
-        .to_string()
+    resolved(root, ops, Run::First).unwrap_err().to_string()
 }
 
 fn check_refused(before: &[(&str, &str)], ops: &[Op], error: &str) {
@@ -105,12 +147,7 @@ fn new_files_are_created_in_order_of_path_with_project_last() {
 #[test]
 fn a_missing_root_has_no_files() {
     let root = project(&[]);
-    let changes = resolve(
-        &root.path().join("x/y"),
-        &[create("a", "b")],
-        Existing::Refuse,
-    )
-    .unwrap();
+    let changes = resolved(&root.path().join("x/y"), &[create("a", "b")], Run::First).unwrap();
     assert_eq!(
         changes,
         [Change {
@@ -131,22 +168,17 @@ fn an_owned_file_that_differs_is_a_conflict_or_kept_or_written_over() {
         "a conflict, nothing was written\n  `a` exists already and differs\n\
          help: pass `--force` to write over the files that differ, or move them away; if kbr made them, bring their table in `PROJECT` back instead",
     );
-    check_with(&before, &ops, Existing::Keep, &[(Verb::Keep, "a", "mine")]);
-    check_with(
-        &before,
-        &ops,
-        Existing::Force,
-        &[(Verb::Force, "a", "kbr's")],
-    );
+    check_with(&before, &ops, Run::Again, &[(Verb::Keep, "a", "mine")]);
+    check_with(&before, &ops, Run::Force, &[(Verb::Force, "a", "kbr's")]);
 }
 
 #[test]
 fn an_owned_file_that_is_equal_is_the_same() {
-    for existing in [Existing::Refuse, Existing::Keep, Existing::Force] {
+    for run in [Run::First, Run::Again, Run::Force] {
         check_with(
             &[("a", "b")],
             &[create("a", "b")],
-            existing,
+            run,
             &[(Verb::Same, "a", "b")],
         );
     }
@@ -154,11 +186,11 @@ fn an_owned_file_that_is_equal_is_the_same() {
 
 #[test]
 fn a_shared_file_is_the_users_even_with_force() {
-    for existing in [Existing::Refuse, Existing::Keep, Existing::Force] {
+    for run in [Run::First, Run::Again, Run::Force] {
         check_with(
             &[("a", "mine")],
             &[once("a", "b")],
-            existing,
+            run,
             &[(Verb::Keep, "a", "mine")],
         );
     }
@@ -276,7 +308,7 @@ fn text_that_lines_go_into_is_utf8_and_other_files_may_be_anything() {
         error.contains("`a.rs` is not UTF-8 text\nhelp: convert"),
         "{error}"
     );
-    let changes = resolve(root.path(), &[create("a.rs", "x")], Existing::Keep).unwrap();
+    let changes = resolved(root.path(), &[create("a.rs", "x")], Run::Again).unwrap();
     assert_eq!(
         (changes[0].verb, changes[0].after.as_slice()),
         (Verb::Keep, b"\xff// +kbr:scaffold:m".as_slice())
@@ -287,9 +319,9 @@ fn text_that_lines_go_into_is_utf8_and_other_files_may_be_anything() {
 fn what_would_not_be_toml_is_a_conflict() {
     let manifest = "[dependencies]\nkube = \"4\"\n# +kbr:scaffold:m\n";
     let root = project(&[("Cargo.toml", manifest)]);
-    let error = refused_in(root.path(), &[insert("Cargo.toml", "kube = \"5\"")]);
+    let error = refused_in(root.path(), &[insert("Cargo.toml", "kube.version = \"5\"")]);
     assert!(
-        error.contains("`Cargo.toml` would not be TOML:") && error.contains("duplicate key"),
+        error.contains("`Cargo.toml` would not be TOML:") && error.contains("cannot extend value"),
         "{error}"
     );
     check(
@@ -309,13 +341,7 @@ fn what_would_not_be_toml_is_a_conflict() {
 }
 
 #[test]
-fn a_file_that_is_planned_twice_is_a_conflict() {
-    let root = project(&[]);
-    for ops in [
-        [create("a", ""), create("a", "")],
-        [once("a", ""), create("a", "")],
-        [create("a", ""), once("a", "")],
-    ] {
-        assert!(refused_in(root.path(), &ops).contains("`a` is planned twice"));
-    }
+fn a_template_that_writes_no_marker_for_its_lines_is_a_mistake() {
+    let error = refused_in(project(&[]).path(), &[create("a", ""), insert("a", "x\n")]);
+    assert!(error.contains("`a` needs the marker `m` once"), "{error}");
 }

@@ -7,17 +7,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::write::{self, Plan};
+use super::write::{self, Intent};
 use super::{WriteArgs, prompt};
-use crate::changes::Existing;
-use crate::lock;
-use crate::plan::Op;
+use crate::blueprint::Presence;
 use crate::problems::Problems;
-use crate::project::{self, KBR, Manager, Project, name};
+use crate::project::{self, Head, KBR, Project, name};
 use crate::resource::controller::FIELD_MANAGER_MAX;
 use crate::resource::protected;
 use crate::resource::words;
-use crate::scaffold::{self, LAYOUT};
+use crate::scaffold::LAYOUT;
+use crate::workdir;
 
 /// The domain of a project that was given none.
 const DOMAIN: &str = "my.domain";
@@ -88,7 +87,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if root.exists() {
         write::settle(&root, args.write)?;
     }
-    let found = Project::load_if_any(&root)?;
+    let found = workdir::load_if_any(&root)?.map(|project| project.head);
     let package = package(&root);
     let mut wanted = wanted(args, &root, found.as_ref(), package.as_deref());
     check(&wanted)?;
@@ -106,12 +105,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     eprint!("{}", summary(args, &wanted, found.is_some(), named_by));
     let written = write::carry_out(&root, args.write, || {
-        let found = Project::load_if_any(&root)?;
-        let mut plan = plan(wanted, args.write.force, found.is_some())?;
-        if let Some(found) = found.filter(|_| args.write.force) {
-            plan.ops.extend(lines_since(&found, &plan.ops, &root)?);
-        }
-        Ok(plan)
+        let found = workdir::load_if_any(&root)?;
+        let presence = match found {
+            Some(_) => Presence::Recorded,
+            None => Presence::New,
+        };
+        let new = Project {
+            head: wanted,
+            tables: Vec::new(),
+        };
+        Ok(Intent::head(found.unwrap_or(new), presence))
     })?;
     if written && found.is_none() {
         next_steps(args);
@@ -127,34 +130,30 @@ fn package(root: &Path) -> Option<String> {
 }
 
 /// What the flags say, then what PROJECT says, then the defaults. `package` is the name of one that is in the folder already.
-fn wanted(args: &Args, root: &Path, found: Option<&Project>, package: Option<&str>) -> Project {
-    let or = |flag: &Option<String>, recorded: fn(&Project) -> &String, default: &str| {
+fn wanted(args: &Args, root: &Path, found: Option<&Head>, package: Option<&str>) -> Head {
+    let or = |flag: &Option<String>, recorded: fn(&Head) -> &String, default: &str| {
         let recorded = || found.map_or(default.to_owned(), |project| recorded(project).clone());
         flag.as_ref()
             .map_or_else(recorded, |flag| flag.trim().to_owned())
     };
     let folder = root.file_name().unwrap_or_default().to_string_lossy();
     let license = args.license.map(|license| license.name().to_owned());
-    Project {
+    Head {
         layout: LAYOUT.to_owned(),
         kbr: KBR.to_owned(),
         name: or(
             &args.project_name,
-            |project| &project.name,
+            |head| &head.name,
             &name::propose(package.unwrap_or(&folder)),
         ),
-        domain: or(&args.domain, |project| &project.domain, DOMAIN),
-        repo: or(&args.repo, |project| &project.repo, ""),
-        owner: or(&args.owner, |project| &project.owner, ""),
-        license: or(&license, |project| &project.license, "apache2"),
-        manager: Manager::default(),
-        apis: Vec::new(),
-        controllers: Vec::new(),
-        webhooks: Vec::new(),
+        domain: or(&args.domain, |head| &head.domain, DOMAIN),
+        repo: or(&args.repo, |head| &head.repo, ""),
+        owner: or(&args.owner, |head| &head.owner, ""),
+        license: or(&license, |head| &head.license, "apache2"),
     }
 }
 
-fn check(project: &Project) -> anyhow::Result<()> {
+fn check(project: &Head) -> anyhow::Result<()> {
     let mut problems = Problems::default();
     if let Some(problem) = name::problem(&project.name) {
         let help = format!("`--project-name {}` would do", name::propose(&project.name));
@@ -212,7 +211,7 @@ fn domain_problem(domain: &str) -> Option<(String, String)> {
 }
 
 /// `init` again: what PROJECT says stays.
-fn check_same(wanted: &Project, found: &Project) -> anyhow::Result<()> {
+fn check_same(wanted: &Head, found: &Head) -> anyhow::Result<()> {
     let mut problems = Problems::default();
     for (flag, wanted, found) in [
         ("project-name", &wanted.name, &found.name),
@@ -231,63 +230,8 @@ fn check_same(wanted: &Project, found: &Project) -> anyhow::Result<()> {
     problems.into_result()
 }
 
-fn plan(mut project: Project, force: bool, again: bool) -> anyhow::Result<Plan> {
-    let vars = project.vars();
-    let mut ops = scaffold::render("init", &vars)?;
-    if project.license != "none" {
-        ops.extend(scaffold::render(
-            &format!("license-{}", project.license),
-            &vars,
-        )?);
-    }
-    ops.push(Op::Create {
-        path: "Cargo.lock".to_owned(),
-        text: lock::lock(&project.name),
-    });
-    if !again {
-        project.manager = Manager {
-            version: KBR.to_owned(),
-            sha256: project::manager_hash(&ops),
-        };
-        ops.push(project.record()?);
-    }
-    let existing = match (force, again) {
-        (true, _) => Existing::Force,
-        (false, true) => Existing::Keep,
-        (false, false) => Existing::Refuse,
-    };
-    Ok(Plan { ops, existing })
-}
-
-/// The lines that later commands have put into the files that `init` writes over, as far as what they are about is still there.
-fn lines_since(project: &Project, ops: &[Op], root: &Path) -> anyhow::Result<Vec<Op>> {
-    let mut lines = Vec::new();
-    for api in &project.apis {
-        if root.join(api.path()).exists() {
-            let mut vars = project.vars();
-            api.fill(&mut vars, project.is_storage(api));
-            lines.extend(scaffold::render("api", &vars)?);
-        }
-    }
-    for controller in &project.controllers {
-        if root.join(controller.path()).exists() {
-            let mut vars = project.vars();
-            controller.fill(&mut vars);
-            lines.extend(scaffold::render("controller", &vars)?);
-        }
-    }
-    lines.retain(|line| {
-        let Op::Insert { path, .. } = line else {
-            return false;
-        };
-        ops.iter()
-            .any(|op| matches!(op, Op::Create { path: owned, .. } if owned == path))
-    });
-    Ok(lines)
-}
-
 /// Every value, and where it comes from if the user did not say it.
-fn summary(args: &Args, project: &Project, again: bool, named_by: &str) -> String {
+fn summary(args: &Args, project: &Head, again: bool, named_by: &str) -> String {
     let mut text = String::new();
     let mut line = |what: &str, flag: &str, value: &str, given: bool, source: &str| {
         let source = match (given, again) {

@@ -1,21 +1,77 @@
-//! What every command that writes does with its plan.
+//! What every command that writes does with its tables.
 
 use std::path::Path;
 
 use anyhow::Context as _;
 
 use super::{WriteArgs, report};
-use crate::changes::{self, Change, Existing};
+use crate::blueprint::{self, Blueprint, Presence, Source};
+use crate::changes::{self, Change, Records};
 use crate::commit;
-use crate::plan::Op;
+use crate::project::{Project, Table};
+use crate::release::Release;
 
-/// What a command wants.
+/// The project as a command wants it, and which part of PROJECT the command is about.
 #[derive(Debug)]
-pub struct Plan {
-    /// Of which files.
-    pub ops: Vec<Op>,
-    /// What becomes of files that are there and differ.
-    pub existing: Existing,
+pub struct Intent {
+    /// With the command's tables.
+    project: Project,
+    /// The command's own tables, in the order of PROJECT.
+    tables: Vec<(Source, Presence)>,
+}
+
+impl Intent {
+    /// A command that is about the project itself.
+    pub fn head(project: Project, presence: Presence) -> Self {
+        Intent {
+            project,
+            tables: vec![(Source::Head, presence)],
+        }
+    }
+
+    /// A command that is about tables; those that PROJECT lacks are still to be added.
+    pub fn tables(project: &Project) -> Self {
+        Intent {
+            project: project.clone(),
+            tables: Vec::new(),
+        }
+    }
+
+    /// `table` goes into PROJECT.
+    pub fn add(&mut self, table: Table) {
+        self.tables
+            .push((Source::Table(self.project.tables.len()), Presence::New));
+        self.project.tables.push(table);
+    }
+
+    /// The command is about each table of PROJECT that `is_meant`, again.
+    pub fn again(&mut self, is_meant: impl Fn(&Table) -> bool) {
+        let tables = self.project.tables.iter().enumerate();
+        let known = tables.filter(|(_, table)| is_meant(table));
+        let known = known.map(|(at, _)| (Source::Table(at), Presence::Recorded));
+        self.tables.extend(known);
+    }
+
+    fn records(&self) -> anyhow::Result<Records> {
+        let mut records = Records::default();
+        for (source, presence) in &self.tables {
+            match (source, presence) {
+                (_, Presence::Recorded) => {}
+                (Source::Head, Presence::New) => records.head = Some(self.project.head.text()?),
+                (Source::Table(at), Presence::New) => {
+                    records.tables.push(self.project.tables[*at].text()?);
+                }
+            }
+        }
+        Ok(records)
+    }
+
+    /// The difference that the command makes on the disk.
+    fn resolve(&self, root: &Path, force: bool) -> anyhow::Result<Vec<Change>> {
+        let blueprint = Blueprint::new(&self.project, &Release::current()?)?;
+        let wanted = blueprint::difference(&blueprint, &self.tables, force);
+        changes::resolve(root, &wanted, &self.records()?)
+    }
 }
 
 /// Finishes a commit that was interrupted, so that what is read next is the whole project; a dry run only says that there is one.
@@ -31,7 +87,7 @@ pub fn settle(root: &Path, args: WriteArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes the plan while nobody else can change the project, and carries it out; with `--dry-run` it only says what it would do.
+/// Asks for the intent while nothing else can change the project, and carries it out; with `--dry-run` it only reports what it would do.
 /// Returns whether anything was written.
 ///
 /// # Errors
@@ -39,17 +95,15 @@ pub fn settle(root: &Path, args: WriteArgs) -> anyhow::Result<()> {
 pub fn carry_out(
     root: &Path,
     args: WriteArgs,
-    plan: impl FnOnce() -> anyhow::Result<Plan>,
+    intent: impl FnOnce() -> anyhow::Result<Intent>,
 ) -> anyhow::Result<bool> {
     if args.dry_run {
-        let plan = plan()?;
-        let changes = changes::resolve(root, &plan.ops, plan.existing)?;
+        let changes = intent()?.resolve(root, args.force)?;
         report::dry_run(&changes).context("cannot say what would be written")?;
         return Ok(false);
     }
     let lock = commit::lock(root)?;
-    let plan = plan()?;
-    let changes = changes::resolve(root, &plan.ops, plan.existing)?;
+    let changes = intent()?.resolve(root, args.force)?;
     commit::commit(&lock, &changes)?;
     report::report(&changes);
     let written = changes.iter().any(Change::writes);

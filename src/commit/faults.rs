@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::process::{Signal, getpid, kill_process};
 
-use crate::changes::{self, Change, Existing, Verb};
-use crate::plan::Op;
+use crate::blueprint::{Blueprint, Presence, Source, difference};
+use crate::changes::{self, Change, Records, Verb};
+use crate::scaffold::Part;
 
 /// Counts a step, and lets it fail if `KBR_FAULT` names its number with `error` (an I/O error), `full` (the disk is full), `kill`
 /// (SIGKILL) or `stop` (SIGSTOP; the step is taken after SIGCONT). Says on stderr that it did.
@@ -63,14 +64,19 @@ fn run(root: &Path) -> anyhow::Result<()> {
         return Ok(());
     };
     let lock = super::lock(root)?;
-    let (mut ops, mut removed) = (Vec::new(), Vec::new());
+    let (mut parts, mut removed, mut records) = (Vec::new(), Vec::new(), Records::default());
     for wanted in wanted {
         match wanted {
-            Wanted::Op(op) => ops.push(op),
+            Wanted::Part(part) => parts.push(part),
+            Wanted::Head { head } => records.head = Some(head),
+            Wanted::Table { table } => records.tables.push(table),
             Wanted::Remove { remove } => removed.push(remove),
         }
     }
-    let mut changes = changes::resolve(root, &ops, Existing::Refuse)?;
+    let mut tree = Blueprint::default();
+    tree.add(Source::Head, parts)?;
+    let wanted = difference(&tree, &[(Source::Head, Presence::New)], false);
+    let mut changes = changes::resolve(root, &wanted, &records)?;
     for path in removed {
         let before = Some(std::fs::read(root.join(&path))?);
         let (verb, after) = (Verb::Remove, Vec::new());
@@ -84,10 +90,12 @@ fn run(root: &Path) -> anyhow::Result<()> {
     super::commit(&lock, &changes)
 }
 
-/// No plan removes a file, but `kbr manifests` does.
+/// What a command may want of a project. `kbr create` removes no file, but `kbr manifests` does.
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
 enum Wanted {
-    Op(Op),
+    Part(Part),
+    Head { head: String },
+    Table { table: String },
     Remove { remove: String },
 }

@@ -1,7 +1,6 @@
 //! What a commit is about to do, so that it can be carried to its end by another process.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::FOLDER;
 use super::disk::Failure;
 use crate::changes::{Change, Found, locate};
+use crate::hash::sha256;
 
 /// Goes up with every change of what a record holds.
 const FORMAT: u32 = 2;
@@ -151,14 +150,4 @@ fn foreign(path: &str) -> String {
 /// That of the file, or `rw-r--r--` for a new one.
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).map_or(0o644, |metadata| metadata.permissions().mode() & 0o7777)
-}
-
-/// SHA-256 in hexadecimal.
-pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .fold(String::new(), |mut hex, byte| {
-            write!(hex, "{byte:02x}").ok();
-            hex
-        })
 }

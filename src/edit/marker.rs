@@ -1,6 +1,6 @@
 //! Markers: comment lines of their own, in whatever language a file has.
 
-use crate::comments::{code, comments};
+use crate::comments::comments;
 
 /// The whole line of the marker `name` as it stands in the file at `path`: `// +kbr:scaffold:<name>` in Rust, `# …` elsewhere.
 pub fn marker_line(path: &str, name: &str) -> String {
@@ -18,7 +18,7 @@ fn sign(path: &str) -> &'static str {
     if is_rust(path) { "//" } else { "#" }
 }
 
-fn is_rust(path: &str) -> bool {
+pub(super) fn is_rust(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, end)| end == "rs")
 }
 
@@ -63,15 +63,4 @@ pub fn hidden(path: &str, text: &str, marker: &str) -> Option<(usize, &'static s
         "a string or a block comment"
     };
     Some((at, why))
-}
-
-/// Whether there is code in a line (from 0), as far as that can be told.
-pub fn is_code(path: &str, text: &str, line: usize) -> bool {
-    match code(text) {
-        Ok(code) if is_rust(path) => code
-            .lines()
-            .nth(line)
-            .is_some_and(|line| !line.trim().is_empty()),
-        _ => true,
-    }
 }

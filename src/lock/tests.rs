@@ -51,10 +51,10 @@ const NAMES: [&str; 12] = [
 
 #[test]
 fn the_reference_is_in_cargos_order() {
-    assert_eq!(lock(REFERENCE), LOCK);
+    assert_eq!(named(REFERENCE_LOCK, REFERENCE), REFERENCE_LOCK);
     for ours in [REFERENCE, "kbr-reference-api", "manager"] {
         assert!(
-            LOCK.contains(&format!("{PACKAGE}name = \"{ours}\"\n")),
+            REFERENCE_LOCK.contains(&format!("{PACKAGE}name = \"{ours}\"\n")),
             "{ours}"
         );
     }
@@ -63,11 +63,11 @@ fn the_reference_is_in_cargos_order() {
 
 #[test]
 fn no_trace_of_the_reference_stays_in_a_projects_lock() {
-    let lock = lock("zoo-keeper");
+    let lock = named(REFERENCE_LOCK, "zoo-keeper");
     assert!(!lock.contains(REFERENCE));
     assert_eq!(
         lock.matches("zoo-keeper-api").count(),
-        LOCK.matches("kbr-reference-api").count()
+        REFERENCE_LOCK.matches("kbr-reference-api").count()
     );
 }
 
@@ -81,9 +81,9 @@ fn cargo_leaves_the_lock_of_a_project_byte_for_byte() {
     workspace(root, REFERENCE);
     cargo(root, &["generate-lockfile", "--offline"]);
     let reference = fs::read_to_string(root.join("Cargo.lock")).unwrap();
-    assert_eq!(rename(&reference, REFERENCE), reference);
+    assert_eq!(named(&reference, REFERENCE), reference);
     for name in NAMES {
-        let lock = rename(&reference, name);
+        let lock = named(&reference, name);
         workspace(root, name);
         fs::write(root.join("Cargo.lock"), &lock).unwrap();
         cargo(

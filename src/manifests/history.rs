@@ -16,13 +16,12 @@ const HELP: &str = "the types count here, and later commands go by PROJECT: put 
 pub fn differences(project: &Project, crds: &[Crd]) -> Vec<Problem> {
     let mut warnings = Vec::new();
     let mut seen = BTreeSet::new();
-    for api in &project.apis {
+    for api in project.apis() {
         if !seen.insert((&api.full_group, &api.kind)) {
             continue;
         }
         let known: Vec<&Resource> = project
-            .apis
-            .iter()
+            .apis()
             .filter(|other| other.is_version_of(api))
             .collect();
         let typed = crds.iter().find(|crd| is_of(crd, api));
@@ -35,7 +34,7 @@ pub fn differences(project: &Project, crds: &[Crd]) -> Vec<Problem> {
     }
     let unknown = crds
         .iter()
-        .filter(|crd| !project.apis.iter().any(|api| is_of(crd, api)));
+        .filter(|crd| !project.apis().any(|api| is_of(crd, api)));
     warnings.extend(unknown.map(|crd| {
         let text = format!(
             "a type gives `{}` of group `{}`, and PROJECT does not have it",

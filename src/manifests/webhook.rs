@@ -35,12 +35,12 @@ pub struct Names {
 impl Names {
     /// `captains-webhook` in `captains-system`, and so on.
     pub fn of(project: &Project) -> Self {
-        let name = &project.name;
+        let name = &project.head.name;
         Self {
             mutating: format!("{name}-mutating-webhook-configuration"),
             validating: format!("{name}-validating-webhook-configuration"),
             service: format!("{name}-webhook"),
-            namespace: project.namespace(),
+            namespace: project.head.namespace(),
         }
     }
 }

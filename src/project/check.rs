@@ -8,21 +8,21 @@ use crate::resource::{Resource, words};
 
 /// What is wrong, a sentence each. Names that only clash with what this kbr brings along are let through: a later kbr brings more.
 pub fn problems(project: &Project) -> Vec<String> {
-    let mut found: Vec<String> = name::spelling(&project.name).into_iter().collect();
-    let domain = &project.domain;
+    let mut found: Vec<String> = name::spelling(&project.head.name).into_iter().collect();
+    let domain = &project.head.domain;
     if !words::is_subdomain(domain) {
         found.push(format!("`{domain}` is not a domain"));
     }
     let mut of_tables = Problems::default();
     // Each by itself: that no two clash was checked when each was created, and all pairs of 500 kinds would take 50 ms.
-    for api in &project.apis {
+    for api in project.apis() {
         check_group(&api.group, &api.full_group, &mut of_tables);
         api.check(&mut of_tables);
     }
-    for controller in &project.controllers {
+    for controller in project.controllers() {
         check_controller(controller, &project.manager_id(), &mut of_tables);
     }
-    for webhook in &project.webhooks {
+    for webhook in project.webhooks() {
         check_target(&webhook.target, &mut of_tables);
         webhook.check(&mut of_tables);
     }

@@ -27,16 +27,13 @@ fn captain() -> Resource {
     .unwrap()
 }
 
-fn text(op: Op) -> String {
-    match op {
-        Op::Record { text } => text,
-        other => panic!("{other:?}"),
-    }
+fn controller(name: &str) -> Table {
+    Table::Controller(Controller::new(name.to_owned(), Target::own(&captain())))
 }
 
 #[test]
-fn what_is_recorded_is_what_is_read() {
-    let mut project = Project {
+fn what_is_recorded_is_what_is_read_in_its_order() {
+    let head = Head {
         layout: "v1".to_owned(),
         kbr: KBR.to_owned(),
         name: "captains".to_owned(),
@@ -44,22 +41,40 @@ fn what_is_recorded_is_what_is_read() {
         repo: "github.com/crew/captains".to_owned(),
         owner: "The \"Crew\"".to_owned(),
         license: "apache2".to_owned(),
-        manager: Manager {
-            version: KBR.to_owned(),
-            sha256: "00".to_owned(),
-        },
-        apis: Vec::new(),
-        controllers: Vec::new(),
-        webhooks: Vec::new(),
     };
-    let mut file = text(project.record().unwrap());
-    assert_eq!(load(&file).unwrap(), project);
-    let controller = Controller::new("captain".to_owned(), Target::own(&captain()));
-    file += &text(record_api(&captain()).unwrap());
-    file += &text(record_controller(&controller).unwrap());
-    project.apis.push(captain());
-    project.controllers.push(controller);
-    assert_eq!(load(&file).unwrap(), project);
+    let mut text = head.text().unwrap();
+    let tables = vec![
+        controller("first"),
+        Table::Api(captain()),
+        Table::Webhook(Webhook::new(Target::own(&captain()))),
+        controller("second"),
+    ];
+    for table in &tables {
+        text += &table.text().unwrap();
+    }
+    assert_eq!(load(&text).unwrap(), Project { head, tables });
+}
+
+#[test]
+fn the_line_of_an_external_crate_is_recalled_where_0_1_0_did_not_record_it() {
+    let table = r#"[[controller]]
+name = "httproute"
+group = "gateway.networking.k8s.io"
+full_group = "gateway.networking.k8s.io"
+version = "v1"
+kind = "HTTPRoute"
+plural = "httproutes"
+namespaced = true
+type = "gateway_api::httproutes::HTTPRoute"
+external_crate = "gateway-api@0.20"
+"#;
+    let dependency = |text: &str| {
+        let project = load(&format!("{HEAD}{text}")).unwrap();
+        project.targets().next().unwrap().dependency.clone()
+    };
+    assert_eq!(dependency(table).as_deref(), Some("gateway-api = \"0.20\""));
+    let none = format!("{table}dependency = \"\"\n");
+    assert_eq!(dependency(&none).as_deref(), Some(""), "the user's own");
 }
 
 #[test]
@@ -75,8 +90,7 @@ short_names = ["cap"]
 namespaced = true
 path = "api/src/crew/v1/captain.rs"
 "#;
-    assert_eq!(text(record_api(&captain()).unwrap()), expected);
-    let controller = Controller::new("captain-backup".to_owned(), Target::own(&captain()));
+    assert_eq!(Table::Api(captain()).text().unwrap(), expected);
     let expected = r#"[[controller]]
 name = "captain-backup"
 group = "crew"
@@ -89,14 +103,14 @@ type = "api::crew::v1::Captain"
 external_crate = ""
 path = "src/controllers/captain_backup.rs"
 "#;
-    assert_eq!(text(record_controller(&controller).unwrap()), expected);
+    assert_eq!(controller("captain-backup").text().unwrap(), expected);
 }
 
 #[test]
 fn unknown_keys_and_tables_are_left_alone() {
     let project = load(&format!("{HEAD}[[plugin]]\nfield = 1\n")).unwrap();
     assert_eq!(project.manager_id(), "captains.example.com");
-    assert_eq!(project.namespace(), "captains-system");
+    assert_eq!(project.head.namespace(), "captains-system");
 }
 
 #[test]
@@ -130,42 +144,6 @@ fn a_broken_project_is_shown_with_its_line() {
 }
 
 #[test]
-fn what_stands_in_for_project_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path();
-    let error = || Project::load(root).unwrap_err().to_string();
-    assert!(error().starts_with("not a kbr project"));
-    assert!(
-        find_root(root)
-            .unwrap_err()
-            .to_string()
-            .contains("help: run `kbr init`")
-    );
-    fs::write(root.join("PROJECT"), " \n").unwrap();
-    assert!(error().starts_with("`PROJECT` is empty"));
-    assert_eq!(Project::load_if_any(root).unwrap(), None);
-    fs::write(root.join("PROJECT"), [0xff]).unwrap();
-    assert!(error().contains("not UTF-8"));
-    fs::remove_file(root.join("PROJECT")).unwrap();
-    fs::create_dir(root.join("PROJECT")).unwrap();
-    assert!(error().contains("is a folder; nothing was written"));
-    fs::remove_dir(root.join("PROJECT")).unwrap();
-    std::os::unix::fs::symlink("elsewhere", root.join("PROJECT")).unwrap();
-    assert!(error().contains("is a link; nothing was written"));
-}
-
-#[test]
-fn the_root_is_the_nearest_folder_with_a_project() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path();
-    let deep = root.join("api/src/crew");
-    fs::create_dir_all(&deep).unwrap();
-    fs::write(root.join("PROJECT"), HEAD).unwrap();
-    assert_eq!(find_root(&deep).unwrap(), root);
-    assert_eq!(find_root(root).unwrap(), root);
-}
-
-#[test]
 fn a_repository_is_a_url() {
     for (repo, expected) in [
         (
@@ -185,26 +163,4 @@ fn a_repository_is_a_url() {
     ] {
         assert_eq!(repository(repo).as_deref(), expected, "{repo}");
     }
-}
-
-#[test]
-fn the_hash_of_manager_depends_on_names_and_bytes_and_not_on_order() {
-    let file = |path: &str, text: &str| Op::Create {
-        path: path.to_owned(),
-        text: text.to_owned(),
-    };
-    let hash = manager_hash(&[
-        file("manager/a", "1"),
-        file("manager/b", "2"),
-        file("c", "3"),
-    ]);
-    assert_eq!(
-        hash,
-        manager_hash(&[file("manager/b", "2"), file("manager/a", "1")])
-    );
-    assert_ne!(
-        hash,
-        manager_hash(&[file("manager/a", "12"), file("manager/b", "")])
-    );
-    assert_eq!(hash.len(), 64);
 }

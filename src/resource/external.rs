@@ -2,8 +2,6 @@
 
 mod dependencies;
 
-use std::path::Path;
-
 use crate::problems::Problems;
 
 use super::words;
@@ -41,15 +39,19 @@ pub struct External {
 }
 
 impl External {
-    /// Reads the two flags; for a crate in a folder, also its manifest (`root` is where relative paths start).
+    /// Reads the two flags. `package_of` gives the name of the package in a folder, or why the folder is not a crate.
     ///
     /// # Errors
     /// Everything that is wrong with them.
-    pub fn new(root: &Path, krate: &str, type_path: &str) -> anyhow::Result<Self> {
+    pub fn new(
+        krate: &str,
+        type_path: &str,
+        package_of: impl FnOnce(&str) -> Result<String, String>,
+    ) -> anyhow::Result<Self> {
         let mut problems = Problems::default();
         check_type(type_path, &mut problems);
-        let found = if krate.contains('/') || krate.starts_with('.') {
-            folder(root, krate)
+        let found = if is_folder(krate) {
+            folder(krate, package_of)
         } else {
             registry(krate)
         };
@@ -119,7 +121,8 @@ impl External {
         import
     }
 
-    fn dependency(&self) -> String {
+    /// The line for the manifest's dependencies: `gateway-api = "0.20"`.
+    pub fn dependency(&self) -> String {
         let name = self.package.replace('-', "_");
         let import = self.import();
         let (source, value) = match &self.source {
@@ -138,6 +141,21 @@ impl External {
 }
 
 type Problem = (String, String);
+
+/// The line that release 0.1.0 added to the manifest for what its two flags said. It recorded only the flags; a crate in a folder is
+/// taken to have the folder's name.
+pub fn recalled_dependency(krate: &str, type_path: &str) -> Option<String> {
+    let named_like_folder = |folder: &str| {
+        let folder = folder.trim_end_matches('/');
+        Ok(folder.rsplit('/').next().unwrap_or(folder).to_owned())
+    };
+    let external = External::new(krate, type_path, named_like_folder).ok()?;
+    Some(external.dependency())
+}
+
+fn is_folder(krate: &str) -> bool {
+    krate.contains('/') || krate.starts_with('.')
+}
 
 fn check_type(type_path: &str, problems: &mut Problems) {
     if !words::is_type_path(type_path) {
@@ -168,29 +186,19 @@ fn registry(krate: &str) -> Result<(String, Source), Problem> {
     ))
 }
 
-/// The name of the package in `folder`.
-fn folder(root: &Path, folder: &str) -> Result<(String, Source), Problem> {
-    #[derive(serde::Deserialize)]
-    struct Manifest {
-        package: Package,
-    }
-    #[derive(serde::Deserialize)]
-    struct Package {
-        name: String,
-    }
-    let manifest = root.join(folder).join("Cargo.toml");
-    let help = "pass the folder of a crate, seen from the project: `--external-crate ../types`";
-    let problem = |what: String| {
+/// The package in `folder`.
+fn folder(
+    folder: &str,
+    package_of: impl FnOnce(&str) -> Result<String, String>,
+) -> Result<(String, Source), Problem> {
+    let package = package_of(folder).map_err(|what| {
         (
             format!("`{folder}` is not a crate: {what}"),
-            help.to_owned(),
+            "pass the folder of a crate, seen from the project: `--external-crate ../types`"
+                .to_owned(),
         )
-    };
-    let text = std::fs::read_to_string(&manifest)
-        .map_err(|error| problem(format!("`{}`: {error}", manifest.display())))?;
-    let manifest: Manifest =
-        toml::from_str(&text).map_err(|error| problem(error.message().to_owned()))?;
-    Ok((manifest.package.name, Source::folder(folder)))
+    })?;
+    Ok((package, Source::folder(folder)))
 }
 
 #[cfg(test)]
@@ -198,7 +206,8 @@ mod tests {
     use super::*;
 
     fn dependency(krate: &str, type_path: &str) -> String {
-        External::new(Path::new("/nowhere"), krate, type_path)
+        let gone = |_: &str| Err("it has no manifest".to_owned());
+        External::new(krate, type_path, gone)
             .map_or_else(|error| error.to_string(), |external| external.dependency())
     }
 
@@ -216,13 +225,9 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_in_a_folder_is_known_by_its_manifest() {
-        let root = tempfile::tempdir().unwrap();
-        std::fs::create_dir(root.path().join("types")).unwrap();
-        let manifest = root.path().join("types/Cargo.toml");
-        std::fs::write(&manifest, "[package]\nname = \"my-types\"\n").unwrap();
+    fn a_crate_in_a_folder_is_known_by_its_package() {
         let line = |path| {
-            External::new(root.path(), "./types/", path)
+            External::new("./types/", path, |_| Ok("my-types".to_owned()))
                 .unwrap()
                 .dependency()
         };
@@ -231,7 +236,20 @@ mod tests {
             line("other::Foo"),
             "other = { path = \"types\", package = \"my-types\" }"
         );
-        assert!(dependency("../gone", "gone::Foo").starts_with("`../gone` is not a crate: "));
+        assert_eq!(
+            dependency("../gone", "gone::Foo").lines().next(),
+            Some("`../gone` is not a crate: it has no manifest; nothing was written")
+        );
+    }
+
+    #[test]
+    fn the_line_of_a_crate_can_be_told_from_its_flags() {
+        let line = |krate, path| recalled_dependency(krate, path).unwrap();
+        assert_eq!(line("a@1", "a::A"), "a = \"1\"");
+        assert_eq!(
+            line("../kinds/", "kinds::A"),
+            "kinds = { path = \"../kinds\" }"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Resource, kubernetes, words};
+use super::{Resource, external, kubernetes, words};
 use crate::vars::Vars;
 
 /// The kind of a controller or webhook; part of their tables in PROJECT.
@@ -26,6 +26,9 @@ pub struct Target {
     /// What `--external-crate` said, or empty.
     #[serde(default)]
     pub external_crate: String,
+    /// The line that kbr added to the manifest for that crate: `gateway-api = "0.20"`; empty if the manifest had the crate already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependency: Option<String>,
 }
 
 impl Target {
@@ -40,6 +43,7 @@ impl Target {
             namespaced: resource.namespaced,
             type_path: resource.type_path(),
             external_crate: String::new(),
+            dependency: None,
         }
     }
 
@@ -57,6 +61,7 @@ impl Target {
             namespaced: kind.namespaced,
             type_path: kind.type_path.to_owned(),
             external_crate: String::new(),
+            dependency: None,
         }
     }
 
@@ -72,6 +77,18 @@ impl Target {
     /// Whether the kind is one of the project's own.
     pub fn is_own(&self) -> bool {
         self.type_path.starts_with("api::")
+    }
+
+    /// Whether another crate defines the kind.
+    pub fn is_external(&self) -> bool {
+        !self.external_crate.is_empty()
+    }
+
+    /// Fills in the line for the manifest where release 0.1.0, which did not record it, would have added one.
+    pub fn recall_dependency(&mut self) {
+        if self.is_external() && self.dependency.is_none() {
+            self.dependency = external::recalled_dependency(&self.external_crate, &self.type_path);
+        }
     }
 
     /// Whether both are the same kind in the same version.
@@ -118,5 +135,6 @@ impl Target {
         vars.own_kind = self.is_own();
         vars.type_path.clone_from(&self.type_path);
         vars.external_crate.clone_from(&self.external_crate);
+        vars.external_dependency = self.dependency.clone().unwrap_or_default();
     }
 }

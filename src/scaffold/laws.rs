@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::*;
+use crate::edit;
+use tera::Tera;
+
 use crate::vars::Vars;
 
 /// Rendered length that rustfmt allows; it would break a longer line, and the next run would not find it.
@@ -112,21 +115,24 @@ fn sample([group, version, lower, kind]: &[String; 4], on: bool) -> Value {
     Value::Object(vars)
 }
 
-/// Every operation of every set with `vars`, by set.
-fn planned(vars: &Value) -> Vec<(&'static str, Op)> {
-    let renderer = Renderer::new(vars).unwrap();
-    let plan = |(set, path, text): (&'static str, &str, &str)| match plan(&renderer, path, text) {
-        Ok(ops) => ops.into_iter().map(move |op| (set, op)),
-        Err(error) => panic!("scaffolds/{LAYOUT}/{set}/{path}: {error:#}"),
+/// Every part of every set with `vars`, by set.
+fn planned(vars: &Value) -> Vec<(&'static str, Part)> {
+    let scaffolds = Scaffolds::current().unwrap();
+    let sets = scaffolds.sets();
+    let mut names: Vec<&str> = everything().into_iter().map(|(set, _, _)| set).collect();
+    names.dedup();
+    let render = |set: &'static str| match sets.render(set, vars) {
+        Ok(parts) => parts.into_iter().map(move |part| (set, part)),
+        Err(error) => panic!("{error:#}"),
     };
-    everything().into_iter().flat_map(plan).collect()
+    names.into_iter().flat_map(render).collect()
 }
 
 /// Markers of each file that some set writes, with the indentation of each: path -> marker -> columns.
-fn markers(ops: &[(&str, Op)]) -> BTreeMap<String, BTreeMap<String, usize>> {
+fn markers(ops: &[(&str, Part)]) -> BTreeMap<String, BTreeMap<String, usize>> {
     let mut markers: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
     for (set, op) in ops {
-        let (Op::Create { path, text } | Op::Once { path, text }) = op else {
+        let Part::Whole { path, text, .. } = op else {
             continue;
         };
         let file = markers.entry(path.clone()).or_default();
@@ -150,7 +156,7 @@ fn every_file_has_a_known_suffix() {
     for (set, path, _) in everything() {
         let (form, output) = form(path);
         let rest = output.rsplit('/').next().unwrap();
-        let strange = [".tera", ".once", ".insert"]
+        let strange = [".tera", ".once", ".generated", ".insert"]
             .iter()
             .any(|suffix| rest.ends_with(suffix) || rest.contains(&format!("{suffix}.")));
         assert!(
@@ -197,9 +203,7 @@ fn templates_mention_only_variables_that_exist() {
 fn every_path_is_legal_on_every_system() {
     let devices = ["con", "prn", "aux", "nul", "com1", "lpt1"];
     for (set, op) in samples().iter().flat_map(planned) {
-        let (Op::Create { path, .. } | Op::Once { path, .. } | Op::Insert { path, .. }) = op else {
-            continue;
-        };
+        let (Part::Whole { path, .. } | Part::Lines { path, .. }) = op;
         for part in path.split('/') {
             let stem = part.split('.').next().unwrap_or_default().to_lowercase();
             let odd = part.contains(|c: char| c.is_control() || r#"\:*?"<>|{}"#.contains(c));
@@ -214,7 +218,7 @@ fn every_path_is_legal_on_every_system() {
         }
         assert_ne!(
             path, "PROJECT",
-            "set `{set}` writes it; that is for `Op::Record`"
+            "set `{set}` writes it; that is for the tables"
         );
     }
 }
@@ -225,7 +229,7 @@ fn every_marker_that_is_inserted_at_is_in_its_target() {
         let ops = planned(&vars);
         let markers = markers(&ops);
         for (set, op) in &ops {
-            let Op::Insert { path, marker, .. } = op else {
+            let Part::Lines { path, marker, .. } = op else {
                 continue;
             };
             let known = markers
@@ -241,12 +245,12 @@ fn every_marker_that_is_inserted_at_is_in_its_target() {
 
 #[test]
 fn every_marker_is_used() {
-    let ops: Vec<(&str, Op)> = samples().iter().flat_map(planned).collect();
+    let ops: Vec<(&str, Part)> = samples().iter().flat_map(planned).collect();
     let used: BTreeSet<(&str, &str)> = ops
         .iter()
         .filter_map(|(_, op)| match op {
-            Op::Insert { path, marker, .. } => Some((path.as_str(), marker.as_str())),
-            _ => None,
+            Part::Lines { path, marker, .. } => Some((path.as_str(), marker.as_str())),
+            Part::Whole { .. } => None,
         })
         .collect();
     for (path, names) in markers(&ops) {
@@ -265,10 +269,11 @@ fn inserted_lines_survive_rustfmt_and_are_found_again() {
         let ops = planned(&vars);
         let markers = markers(&ops);
         for (set, op) in &ops {
-            let Op::Insert {
+            let Part::Lines {
                 path,
                 marker,
                 lines,
+                ..
             } = op
             else {
                 continue;

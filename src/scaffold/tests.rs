@@ -2,29 +2,32 @@ use serde_json::json;
 
 use super::*;
 
-fn planned(path: &str, text: &str) -> anyhow::Result<Vec<Op>> {
-    plan(
-        &Renderer::new(&json!({"kind": "Captain", "group": "crew", "on": true, "off": false}))?,
-        path,
-        text,
-    )
+fn planned(path: &str, text: &str) -> anyhow::Result<Vec<Part>> {
+    let vars = json!({"kind": "Captain", "group": "crew", "on": true, "off": false});
+    Set::parse("set", vec![(path, text)])?.render(&vars)
 }
 
-fn check(path: &str, text: &str, ops: &[Op]) {
-    assert_eq!(planned(path, text).unwrap(), ops);
+fn check(path: &str, text: &str, parts: &[Part]) {
+    assert_eq!(planned(path, text).unwrap(), parts);
 }
 
-fn create(path: &str, text: &str) -> Op {
-    Op::Create {
+fn whole(path: &str, policy: Policy, text: &str) -> Part {
+    Part::Whole {
         path: path.into(),
+        policy,
         text: text.into(),
     }
 }
 
-fn insert(marker: &str, lines: &str) -> Op {
-    Op::Insert {
+fn create(path: &str, text: &str) -> Part {
+    whole(path, Policy::Owned, text)
+}
+
+fn insert(marker: &str, lines: &str) -> Part {
+    Part::Lines {
         path: "a.rs".into(),
         marker: marker.into(),
+        once: false,
         lines: lines.into(),
     }
 }
@@ -40,10 +43,12 @@ fn the_suffix_says_what_becomes_of_a_file() {
     check(
         "a.once.tera",
         "{{ kind }}",
-        &[Op::Once {
-            path: "a".into(),
-            text: "Captain".into(),
-        }],
+        &[whole("a", Policy::Once, "Captain")],
+    );
+    check(
+        "a.generated.tera",
+        "{{ kind }}",
+        &[whole("a", Policy::Generated, "Captain")],
     );
     check(
         "a.rs.insert.tera",
@@ -88,6 +93,15 @@ fn a_section_begins_with_its_marker() {
 }
 
 #[test]
+fn a_section_may_hold_a_choice() {
+    let planned = planned("a.rs.insert.tera", "// +kbr:scaffold:m once\na\n").unwrap();
+    assert!(
+        matches!(&planned[..], [Part::Lines { marker, once: true, .. }] if marker == "m"),
+        "{planned:?}"
+    );
+}
+
+#[test]
 fn what_renders_to_nothing_is_left_out() {
     check("a.tera", "{% if off %}a{% endif %}\n  \n", &[]);
     check("a.once.tera", "\n", &[]);
@@ -108,6 +122,7 @@ fn an_unknown_variable_is_an_error() {
 
 #[test]
 fn an_unknown_set_is_an_error() {
-    let error = render("no-such", &json!({})).unwrap_err();
+    let scaffolds = Scaffolds::current().unwrap();
+    let error = scaffolds.sets().render("no-such", &json!({})).unwrap_err();
     assert_eq!(error.to_string(), "there is no scaffold `v1/no-such`");
 }

@@ -107,17 +107,17 @@ fn walk(root: &Path, folder: &Path, tree: &mut Tree) {
 
 /// New files in old and new folders, lines for old files (one of them through a link), an old file to remove, a table.
 pub fn create_api() -> Value {
-    let insert = |path, lines| json!({"Insert": {"path": path, "marker": "m", "lines": lines}});
+    let insert = |path, lines| json!({"Lines": {"path": path, "marker": "m", "lines": lines}});
     json!([
-        {"Create": {"path": "src/controllers/captain.rs", "text": "// captain\n"}},
-        {"Create": {"path": "api/src/crew/v1/captain.rs", "text": "// type\n"}},
-        {"Once": {"path": "api/src/crew/mod.rs", "text": "// +kbr:scaffold:m\n"}},
+        {"Whole": {"path": "src/controllers/captain.rs", "policy": "Owned", "text": "// captain\n"}},
+        {"Whole": {"path": "api/src/crew/v1/captain.rs", "policy": "Owned", "text": "// type\n"}},
+        {"Whole": {"path": "api/src/crew/mod.rs", "policy": "Once", "text": "// +kbr:scaffold:m\n"}},
         insert("src/main.rs", "register();\n"),
         insert("run.sh", "true\n"),
         insert("config/list.yaml", "- b\n"),
         insert("api/src/crew/mod.rs", "pub mod v1;\n"),
         {"remove": "config/old.yaml"},
-        {"Record": {"text": "[[api]]\nkind = \"Captain\"\n"}},
+        {"table": "[[api]]\nkind = \"Captain\"\n"},
     ])
 }
 
@@ -159,9 +159,9 @@ pub fn large_init() -> Value {
 }
 
 fn new_files(count: usize) -> Value {
-    let file = |at| json!({"Create": {"path": format!("config/{}/{at}.yaml", at % 5), "text": "a: b\n".repeat(at % 50 * 10)}});
+    let file = |at| json!({"Whole": {"path": format!("config/{}/{at}.yaml", at % 5), "policy": "Owned", "text": "a: b\n".repeat(at % 50 * 10)}});
     let mut ops: Vec<Value> = (0..count).map(file).collect();
-    ops.push(json!({"Record": {"text": "name = \"x\"\n"}}));
+    ops.push(json!({"head": "name = \"x\"\n"}));
     Value::Array(ops)
 }
 

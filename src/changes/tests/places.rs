@@ -37,10 +37,10 @@ fn links_are_followed_inside_the_project_only() {
     ] {
         symlink(to, root.join(link)).unwrap();
     }
-    let changes = resolve(
+    let changes = resolved(
         &root,
         &[insert("in/a.rs", "x"), create("in/new/b", "")],
-        Existing::Refuse,
+        Run::First,
     )
     .unwrap();
     assert_eq!(

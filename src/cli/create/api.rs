@@ -12,14 +12,13 @@ use std::env;
 use anyhow::Context as _;
 
 use self::target::{Chosen, Named};
-use super::super::write::{self, Plan};
+use super::super::write::{self, Intent};
 use super::super::{WriteArgs, prompt};
-use super::conversion::Spoke;
 use super::existing::KindArgs;
-use super::owned;
-use crate::changes::Existing;
-use crate::project::{self, Project};
-use crate::scaffold;
+use crate::project::{Project, Table};
+use crate::resource::Resource;
+use crate::resource::webhook::Webhook;
+use crate::workdir;
 
 /// Add a kind with its types, a controller for a kind, or both
 ///
@@ -74,9 +73,9 @@ struct Parts {
 /// Whatever stops it; then nothing was written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let current = env::current_dir().context("cannot find the current folder")?;
-    let root = project::find_root(&current)?;
+    let root = workdir::find_root(&current)?;
     write::settle(&root, args.write)?;
-    let project = Project::load(&root)?;
+    let project = workdir::load(&root)?;
     let resource = match args.of.external_crate {
         Some(_) => Some(args.resource.unwrap_or(false)),
         None => args.resource,
@@ -90,12 +89,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let chosen = target::choose(args, parts, &project, &root)?;
     let written = write::carry_out(&root, args.write, || {
-        let project = Project::load(&root)?;
-        plan(
-            &target::choose(args, parts, &project, &root)?,
+        let project = workdir::load(&root)?;
+        Ok(intent(
+            target::choose(args, parts, &project, &root)?,
             &project,
-            args.write.force,
-        )
+        ))
     })?;
     eprint!("{}", chosen.notes(&project));
     if written {
@@ -121,42 +119,59 @@ fn ask(args: &Args, resource: Option<bool>) -> anyhow::Result<Parts> {
     })
 }
 
-fn plan(chosen: &Chosen, project: &Project, force: bool) -> anyhow::Result<Plan> {
-    let mut ops = Vec::new();
-    let mut new = false;
-    if let Some(Named { value, recorded }) = &chosen.api {
-        let mut vars = project.vars();
-        value.fill(&mut vars, project.is_storage(value));
-        ops.extend(owned(scaffold::render("api", &vars)?, *recorded && !force));
-        if !recorded {
-            new = true;
-            ops.push(project::record_api(value)?);
-            // Once a kind has a hub, each of its versions is converted.
-            if let Some(spoke) = Spoke::of_new(value, project) {
-                ops.extend(spoke.plan(&project.vars(), force)?);
-                ops.push(project::record_webhook(&spoke.table())?);
+fn intent(chosen: Chosen, project: &Project) -> Intent {
+    let mut intent = Intent::tables(project);
+    if let Some(Named {
+        value: api,
+        recorded,
+    }) = chosen.api
+    {
+        // Once a kind has a hub, each of its versions is converted.
+        let conversion = conversion(&api, project);
+        if recorded {
+            intent.again(|table| is_api(table, &api) || is_conversion_of(table, &api));
+        } else {
+            intent.add(Table::Api(api));
+            if let Some(conversion) = conversion {
+                intent.add(Table::Webhook(conversion));
             }
         }
     }
-    if let Some(Named { value, recorded }) = &chosen.controller {
-        let mut vars = project.vars();
-        value.fill(&mut vars);
-        if let Some(added) = &chosen.added {
-            vars.external_dependency.clone_from(&added.line);
-        }
-        ops.extend(owned(
-            scaffold::render("controller", &vars)?,
-            *recorded && !force,
-        ));
-        if !recorded {
-            new = true;
-            ops.push(project::record_controller(value)?);
+    if let Some(Named {
+        value: controller,
+        recorded,
+    }) = chosen.controller
+    {
+        if recorded {
+            intent.again(
+                |table| matches!(table, Table::Controller(known) if known.name == controller.name),
+            );
+        } else {
+            intent.add(Table::Controller(controller));
         }
     }
-    let existing = match (force, new) {
-        (true, _) => Existing::Force,
-        (false, true) => Existing::Refuse,
-        (false, false) => Existing::Keep,
+    intent
+}
+
+/// The conversion of a new version of a kind, if the kind has a hub already.
+fn conversion(api: &Resource, project: &Project) -> Option<Webhook> {
+    let hub = project.hub(&api.full_group, &api.kind)?;
+    Some(Webhook {
+        spokes: vec![api.version.clone()],
+        ..Webhook::new(hub.target.clone())
+    })
+}
+
+fn is_api(table: &Table, api: &Resource) -> bool {
+    matches!(table, Table::Api(known) if known.is(api))
+}
+
+/// Whether the table is of nothing but the conversion of this version.
+fn is_conversion_of(table: &Table, api: &Resource) -> bool {
+    let Table::Webhook(webhook) = table else {
+        return false;
     };
-    Ok(Plan { ops, existing })
+    let (target, spokes) = (&webhook.target, &webhook.spokes);
+    let of_kind = target.full_group == api.full_group && target.kind == api.kind;
+    of_kind && !webhook.admits() && *spokes == [api.version.as_str()]
 }

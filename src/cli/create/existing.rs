@@ -8,6 +8,7 @@ use crate::project::Project;
 use crate::resource::external::{Dependencies, External};
 use crate::resource::target::Target;
 use crate::resource::{Resource, Wanted, groups, kubernetes};
+use crate::workdir;
 
 /// The flags that name a kind, of every command that has to do with one.
 #[derive(Debug, clap::Args)]
@@ -85,20 +86,23 @@ pub fn find(
         .as_ref()
         .zip(args.external_type.as_ref())
     {
-        let external = External::new(root, krate, type_path)?;
-        let line = external.missing_dependency(&Dependencies::read(root))?;
+        let package_of = |folder: &str| workdir::package_name(root, folder);
+        let external = External::new(krate, type_path, package_of)?;
+        let line = external.missing_dependency(&Dependencies::parse(&workdir::manifest(root)))?;
+        let mut target = foreign(args, namespaced, krate, type_path)?;
+        target.dependency = Some(dependency(&external, line.as_deref(), project));
         *added = line.map(|line| Added {
             line,
             folder: external.folder().map(str::to_owned),
         });
-        return foreign(args, namespaced, krate, type_path);
+        return Ok(target);
     }
     // The crate of a kind need not be said twice.
     if let Some(target) = project.targets().find(|target| is_foreign(target, args)) {
         check_known(args, namespaced, &target.plural, target.namespaced)?;
         return Ok(target.clone());
     }
-    let known = project.apis.iter().find(|api| is_meant(api, args, project));
+    let known = project.apis().find(|api| is_meant(api, args, project));
     if let Some(api) = known {
         check_known(args, namespaced, &api.plural, api.namespaced)?;
         return Ok(Target::own(api));
@@ -113,9 +117,21 @@ pub fn find(
     Ok(Target::kubernetes(&kind))
 }
 
+/// What PROJECT records of the crate: the line that kbr adds to the manifest now or has added for another kind; empty if the user did.
+fn dependency(external: &External, missing: Option<&str>, project: &Project) -> String {
+    let line = external.dependency();
+    let mut targets = project.targets();
+    let is_ours = targets.any(|target| target.dependency.as_ref() == Some(&line));
+    if missing.is_some() || is_ours {
+        line
+    } else {
+        String::new()
+    }
+}
+
 /// Whether the flags mean this kind of the project's: by its whole group, or by the word for it.
 fn is_meant(api: &Resource, args: &KindArgs, project: &Project) -> bool {
-    let domain = args.domain.as_ref().unwrap_or(&project.domain);
+    let domain = args.domain.as_ref().unwrap_or(&project.head.domain);
     let (_, full_group) = groups(&args.group, domain);
     let by_word = args.domain.is_none() && [&api.group, &api.full_group].contains(&&args.group);
     api.kind == args.kind
@@ -125,7 +141,7 @@ fn is_meant(api: &Resource, args: &KindArgs, project: &Project) -> bool {
 
 /// Whether the flags mean this kind of another crate, for which the project has code already.
 fn is_foreign(target: &Target, args: &KindArgs) -> bool {
-    !target.external_crate.is_empty()
+    target.is_external()
         && target.kind == args.kind
         && target.version == args.version
         && target.full_group == args.group
@@ -191,7 +207,7 @@ fn unknown(args: &KindArgs, project: &Project) -> anyhow::Error {
             )
         })
     };
-    let mut near: Vec<String> = project.apis.iter().filter_map(own).collect();
+    let mut near: Vec<String> = project.apis().filter_map(own).collect();
     let kubernetes = kubernetes::nearest(&args.group, &args.version, &args.kind);
     // Who misspells a kind of Kubernetes wants none of their own.
     let may_be_new = kubernetes.is_empty();

@@ -12,14 +12,12 @@ use std::env;
 use anyhow::Context as _;
 
 use self::chosen::Chosen;
-use super::super::write::{self, Plan};
+use super::super::write::{self, Intent};
 use super::super::{WriteArgs, prompt};
 use super::existing::KindArgs;
-use super::owned;
-use crate::changes::Existing;
-use crate::project::{self, Project};
+use crate::project::{Project, Table};
 use crate::resource::target::Target;
-use crate::scaffold;
+use crate::workdir;
 
 /// Add webhooks for a kind: defaults, validation, or conversion between its versions
 ///
@@ -98,9 +96,9 @@ impl Parts {
 /// Whatever stops it; then nothing was written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let current = env::current_dir().context("cannot find the current folder")?;
-    let root = project::find_root(&current)?;
+    let root = workdir::find_root(&current)?;
     write::settle(&root, args.write)?;
-    let project = Project::load(&root)?;
+    let project = workdir::load(&root)?;
     // Everything that can be wrong is said before anything is asked.
     let given = Parts {
         defaulting: args.defaulting,
@@ -119,12 +117,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let chosen = chosen::choose(args, parts, &project, &root)?;
     let written = write::carry_out(&root, args.write, || {
-        let project = Project::load(&root)?;
-        plan(
-            &chosen::choose(args, parts, &project, &root)?,
+        let project = workdir::load(&root)?;
+        Ok(intent(
+            chosen::choose(args, parts, &project, &root)?,
             &project,
-            args.write.force,
-        )
+        ))
     })?;
     eprint!("{}", chosen.notes(&project));
     if written {
@@ -150,27 +147,14 @@ fn ask(args: &Args, project: &Project, target: &Target) -> anyhow::Result<Parts>
     })
 }
 
-fn plan(chosen: &Chosen, project: &Project, force: bool) -> anyhow::Result<Plan> {
-    let mut vars = project.vars();
-    chosen.fill(&mut vars);
-    if project.webhooks.is_empty() {
-        "webhook-self-signed".clone_into(&mut vars.webhook_component);
+/// What is new goes into PROJECT; if nothing is, the command is about all tables of the kind and version again.
+fn intent(chosen: Chosen, project: &Project) -> Intent {
+    let mut intent = Intent::tables(project);
+    match chosen.new {
+        Some(new) => intent.add(Table::Webhook(new)),
+        None => intent.again(
+            |table| matches!(table, Table::Webhook(known) if known.target.is(&chosen.target)),
+        ),
     }
-    if let Some(added) = &chosen.added {
-        vars.external_dependency.clone_from(&added.line);
-    }
-    let keep = chosen.is_recorded() && !force;
-    let mut ops = owned(scaffold::render("webhook", &vars)?, keep);
-    for spoke in &chosen.spokes {
-        ops.extend(spoke.plan(&vars, force)?);
-    }
-    if let Some(new) = &chosen.new {
-        ops.push(project::record_webhook(new)?);
-    }
-    let existing = match (force, &chosen.new) {
-        (true, _) => Existing::Force,
-        (false, Some(_)) => Existing::Refuse,
-        (false, None) => Existing::Keep,
-    };
-    Ok(Plan { ops, existing })
+    intent
 }

@@ -108,7 +108,7 @@ fn register(manager: &mut Manager) {
         };
         let head = "layout = 'v1'\nkbr = '0.1.0'\nname = 'captains'\ndomain = 'io'\n";
         let text = [head, &api("v1"), &api("v2"), &api("v3")].concat();
-        let project: Project = toml::from_str(&text).unwrap();
+        let project = crate::project::parse(&text).unwrap();
         let part = |version: &str, stored: bool| -> Value {
             json!({ "metadata": { "name": "captains.crew.io" }, "spec": {
                 "group": "crew.io", "scope": "Namespaced", "conversion": { "strategy": "Webhook" },

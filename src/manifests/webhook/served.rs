@@ -28,15 +28,14 @@ impl Kinds {
             crds.any(|crd| crd.versions().iter().any(|known| known["name"] == version))
         };
         let own = project
-            .apis
-            .iter()
+            .apis()
             .filter(|api| typed(&api.full_group, &api.kind, &api.version))
             .map(Target::own);
         let foreign = project.targets().filter(|kind| !kind.is_own());
         let kubernetes = kubernetes::kinds().map(|kind| Target::kubernetes(&kind));
         Self {
             all: own.chain(foreign.cloned()).chain(kubernetes).collect(),
-            project: project.name.clone(),
+            project: project.head.name.clone(),
             manager_id: project.manager_id(),
         }
     }

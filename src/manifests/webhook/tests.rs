@@ -81,7 +81,7 @@ fn without_markers_there_is_no_configuration() {
 
 #[test]
 fn a_project_has_names_of_its_own() {
-    let project: Project = toml::from_str(
+    let project = crate::project::parse(
         "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n",
     )
     .unwrap();

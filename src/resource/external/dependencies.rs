@@ -1,7 +1,5 @@
 //! The dependencies that a project's manifest has already.
 
-use std::path::Path;
-
 use super::Source;
 
 /// What a project's manifest depends on.
@@ -22,13 +20,8 @@ pub(super) struct Dependency {
 }
 
 impl Dependencies {
-    /// Reads the manifest of the project at `root`. One that is missing or broken has none: who inserts into it says so.
-    pub fn read(root: &Path) -> Self {
-        let text = std::fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
-        Self::parse(&text)
-    }
-
-    fn parse(manifest: &str) -> Self {
+    /// Those of a manifest. One that is broken has none: what inserts into it reports that.
+    pub fn parse(manifest: &str) -> Self {
         let manifest: toml::Table = toml::from_str(manifest).unwrap_or_default();
         let of_workspace = |key: &str| manifest.get("workspace")?.get("dependencies")?.get(key);
         let Some(table) = manifest.get("dependencies").and_then(toml::Value::as_table) else {

@@ -75,6 +75,6 @@ fn all_versions_of_a_kind_share_names_and_scope() {
 }
 
 fn clash(new: &Resource, old: &Resource) -> String {
-    new.check_among(std::slice::from_ref(old))
+    new.check_among(std::iter::once(old))
         .map_or_else(|error| error.to_string(), |()| String::new())
 }

@@ -14,8 +14,7 @@ use crate::resource::target::Target;
 pub fn name(target: Target, args: &Args, project: &Project) -> anyhow::Result<Named<Controller>> {
     let is_other = |name: &str| {
         project
-            .controllers
-            .iter()
+            .controllers()
             .any(|known| known.name == name && !known.target.is_version_of(&target))
     };
     let name = if let Some(name) = &args.controller_name {
@@ -31,8 +30,7 @@ pub fn name(target: Target, args: &Args, project: &Project) -> anyhow::Result<Na
     problems.into_result()?;
     let module = controller.module();
     let known = project
-        .controllers
-        .iter()
+        .controllers()
         .find(|known| known.name == controller.name || known.module() == module);
     if let Some(known) = known {
         same_controller(&controller, known)?;
@@ -46,6 +44,10 @@ pub fn name(target: Target, args: &Args, project: &Project) -> anyhow::Result<Na
 fn same_controller(wanted: &Controller, known: &Controller) -> anyhow::Result<()> {
     // Plural and scope of a kind of the project's own stand in its `[[api]]`, which may have followed the types since.
     let mut wanted = wanted.clone();
+    wanted
+        .target
+        .dependency
+        .clone_from(&known.target.dependency);
     if wanted.target.is_own() {
         wanted.target.plural.clone_from(&known.target.plural);
         wanted.target.namespaced = known.target.namespaced;

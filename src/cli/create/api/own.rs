@@ -11,13 +11,13 @@ use crate::resource::{Resource, Wanted, groups, shared};
 /// # Errors
 /// Everything that is wrong with it, and what it clashes with.
 pub fn find(args: &Args, project: &Project) -> anyhow::Result<Named<Resource>> {
-    let domain = args.of.domain.as_ref().unwrap_or(&project.domain);
+    let domain = args.of.domain.as_ref().unwrap_or(&project.head.domain);
     let (_, full_group) = groups(&args.of.group, domain);
     let of_kind = |api: &&Resource| api.full_group == full_group && api.kind == args.of.kind;
     let same = |api: &&Resource| of_kind(api) && api.version == args.of.version;
-    let recorded = project.apis.iter().find(same);
+    let recorded = project.apis().find(same);
     // What the flags leave open is as it was for the version before.
-    let before = recorded.or_else(|| project.apis.iter().find(of_kind));
+    let before = recorded.or_else(|| project.apis().find(of_kind));
     let wanted = Wanted {
         group: args.of.group.clone(),
         domain: domain.clone(),
@@ -44,8 +44,7 @@ pub fn find(args: &Args, project: &Project) -> anyhow::Result<Named<Resource>> {
     let mut api = Resource::new(&wanted)?;
     // One group, one module: `--group crew` and `--group crew.example.com --domain ''` mean the same.
     if let Some(known) = project
-        .apis
-        .iter()
+        .apis()
         .find(|known| known.full_group == api.full_group)
     {
         api.group.clone_from(&known.group);
@@ -53,7 +52,7 @@ pub fn find(args: &Args, project: &Project) -> anyhow::Result<Named<Resource>> {
     if let Some(recorded) = recorded {
         same_parameters(&api, recorded)?;
     }
-    api.check_among(&project.apis)?;
+    api.check_among(project.apis())?;
     Ok(Named {
         value: api,
         recorded: recorded.is_some(),

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::super::conversion::Spoke;
 use super::target::{Chosen, Named};
 use crate::project::Project;
 
@@ -12,7 +11,9 @@ impl Chosen {
         let mut text = String::new();
         if let Some(api) = &self.api
             && !project.is_storage(&api.value)
-            && Spoke::of_new(&api.value, project).is_none()
+            && project
+                .hub(&api.value.full_group, &api.value.kind)
+                .is_none()
         {
             let _ = writeln!(
                 text,
@@ -26,7 +27,7 @@ impl Chosen {
         }) = &self.controller
         {
             let kind = value.target.kind.to_lowercase();
-            let other = project.controllers.iter().find(|known| known.name == kind);
+            let other = project.controllers().find(|known| known.name == kind);
             if let Some(other) =
                 other.filter(|other| other.target.full_group != value.target.full_group)
             {
@@ -50,7 +51,10 @@ impl Chosen {
         let mut text = "next:\n".to_owned();
         if let Some(api) = &self.api {
             let _ = writeln!(text, "  edit {}", api.value.path());
-            if Spoke::of_new(&api.value, project).is_some() {
+            if project
+                .hub(&api.value.full_group, &api.value.kind)
+                .is_some()
+            {
                 let _ = writeln!(text, "  edit {}", api.value.conversion_path());
             }
         }

@@ -4,7 +4,8 @@ use clap::Parser;
 
 use super::target::{Chosen, choose};
 use super::{Args, Parts};
-use crate::project::{KBR, Manager, Project};
+use crate::project::{Head, KBR, Project, Table};
+use crate::resource::controller::Controller;
 
 #[derive(Parser)]
 struct Command {
@@ -19,7 +20,7 @@ struct Try {
 
 impl Try {
     fn new(domain: &str) -> Self {
-        let project = Project {
+        let head = Head {
             layout: "v1".to_owned(),
             kbr: KBR.to_owned(),
             name: "captains".to_owned(),
@@ -27,12 +28,15 @@ impl Try {
             repo: String::new(),
             owner: String::new(),
             license: String::new(),
-            manager: Manager::default(),
-            apis: Vec::new(),
-            controllers: Vec::new(),
-            webhooks: Vec::new(),
         };
-        Try { project }
+        let tables = Vec::new();
+        Try {
+            project: Project { head, tables },
+        }
+    }
+
+    fn controller(&self, at: usize) -> &Controller {
+        self.project.controllers().nth(at).unwrap()
     }
 
     fn choose(&self, flags: &str) -> Result<Chosen, String> {
@@ -57,14 +61,16 @@ impl Try {
             let mark = if api.recorded { "=" } else { "" };
             said.push(format!("{mark}{}", api.value.type_path()));
             if !api.recorded {
-                self.project.apis.push(api.value);
+                self.project.tables.push(Table::Api(api.value));
             }
         }
         if let Some(controller) = chosen.controller {
             let mark = if controller.recorded { "=" } else { "" };
             said.push(format!("{mark}{}", controller.value.name));
             if !controller.recorded {
-                self.project.controllers.push(controller.value);
+                self.project
+                    .tables
+                    .push(Table::Controller(controller.value));
             }
         }
         said.join(",")
@@ -135,7 +141,7 @@ fn a_further_version_has_the_names_and_scope_of_the_first() {
     let mut project = Try::new("example.com");
     project.run("--group crew --version v1 --kind Captain --plural captain --short-name cap --namespaced=false");
     project.run("--group crew --version v2 --kind Captain --controller=false");
-    let second = &project.project.apis[1];
+    let second = project.project.apis().nth(1).unwrap();
     assert_eq!(
         (second.plural.as_str(), second.namespaced),
         ("captain", false)
@@ -205,7 +211,7 @@ fn domains_may_be_the_whole_group_or_another() {
         ),
     ] {
         project.run(flags);
-        assert_eq!(project.project.apis.last().unwrap().full_group, expected);
+        assert_eq!(project.project.apis().last().unwrap().full_group, expected);
     }
     // A controller finds them again by the word alone.
     assert_eq!(
@@ -222,7 +228,7 @@ fn a_controller_for_a_kind_of_kubernetes_has_its_type() {
     let flags = "--group apps --version v1 --kind Deployment --resource=false";
     assert_eq!(project.run(flags), "deployment");
     assert_eq!(project.run(flags), "=deployment");
-    let controller = &project.project.controllers[0];
+    let controller = project.controller(0);
     assert_eq!(
         controller.target.type_path,
         "k8s_openapi::api::apps::v1::Deployment"
@@ -279,7 +285,7 @@ fn a_kind_of_another_crate_keeps_its_group() {
     assert_eq!(chosen.added.unwrap().line, "cert-manager = \"0.5\"");
     assert_eq!(project.run(flags), "certificate");
     assert_eq!(project.run(flags), "=certificate");
-    let controller = &project.project.controllers[0];
+    let controller = project.controller(0);
     assert_eq!(controller.target.full_group, "cert-manager.io");
     assert_eq!(controller.target.plural, "certificates");
     assert_eq!(controller.target.type_path, "cert_manager::v1::Certificate");
@@ -300,12 +306,15 @@ fn a_kind_whose_table_followed_the_types_gets_further_controllers() {
     let mut project = Try::new("example.com");
     let flags = "--group crew --version v1 --kind Captain";
     project.run(flags);
-    project.project.apis[0].plural = "captainz".to_owned();
-    project.project.apis[0].namespaced = false;
+    let Table::Api(api) = &mut project.project.tables[0] else {
+        panic!("the kind comes first");
+    };
+    api.plural = "captainz".to_owned();
+    api.namespaced = false;
     assert_eq!(project.run(flags), "=api::crew::v1::Captain,=captain");
     let second = format!("{flags} --resource=false --controller-name backup");
     assert_eq!(project.run(&second), "backup");
-    let second = &project.project.controllers[1];
+    let second = project.controller(1);
     assert_eq!(
         (second.target.plural.as_str(), second.target.namespaced),
         ("captainz", false)

@@ -11,7 +11,7 @@ use crate::resource::webhook::{Calls, Webhook};
 pub fn check(wanted: &Webhook, known: &[Webhook], project: &Project) -> anyhow::Result<()> {
     let mut problems = Problems::default();
     let file = wanted.path();
-    for other in &project.webhooks {
+    for other in project.webhooks() {
         let same = other.target.is(&wanted.target);
         if !same && other.module() == wanted.module() {
             problems.add(

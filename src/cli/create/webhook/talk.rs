@@ -50,7 +50,7 @@ impl Chosen {
             let _ = writeln!(text, "  edit {}", table.path());
         }
         for spoke in &self.spokes {
-            let _ = writeln!(text, "  edit {}", spoke.resource.conversion_path());
+            let _ = writeln!(text, "  edit {}", spoke.conversion_path());
         }
         text + "  make manifests\n  make test\n"
     }

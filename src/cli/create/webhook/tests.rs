@@ -4,7 +4,7 @@ use clap::Parser;
 
 use super::chosen::{Chosen, choose};
 use super::{Args, Parts};
-use crate::project::Project;
+use crate::project::{self, Project, Table};
 use crate::resource::{Resource, Wanted};
 
 #[derive(Parser)]
@@ -33,8 +33,8 @@ impl Try {
             Resource::new(&wanted).unwrap()
         };
         let head = "layout = 'v1'\nkbr = '0.1.0'\nname = 'captains'\ndomain = 'example.com'";
-        let mut project: Project = toml::from_str(head).unwrap();
-        project.apis = versions.iter().map(api).collect();
+        let mut project = project::parse(head).unwrap();
+        project.tables = versions.iter().map(api).map(Table::Api).collect();
         Try { project }
     }
 
@@ -65,7 +65,7 @@ impl Try {
         ];
         let said = said.into_iter().filter(|said| !said.is_empty());
         let said = said.collect::<Vec<_>>().join(" ");
-        self.project.webhooks.push(new);
+        self.project.tables.push(Table::Webhook(new));
         said
     }
 

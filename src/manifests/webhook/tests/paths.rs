@@ -14,7 +14,7 @@ fn project() -> (Project, Vec<Crd>) {
         },
     });
     (
-        toml::from_str(project).unwrap(),
+        crate::project::parse(project).unwrap(),
         merge(
             &[crd],
             &crate::manifests::lint::places::Places::default(),

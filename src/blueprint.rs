@@ -1,0 +1,107 @@
+//! PROJECT -> the whole pristine tree: every file as kbr would write it, with who changes it afterwards. Pure.
+//!
+//! Each table of PROJECT contributes files and lines; the tree is all contributions in the order of the tables. What a command does is
+//! the difference between the trees of PROJECT with and without the command's tables ([`difference`]).
+
+mod contributions;
+mod difference;
+mod file;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, bail};
+
+use crate::project::Project;
+use crate::release::Release;
+use crate::scaffold::{Part, Policy};
+
+pub use difference::{Differing, Presence, Wanted, difference};
+pub use file::{File, Lines};
+
+/// What contributes to the tree: the head of PROJECT, then each of its tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// `kbr init`
+    Head,
+    /// A table, by its place among all tables, from 0.
+    Table(usize),
+}
+
+/// The pristine tree of a project, PROJECT itself aside. Paths are relative to its root, with `/` between their parts.
+#[derive(Debug, Default)]
+pub struct Blueprint {
+    files: BTreeMap<String, File>,
+}
+
+impl Blueprint {
+    /// The tree of `project`, as `release` writes it.
+    ///
+    /// # Errors
+    /// A mistake in the templates.
+    pub fn new(project: &Project, release: &Release) -> anyhow::Result<Self> {
+        let sets = release.scaffolds.sets();
+        let mut blueprint = Blueprint::default();
+        for (source, parts) in contributions::all(project, release, &sets)? {
+            blueprint.add(source, parts)?;
+        }
+        Ok(blueprint)
+    }
+
+    /// Every file, in order of path.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &File)> {
+        self.files.iter().map(|(path, file)| (path.as_str(), file))
+    }
+
+    /// Adds what `source` contributes.
+    ///
+    /// # Errors
+    /// Two tables write the same file differently.
+    pub fn add(&mut self, source: Source, parts: Vec<Part>) -> anyhow::Result<()> {
+        for part in parts {
+            match part {
+                Part::Whole { path, policy, text } => {
+                    self.whole(source, &path, policy, text).with_context(|| {
+                        format!("`{path}`: this is a mistake in kbr, please report it")
+                    })?;
+                }
+                Part::Lines {
+                    path,
+                    marker,
+                    once,
+                    lines,
+                } => {
+                    let file = self.files.entry(path).or_default();
+                    file.lines.push(Lines {
+                        source,
+                        marker,
+                        once,
+                        text: lines,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn whole(
+        &mut self,
+        source: Source,
+        path: &str,
+        policy: Policy,
+        text: String,
+    ) -> anyhow::Result<()> {
+        let file = self.files.entry(path.to_owned()).or_default();
+        if policy == Policy::Owned && file.base.as_ref().is_some_and(|base| *base != text) {
+            bail!("two tables of PROJECT want it with different texts");
+        }
+        file.base.get_or_insert(text);
+        // Whoever owns a file owns it, also if others would be content with what is there.
+        if file.writers.is_empty() || policy == Policy::Owned {
+            file.policy = policy;
+        }
+        file.writers.push(source);
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! The difference that a command makes: what its tables contribute to the tree beyond all others.
+
+use super::{Blueprint, File, Lines, Source};
+use crate::scaffold::Policy;
+
+/// What a command wants of one file.
+#[derive(Debug)]
+pub struct Wanted<'a> {
+    /// The file's path.
+    pub path: &'a str,
+    /// The file in the tree, with the lines of all tables.
+    pub file: &'a File,
+    /// `None` if the command only adds lines to the file, which has to exist then.
+    pub whole: Option<Differing>,
+    /// What goes above markers of the file if it exists and lacks it, in order.
+    pub lines: Vec<&'a Lines>,
+}
+
+/// What becomes of a file that exists and differs from the one in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Differing {
+    /// It is in the way: the command writes this file for the first time.
+    Conflict,
+    /// It is the user's by now, and only gets the command's lines.
+    Keep,
+    /// It is written over, because of `--force`.
+    Overwrite,
+}
+
+/// Whether PROJECT has a table before the command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    New,
+    Recorded,
+}
+
+/// What `tables` want of each file of `tree`, in order of path. With `force`, files that they own are written again.
+///
+/// The tree without `tables` is what all other tables contribute.
+pub fn difference<'a>(
+    tree: &'a Blueprint,
+    tables: &[(Source, Presence)],
+    force: bool,
+) -> Vec<Wanted<'a>> {
+    let files = tree.files();
+    files
+        .filter_map(|(path, file)| wanted(path, file, tables, force))
+        .collect()
+}
+
+fn wanted<'a>(
+    path: &'a str,
+    file: &'a File,
+    tables: &[(Source, Presence)],
+    force: bool,
+) -> Option<Wanted<'a>> {
+    let presence = |source: Source| {
+        let mut known = tables.iter().filter(|(table, _)| *table == source);
+        known.next().map(|(_, presence)| *presence)
+    };
+    let writers: Vec<Option<Presence>> = file.writers.iter().map(|it| presence(*it)).collect();
+    let whole = writers
+        .iter()
+        .any(Option::is_some)
+        .then(|| match file.policy {
+            Policy::Owned if force => Differing::Overwrite,
+            Policy::Owned if writers.iter().all(|it| *it == Some(Presence::New)) => {
+                Differing::Conflict
+            }
+            Policy::Owned | Policy::Once | Policy::Generated => Differing::Keep,
+        });
+    // A choice that is made already stays as the user has made it since.
+    let is_made = |lines: &Lines| {
+        let made = |it: &&Lines| presence(it.source) != Some(Presence::New);
+        lines.once
+            && file
+                .lines
+                .iter()
+                .filter(made)
+                .any(|it| (&it.marker, &it.text) == (&lines.marker, &lines.text))
+    };
+    let mine = file
+        .lines
+        .iter()
+        .filter(|lines| presence(lines.source).is_some());
+    let lines: Vec<_> = mine.filter(|lines| !is_made(lines)).collect();
+    (whole.is_some() || !lines.is_empty()).then_some(Wanted {
+        path,
+        file,
+        whole,
+        lines,
+    })
+}

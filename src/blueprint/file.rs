@@ -1,0 +1,70 @@
+//! One file of the tree.
+
+use anyhow::anyhow;
+
+use super::Source;
+use crate::edit;
+use crate::scaffold::Policy;
+
+/// A file as all tables of PROJECT want it.
+#[derive(Debug)]
+pub struct File {
+    /// Who changes it once it exists.
+    pub policy: Policy,
+    /// The text without the lines of other tables; `None` if nothing writes the file.
+    pub(super) base: Option<String>,
+    /// What writes the file as a whole.
+    pub(super) writers: Vec<Source>,
+    /// What goes above its markers, in the order of the tables.
+    pub(super) lines: Vec<Lines>,
+}
+
+/// Lines above one marker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lines {
+    /// Whose they are.
+    pub source: Source,
+    /// The marker's name.
+    pub marker: String,
+    /// Whether they are a choice that is the user's from then on.
+    pub once: bool,
+    /// The lines, without the marker's indentation, each ended by a line feed.
+    pub text: String,
+}
+
+impl Default for File {
+    fn default() -> Self {
+        File {
+            policy: Policy::Once,
+            base: None,
+            writers: Vec::new(),
+            lines: Vec::new(),
+        }
+    }
+}
+
+impl File {
+    /// The whole text.
+    ///
+    /// # Errors
+    /// A mistake in the templates: nothing writes the file at `path`, or it lacks a marker.
+    pub fn text(&self, path: &str) -> anyhow::Result<String> {
+        let mistake =
+            |what: &str| anyhow!("`{path}` {what}: this is a mistake in kbr, please report it");
+        let base = self
+            .base
+            .as_ref()
+            .ok_or_else(|| mistake("is never written, and lines go into it"))?;
+        let mut text = base.clone();
+        for Lines {
+            marker,
+            text: lines,
+            ..
+        } in &self.lines
+        {
+            text = edit::insert(path, &text, marker, lines)
+                .map_err(|_| mistake(&format!("needs the marker `{marker}` once")))?;
+        }
+        Ok(text)
+    }
+}

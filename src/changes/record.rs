@@ -1,0 +1,63 @@
+//! What becomes of PROJECT, which grows by whole tables.
+
+use super::{Change, Conflict, Verb, outcome};
+use crate::project::PROJECT;
+
+/// What PROJECT gets.
+#[derive(Debug, Default)]
+pub struct Records {
+    /// The text with which it begins: TOML, ended by a line feed. Only a new project has one.
+    pub head: Option<String>,
+    /// Tables to append, in the same form.
+    pub tables: Vec<String>,
+}
+
+impl Records {
+    /// Whether PROJECT stays as it is.
+    pub fn is_empty(&self) -> bool {
+        self.head.is_none() && self.tables.is_empty()
+    }
+}
+
+/// The change of PROJECT, which is `before` now.
+pub(super) fn of(records: &Records, before: Option<Vec<u8>>) -> Result<Change, Vec<Conflict>> {
+    let text = str::from_utf8(before.as_deref().unwrap_or_default())
+        .map_err(|_| vec![Conflict::not_utf8(PROJECT)])?;
+    let mut after = match (text.trim().is_empty(), &records.head) {
+        (true, Some(head)) => head.clone(),
+        (true, None) => return Err(vec![Conflict::no_project()]),
+        (false, Some(_)) => return Err(vec![Conflict::project_exists()]),
+        (false, None) => text.to_owned(),
+    };
+    for table in &records.tables {
+        after = append(&after, table);
+    }
+    let change = Change {
+        path: PROJECT.to_owned(),
+        verb: if before.is_some() {
+            Verb::Insert
+        } else {
+            Verb::Create
+        },
+        before,
+        after: after.into_bytes(),
+    };
+    outcome::check_toml(&change)?;
+    Ok(change)
+}
+
+/// PROJECT with one more table, after a blank line.
+fn append(project: &str, table: &str) -> String {
+    let ending = if project.contains("\r\n") {
+        "\r\n"
+    } else {
+        "\n"
+    };
+    let table = table.replace('\n', ending);
+    let gap = match () {
+        () if !project.ends_with('\n') => ending.repeat(2),
+        () if project.ends_with(&ending.repeat(2)) => String::new(),
+        () => ending.to_owned(),
+    };
+    format!("{project}{gap}{table}")
+}

@@ -1,0 +1,56 @@
+//! One table of PROJECT: what one command recorded.
+
+use serde::Serialize;
+
+use crate::resource::Resource;
+use crate::resource::controller::Controller;
+use crate::resource::webhook::Webhook;
+
+/// What a command was asked for, as resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// `[[api]]`: a version of a kind of the project's own.
+    Api(Resource),
+    /// `[[controller]]`
+    Controller(Controller),
+    /// `[[webhook]]`: webhooks of a version of a kind, or versions that are converted to it.
+    Webhook(Webhook),
+}
+
+impl Table {
+    /// The text that goes into PROJECT, ended by a line feed.
+    ///
+    /// # Errors
+    /// A value cannot be written as TOML.
+    pub fn text(&self) -> anyhow::Result<String> {
+        match self {
+            Table::Api(api) => text("api", api, &api.path()),
+            Table::Controller(controller) => text("controller", controller, &controller.path()),
+            Table::Webhook(webhook) => text("webhook", webhook, &webhook.path()),
+        }
+    }
+
+    /// Whether its code needs a crate that kbr's `Cargo.lock` does not have.
+    pub fn is_external(&self) -> bool {
+        match self {
+            Table::Api(_) => false,
+            Table::Controller(controller) => controller.target.is_external(),
+            Table::Webhook(webhook) => webhook.target.is_external(),
+        }
+    }
+
+    /// Fills in what release 0.1.0 looked up each time instead of recording it.
+    pub(super) fn with_facts(mut self) -> Self {
+        match &mut self {
+            Table::Api(_) => {}
+            Table::Controller(controller) => controller.target.recall_dependency(),
+            Table::Webhook(webhook) => webhook.target.recall_dependency(),
+        }
+        self
+    }
+}
+
+fn text(table: &str, fields: &impl Serialize, path: &str) -> anyhow::Result<String> {
+    let fields = toml::to_string(fields)?;
+    Ok(format!("[[{table}]]\n{fields}path = {path:?}\n"))
+}

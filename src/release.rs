@@ -1,0 +1,89 @@
+//! What a release of kbr renders: this one, and those before it, whose projects it can create again byte for byte.
+//!
+//! A release that is out does not change: `make freeze` keeps it in `releases/<version>.tar.gz`. Its templates go on using the variables
+//! of [`crate::vars::Vars`] and the rules of [`crate::edit`], so that a variable that a kept template mentions keeps its meaning; tests
+//! compare the checksums of what each release wrote.
+
+use std::borrow::Cow;
+use std::io::Read as _;
+
+use anyhow::{Context as _, anyhow};
+use flate2::read::GzDecoder;
+
+use crate::lock;
+use crate::project::KBR;
+use crate::scaffold::{LAYOUT, Scaffolds};
+
+/// The releases before this one, each with its archive.
+const KEPT: &[(&str, &[u8])] = &[("0.1.0", include_bytes!("../releases/0.1.0.tar.gz"))];
+
+/// What one release renders.
+pub struct Release {
+    /// `0.2.0`.
+    pub version: Cow<'static, str>,
+    /// Its templates.
+    pub scaffolds: Scaffolds,
+    /// The `Cargo.lock` of its reference project.
+    pub lock: Cow<'static, str>,
+}
+
+impl Release {
+    /// This kbr.
+    ///
+    /// # Errors
+    /// A scaffold is not text.
+    pub fn current() -> anyhow::Result<Self> {
+        Ok(Release {
+            version: KBR.into(),
+            scaffolds: Scaffolds::current()?,
+            lock: lock::REFERENCE_LOCK.into(),
+        })
+    }
+
+    /// An earlier release, by its version: what a project of that release was before its user changed it.
+    ///
+    /// # Errors
+    /// This kbr does not know it.
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "no command compares a project with an earlier release yet"
+        )
+    )]
+    pub fn kept(version: &str) -> anyhow::Result<Self> {
+        let (version, archive) = KEPT
+            .iter()
+            .find(|(known, _)| *known == version)
+            .with_context(|| format!("kbr {KBR} does not know the release {version}"))?;
+        let broken = || anyhow!("the archive of the release {version} in kbr is broken");
+        let mut archive = tar::Archive::new(GzDecoder::new(*archive));
+        let (mut scaffolds, mut reference) = (Vec::new(), String::new());
+        for entry in archive.entries().with_context(broken)? {
+            let mut entry = entry.with_context(broken)?;
+            if !entry.header().entry_type().is_file() {
+                continue;
+            }
+            let path = entry
+                .path()
+                .with_context(broken)?
+                .to_string_lossy()
+                .into_owned();
+            let mut text = String::new();
+            entry.read_to_string(&mut text).with_context(broken)?;
+            if path == "scaffolds/Cargo.lock" {
+                reference = text;
+            } else if let Some(path) = path.strip_prefix(&format!("scaffolds/{LAYOUT}/")) {
+                scaffolds.push((path.to_owned(), text));
+            }
+        }
+        Ok(Release {
+            version: (*version).into(),
+            scaffolds: Scaffolds::kept(scaffolds),
+            lock: reference.into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

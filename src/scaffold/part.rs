@@ -1,0 +1,40 @@
+//! What a set says about one file.
+
+/// A file, or lines for one. Paths are relative to the project's root, with `/` between their parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "faults", derive(serde::Deserialize))]
+pub enum Part {
+    /// A whole file: `x.tera`, `x.once.tera`, `x.generated.tera`, or a file without a suffix of ours.
+    Whole {
+        /// Where.
+        path: String,
+        /// What becomes of the file once it exists.
+        policy: Policy,
+        /// The text.
+        text: String,
+    },
+    /// Lines for a file that another part writes: `x.insert.tera`.
+    Lines {
+        /// The file.
+        path: String,
+        /// The marker's name: `controllers` for `// +kbr:scaffold:controllers`.
+        marker: String,
+        /// Whether the lines are a choice that is the user's from then on: a repeated command leaves them out.
+        #[cfg_attr(feature = "faults", serde(default))]
+        once: bool,
+        /// The lines that go above the marker, without its indentation, each ended by a line feed.
+        lines: String,
+    },
+}
+
+/// Who changes a file after it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "faults", derive(serde::Deserialize))]
+pub enum Policy {
+    /// The command that writes it owns it: `--force` writes it again.
+    Owned,
+    /// The first command that needs it writes it; from then on it is the user's, and `--force` leaves it alone.
+    Once,
+    /// `kbr manifests` generates it; a command writes what is right before that has run.
+    Generated,
+}

@@ -1,0 +1,154 @@
+//! The project's folder on disk: finds it, and reads what commands need to know beforehand.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow, bail};
+
+use crate::project::{self, PROJECT, Project};
+
+/// The project's root: `start`, or the nearest folder above it that holds a PROJECT or the commit of one.
+///
+/// # Errors
+/// No folder does.
+pub fn find_root(start: &Path) -> anyhow::Result<PathBuf> {
+    // A commit that was interrupted may not have come to PROJECT yet.
+    let signs = [PROJECT, ".kbr/commit", ".kbr/undo"];
+    let is_root = |folder: &&Path| {
+        let mut signs = signs.iter();
+        signs.any(|sign| fs::symlink_metadata(folder.join(sign)).is_ok())
+    };
+    let root = start.ancestors().find(is_root);
+    root.map(Path::to_path_buf).ok_or_else(missing)
+}
+
+/// Reads the project at `root`.
+///
+/// # Errors
+/// There is none, it cannot be read, is not one of kbr's, or was made by a newer kbr.
+pub fn load(root: &Path) -> anyhow::Result<Project> {
+    match read(root)? {
+        Some(text) if text.trim().is_empty() => Err(empty()),
+        Some(text) => project::parse(&text),
+        None => Err(missing()),
+    }
+}
+
+/// Like [`load`], for a command that makes projects: `None` when there is no PROJECT, or an empty one.
+///
+/// # Errors
+/// As [`load`], except that PROJECT may be missing.
+pub fn load_if_any(root: &Path) -> anyhow::Result<Option<Project>> {
+    match read(root)? {
+        Some(text) if !text.trim().is_empty() => project::parse(&text).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The text of PROJECT, if there is one.
+fn read(root: &Path) -> anyhow::Result<Option<String>> {
+    let path = root.join(PROJECT);
+    let kind = match fs::symlink_metadata(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        result => result
+            .with_context(|| format!("cannot read `{}`, nothing was written", path.display()))?
+            .file_type(),
+    };
+    if !kind.is_file() {
+        let what = match () {
+            () if kind.is_dir() => "a folder",
+            () if kind.is_symlink() => "a link",
+            () => "not a file",
+        };
+        bail!(
+            "`{}` is {what}; nothing was written\nhelp: put the file that kbr wrote back in its place: `git checkout -- {PROJECT}`",
+            path.display()
+        );
+    }
+    let bytes = fs::read(&path)
+        .with_context(|| format!("cannot read `{}`, nothing was written", path.display()))?;
+    let text = String::from_utf8(bytes).map_err(|_| project::broken(&"it is not UTF-8 text"))?;
+    Ok(Some(text))
+}
+
+/// The crate in `folder`, relative to the project's `root`: the name of its package.
+///
+/// # Errors
+/// Why it is not a crate.
+pub fn package_name(root: &Path, folder: &str) -> Result<String, String> {
+    #[derive(serde::Deserialize)]
+    struct Manifest {
+        package: Package,
+    }
+    #[derive(serde::Deserialize)]
+    struct Package {
+        name: String,
+    }
+    let path = root.join(folder).join("Cargo.toml");
+    let text =
+        fs::read_to_string(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    let manifest: Manifest = toml::from_str(&text).map_err(|error| error.message().to_owned())?;
+    Ok(manifest.package.name)
+}
+
+/// The project's root manifest. One that is missing or cannot be read is empty: what inserts into it reports that.
+pub fn manifest(root: &Path) -> String {
+    fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default()
+}
+
+fn missing() -> anyhow::Error {
+    anyhow!(
+        "not a kbr project: there is no `{PROJECT}` here or in a folder above; nothing was written\nhelp: run `kbr init`, or change to the project's folder"
+    )
+}
+
+fn empty() -> anyhow::Error {
+    anyhow!(
+        "`{PROJECT}` is empty; nothing was written\nhelp: put the file that kbr wrote back in its place: `git checkout -- {PROJECT}`"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str =
+        "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
+
+    #[test]
+    fn what_stands_in_for_project_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let error = || load(root).unwrap_err().to_string();
+        assert!(error().starts_with("not a kbr project"));
+        assert!(
+            find_root(root)
+                .unwrap_err()
+                .to_string()
+                .contains("help: run `kbr init`")
+        );
+        fs::write(root.join("PROJECT"), " \n").unwrap();
+        assert!(error().starts_with("`PROJECT` is empty"));
+        assert_eq!(load_if_any(root).unwrap(), None);
+        fs::write(root.join("PROJECT"), [0xff]).unwrap();
+        assert!(error().contains("not UTF-8"));
+        fs::remove_file(root.join("PROJECT")).unwrap();
+        fs::create_dir(root.join("PROJECT")).unwrap();
+        assert!(error().contains("is a folder; nothing was written"));
+        fs::remove_dir(root.join("PROJECT")).unwrap();
+        std::os::unix::fs::symlink("elsewhere", root.join("PROJECT")).unwrap();
+        assert!(error().contains("is a link; nothing was written"));
+    }
+
+    #[test]
+    fn the_root_is_the_nearest_folder_with_a_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let deep = root.join("api/src/crew");
+        fs::create_dir_all(&deep).unwrap();
+        fs::write(root.join("PROJECT"), TEXT).unwrap();
+        assert_eq!(find_root(&deep).unwrap(), root);
+        assert_eq!(find_root(root).unwrap(), root);
+    }
+}

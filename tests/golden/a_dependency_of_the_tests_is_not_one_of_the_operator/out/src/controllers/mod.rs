@@ -1,0 +1,4 @@
+//! The controllers, one module each.
+
+pub mod httproute;
+// +kbr:scaffold:modules
