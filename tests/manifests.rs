@@ -255,6 +255,34 @@ fn the_namespaced_component_has_a_role_with_the_same_rules() {
 const WEBHOOKS: &str = "config/webhook/manifests.yaml";
 
 #[test]
+fn a_match_condition_reaches_the_configuration_as_it_was_typed() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    write(
+        &root,
+        "src/main.rs",
+        "// +kbr:scaffold:modules\nfn main() {\n    // +kbr:scaffold:webhooks\n}\n",
+    );
+    write(
+        &root,
+        "config/default/kustomization.yaml",
+        "components:\n# +kbr:scaffold:components\n",
+    );
+    let expression = "object.metadata.name != '`'\n  && object.metadata.name != \"a\\\"b\\\\c\"";
+    let created = Command::new(env!("CARGO_BIN_EXE_kbr"))
+        .args(["create", "webhook", "--group=core", "--version=v1"])
+        .args(["--kind=Pod", "--defaulting", "--match-condition"])
+        .arg(format!("x={expression}"))
+        .current_dir(root.path())
+        .output()
+        .unwrap();
+    assert!(created.status.success(), "{created:?}");
+    succeeds(&root, &[]);
+    let found: Value = serde_yaml_ng::from_str(&read(&root, WEBHOOKS)).unwrap();
+    let condition = &found["webhooks"][0]["matchConditions"][0];
+    assert_eq!(condition["expression"], expression);
+}
+
+#[test]
 fn webhook_configurations_come_with_their_comments_and_are_empty_when_those_are_gone() {
     let root = project(&json!([crd("Captain", "v1")]));
     succeeds(&root, &[]);

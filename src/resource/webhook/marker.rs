@@ -39,9 +39,24 @@ pub(super) fn marker(
     let in_namespaces = target.namespaced || target.kind == "Namespace";
     let rest = patch(calls, !target.is_own() && in_namespaces, project);
     if !rest.is_empty() {
-        let _ = write!(marker, ",patch=`{}`", Value::Object(rest));
+        let _ = write!(marker, ",patch=`{}`", raw(&Value::Object(rest)));
     }
     marker
+}
+
+/// JSON that can stand between backticks in a comment: a backtick would end the value, and rustc rejects a comment with characters
+/// that change the direction of text. They occur in strings only, where JSON has an escape for them.
+fn raw(json: &Value) -> String {
+    let mut text = String::new();
+    for character in json.to_string().chars() {
+        match character {
+            '`' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                let _ = write!(text, "\\u{:04x}", u32::from(character));
+            }
+            character => text.push(character),
+        }
+    }
+    text
 }
 
 /// `captain-v1.crew.example.com`. A kind of somebody else's gets the operator's own name too: another operator may have a webhook for it.
