@@ -7,8 +7,11 @@ mod prompt;
 pub mod report;
 mod write;
 
+use std::env;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 /// Scaffold Kubernetes operators in Rust, generate their manifests, run them against a real API server
@@ -80,11 +83,31 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 
 /// Prints help, or what is wrong with the command line.
 fn usage(error: &clap::Error) -> ExitCode {
-    if let Some(answer) = kubebuilder::answer(error) {
+    let arguments: Vec<OsString> = env::args_os().collect();
+    let text: Vec<String> = arguments
+        .iter()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
+    if let Some(answer) = kubebuilder::answer(error, &text).or_else(|| not_text(error, &arguments))
+    {
         eprintln!("error: {answer}");
         return ExitCode::from(2);
     }
     // Help that cannot be printed, since nobody reads on, is no error.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// What to print for an argument that has to be text and is not, without `error: `.
+fn not_text(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let argument = arguments
+        .iter()
+        .find(|argument| argument.to_str().is_none())?;
+    let shown = format!("{argument:?}");
+    (error.kind() == ErrorKind::InvalidUtf8).then(|| {
+        format!(
+            "the argument `{}` is not UTF-8 text; nothing was written\nhelp: type it in UTF-8",
+            shown.trim_matches('"')
+        )
+    })
 }

@@ -80,8 +80,8 @@ const COMMANDS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What to print for a command line that kubebuilder understands, without `error: `.
-pub fn answer(error: &clap::Error) -> Option<String> {
+/// What to print for a command line that kubebuilder understands, without `error: `; `arguments` are the process's.
+pub fn answer(error: &clap::Error, arguments: &[String]) -> Option<String> {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -96,9 +96,9 @@ pub fn answer(error: &clap::Error) -> Option<String> {
                 ));
             }
             if let "true" | "false" = argument {
-                return Some(no_value(argument, &std::env::args().collect::<Vec<_>>()));
+                return Some(no_value(argument, arguments));
             }
-            let of_init = context(ContextKind::Usage).is_none() && is_init();
+            let of_init = context(ContextKind::Usage).is_none() && is_init(arguments);
             (of_init && !argument.starts_with('-')).then(|| {
                 let help = if argument.contains('.') {
                     format!("did you mean `--domain {argument}`?")
@@ -119,7 +119,7 @@ pub fn answer(error: &clap::Error) -> Option<String> {
     }
 }
 
-/// About `true` or `false` after a flag, without `=`: to clap a word of its own. `arguments` are the process's.
+/// About `true` or `false` after a flag, without `=`: to clap a word of its own.
 fn no_value(word: &str, arguments: &[String]) -> String {
     const SWITCHES: &[&str] = &["--resource", "--controller", "--namespaced"];
     let flag = arguments
@@ -135,6 +135,6 @@ fn no_value(word: &str, arguments: &[String]) -> String {
 }
 
 /// Whether this process was started as `kbr init …`: clap does not say which command's argument it was.
-fn is_init() -> bool {
-    std::env::args().nth(1).as_deref() == Some("init")
+fn is_init(arguments: &[String]) -> bool {
+    arguments.get(1).is_some_and(|command| command == "init")
 }

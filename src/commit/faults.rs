@@ -1,5 +1,6 @@
 //! Faults at numbered steps of a commit, for tests only: `KBR_FAULT=7:error,9:kill`.
 
+use std::ffi::OsString;
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::process::ExitCode;
@@ -43,7 +44,7 @@ pub fn step() -> io::Result<()> {
 /// `kbr faults-drive <root>`: carries out the plan that stdin holds as JSON, or only looks at the project if that is `null`. `None` for
 /// any other command line.
 pub fn drive() -> Option<ExitCode> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let [command, root] = args.as_slice() else {
         return None;
     };
