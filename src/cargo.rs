@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
+use crate::output;
+
 /// What a package is compiled to, as cargo tells of it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Target {
@@ -30,12 +32,9 @@ struct Message {
 
 /// Runs cargo in `root`, and gives what it prints; its diagnostics go where ours go, as they are.
 pub fn output(root: &Path, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
-    let output = Command::new("cargo")
-        .args(arguments)
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
+    let mut cargo = Command::new("cargo");
+    cargo.args(arguments).current_dir(root).stdin(Stdio::null());
+    let output = output::of(&mut cargo)
         .context("cannot run `cargo`\nhelp: install Rust, see https://rustup.rs")?;
     if !output.status.success() {
         bail!("`cargo {}` failed", arguments.join(" "));

@@ -14,6 +14,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+use crate::output;
+
 /// Scaffold Kubernetes operators in Rust, generate their manifests, run them against a real API server
 ///
 /// From an empty folder to a running operator:
@@ -63,7 +65,7 @@ pub fn main() -> ExitCode {
     match run(cli) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            output::message(format_args!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -76,7 +78,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Manifests(args) => crate::manifests::run(&args)?,
         Command::Envtest(args) => return crate::envtest::run(args),
         Command::Dev(args) => crate::dev::run(args)?,
-        Command::Version => println!("kbr {}", env!("CARGO_PKG_VERSION")),
+        Command::Version => output::data(&format!("kbr {}\n", env!("CARGO_PKG_VERSION")))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -90,7 +92,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         .collect();
     if let Some(answer) = kubebuilder::answer(error, &text).or_else(|| not_text(error, &arguments))
     {
-        eprintln!("error: {answer}");
+        output::message(format_args!("error: {answer}"));
         return ExitCode::from(2);
     }
     // Help that cannot be printed, since nobody reads on, is no error.
@@ -103,11 +105,10 @@ fn not_text(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     let argument = arguments
         .iter()
         .find(|argument| argument.to_str().is_none())?;
-    let shown = format!("{argument:?}");
     (error.kind() == ErrorKind::InvalidUtf8).then(|| {
         format!(
             "the argument `{}` is not UTF-8 text; nothing was written\nhelp: type it in UTF-8",
-            shown.trim_matches('"')
+            argument.as_encoded_bytes().escape_ascii()
         )
     })
 }

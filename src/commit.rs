@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 
 use crate::changes::Change;
+use crate::output;
 use crate::project::PROJECT;
 
 pub use lock::{Lock, lock};
@@ -125,18 +126,18 @@ fn finish(root: &Path) -> anyhow::Result<()> {
     if let Some(record) = Record::load(root, UNDO)? {
         let result = replace::back(root, &record);
         end(root, UNDO, result, "take back")?;
-        eprintln!(
+        output::message(format_args!(
             "took back the changes of a kbr command that was interrupted here:{}",
             record.list()
-        );
+        ));
     }
     if let Some(record) = Record::load(root, COMMIT)? {
         let result = replace::forward(root, &record);
         end(root, COMMIT, result, "finish")?;
-        eprintln!(
+        output::message(format_args!(
             "finished the changes of a kbr command that was interrupted here:{}",
             record.list()
-        );
+        ));
     }
     clear(root);
     Ok(())

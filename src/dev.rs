@@ -17,6 +17,7 @@ use self::operator::Operator;
 use crate::cargo;
 use crate::envtest::say;
 use crate::manifests::{self, Problem};
+use crate::output;
 use crate::watch::Watch;
 use crate::workdir;
 
@@ -138,7 +139,7 @@ impl Session {
 
     /// Says what is wrong, and what happens now.
     fn wait_after(&mut self, error: &anyhow::Error) {
-        eprintln!("error: {error:#}");
+        output::message(format_args!("error: {error:#}"));
         let runs = self.operator.as_mut().is_some_and(Operator::runs);
         let meanwhile = if runs { "; the operator goes on" } else { "" };
         say("waiting", &format!("for a change{meanwhile}"));

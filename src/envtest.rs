@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use self::assets::{Assets, Store};
+use crate::output;
 
 /// Test against a real API server, without a cluster
 ///
@@ -67,8 +68,8 @@ struct StoreArgs {
 /// Runs `kbr envtest`. The exit code is that of the command where there is one (128 + n for signal n), otherwise 0.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
-        Command::Build(args) => print_folder(&build::build(&Store::new(args.store)?)?),
-        Command::Path(args) => print_folder(&Assets::find(args.store)?),
+        Command::Build(args) => print_folder(&build::build(&Store::new(args.store)?)?)?,
+        Command::Path(args) => print_folder(&Assets::find(args.store)?)?,
         Command::Run(args) => return run::run(args),
         Command::Guard(args) => guard::run(&args)?,
         Command::Exec(args) => return exec::run(&args),
@@ -76,11 +77,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_folder(assets: &Assets) {
-    println!("{}", assets.folder.display());
+fn print_folder(assets: &Assets) -> anyhow::Result<()> {
+    output::data(&format!("{}\n", assets.folder.display()))
 }
 
 /// Tells the user on stderr what is being done, in the form of the scaffolder's reports.
 pub fn say(verb: &str, what: &str) {
-    eprintln!("{verb:>12} {what}");
+    output::message(format_args!("{verb:>12} {what}"));
 }

@@ -12,6 +12,7 @@ mod envtest;
 mod hash;
 mod lock;
 mod manifests;
+mod output;
 mod problems;
 mod project;
 mod release;

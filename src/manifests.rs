@@ -79,14 +79,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             let mut watch = Watch::new(&root);
             match again(&root, args, &mut told) {
                 Ok(written) => written.iter().for_each(|path| watch.wrote(path)),
-                Err(error) => eprintln!("error: {error:#}"),
+                Err(error) => crate::output::message(format_args!("error: {error:#}")),
             }
             while !watch.changed() {}
         }
     }
     let generated = generate(&root, args)?;
     for warning in &generated.warnings {
-        eprintln!("warning: {warning}");
+        crate::output::message(format_args!("warning: {warning}"));
     }
     if args.check {
         return output::check(&root, &generated);
@@ -103,11 +103,14 @@ pub fn again(root: &Path, args: &Args, told: &mut Vec<Problem>) -> anyhow::Resul
     let generated = generate(root, args)?;
     let warnings = generated.warnings.iter();
     for warning in warnings.filter(|warning| !told.contains(warning)) {
-        eprintln!("warning: {warning}");
+        crate::output::message(format_args!("warning: {warning}"));
     }
     told.clone_from(&generated.warnings);
     let compared = output::write(root, &generated, args.prune)?;
-    eprintln!("manifests: {}", output::summary(&generated, &compared));
+    crate::output::message(format_args!(
+        "manifests: {}",
+        output::summary(&generated, &compared)
+    ));
     let changes = compared.changes.into_iter();
     Ok(changes.map(|change| change.path).collect())
 }
@@ -115,7 +118,7 @@ pub fn again(root: &Path, args: &Args, told: &mut Vec<Problem>) -> anyhow::Resul
 /// Ends a commit that was interrupted before its files are read; `--check` only tells of it.
 fn finish(root: &Path, check: bool) -> anyhow::Result<()> {
     match commit::unfinished(root)? {
-        Some(state) if check => eprintln!("warning: {state}"),
+        Some(state) if check => crate::output::message(format_args!("warning: {state}")),
         Some(_) => drop(commit::lock(root)?),
         None => {}
     }

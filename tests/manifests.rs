@@ -239,6 +239,30 @@ fn problems_of_types_and_comments_are_reported_together() {
 }
 
 #[test]
+fn a_check_fails_though_no_one_reads_the_diff() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = command(&root, &["--check"])
+        .stdout(writer)
+        .output()
+        .unwrap();
+    let talk = String::from_utf8(output.stderr).unwrap();
+    assert!(talk.contains("stale, nothing was written"), "{talk}");
+    assert_eq!(output.status.code(), Some(1), "{talk}");
+}
+
+#[test]
+fn manifests_are_written_though_no_one_reads_the_report() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = command(&root, &[]).stderr(writer).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+    succeeds(&root, &["--check"]);
+}
+
+#[test]
 fn the_namespaced_component_has_a_role_with_the_same_rules() {
     let root = project(&json!([]));
     write(&root, "config/namespaced/role/kustomization.yaml", "");

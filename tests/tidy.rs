@@ -19,6 +19,9 @@ const WRITES: [&str; 12] = [
     "fs::symlink(",
 ];
 
+/// Calls that print, all but clap's own, which ignores that no one reads.
+const PRINTS: [&str; 5] = ["print!(", "println!(", "dbg!(", "stdout()", "stderr()"];
+
 /// Who may change files: the commit those of a project, the test environment its store and folders of its own outside of any project.
 const WRITERS: [&str; 4] = [
     "src/commit.rs",
@@ -45,12 +48,12 @@ fn without_tests(text: &str) -> &str {
         .unwrap_or_default()
 }
 
-#[test]
-fn only_the_commit_writes_project_files() {
+/// How often `calls` are made in `allowed`, and the lines with one of them anywhere else.
+fn calls(calls: &[&str], allowed: &[&str]) -> (usize, Vec<String>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     sources(&root.join("src"), &mut files);
-    let (mut writers, mut others) = (0, Vec::new());
+    let (mut count, mut others) = (0, Vec::new());
     for file in files {
         let path = file
             .strip_prefix(root)
@@ -64,20 +67,46 @@ fn only_the_commit_writes_project_files() {
         }
         for (at, line) in without_tests(&text).lines().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
-            if !WRITES.iter().any(|call| code.contains(call)) {
+            if !calls.iter().any(|call| code.contains(call)) {
                 continue;
             }
-            if WRITERS.iter().any(|writer| path.starts_with(writer)) {
-                writers += 1;
+            if allowed.iter().any(|allowed| path.starts_with(allowed)) {
+                count += 1;
             } else {
                 others.push(format!("{path}:{}: {}", at + 1, line.trim()));
             }
         }
     }
+    (count, others)
+}
+
+#[test]
+fn only_the_commit_writes_project_files() {
+    let (writers, others) = calls(&WRITES, &WRITERS);
     assert!(
         others.is_empty(),
         "these change files, which is for src/commit alone:\n{}",
         others.join("\n")
     );
     assert!(writers > 5, "the test no longer sees how src/commit writes");
+}
+
+#[test]
+fn only_the_module_for_output_prints() {
+    // The build script prints for cargo.
+    let (printers, others) = calls(&PRINTS, &["src/output.rs", "src/build.rs"]);
+    // A string may hold the code of a program that prints.
+    let others: Vec<_> = others
+        .into_iter()
+        .filter(|line| !line.contains(r#"println!(\""#) && !line.contains("is_terminal()"))
+        .collect();
+    assert!(
+        others.is_empty(),
+        "these print, and would panic where no one reads:\n{}",
+        others.join("\n")
+    );
+    assert!(
+        printers > 2,
+        "the test no longer sees how src/output.rs prints"
+    );
 }

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use super::write::{self, Intent};
 use super::{WriteArgs, prompt};
 use crate::blueprint::Presence;
+use crate::output;
 use crate::problems::Problems;
 use crate::project::{self, Head, KBR, Project, name};
 use crate::resource::controller::FIELD_MANAGER_MAX;
@@ -103,7 +104,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Some(_) => "from `Cargo.toml`",
         None => "from the folder",
     };
-    eprint!("{}", summary(args, &wanted, found.is_some(), named_by));
+    output::text(&summary(args, &wanted, found.is_some(), named_by));
     let written = write::carry_out(&root, args.write, || {
         let found = workdir::load_if_any(&root)?;
         let presence = match found {
@@ -275,9 +276,9 @@ fn summary(args: &Args, project: &Head, again: bool, named_by: &str) -> String {
 }
 
 fn next_steps(args: &Args) {
-    eprintln!("next:");
+    output::message("next:");
     if args.directory != Path::new(".") {
-        eprintln!("  cd {}", args.directory.display());
+        output::message(format_args!("  cd {}", args.directory.display()));
     }
-    eprintln!("  kbr create api --group crew --version v1 --kind Captain");
+    output::message("  kbr create api --group crew --version v1 --kind Captain");
 }

@@ -1,8 +1,10 @@
 //! Questions: with dialoguer on a terminal, line by line from anything else. They go to stderr.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 
 use anyhow::{Context as _, bail};
+
+use crate::output;
 
 /// Whether there is somebody to ask.
 pub fn is_terminal() -> bool {
@@ -23,19 +25,21 @@ pub fn yes_or_no(question: &str, help: &str) -> anyhow::Result<bool> {
         return Ok(answer(&said) == Some(true));
     }
     loop {
-        eprint!("{question} [y/n] ");
-        io::stderr().flush().ok();
+        output::text(&format!("{question} [y/n] "));
         let mut line = String::new();
         let read = io::stdin()
             .read_line(&mut line)
             .context("cannot read the answer, nothing was written")?;
-        eprintln!();
+        output::message("");
         if read == 0 {
             bail!("`{question} [y/n]` was not answered; nothing was written\nhelp: {help}");
         }
         match answer(&line) {
             Some(answer) => return Ok(answer),
-            None => eprintln!("please answer `y` or `n`, not `{}`", line.trim()),
+            None => output::message(format_args!(
+                "please answer `y` or `n`, not `{}`",
+                line.trim()
+            )),
         }
     }
 }

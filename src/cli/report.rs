@@ -1,9 +1,9 @@
 //! Says what a command does to each file: talk on stderr, and what a dry run would write on stdout.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 
 use crate::changes::{Change, Verb};
+use crate::output;
 
 /// Prints each change with its verb on stderr.
 pub fn report(changes: &[Change]) {
@@ -11,23 +11,19 @@ pub fn report(changes: &[Change]) {
         writeln!(lines, "{:>12} {}", verb(change.verb), change.path).ok();
         lines
     });
-    // At once: stderr has no buffer, and each piece of a line would be a system call.
-    eprint!("{lines}");
+    output::text(&lines);
 }
 
 /// Prints the same, and on stdout what would be written: `path: 20 lines` for a whole file, `path:7: text` for a line that would be
 /// line 7.
 ///
 /// # Errors
-/// stdout is closed.
-pub fn dry_run(changes: &[Change]) -> io::Result<()> {
+/// stdout cannot be written.
+pub fn dry_run(changes: &[Change]) -> anyhow::Result<()> {
     report(changes);
-    eprintln!("nothing was written: this is a dry run");
-    let mut out = io::stdout().lock();
-    for change in changes.iter().filter(|change| change.writes()) {
-        out.write_all(summary(change).as_bytes())?;
-    }
-    out.flush()
+    output::message("nothing was written: this is a dry run");
+    let written = changes.iter().filter(|change| change.writes());
+    output::data(&written.map(summary).collect::<String>())
 }
 
 fn verb(verb: Verb) -> &'static str {

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::Context as _;
-
 use super::{WriteArgs, report};
 use crate::blueprint::{self, Blueprint, Presence, Source};
 use crate::changes::{self, Change, Records};
 use crate::commit;
+use crate::output;
 use crate::project::{Project, Table};
 use crate::release::Release;
 
@@ -82,7 +81,7 @@ pub fn settle(root: &Path, args: WriteArgs) -> anyhow::Result<()> {
     if !args.dry_run {
         commit::lock(root)?;
     } else if let Some(unfinished) = commit::unfinished(root)? {
-        eprintln!("note: {unfinished}");
+        output::message(format_args!("note: {unfinished}"));
     }
     Ok(())
 }
@@ -99,7 +98,7 @@ pub fn carry_out(
 ) -> anyhow::Result<bool> {
     if args.dry_run {
         let changes = intent()?.resolve(root, args.force)?;
-        report::dry_run(&changes).context("cannot say what would be written")?;
+        report::dry_run(&changes)?;
         return Ok(false);
     }
     let lock = commit::lock(root)?;
@@ -108,7 +107,7 @@ pub fn carry_out(
     report::report(&changes);
     let written = changes.iter().any(Change::writes);
     if !written {
-        eprintln!("nothing to do: everything is there already");
+        output::message("nothing to do: everything is there already");
     }
     Ok(written)
 }

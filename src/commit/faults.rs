@@ -10,6 +10,7 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use crate::blueprint::{Blueprint, Presence, Source, difference};
 use crate::changes::{self, Change, Records, Verb};
+use crate::output;
 use crate::scaffold::Part;
 
 /// Counts a step, and lets it fail if `KBR_FAULT` names its number with `error` (an I/O error), `full` (the disk is full), `kill`
@@ -22,7 +23,7 @@ pub fn step() -> io::Result<()> {
     let Some((_, fault)) = faults.find(|(at, _)| at.parse() == Ok(number)) else {
         return Ok(());
     };
-    eprintln!("fault at step {number}");
+    output::message(format_args!("fault at step {number}"));
     let error = match fault {
         "error" => {
             return Err(io::Error::from_raw_os_error(
@@ -51,7 +52,7 @@ pub fn drive() -> Option<ExitCode> {
     (command == "faults-drive").then(|| match run(Path::new(root)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            output::message(format_args!("error: {error:#}"));
             ExitCode::FAILURE
         }
     })
@@ -61,7 +62,10 @@ fn run(root: &Path) -> anyhow::Result<()> {
     let mut plan = String::new();
     io::stdin().read_to_string(&mut plan)?;
     let Some(wanted) = serde_json::from_str::<Option<Vec<Wanted>>>(&plan)? else {
-        eprintln!("{}", super::unfinished(root)?.unwrap_or_default());
+        output::message(format_args!(
+            "{}",
+            super::unfinished(root)?.unwrap_or_default()
+        ));
         return Ok(());
     };
     let lock = super::lock(root)?;

@@ -11,6 +11,7 @@ use crate::envtest::apply::{apply, say_installed};
 use crate::envtest::assets::Assets;
 use crate::envtest::control_plane::{self, ControlPlane};
 use crate::envtest::{crds, say};
+use crate::output;
 
 /// An API server of our own, and what was installed in it.
 pub struct Cluster {
@@ -34,7 +35,11 @@ impl Cluster {
             &format!("after {seconds:.1} s; in another terminal:"),
         );
         let kubeconfig = plane.folder().join("kubeconfig");
-        eprintln!("{:>12} export KUBECONFIG={}", "", kubeconfig.display());
+        output::message(format_args!(
+            "{:>12} export KUBECONFIG={}",
+            "",
+            kubeconfig.display()
+        ));
         Ok(Self {
             webhooks: Webhooks::new(plane.folder())?,
             definitions: Vec::new(),

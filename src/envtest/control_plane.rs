@@ -19,6 +19,7 @@ use super::folder::{self, Folder};
 use super::logs::{self, tail};
 use super::servers::Setup;
 use super::{certificates, say};
+use crate::output;
 
 /// How often the whole start is tried when a port was taken in the meantime.
 const ATTEMPTS: usize = 5;
@@ -196,11 +197,13 @@ impl ControlPlane {
             for event in events {
                 if let Some((name, status)) = exited(&event) {
                     let log = tail(&setup.log(name), 10);
-                    eprintln!("warning: {name} ended ({status}); the end of its log:\n{log}");
+                    output::message(format_args!(
+                        "warning: {name} ended ({status}); the end of its log:\n{log}"
+                    ));
                 }
             }
             if !stopping.load(Ordering::Relaxed) {
-                eprintln!("warning: kbr envtest guard was killed, and with it the servers");
+                output::message("warning: kbr envtest guard was killed, and with it the servers");
             }
         });
     }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
+use crate::output;
 use anyhow::Context;
 use rustix::process::{Pid, Signal};
 
@@ -40,7 +41,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     end_with_parent(args)?;
     let (program, rest) = args.command.split_first().context("there is no command")?;
     let error = Command::new(program).args(rest).exec();
-    eprintln!("error: cannot run `{}`: {error}", program.display());
+    output::message(format_args!(
+        "error: cannot run `{}`: {error}",
+        program.display()
+    ));
     let missing = error.kind() == std::io::ErrorKind::NotFound;
     Ok(ExitCode::from(if missing { 127 } else { 126 }))
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::say;
+use crate::output;
 
 const PREFIX: &str = "kbr-envtest-";
 
@@ -55,7 +56,10 @@ pub fn remove(folder: &Path) {
     if let Err(error) = fs::remove_dir_all(folder)
         && error.kind() != io::ErrorKind::NotFound
     {
-        eprintln!("warning: cannot remove `{}`: {error}", folder.display());
+        output::message(format_args!(
+            "warning: cannot remove `{}`: {error}",
+            folder.display()
+        ));
     }
 }
 
@@ -75,9 +79,9 @@ pub fn remove_stale() {
         if cfg!(not(target_os = "linux")) {
             let servers = fs::read_to_string(folder.join("pids")).unwrap_or_default();
             let folder = folder.display();
-            eprintln!(
+            output::message(format_args!(
                 "warning: `{folder}` is left from a killed run, whose servers were:\n{servers}"
-            );
+            ));
             continue;
         }
         say(

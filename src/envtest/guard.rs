@@ -5,7 +5,7 @@
 //! (Linux), and the folder is removed by kbr, or else by the next `kbr envtest run`.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
@@ -16,6 +16,7 @@ use rustix::process::{Pid, Signal};
 
 use super::servers::Setup;
 use super::{exec, folder};
+use crate::output;
 
 /// How long a server may take to end by itself. Nothing is lost if it does not: the data goes anyway. kube-apiserver
 /// closes its connections within 20 ms of SIGTERM, then lingers for a second; without its etcd it does for minutes.
@@ -114,8 +115,7 @@ fn watch(servers: &mut [Server], kbr: &Receiver<()>) {
 
 /// kbr may be gone: then nobody needs the report.
 fn report(line: &str) {
-    let mut out = io::stdout();
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    output::data(&format!("{line}\n")).ok();
 }
 
 fn stop(mut server: Server) {

@@ -1,16 +1,16 @@
 //! What becomes of the generated files: shown as a diff, or written; and what is told of it.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use super::files::{self, Compared, File};
 use super::problem::Problem;
 use crate::changes::{Change, Verb};
 use crate::cli::report;
 use crate::commit;
+use crate::output;
 
 /// What comes of the code.
 #[derive(Clone, Debug, Default)]
@@ -48,9 +48,8 @@ impl Generated {
 /// Anything is.
 pub fn check(root: &Path, generated: &Generated) -> anyhow::Result<()> {
     let compared = generated.compare(root)?;
-    let mut stdout = std::io::stdout().lock();
     for change in &compared.changes {
-        write!(stdout, "{}", files::diff(change)).context("cannot print the diff")?;
+        output::data(&files::diff(change))?;
     }
     leftovers(&compared);
     let stale = compared.changes.len() + compared.gone.len();
@@ -94,7 +93,7 @@ pub fn tell(generated: &Generated, compared: &Compared) {
     let same = generated.same(compared);
     if same > 0 {
         let all = generated.files.len();
-        eprintln!("{:>12} {same} of {all} manifests", "same");
+        output::message(format_args!("{:>12} {same} of {all} manifests", "same"));
     }
 }
 
@@ -120,14 +119,14 @@ pub fn summary(generated: &Generated, compared: &Compared) -> String {
 /// What is neither written nor right.
 fn leftovers(compared: &Compared) {
     for path in &compared.kept {
-        eprintln!(
+        output::message(format_args!(
             "{:>12} {path} (yours: it does not begin with kbr's first line)",
             "keep"
-        );
+        ));
     }
     for Change { path, .. } in &compared.gone {
-        eprintln!(
+        output::message(format_args!(
             "warning: no type gives `{path}` any more\n    help: `kbr manifests --prune` removes it"
-        );
+        ));
     }
 }

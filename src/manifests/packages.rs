@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::cargo::{self, Target};
+use crate::output;
 
 /// The binary of a project that prints its CRDs.
 const CRDGEN: &str = "crdgen";
@@ -63,12 +64,9 @@ impl std::error::Error for Failed {}
 pub fn crds(root: &Path, quiet: bool) -> anyhow::Result<Vec<Value>> {
     let crdgen = cargo::build(root, CRDGEN, quiet)?;
     let shown = crdgen.display();
-    let output = Command::new(&crdgen)
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| format!("cannot run `{shown}`"))?;
+    let mut command = Command::new(&crdgen);
+    command.current_dir(root).stdin(Stdio::null());
+    let output = output::of(&mut command).with_context(|| format!("cannot run `{shown}`"))?;
     if !output.status.success() {
         return Err(Failed(format!("`{shown}` failed ({})", output.status)).into());
     }

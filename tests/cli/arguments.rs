@@ -52,6 +52,6 @@ fn the_argument_that_is_not_utf_8_is_named() {
         .unwrap();
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
-        "error: the argument `caf\\xE9` is not UTF-8 text; nothing was written\nhelp: type it in UTF-8\n"
+        "error: the argument `caf\\xe9` is not UTF-8 text; nothing was written\nhelp: type it in UTF-8\n"
     );
 }

@@ -3,3 +3,4 @@
 #![allow(missing_docs, reason = "tests")]
 
 mod arguments;
+mod output;

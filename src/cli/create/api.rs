@@ -15,6 +15,7 @@ use self::target::{Chosen, Named};
 use super::super::write::{self, Intent};
 use super::super::{WriteArgs, prompt};
 use super::existing::KindArgs;
+use crate::output;
 use crate::project::{Project, Table};
 use crate::resource::Resource;
 use crate::resource::webhook::Webhook;
@@ -84,7 +85,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     target::check(args, resource, &project, &root)?;
     let parts = ask(args, resource)?;
     if !(parts.resource || parts.controller) {
-        eprintln!("nothing to do: neither a resource nor a controller is wanted");
+        output::message("nothing to do: neither a resource nor a controller is wanted");
         return Ok(());
     }
     let chosen = target::choose(args, parts, &project, &root)?;
@@ -95,9 +96,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             &project,
         ))
     })?;
-    eprint!("{}", chosen.notes(&project));
+    output::text(&chosen.notes(&project));
     if written {
-        eprint!("{}", chosen.next_steps(&project));
+        output::text(&chosen.next_steps(&project));
     }
     Ok(())
 }

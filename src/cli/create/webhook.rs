@@ -15,6 +15,7 @@ use self::chosen::Chosen;
 use super::super::write::{self, Intent};
 use super::super::{WriteArgs, prompt};
 use super::existing::KindArgs;
+use crate::output;
 use crate::project::{Project, Table};
 use crate::resource::target::Target;
 use crate::workdir;
@@ -112,7 +113,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         ask(args, &project, &target)?
     };
     if !parts.any() {
-        eprintln!("nothing to do: no kind of webhook is wanted");
+        output::message("nothing to do: no kind of webhook is wanted");
         return Ok(());
     }
     let chosen = chosen::choose(args, parts, &project, &root)?;
@@ -123,9 +124,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             &project,
         ))
     })?;
-    eprint!("{}", chosen.notes(&project));
+    output::text(&chosen.notes(&project));
     if written {
-        eprint!("{}", chosen.next_steps());
+        output::text(&chosen.next_steps());
     }
     Ok(())
 }

@@ -1,0 +1,73 @@
+//! The only place that prints. Text for people goes to standard error, data to standard output.
+//!
+//! A closed pipe stops nothing: whoever reads, as `head -1` does, may have read enough, and the work goes on to its end.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, IsTerminal as _, Read, Write as _};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+
+use anyhow::Context as _;
+
+/// Prints a line for people.
+pub fn message(line: impl Display) {
+    text(&format!("{line}\n"));
+}
+
+/// Prints text for people as it is, at once: standard error has no buffer, and each piece would be a system call.
+pub fn text(text: &str) {
+    bytes(text.as_bytes());
+}
+
+/// Prints data for programs as it is.
+///
+/// # Errors
+/// Data is lost: the disk is full, for example. A reader that has gone has lost nothing.
+pub fn data(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("cannot write to standard output"),
+    }
+}
+
+/// Runs `command` to its end and returns what it prints on standard output; its messages are ours.
+///
+/// They pass through this process unless a terminal shows them: a program that finds its standard error closed would fail.
+///
+/// # Errors
+/// It cannot be started.
+pub fn of(command: &mut Command) -> io::Result<Output> {
+    let relayed = !io::stderr().is_terminal();
+    let stderr = if relayed {
+        Stdio::piped()
+    } else {
+        Stdio::inherit()
+    };
+    let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn()?;
+    let stderr = child.stderr.take();
+    thread::scope(|scope| {
+        if let Some(stderr) = stderr {
+            scope.spawn(|| relay(stderr));
+        }
+        child.wait_with_output()
+    })
+}
+
+/// Prints all that comes out of `from` for people.
+fn relay(mut from: impl Read) {
+    let mut buffer = [0; 4096];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(count) => bytes(&buffer[..count]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn bytes(bytes: &[u8]) {
+    // Where standard error cannot be written, there is no place left to report it.
+    io::stderr().write_all(bytes).ok();
+}
