@@ -77,7 +77,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Create(command) => create::run(&command)?,
         Command::Manifests(args) => crate::manifests::run(&args)?,
         Command::Envtest(args) => return crate::envtest::run(args),
-        Command::Dev(args) => crate::dev::run(args)?,
+        Command::Dev(args) => return crate::dev::run(args),
         Command::Version => output::data(&format!("kbr {}\n", env!("CARGO_PKG_VERSION")))?,
     }
     Ok(ExitCode::SUCCESS)

@@ -6,11 +6,9 @@ mod webhooks;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::ExitCode;
 
 use anyhow::Context;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use self::cluster::Cluster;
 use self::operator::Operator;
@@ -18,6 +16,7 @@ use crate::cargo;
 use crate::envtest::say;
 use crate::manifests::{self, Problem};
 use crate::output;
+use crate::signals::Stop;
 use crate::watch::Watch;
 use crate::workdir;
 
@@ -45,21 +44,22 @@ pub struct Args {
     operator: Vec<OsString>,
 }
 
-/// Runs until it is told to end by a signal.
+/// Runs until a signal ends it: then the exit code is 0, or 128 + n if signal n came before the API server was ready.
 ///
 /// # Errors
 /// There is no project, or no API server. What is wrong with the code is told, and waited for.
-pub fn run(args: Args) -> anyhow::Result<()> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
-        signal_hook::flag::register(signal, stop.clone())?;
-    }
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let stop = Stop::register()?;
     let folder = std::env::current_dir().context("cannot tell the current folder")?;
     let root = workdir::find_root(&folder)?;
     let cluster = if args.use_existing_cluster {
         None
     } else {
-        Some(Cluster::start(args.store, args.start_timeout)?)
+        let started = Cluster::start(args.store, args.start_timeout, &stop);
+        if stop.requested() {
+            return Ok(stop.exit_code());
+        }
+        Some(started?)
     };
     let mut session = Session {
         root,
@@ -68,8 +68,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         operator: None,
         told: Vec::new(),
     };
-    let told_to_end = || stop.load(Ordering::Relaxed);
-    while !told_to_end() {
+    while !stop.requested() {
         let mut watch = Watch::new(&session.root);
         let updated = session.generate().and_then(|written| {
             for path in &written {
@@ -79,14 +78,14 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         });
         match updated {
             // Ctrl-C ends cargo, too.
-            Err(error) if !told_to_end() => session.wait_after(&error),
+            Err(error) if !stop.requested() => session.wait_after(&error),
             _ => {}
         }
-        while !told_to_end() && !watch.changed() {
+        while !stop.requested() && !watch.changed() {
             session.notice_its_end();
         }
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// All that lasts from one change to the next. Dropped, it ends: the operator first.

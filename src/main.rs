@@ -19,6 +19,7 @@ mod release;
 mod resource;
 mod sample;
 mod scaffold;
+mod signals;
 mod vars;
 mod watch;
 mod workdir;

@@ -12,6 +12,7 @@ use crate::envtest::assets::Assets;
 use crate::envtest::control_plane::{self, ControlPlane};
 use crate::envtest::{crds, say};
 use crate::output;
+use crate::signals::Stop;
 
 /// An API server of our own, and what was installed in it.
 pub struct Cluster {
@@ -22,11 +23,11 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts it, and says how to reach it. `limit` is in seconds.
-    pub fn start(store: Option<PathBuf>, limit: u64) -> anyhow::Result<Self> {
+    /// Starts it, and says how to reach it. `limit` is in seconds; `stop` ends it early, with an error.
+    pub fn start(store: Option<PathBuf>, limit: u64, stop: &Stop) -> anyhow::Result<Self> {
         let began = Instant::now();
         let assets = Assets::find(store)?;
-        let mut plane = control_plane::start(&assets, None, Duration::from_secs(limit))?;
+        let mut plane = control_plane::start(&assets, None, Duration::from_secs(limit), stop)?;
         plane.wait_until_ready()?;
         plane.tell_when_servers_end();
         let seconds = began.elapsed().as_secs_f32();

@@ -20,6 +20,7 @@ use super::logs::{self, tail};
 use super::servers::Setup;
 use super::{certificates, say};
 use crate::output;
+use crate::signals::Stop;
 
 /// How often the whole start is tried when a port was taken in the meantime.
 const ATTEMPTS: usize = 5;
@@ -40,21 +41,25 @@ pub struct ControlPlane {
     /// Removed after the guard has ended; it does that itself, unless it was killed.
     _folder: Folder,
     deadline: Instant,
+    /// Ends the wait for the servers.
+    stop: Stop,
     stopping: Arc<AtomicBool>,
 }
 
 /// Starts a control plane that answers requests of the administrator within `limit`. The logs go to `logs`, or away
 /// with the folder. [`ControlPlane::wait_until_ready`] is still to be called.
+/// `stop` ends the wait with an error.
 pub fn start(
     assets: &Assets,
     logs: Option<&Path>,
     limit: Duration,
+    stop: &Stop,
 ) -> anyhow::Result<ControlPlane> {
     folder::remove_stale();
     say("starting", "etcd and kube-apiserver");
     let mut attempt = 1;
     loop {
-        let plane = ControlPlane::launch(assets, logs, limit)?;
+        let plane = ControlPlane::launch(assets, logs, limit, stop)?;
         match plane.wait_for(SERVING) {
             Ok(()) => return Ok(plane),
             Err(_) if attempt < ATTEMPTS && plane.lost_its_port() => attempt += 1,
@@ -68,7 +73,12 @@ pub fn start(
 }
 
 impl ControlPlane {
-    fn launch(assets: &Assets, logs: Option<&Path>, limit: Duration) -> anyhow::Result<Self> {
+    fn launch(
+        assets: &Assets,
+        logs: Option<&Path>,
+        limit: Duration,
+        stop: &Stop,
+    ) -> anyhow::Result<Self> {
         let folder = Folder::create()?;
         let logs = logs.unwrap_or(&folder.path);
         let setup = Setup::new(assets, &folder.path, logs)?;
@@ -88,6 +98,7 @@ impl ControlPlane {
             assets: assets.clone(),
             deadline: Instant::now() + limit,
             _folder: folder,
+            stop: stop.clone(),
             stopping: Arc::default(),
             guard,
             setup,
@@ -110,6 +121,9 @@ impl ControlPlane {
                 .output()?;
             if answer.status.success() {
                 return Ok(());
+            }
+            if self.stop.requested() {
+                bail!("the start was interrupted");
             }
             self.check_servers()?;
             if Instant::now() > self.deadline {

@@ -15,6 +15,7 @@ use signal_hook::iterator::Signals;
 use super::assets::Assets;
 use super::control_plane::{self, ControlPlane};
 use super::{crds, exec, say};
+use crate::signals::Stop;
 
 /// The command, and how to start its control plane.
 #[derive(Debug, clap::Args)]
@@ -46,7 +47,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let definitions = definitions(&args.crds)?;
     let logs = args.keep_logs.as_deref().map(make_folder).transpose()?;
     let limit = Duration::from_secs(args.start_timeout);
-    let mut plane = control_plane::start(&assets, logs.as_deref(), limit)?;
+    let mut plane = control_plane::start(&assets, logs.as_deref(), limit, &Stop::default())?;
     crds::install(&plane, &definitions)?;
     plane.wait_until_ready()?;
     say(

@@ -92,6 +92,27 @@ fn the_next_run_tidies_up_when_kbr_and_the_guard_were_killed_but_leaves_a_runnin
 }
 
 #[test]
+fn control_c_ends_kbr_dev_while_its_api_server_starts() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let place = Place::new();
+        place.fakes("exec sleep 1000", "exec sleep 1000", "touch polled; exit 1");
+        place.write("PROJECT", "");
+        let mut dev = place.command("dev");
+        dev.process_group(0).stderr(Stdio::null());
+        let mut dev = Running(dev.spawn().unwrap());
+        wait_until("kbr waits for the servers", || {
+            place.path("polled").exists()
+        });
+        let servers = place.servers();
+        send(signal, dev.0.id().try_into().unwrap());
+        wait_until("kbr has ended", || dev.0.try_wait().unwrap().is_some());
+        assert_eq!(dev.0.wait().unwrap().code(), Some(code));
+        assert!(servers.into_iter().all(|pid| !is_running(pid)));
+        assert_eq!(place.left_over(), Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
 fn nothing_is_left_when_control_c_ends_the_start() {
     let place = Place::new();
     place.fakes("exec sleep 1000", "exec sleep 1000", "touch polled; exit 1");

@@ -45,9 +45,16 @@ impl Place {
         }
     }
 
+    /// `kbr envtest`.
     pub fn kbr(&self, args: &[&str]) -> Command {
+        let mut kbr = self.command("envtest");
+        kbr.args(args);
+        kbr
+    }
+
+    pub fn command(&self, command: &str) -> Command {
         let mut kbr = Command::new(env!("CARGO_BIN_EXE_kbr"));
-        kbr.arg("envtest").args(args).current_dir(self.root.path());
+        kbr.arg(command).current_dir(self.root.path());
         kbr.env("TMPDIR", self.path("tmp")).stdin(Stdio::null());
         if self.path("assets").exists() {
             kbr.env("KUBEBUILDER_ASSETS", self.path("assets"));
@@ -126,7 +133,7 @@ fn require_binaries() {
 }
 
 #[track_caller]
-pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
+pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() {
         assert!(
