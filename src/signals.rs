@@ -1,5 +1,6 @@
 //! Signals that end a command: SIGHUP, SIGINT, SIGQUIT and SIGTERM.
 
+use std::fs;
 use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,7 +20,8 @@ impl Stop {
     /// The system does not allow it.
     pub fn register() -> io::Result<Self> {
         let stop = Self::default();
-        for (signal, number) in [(SIGHUP, 1), (SIGINT, 2), (SIGQUIT, 3), (SIGTERM, 15)] {
+        for signal in ending() {
+            let number = usize::try_from(signal).unwrap_or_default();
             flag::register_usize(signal, stop.0.clone(), number)?;
         }
         Ok(stop)
@@ -36,5 +38,41 @@ impl Stop {
             0 => ExitCode::SUCCESS,
             signal => ExitCode::from(u8::try_from(128 + signal).unwrap_or(1)),
         }
+    }
+}
+
+/// The signals that end kbr and what it runs, without those that it was started to ignore, as by `nohup` or as a background job of a
+/// script. To handle such a signal would end what is meant to go on: programs that kbr starts inherit that a signal is ignored, and do
+/// not inherit a handler. To be called before a handler is set.
+///
+/// Only Linux tells which signals are ignored; elsewhere all of them count.
+pub fn ending() -> Vec<i32> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = ignored(&status);
+    let all = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter();
+    all.filter(|signal| ignored & (1 << (signal - 1)) == 0)
+        .collect()
+}
+
+/// A bit for each ignored signal, the lowest for signal 1, from the text of `/proc/<pid>/status`.
+fn ignored(status: &str) -> u64 {
+    let mut lines = status.lines();
+    let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_bits_of_a_number() {
+        assert_eq!(
+            ignored("SigBlk:\t0000000000000001\nSigIgn:\t0000000000001007\n"),
+            0x1007
+        );
+        assert_eq!(ignored("Name:\tkbr\n"), 0);
+        assert_eq!(ignored(""), 0);
     }
 }

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use rustix::process::{Pid, Signal};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::assets::Assets;
 use super::control_plane::{self, ControlPlane};
 use super::{crds, exec, say};
-use crate::signals::Stop;
+use crate::signals::{self, Stop};
 
 /// The command, and how to start its control plane.
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,8 @@ pub struct Args {
 
 /// Runs the command; the exit code is its own, or 128 + n if signal n ended it.
 ///
-/// Ctrl-C reaches the command, as it does in a shell; kbr waits for it. SIGTERM and SIGHUP are handed on to it.
+/// Ctrl-C reaches the command, as it does in a shell; kbr waits for it. SIGTERM and SIGHUP are handed on to it. A signal that kbr was
+/// started to ignore is ignored by both.
 /// If kbr is killed with SIGKILL, the command gets SIGTERM (on Linux; elsewhere it merely loses its API server).
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
@@ -88,7 +89,8 @@ fn run_command(
     command: &[OsString],
 ) -> anyhow::Result<ExitStatus> {
     // Before the command is there, so that its end cannot be missed.
-    let mut signals = Signals::new([SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
+    let heeded = signals::ending().into_iter().chain([SIGCHLD]);
+    let mut signals = Signals::new(heeded)?;
     let (program, rest) = command.split_first().context("there is no command")?;
     let mut child = exec::ending_with_us(program, Signal::TERM)?
         .args(rest)

@@ -6,9 +6,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::flag::register_conditional_shutdown;
 use tempfile::TempDir;
 
 /// A place of its own for each test: what kbr leaves there, it has forgotten.
@@ -18,6 +22,7 @@ pub struct Place {
 
 impl Place {
     pub fn new() -> Self {
+        take_default_signals();
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("tmp")).unwrap();
         Self { root }
@@ -116,6 +121,18 @@ impl Drop for Running {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// Children of this process start with the signals as they are by default. Whoever runs the tests may ignore some, as nohup and
+/// the background jobs of a script do, and children would inherit that; a handler they do not inherit.
+fn take_default_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+            let always = Arc::new(AtomicBool::new(true));
+            register_conditional_shutdown(signal, 128 + signal, always).unwrap();
+        }
+    });
 }
 
 fn require_binaries() {

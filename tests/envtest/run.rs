@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
@@ -125,6 +126,27 @@ fn control_c_is_for_the_command_and_sigterm_is_handed_on_to_it() {
         assert!(servers.into_iter().all(|pid| !is_running(pid)));
         assert_eq!(place.left_over(), Vec::<PathBuf>::new());
     }
+}
+
+#[test]
+fn a_signal_that_kbr_was_started_to_ignore_stays_ignored() {
+    let place = Place::new();
+    place.fakes("exec sleep 1000", "exec sleep 1000", "exit 0");
+    let kbr = place.kbr(&[
+        "run",
+        "--",
+        "sh",
+        "-c",
+        "for signal in HUP INT QUIT; do kill -s $signal $$ $PPID; done; exit 6",
+    ]);
+    let mut ignoring = Command::new("sh");
+    ignoring
+        .args(["-c", "trap '' HUP INT QUIT; exec \"$0\" \"$@\""])
+        .arg(kbr.get_program())
+        .args(kbr.get_args())
+        .env("TMPDIR", place.path("tmp"))
+        .env("KUBEBUILDER_ASSETS", place.path("assets"));
+    assert_eq!(ignoring.status().unwrap().code(), Some(6));
 }
 
 #[test]

@@ -86,8 +86,8 @@ sed -i 's/avast/belay/' $code
 said 'started captains' 4
 defaulted belay
 
-# Nothing of it is left.
-kill -INT $dev
+# Nothing of it is left. A background job of a script ignores SIGINT.
+kill -TERM $dev
 wait $dev
 dev=
 if kubectl get namespaces; then exit 1; fi
