@@ -13,14 +13,29 @@ use crate::project::{self, PROJECT, Project};
 /// # Errors
 /// No folder does.
 pub fn find_root(start: &Path) -> anyhow::Result<PathBuf> {
-    // A commit that was interrupted may not have come to PROJECT yet.
-    let signs = [PROJECT, ".kbr/commit", ".kbr/undo"];
     let is_root = |folder: &&Path| {
-        let mut signs = signs.iter();
-        signs.any(|sign| fs::symlink_metadata(folder.join(sign)).is_ok())
+        let is_file = |name| fs::symlink_metadata(folder.join(name)).is_ok_and(|it| it.is_file());
+        // A commit that was interrupted may not have come to PROJECT yet.
+        [".kbr/commit", ".kbr/undo"].into_iter().any(is_file)
+            || is_file(PROJECT) && is_spelt(folder, PROJECT)
     };
+    // A folder or a link of that name is no project, but may be in the place of one.
+    let is_like_root = |folder: &&Path| is_spelt(folder, PROJECT);
     let root = start.ancestors().find(is_root);
+    let root = root.or_else(|| start.ancestors().find(is_like_root));
     root.map(Path::to_path_buf).ok_or_else(missing)
+}
+
+/// Whether `folder` has an entry with exactly this name: a file system that ignores case finds `project` by the name PROJECT too.
+fn is_spelt(folder: &Path, name: &str) -> bool {
+    if fs::symlink_metadata(folder.join(name)).is_err() {
+        return false;
+    }
+    // A folder that cannot be listed is taken at its word.
+    fs::read_dir(folder).map_or(true, |entries| {
+        let mut names = entries.flatten().map(|entry| entry.file_name());
+        names.any(|found| found == name)
+    })
 }
 
 /// Reads the project at `root`.
@@ -49,6 +64,9 @@ pub fn load_if_any(root: &Path) -> anyhow::Result<Option<Project>> {
 /// The text of PROJECT, if there is one.
 fn read(root: &Path) -> anyhow::Result<Option<String>> {
     let path = root.join(PROJECT);
+    if !is_spelt(root, PROJECT) {
+        return Ok(None);
+    }
     let kind = match fs::symlink_metadata(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         result => result
@@ -150,5 +168,29 @@ mod tests {
         fs::write(root.join("PROJECT"), TEXT).unwrap();
         assert_eq!(find_root(&deep).unwrap(), root);
         assert_eq!(find_root(root).unwrap(), root);
+    }
+
+    #[test]
+    fn what_is_not_a_project_file_hides_none_further_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let deep = root.join("deep");
+        fs::create_dir_all(deep.join("PROJECT")).unwrap();
+        // With no other project above, what is wrong with it is told.
+        assert_eq!(find_root(&deep).unwrap(), deep);
+        fs::write(root.join("PROJECT"), TEXT).unwrap();
+        assert_eq!(find_root(&deep).unwrap(), root);
+        assert_eq!(find_root(&deep.join("PROJECT")).unwrap(), root);
+    }
+
+    #[test]
+    fn project_is_a_name_in_capitals_on_every_file_system() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir(root.join("project")).unwrap();
+        assert!(!is_spelt(root, "PROJECT"));
+        assert!(!is_spelt(&root.join("project"), "PROJECT"));
+        assert!(!is_spelt(&root.join("missing"), "PROJECT"));
+        assert!(is_spelt(root, "project"));
     }
 }

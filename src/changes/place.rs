@@ -99,7 +99,13 @@ pub(super) fn read(root: &Path, path: &str) -> Result<(Place, Option<Vec<u8>>), 
 
 fn check_legal(path: &str) -> Result<(), Conflict> {
     let plain = |part| matches!(part, Component::Normal(_));
-    let ours = ["", ".", ".git", ".kbr"].contains(&path.split('/').next().unwrap_or_default());
+    // Whatever their case: a file system may ignore it.
+    let is_ours = |part: &str| {
+        [".git", ".kbr"]
+            .iter()
+            .any(|it| part.eq_ignore_ascii_case(it))
+    };
+    let ours = path.is_empty() || path.split('/').any(is_ours);
     let same = Path::new(path)
         .components()
         .collect::<PathBuf>()

@@ -83,6 +83,10 @@ fn paths_stay_in_the_project() {
         "a/",
         ".git/a",
         ".kbr/commit",
+        // The same folders, on a file system that ignores case.
+        ".GIT/a",
+        ".Kbr/commit",
+        "vendor/.Git/a",
     ] {
         let error = refused_in(project(&[]).path(), &[create(path, "")]);
         assert!(
