@@ -4,3 +4,4 @@
 
 mod arguments;
 mod output;
+mod platforms;
