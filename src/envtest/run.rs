@@ -15,8 +15,8 @@ use signal_hook::iterator::Signals;
 use super::assets::Assets;
 use super::control_plane::{self, ControlPlane};
 use super::{crds, exec, say};
-use crate::project;
 use crate::signals::{self, Stop};
+use crate::workdir;
 
 /// The command, and how to start its control plane.
 #[derive(Debug, clap::Args)]
@@ -65,7 +65,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// The CRDs of the project that the current folder is in, if any, and those of `folders`.
 fn definitions(folders: &[PathBuf]) -> anyhow::Result<Vec<serde_json::Value>> {
     let here = env::current_dir().context("there is no current folder")?;
-    let bases = project::find_root(&here)
+    let bases = workdir::find_root(&here)
         .ok()
         .map(|project| project.join("config/crd/bases"))
         .filter(|bases| bases.is_dir());
