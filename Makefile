@@ -1,7 +1,7 @@
 # What a developer of kbr types. `make` alone lists it.
 
 .DEFAULT_GOAL := help
-.PHONY: help build lint test soak bench demo control-plane libfaketime freeze update lock
+.PHONY: help build lint test test-release soak bench demo control-plane libfaketime freeze update lock
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -12,7 +12,7 @@ build: ## Build kbr for release: target/release/kbr
 control-plane: ## Build etcd, kube-apiserver and kubectl from Go modules, once, into setup-envtest's store
 	cargo run --quiet -- envtest build
 
-lint: ## Check the form of kbr and of the scaffolds' library
+lint: ## Check the form of kbr and of its library
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 
@@ -24,10 +24,13 @@ libfaketime: ## Install libfaketime, which sets the clock of a test's processes,
 test: lint control-plane libfaketime ## Run every test: takes a while from empty caches
 	cargo test --workspace --all-features --no-fail-fast
 
+test-release: test ## Run every test, and those that take too long for every change
+	tests/package/release
+
 soak: control-plane libfaketime ## Run the long form of the tests of faults, and cert-manager itself
 	KBR_RANDOM_TYPES=5000 KBR_RANDOM_SEED=10000 cargo test --all-features --test traps random -- --nocapture
 	KBR_KILL_ROUNDS=1500 cargo test --all-features --test faults -- --nocapture
-	KBR_FAULTS=long cargo test -p manager --test processes
+	KBR_FAULTS=long cargo test -p kbr-manager --test processes
 	tests/certmanager/run
 
 bench: control-plane ## Measure kbr and a generated operator; prints figures and judges none
@@ -41,8 +44,8 @@ freeze: ## Keep what the release of this checkout writes, for every later kbr: r
 demo: ## Scaffold an operator and watch it reconcile on a real API server
 	demo/run
 
-update: ## Record golden files and docs as they are now
-	UPDATE=1 cargo test --all-features --test golden --test docs
+update: ## Record golden files, docs and the manifest of the library as they are now
+	UPDATE=1 cargo test --all-features --test golden --test docs --test package
 
 lock: ## Resolve the Cargo.lock of projects anew, after a change of the dependencies in scaffolds/
 	rm -rf target/reference

@@ -6,8 +6,6 @@
 mod contributions;
 mod difference;
 mod file;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeMap;
 
@@ -105,3 +103,6 @@ impl Blueprint {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

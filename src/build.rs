@@ -1,9 +1,50 @@
-//! Makes cargo see new and removed files under `scaffolds/`, which `include_dir!` alone does not, and stops on systems that kbr does not
-//! run on: here the one sentence is all that cargo prints, whereas `compile_error!` would come with every error that follows from it.
+//! Makes cargo see new and removed files under `scaffolds/`, which `include_dir!` alone does not, and lists the files of `library/` for
+//! `src/library.rs`. Stops on systems that kbr does not run on: here the one sentence is all that cargo prints, whereas
+//! `compile_error!` would come with every error that follows from it.
 
-fn main() {
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=scaffolds");
-    if std::env::var_os("CARGO_CFG_UNIX").is_none() {
+    println!("cargo::rerun-if-changed=library");
+    if env::var_os("CARGO_CFG_UNIX").is_none() {
         println!("cargo::error=kbr runs on Linux and macOS; on Windows, build and run it in WSL");
     }
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let library = root.join("library");
+    let mut files = Vec::new();
+    walk(&library, &mut files)?;
+    let name = |file: &PathBuf| {
+        let path = file.strip_prefix(&library).unwrap_or(file);
+        let path = path.to_string_lossy();
+        // Under its own name, cargo would take the folder for a package and leave it out of kbr's.
+        path.strip_suffix(".normalised").unwrap_or(&path).to_owned()
+    };
+    files.sort_by_cached_key(name);
+    let mut list = String::from("&[\n");
+    for file in &files {
+        let name = name(file);
+        writeln!(list, "    ({name:?}, include_str!({file:?})),").map_err(io::Error::other)?;
+    }
+    list += "]\n";
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    fs::write(out.join("library.rs"), list)
+}
+
+/// Every file below `folder` but unit tests, as the `include` of the library's manifest says.
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.ends_with("tests") || path.ends_with("tests.rs") {
+            continue;
+        }
+        if path.is_dir() {
+            walk(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
 }

@@ -7,6 +7,9 @@ pub const REFERENCE_LOCK: &str = include_str!("../scaffolds/Cargo.lock");
 /// The reference project's name.
 const REFERENCE: &str = "kbr-reference";
 
+/// The runtime library, which is called the same in every project.
+const LIBRARY: &str = "kbr-manager";
+
 /// What begins each package.
 const PACKAGE: &str = "\n[[package]]\n";
 
@@ -32,7 +35,7 @@ pub fn crates() -> impl Iterator<Item = &'static str> {
         .split(PACKAGE)
         .skip(1)
         .map(package_name)
-        .filter(|name| ![REFERENCE, "kbr-reference-api", "manager"].contains(name))
+        .filter(|name| ![REFERENCE, "kbr-reference-api", LIBRARY].contains(name))
 }
 
 fn rename_package(package: &str, name: &str) -> String {

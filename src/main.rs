@@ -10,6 +10,7 @@ mod dev;
 mod edit;
 mod envtest;
 mod hash;
+mod library;
 mod lock;
 mod manifests;
 mod output;

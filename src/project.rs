@@ -5,8 +5,6 @@
 mod check;
 pub mod name;
 mod table;
-#[cfg(test)]
-mod tests;
 
 use anyhow::{anyhow, bail};
 use serde::{Deserialize, Serialize};
@@ -282,3 +280,6 @@ pub fn spdx(license: &str) -> &'static str {
         _ => "",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ use std::io::Read as _;
 use anyhow::{Context as _, anyhow};
 use flate2::read::GzDecoder;
 
+use crate::library;
 use crate::lock;
 use crate::project::KBR;
 use crate::scaffold::{LAYOUT, Scaffolds};
@@ -25,6 +26,8 @@ pub struct Release {
     pub scaffolds: Scaffolds,
     /// The `Cargo.lock` of its reference project.
     pub lock: Cow<'static, str>,
+    /// Path and text of each file of the runtime library, if that is not one of its templates.
+    pub library: Vec<(String, Cow<'static, str>)>,
 }
 
 impl Release {
@@ -37,6 +40,7 @@ impl Release {
             version: KBR.into(),
             scaffolds: Scaffolds::current()?,
             lock: lock::REFERENCE_LOCK.into(),
+            library: library::files()?,
         })
     }
 
@@ -81,6 +85,8 @@ impl Release {
             version: (*version).into(),
             scaffolds: Scaffolds::kept(scaffolds),
             lock: reference.into(),
+            // 0.1.0 has it among its templates.
+            library: Vec::new(),
         })
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 
+use crate::library;
 use crate::project::{self, PROJECT, Project};
 
 /// The project's root: `start`, or the nearest folder above it that holds a PROJECT or the commit of one.
@@ -115,6 +116,26 @@ pub fn manifest(root: &Path) -> String {
     fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default()
 }
 
+/// The manifest of the project's library, if there is one: where kbr puts it, or where kbr 0.1.0 did.
+///
+/// # Errors
+/// It cannot be read.
+pub fn library_manifest(root: &Path) -> anyhow::Result<Option<String>> {
+    for folder in [library::FOLDER, "manager"] {
+        let path = root.join(folder).join("Cargo.toml");
+        match fs::read(&path) {
+            Ok(bytes) => return Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Err(error)
+                if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => {}
+            Err(error) => {
+                let what = format!("cannot read `{}`, nothing was written", path.display());
+                return Err(error).context(what);
+            }
+        }
+    }
+    Ok(None)
+}
+
 fn missing() -> anyhow::Error {
     anyhow!(
         "not a kbr project: there is no `{PROJECT}` here or in a folder above; nothing was written\nhelp: run `kbr init`, or change to the project's folder"
@@ -192,5 +213,17 @@ mod tests {
         assert!(!is_spelt(&root.join("project"), "PROJECT"));
         assert!(!is_spelt(&root.join("missing"), "PROJECT"));
         assert!(is_spelt(root, "project"));
+    }
+
+    #[test]
+    fn the_library_is_found_where_this_kbr_and_0_1_0_put_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        assert_eq!(library_manifest(root).unwrap(), None);
+        for place in ["manager", library::FOLDER] {
+            fs::create_dir_all(root.join(place)).unwrap();
+            fs::write(root.join(place).join("Cargo.toml"), place).unwrap();
+            assert_eq!(library_manifest(root).unwrap().as_deref(), Some(place));
+        }
     }
 }

@@ -166,7 +166,7 @@ fn each_dependency_has_its_reason() {
 #[test]
 fn each_name_that_the_words_of_controller_runtime_are_mapped_to_exists() {
     let page = fs::read_to_string(repository().join("docs/controller-runtime.md")).expect("a page");
-    let library = repository().join("scaffolds/v1/init/manager/src");
+    let library = repository().join("crates/manager/src");
     let sources: String = tree(&library)
         .into_values()
         .filter_map(|bytes| String::from_utf8(bytes).ok())

@@ -22,8 +22,10 @@ const WRITES: [&str; 12] = [
 /// Calls that print, all but clap's own, which ignores that no one reads.
 const PRINTS: [&str; 5] = ["print!(", "println!(", "dbg!(", "stdout()", "stderr()"];
 
-/// Who may change files: the commit those of a project, the test environment its store and folders of its own outside of any project.
-const WRITERS: [&str; 4] = [
+/// Who may change files: the commit those of a project, the test environment its store and folders of its own outside of any project,
+/// and the build script what cargo builds.
+const WRITERS: [&str; 5] = [
+    "src/build.rs",
     "src/commit.rs",
     "src/commit/",
     "src/envtest.rs",

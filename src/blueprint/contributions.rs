@@ -63,6 +63,11 @@ fn head(
         policy,
         text: lock::named(&release.lock, &project.head.name),
     });
+    parts.extend(release.library.iter().map(|(path, text)| Part::Whole {
+        path: path.clone(),
+        policy: Policy::Owned,
+        text: text.clone().into_owned(),
+    }));
     Ok(parts)
 }
 

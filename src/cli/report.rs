@@ -3,15 +3,35 @@
 use std::fmt::Write as _;
 
 use crate::changes::{Change, Verb};
+use crate::library;
 use crate::output;
 
 /// Prints each change with its verb on stderr.
 pub fn report(changes: &[Change]) {
-    let lines = changes.iter().fold(String::new(), |mut lines, change| {
-        writeln!(lines, "{:>12} {}", verb(change.verb), change.path).ok();
-        lines
-    });
-    output::text(&lines);
+    output::text(&lines(changes));
+}
+
+/// A line for each file, and one for all files of the library that something is done to.
+fn lines(changes: &[Change]) -> String {
+    let mut lines = String::new();
+    let mut told = Vec::new();
+    for change in changes {
+        let verb = change.verb;
+        if !library::has(&change.path) {
+            writeln!(lines, "{:>12} {}", name(verb), change.path).ok();
+        } else if !told.contains(&verb) {
+            told.push(verb);
+            let same = |other: &&Change| other.verb == verb && library::has(&other.path);
+            let files = count(changes.iter().filter(same).count(), "file");
+            let (verb, folder, version) = (name(verb), library::FOLDER, library::version());
+            writeln!(
+                lines,
+                "{verb:>12} {folder} (kbr-manager {version}, {files})"
+            )
+            .ok();
+        }
+    }
+    lines
 }
 
 /// Prints the same, and on stdout what would be written: `path: 20 lines` for a whole file, `path:7: text` for a line that would be
@@ -23,10 +43,17 @@ pub fn dry_run(changes: &[Change]) -> anyhow::Result<()> {
     report(changes);
     output::message("nothing was written: this is a dry run");
     let written = changes.iter().filter(|change| change.writes());
-    output::data(&written.map(summary).collect::<String>())
+    let (library, others): (Vec<_>, Vec<_>) =
+        written.partition(|change| library::has(&change.path));
+    let mut text: String = others.into_iter().map(summary).collect();
+    if !library.is_empty() {
+        let files = count(library.len(), "file");
+        writeln!(text, "{}: {files}", library::FOLDER).ok();
+    }
+    output::data(&text)
 }
 
-fn verb(verb: Verb) -> &'static str {
+fn name(verb: Verb) -> &'static str {
     match verb {
         Verb::Create => "create",
         Verb::Insert => "insert",
@@ -50,15 +77,22 @@ fn summary(change: &Change) -> String {
                 out
             })
         }
-        (_, Some(before)) => format!("{path}: {}, instead of {}\n", count(&after), count(&before)),
-        (_, None) => format!("{path}: {}\n", count(&after)),
+        (_, Some(before)) => {
+            let (after, before) = (line_count(&after), line_count(&before));
+            format!("{path}: {after}, instead of {before}\n")
+        }
+        (_, None) => format!("{path}: {}\n", line_count(&after)),
     }
 }
 
-fn count(text: &str) -> String {
-    match text.lines().count() {
-        1 => "1 line".to_owned(),
-        lines => format!("{lines} lines"),
+fn line_count(text: &str) -> String {
+    count(text.lines().count(), "line")
+}
+
+fn count(number: usize, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        number => format!("{number} {what}s"),
     }
 }
 
@@ -93,6 +127,31 @@ mod tests {
             Some("a\n"),
             "b\nc",
             "a.rs: 2 lines, instead of 1 line\n",
+        );
+    }
+
+    #[test]
+    fn the_library_is_one_line_for_all_that_happens_to_it() {
+        let change = |verb, path: &str| Change {
+            path: path.into(),
+            verb,
+            before: None,
+            after: Vec::new(),
+        };
+        let version = library::version();
+        let changes = [
+            change(Verb::Create, "a"),
+            change(Verb::Create, "third_party/kbr-manager/a"),
+            change(Verb::Same, "third_party/kbr-manager/b"),
+            change(Verb::Create, "third_party/kbr-manager/c/d"),
+            change(Verb::Same, "third_party/rustfmt.toml"),
+        ];
+        assert_eq!(
+            lines(&changes),
+            format!(
+                "      create a\n      create third_party/kbr-manager (kbr-manager {version}, 2 files)\n        \
+                 same third_party/kbr-manager (kbr-manager {version}, 1 file)\n        same third_party/rustfmt.toml\n"
+            )
         );
     }
 

@@ -52,13 +52,23 @@ const NAMES: [&str; 12] = [
 #[test]
 fn the_reference_is_in_cargos_order() {
     assert_eq!(named(REFERENCE_LOCK, REFERENCE), REFERENCE_LOCK);
-    for ours in [REFERENCE, "kbr-reference-api", "manager"] {
+    for ours in [REFERENCE, "kbr-reference-api", LIBRARY] {
         assert!(
             REFERENCE_LOCK.contains(&format!("{PACKAGE}name = \"{ours}\"\n")),
             "{ours}"
         );
     }
     assert!(crates().count() > 100 && crates().any(|name| name == "kube"));
+}
+
+#[test]
+fn the_lock_has_the_version_of_the_library() {
+    let version = crate::library::version();
+    let package = format!("{PACKAGE}name = \"{LIBRARY}\"\nversion = \"{version}\"\n");
+    assert!(
+        REFERENCE_LOCK.contains(&package),
+        "`make lock` brings it up to date"
+    );
 }
 
 #[test]
@@ -112,14 +122,14 @@ fn workspace(root: &Path, name: &str) {
         .collect();
     let mut dependencies = others.clone();
     dependencies.push(format!("api = {{ path = \"api\", package = {api:?} }}"));
-    dependencies.push("manager = { path = \"manager\" }".to_owned());
+    dependencies.push("manager = { path = \"manager\", package = \"kbr-manager\" }".to_owned());
     package(root, name, &dependencies);
     let manifest = root.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).unwrap();
-    let members = "\n[workspace]\nmembers = [\"api\", \"manager\"]\nexclude = [\"others\"]\n";
+    let members = "\n[workspace]\nmembers = [\"api\"]\nexclude = [\"others\", \"manager\"]\n";
     fs::write(&manifest, text + members).unwrap();
     package(&root.join("api"), &api, &others[..8]);
-    package(&root.join("manager"), "manager", &others[4..]);
+    package(&root.join("manager"), LIBRARY, &others[4..]);
 }
 
 fn package(folder: &Path, name: &str, dependencies: &[String]) {

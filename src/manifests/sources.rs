@@ -44,7 +44,7 @@ impl Sources {
 
 /// Every `src/**/*.rs` of the operator and its crates, with its text, in order of path (relative to `root`, with `/`).
 ///
-/// `manager/` is left out: it is the same in every project, and what it needs is in the scaffolded roles.
+/// The library is no member of the workspace, and was one in `manager/` until kbr 0.1.0: what it needs is in the scaffolded roles.
 fn read(root: &Path, packages: &[Package]) -> anyhow::Result<Vec<(String, String)>> {
     let root = root
         .canonicalize()

@@ -23,7 +23,7 @@ const OF_CARGO: &[&str] = &[
 ];
 
 /// Crates and binaries that every project holds.
-const OF_PROJECTS: &[&str] = &["api", "crdgen", "manager"];
+const OF_PROJECTS: &[&str] = &["api", "crdgen", "kbr-manager", "manager"];
 
 /// What is wrong with the letters of `name`, as a sentence.
 pub fn spelling(name: &str) -> Option<String> {
@@ -109,6 +109,11 @@ mod tests {
                 "manager",
                 "is that of a part of every project",
                 "manager-operator",
+            ),
+            (
+                "kbr-manager",
+                "is that of a part of every project",
+                "kbr-manager-operator",
             ),
             (
                 "crdgen",

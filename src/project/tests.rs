@@ -108,7 +108,9 @@ path = "src/controllers/captain_backup.rs"
 
 #[test]
 fn unknown_keys_and_tables_are_left_alone() {
-    let project = load(&format!("{HEAD}[[plugin]]\nfield = 1\n")).unwrap();
+    // kbr 0.1.0 wrote this key.
+    let manager = "manager = { version = \"0.1.0\", sha256 = \"00\" }\n";
+    let project = load(&format!("{HEAD}{manager}[[plugin]]\nfield = 1\n")).unwrap();
     assert_eq!(project.manager_id(), "captains.example.com");
     assert_eq!(project.head.namespace(), "captains-system");
 }

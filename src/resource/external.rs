@@ -9,7 +9,7 @@ use super::words;
 pub use dependencies::Dependencies;
 
 /// Crates that every project depends on already, and the names of its own.
-const PRESENT: &[&str] = &["api", "k8s-openapi", "kube", "manager"];
+const PRESENT: &[&str] = &["api", "k8s-openapi", "kbr-manager", "kube", "manager"];
 
 /// Where a crate comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,6 +15,7 @@ use self::target::{Chosen, Named};
 use super::super::write::{self, Intent};
 use super::super::{WriteArgs, prompt};
 use super::existing::KindArgs;
+use crate::library;
 use crate::output;
 use crate::project::{Project, Table};
 use crate::resource::Resource;
@@ -77,6 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let root = workdir::find_root(&current)?;
     write::settle(&root, args.write)?;
     let project = workdir::load(&root)?;
+    library::check(workdir::library_manifest(&root)?.as_deref())?;
     let resource = match args.of.external_crate {
         Some(_) => Some(args.resource.unwrap_or(false)),
         None => args.resource,

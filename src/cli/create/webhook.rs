@@ -15,6 +15,7 @@ use self::chosen::Chosen;
 use super::super::write::{self, Intent};
 use super::super::{WriteArgs, prompt};
 use super::existing::KindArgs;
+use crate::library;
 use crate::output;
 use crate::project::{Project, Table};
 use crate::resource::target::Target;
@@ -100,6 +101,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let root = workdir::find_root(&current)?;
     write::settle(&root, args.write)?;
     let project = workdir::load(&root)?;
+    library::check(workdir::library_manifest(&root)?.as_deref())?;
     // Everything that can be wrong is said before anything is asked.
     let given = Parts {
         defaulting: args.defaulting,

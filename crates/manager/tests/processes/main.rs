@@ -1,6 +1,6 @@
 //! Faults, with real processes: a real API server, replicas of an operator, and a proxy in front of each.
 //!
-//! `cargo test -p manager --test processes -- WORD…` runs the tests whose names have one of these words.
+//! `cargo test -p kbr-manager --test processes -- WORD…` runs the tests whose names have one of these words.
 //! `KBR_FAULTS=long` runs the long form. Each test reports what it measured.
 
 #![allow(missing_docs, reason = "tests")]

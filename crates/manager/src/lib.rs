@@ -70,6 +70,10 @@
 //! | it happens outside of the cluster, or by the clock | [`triggered_by`](Controller::triggered_by); [`Action::requeue`] |
 //! | nothing, it is only to be read | [`reads`](Controller::reads) |
 
+// In a project this is a path dependency, whose lints cargo does not cap: a newer compiler would find something to warn about.
+// Clippy is run by kbr alone, and sees all of them.
+#![cfg_attr(not(clippy), allow(warnings))]
+
 mod access;
 mod action;
 mod apply;

@@ -1,0 +1,105 @@
+//! kbr-manager, the runtime library that every project carries, as cargo publishes it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use anyhow::bail;
+
+use crate::hash::sha256;
+
+/// Where it lies in a project.
+pub const FOLDER: &str = "third_party/kbr-manager";
+
+/// The oldest release that what this kbr scaffolds compiles with.
+const OLDEST: &str = "0.2.0";
+
+/// Path and text of each file, in order of path.
+static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/library.rs"));
+
+/// The file that tells the checksums of all others, as `cargo vendor` writes it.
+const CHECKSUMS: &str = ".cargo-checksum.json";
+
+/// The whole folder as it lies in a project.
+///
+/// # Errors
+/// None that a built kbr has.
+pub fn files() -> anyhow::Result<Vec<(String, Cow<'static, str>)>> {
+    let checksums = (CHECKSUMS, Cow::Owned(checksums(FILES)?));
+    let files = FILES
+        .iter()
+        .map(|(path, text)| (*path, Cow::Borrowed(*text)));
+    let all = files.chain([checksums]);
+    Ok(all
+        .map(|(path, text)| (format!("{FOLDER}/{path}"), text))
+        .collect())
+}
+
+fn checksums(files: &[(&str, &str)]) -> anyhow::Result<String> {
+    let files: BTreeMap<&str, String> = files
+        .iter()
+        .map(|(path, text)| (*path, sha256(text.as_bytes())))
+        .collect();
+    let text = serde_json::to_string(&BTreeMap::from([("files", files)]))?;
+    Ok(text + "\n")
+}
+
+/// The release that this kbr carries.
+pub fn version() -> String {
+    let manifest = FILES.iter().find(|(path, _)| *path == "Cargo.toml");
+    manifest
+        .and_then(|(_, manifest)| version_in(manifest))
+        .unwrap_or_default()
+}
+
+/// Whether the file at `path` is one of the library's.
+pub fn has(path: &str) -> bool {
+    let rest = path.strip_prefix(FOLDER);
+    rest.is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Checks that a project's library, which has this manifest, is new enough for what this kbr scaffolds.
+///
+/// # Errors
+/// It is missing, has no version that can be read, or is too old: the help is what to type.
+pub fn check(manifest: Option<&str>) -> anyhow::Result<()> {
+    let Some(manifest) = manifest else {
+        bail!(
+            "`{FOLDER}/Cargo.toml` is missing; nothing was written\nhelp: `kbr init` brings the library back"
+        );
+    };
+    let version = version_in(manifest);
+    let release = version.as_deref().and_then(release);
+    match (version, release) {
+        (Some(_), Some(found)) if Some(found) >= self::release(OLDEST) => Ok(()),
+        (Some(version), Some(_)) => bail!(
+            "the project has kbr-manager {version}, and this kbr scaffolds for {OLDEST} or newer; nothing was written\n\
+             help: use the kbr that made the project: `cargo install kbr --version {version}`"
+        ),
+        _ => bail!(
+            "`{FOLDER}/Cargo.toml` has no version that kbr can read; nothing was written\n\
+             help: remove `{FOLDER}`; `kbr init` brings the library back"
+        ),
+    }
+}
+
+/// The version of the package that `manifest` is of.
+fn version_in(manifest: &str) -> Option<String> {
+    let manifest: toml::Table = manifest.parse().ok()?;
+    Some(
+        manifest
+            .get("package")?
+            .get("version")?
+            .as_str()?
+            .to_owned(),
+    )
+}
+
+/// `[0, 2, 0]` for `0.2.0`, and for what comes before it, `0.2.0-rc.1`.
+fn release(version: &str) -> Option<[u64; 3]> {
+    let (numbers, _) = version.split_once(['-', '+']).unwrap_or((version, ""));
+    let numbers: Result<Vec<u64>, _> = numbers.split('.').map(str::parse).collect();
+    numbers.ok()?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+use super::*;
+
+fn check(version: Option<&str>, said: &str) {
+    let manifest = version.map(|version| format!("[package]\nversion = {version}\n"));
+    let error = super::check(manifest.as_deref())
+        .err()
+        .map(|error| error.to_string())
+        .unwrap_or_default();
+    let same = error == said || !said.is_empty() && error.starts_with(said);
+    assert!(same, "{version:?}: {error}");
+}
+
+#[test]
+fn a_library_that_is_missing_too_old_or_unreadable_is_an_error() {
+    check(None, "`third_party/kbr-manager/Cargo.toml` is missing");
+    check(Some("\"0.1.0\""), "the project has kbr-manager 0.1.0");
+    check(Some("\"0.1.99\""), "the project has kbr-manager 0.1.99");
+    for unreadable in ["\"\"", "\"1.0\"", "\"a.b.c\"", "1", "]"] {
+        let said = "`third_party/kbr-manager/Cargo.toml` has no version that kbr can read";
+        check(Some(unreadable), said);
+    }
+}
+
+#[test]
+fn a_library_that_is_new_enough_is_none() {
+    for enough in [OLDEST, "0.2.1", "0.10.0", "1.0.0", "0.2.0-rc.1", "0.2.0+a"] {
+        check(Some(&format!("{enough:?}")), "");
+    }
+}
+
+#[test]
+fn this_kbrs_own_library_is_new_enough() {
+    check(Some(&format!("{:?}", version())), "");
+}
+
+#[test]
+fn it_has_sources_and_no_unit_tests() {
+    let paths: Vec<_> = FILES.iter().map(|(path, _)| *path).collect();
+    assert!(paths.is_sorted() && paths.len() > 90, "{paths:?}");
+    for path in [
+        "CHANGELOG.md",
+        "Cargo.toml",
+        "LICENSE",
+        "README.md",
+        "src/lib.rs",
+    ] {
+        assert!(paths.contains(&path), "{path}");
+    }
+    let is_test = |path: &&str| {
+        path.split('/')
+            .any(|part| part == "tests" || part == "tests.rs")
+    };
+    assert!(!paths.iter().any(is_test), "{paths:?}");
+}
+
+#[test]
+fn checksums_are_as_cargo_vendor_writes_them() {
+    let text = checksums(&[("b", ""), ("a/b", "a")]).unwrap();
+    assert_eq!(
+        text,
+        "{\"files\":{\
+         \"a/b\":\"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb\",\
+         \"b\":\"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"}}\n"
+    );
+}

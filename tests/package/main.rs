@@ -1,0 +1,98 @@
+//! The library that projects get is the crate that cargo publishes. `tests/package/release` proves that a published kbr carries it.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use support::{repository, shell, stderr, tree};
+
+/// What cargo adds to a package, and would differ from one build of the same sources to the next.
+const NOT_OURS: [&str; 3] = [".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml.orig"];
+
+/// The files of the package `kbr-manager`.
+fn published() -> BTreeMap<String, Vec<u8>> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    let words =
+        "package --package kbr-manager --no-verify --allow-dirty --exclude-lockfile --offline";
+    let output = Command::new(env!("CARGO"))
+        .args(words.split(' '))
+        .arg("--target-dir")
+        .arg(folder)
+        .current_dir(repository())
+        .output()
+        .expect("cargo runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let unpack = "tar -xzf package/kbr-manager-*.crate && mv kbr-manager-* unpacked";
+    let output = shell(folder, unpack);
+    assert!(output.status.success(), "{}", stderr(&output, folder));
+    let mut files = tree(&folder.join("unpacked"));
+    files.retain(|path, _| !NOT_OURS.contains(&path.as_str()));
+    files
+}
+
+#[test]
+fn the_manifest_in_library_is_the_one_that_cargo_publishes() {
+    let files = published();
+    let path = repository().join("library/Cargo.toml.normalised");
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, &files["Cargo.toml"]).expect("a writable file");
+    }
+    let found = fs::read(&path).expect("a readable file");
+    assert!(
+        found == files["Cargo.toml"],
+        "library/Cargo.toml.normalised is stale: `make update` writes it again"
+    );
+}
+
+#[test]
+fn a_new_project_has_what_cargo_publishes_and_its_checksums() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = shell(folder.path(), "kbr init --project-name captains");
+    assert!(
+        output.status.success(),
+        "{}",
+        stderr(&output, folder.path())
+    );
+    let mut found = tree(&folder.path().join("third_party/kbr-manager"));
+    let checksums = found.remove(".cargo-checksum.json").expect("checksums");
+    let expected = published();
+    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&found), names(&expected));
+    let differs = |path: &&String| found[*path] != expected[*path];
+    assert_eq!(found.keys().find(differs), None);
+
+    let checksums: Value = serde_json::from_slice(&checksums).expect("JSON");
+    let sums: BTreeMap<_, _> = expected
+        .iter()
+        .map(|(path, bytes)| (path, sha256(bytes)))
+        .collect();
+    assert_eq!(checksums, json!({ "files": sums }));
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn no_unit_test_is_published() {
+    let files = published();
+    assert!(files.keys().all(|path| !is_test(Path::new(path))));
+    assert!(files.len() > 90);
+}
+
+fn is_test(path: &Path) -> bool {
+    path.components().any(|part| {
+        ["tests", "tests.rs"]
+            .map(AsRef::as_ref)
+            .contains(&part.as_os_str())
+    })
+}
