@@ -77,9 +77,93 @@ fn a_new_project_has_what_cargo_publishes_and_its_checksums() {
     assert_eq!(checksums, json!({ "files": sums }));
 }
 
+/// As [`shell`], with the cargo and rustfmt of this test.
+fn shell_with_cargo(folder: &Path, script: &str) -> std::process::Output {
+    let path = std::env::var("PATH").expect("there is a PATH");
+    let home = std::env::var("HOME").expect("there is a HOME");
+    shell(
+        folder,
+        &format!("export PATH=\"$PATH:{path}\" HOME='{home}'\n{script}"),
+    )
+}
+
 fn sha256(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn create_says_what_brings_a_library_back_that_is_missing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let create = "kbr create api --group crew --version v1 --kind Captain --yes";
+    let script =
+        format!("kbr init --project-name captains; rm -r third_party/kbr-manager; {create}");
+    let output = shell(folder.path(), &script);
+    let said = stderr(&output, folder.path());
+    assert!(
+        said.ends_with("help: `kbr init` brings the library back\n"),
+        "{said}"
+    );
+    assert!(!folder.path().join("src/controllers/captain.rs").exists());
+    let output = shell(folder.path(), &format!("kbr init; {create}"));
+    assert!(
+        output.status.success(),
+        "{}",
+        stderr(&output, folder.path())
+    );
+}
+
+#[test]
+fn make_fmt_leaves_it_alone_whatever_the_style_of_the_project_is() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let run = |script: &str| {
+        let output = shell_with_cargo(folder.path(), script);
+        assert!(
+            output.status.success(),
+            "{}",
+            stderr(&output, folder.path())
+        );
+    };
+    run("kbr init --project-name captains");
+    fs::write(
+        folder.path().join("rustfmt.toml"),
+        "max_width = 60\nhard_tabs = true\n",
+    )
+    .expect("a writable file");
+    let before = tree(folder.path());
+    run("make fmt");
+    let after = tree(folder.path());
+    let library = |path: &&String| path.starts_with("third_party/");
+    assert!(before["src/main.rs"] != after["src/main.rs"]);
+    let changed = |path: &&String| before[*path] != after[*path];
+    assert_eq!(after.keys().filter(library).find(changed), None);
+    run("cargo fmt --all && cargo fmt --all --check");
+    assert!(tree(folder.path()) == after);
+}
+
+#[test]
+fn a_checkout_with_carriage_returns_has_it_byte_for_byte() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let script = "
+        kbr init --directory captains --project-name captains
+        cd captains
+        git init --quiet
+        git add --all
+        git -c user.name=crew -c user.email=crew@example.com commit --quiet --message all
+        git -c core.autocrlf=true clone --quiet . ../clone";
+    let output = shell(folder.path(), script);
+    assert!(
+        output.status.success(),
+        "{}",
+        stderr(&output, folder.path())
+    );
+    let before = tree(&folder.path().join("captains/third_party"));
+    let clone = folder.path().join("clone");
+    let after = tree(&clone.join("third_party"));
+    let changed = |path: &&String| after.get(*path) != before.get(*path);
+    assert_eq!(before.keys().find(changed), None);
+    let main = fs::read_to_string(clone.join("src/main.rs")).expect("a file");
+    assert!(main.contains("\r\n"), "{main:?}");
 }
 
 #[test]

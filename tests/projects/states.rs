@@ -12,6 +12,7 @@ fn a_project_holds_in_every_state_that_it_grows_through() {
     project.kbr("init --domain example.com");
     project.lint();
     project.builds_without_a_warning();
+    project.library_is_silent_under_any_lint();
     project.test();
 
     project.create_api("--group crew --version v1 --kind Captain --resource --controller");
