@@ -12,9 +12,9 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::blueprint::Wanted;
+use crate::diagnostic::{Diagnostic, Problem};
 use crate::project::PROJECT;
 
-pub use conflict::Conflict;
 pub use place::{Found, locate, real};
 pub use record::Records;
 
@@ -71,10 +71,10 @@ pub fn resolve(root: &Path, wanted: &[Wanted], records: &Records) -> anyhow::Res
     let (mut changes, mut conflicts) = (Vec::new(), Vec::new());
     let mut places = BTreeMap::new();
     let mut add =
-        |path: &str, outcome: &dyn Fn(Option<Vec<u8>>) -> Result<Change, Vec<Conflict>>| {
+        |path: &str, outcome: &dyn Fn(Option<Vec<u8>>) -> Result<Change, Vec<Problem>>| {
             let change = place::read(&root, path).and_then(|(place, before)| {
                 if let Some(other) = places.insert(place.path, path.to_owned()) {
-                    return Err(vec![Conflict::one_file(path, &other)]);
+                    return Err(vec![conflict::one_file(path, &other)]);
                 }
                 outcome(before)
             });
@@ -90,7 +90,7 @@ pub fn resolve(root: &Path, wanted: &[Wanted], records: &Records) -> anyhow::Res
         add(PROJECT, &|before| record::of(records, before));
     }
     if !conflicts.is_empty() {
-        return Err(conflict::error(&conflicts));
+        return Err(Diagnostic::conflicts(conflicts).into());
     }
     Ok(changes)
 }

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+use crate::diagnostic::Diagnostic;
 use crate::output;
 
 /// Scaffold Kubernetes operators in Rust, generate their manifests, run them against a real API server
@@ -100,15 +101,14 @@ fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// What to print for an argument that has to be text and is not, without `error: `.
-fn not_text(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+/// What to print for an argument that has to be text and is not.
+fn not_text(error: &clap::Error, arguments: &[OsString]) -> Option<Diagnostic> {
     let argument = arguments
         .iter()
         .find(|argument| argument.to_str().is_none())?;
     (error.kind() == ErrorKind::InvalidUtf8).then(|| {
-        format!(
-            "the argument `{}` is not UTF-8 text; nothing was written\nhelp: type it in UTF-8",
-            argument.as_encoded_bytes().escape_ascii()
-        )
+        let argument = argument.as_encoded_bytes().escape_ascii();
+        Diagnostic::new(format_args!("the argument `{argument}` is not UTF-8 text"))
+            .help("type it in UTF-8")
     })
 }

@@ -19,15 +19,13 @@ mod replace;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
-
 use crate::changes::Change;
+use crate::diagnostic::{Diagnostic, Outcome, Problem};
 use crate::output;
 use crate::project::PROJECT;
 
 pub use lock::{Lock, lock};
 
-use disk::Failure;
 use record::Record;
 
 /// The folder in a project's root that is there only while a commit is.
@@ -54,13 +52,18 @@ pub fn commit(lock: &Lock, changes: &[Change]) -> anyhow::Result<()> {
     }
     let record = stage(root, &changes).map_err(|failure| {
         clear(root);
-        failure.explain("nothing was written")
+        failure.outcome(Outcome::NothingWritten)
     })?;
     if let Err(failure) = replace::forward(root, &record) {
-        return Err(take_back(root, &record, &failure));
+        return Err(take_back(root, &record, failure));
     }
     disk::remove_file(&root.join(COMMIT)).map_err(|failure| {
-        anyhow!("everything was written, but {failure}\nhelp: remove the folder yourself: `rm -r {FOLDER}`")
+        Diagnostic::new(format_args!(
+            "everything was written, but {}",
+            failure.text()
+        ))
+        .outcome(Outcome::Unmentioned)
+        .help(format_args!("remove the folder yourself: `rm -r {FOLDER}`"))
     })?;
     clear(root);
     Ok(())
@@ -84,7 +87,7 @@ pub fn unfinished(root: &Path) -> anyhow::Result<Option<String>> {
 }
 
 /// Steps 1 to 3: whatever may fail for want of space or rights, before any file of the project is touched.
-fn stage(root: &Path, changes: &[&Change]) -> Result<Record, Failure> {
+fn stage(root: &Path, changes: &[&Change]) -> Result<Record, Problem> {
     let record = Record::new(root, changes)?;
     for folder in [FOLDER, STAGED, BEFORE] {
         disk::create_folder(&root.join(folder))?;
@@ -104,18 +107,19 @@ fn stage(root: &Path, changes: &[&Change]) -> Result<Record, Failure> {
 }
 
 /// After an error on the way forward: back to the state before.
-fn take_back(root: &Path, record: &Record, failure: &Failure) -> anyhow::Error {
+fn take_back(root: &Path, record: &Record, failure: Problem) -> anyhow::Error {
     let back = disk::rename(&root.join(COMMIT), &root.join(UNDO))
         .and_then(|()| replace::back(root, record))
         .and_then(|()| disk::remove_file(&root.join(UNDO)));
     if let Err(second) = back {
-        return anyhow!(
-            "{failure}; then, while taking back what was written: {second}\n\
-             help: a part of the changes is written; once the causes are gone, the next kbr command that writes ends this"
-        );
+        let (first, second) = (failure.text(), second.text());
+        return Diagnostic::new(format_args!("{first}; then, while taking back what was written: {second}"))
+            .outcome(Outcome::Unmentioned)
+            .help("a part of the changes is written; once the causes are gone, the next kbr command that writes ends this")
+            .into();
     }
     clear(root);
-    failure.explain("the project is as it was")
+    failure.outcome(Outcome::Restored).into()
 }
 
 /// Brings an interrupted commit to its end, forward or back, and says so on stderr.
@@ -143,11 +147,15 @@ fn finish(root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn end(root: &Path, record: &str, result: Result<(), Failure>, verb: &str) -> anyhow::Result<()> {
+fn end(root: &Path, record: &str, result: Result<(), Problem>, verb: &str) -> anyhow::Result<()> {
     let result = result.and_then(|()| disk::remove_file(&root.join(record)));
     result.map_err(|failure| {
-        let error = failure.explain("nothing else was written, and nothing is lost");
-        anyhow!("cannot {verb} the changes of a kbr command that was interrupted here: {error}")
+        let context =
+            format!("cannot {verb} the changes of a kbr command that was interrupted here");
+        failure
+            .context(context)
+            .outcome(Outcome::NothingElseWritten)
+            .into()
     })
 }
 

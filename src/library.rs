@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use anyhow::bail;
-
+use crate::diagnostic::Diagnostic;
 use crate::hash::sha256;
 
 /// Where it lies in a project.
@@ -63,22 +62,30 @@ pub fn has(path: &str) -> bool {
 /// It is missing, has no version that can be read, or is too old: the help is what to type.
 pub fn check(manifest: Option<&str>) -> anyhow::Result<()> {
     let Some(manifest) = manifest else {
-        bail!(
-            "`{FOLDER}/Cargo.toml` is missing; nothing was written\nhelp: `kbr init` brings the library back"
+        return Err(
+            Diagnostic::new(format_args!("`{FOLDER}/Cargo.toml` is missing"))
+                .help("`kbr init` brings the library back")
+                .into(),
         );
     };
     let version = version_in(manifest);
     let release = version.as_deref().and_then(release);
     match (version, release) {
         (Some(_), Some(found)) if Some(found) >= self::release(OLDEST) => Ok(()),
-        (Some(version), Some(_)) => bail!(
-            "the project has kbr-manager {version}, and this kbr scaffolds for {OLDEST} or newer; nothing was written\n\
-             help: use the kbr that made the project: `cargo install kbr --version {version}`"
-        ),
-        _ => bail!(
-            "`{FOLDER}/Cargo.toml` has no version that kbr can read; nothing was written\n\
-             help: remove `{FOLDER}`; `kbr init` brings the library back"
-        ),
+        (Some(version), Some(_)) => Err(Diagnostic::new(format_args!(
+            "the project has kbr-manager {version}, and this kbr scaffolds for {OLDEST} or newer"
+        ))
+        .help(format_args!(
+            "use the kbr that made the project: `cargo install kbr --version {version}`"
+        ))
+        .into()),
+        _ => Err(Diagnostic::new(format_args!(
+            "`{FOLDER}/Cargo.toml` has no version that kbr can read"
+        ))
+        .help(format_args!(
+            "remove `{FOLDER}`; `kbr init` brings the library back"
+        ))
+        .into()),
     }
 }
 

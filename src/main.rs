@@ -7,6 +7,7 @@ mod cli;
 mod comments;
 mod commit;
 mod dev;
+mod diagnostic;
 mod edit;
 mod envtest;
 mod hash;
@@ -14,7 +15,7 @@ mod library;
 mod lock;
 mod manifests;
 mod output;
-mod problems;
+
 mod project;
 mod release;
 mod resource;

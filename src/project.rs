@@ -6,10 +6,10 @@ mod check;
 pub mod name;
 mod table;
 
-use anyhow::{anyhow, bail};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use crate::diagnostic::Diagnostic;
 use crate::resource::Resource;
 use crate::resource::controller::Controller;
 use crate::resource::target::Target;
@@ -169,29 +169,31 @@ pub fn parse(text: &str) -> anyhow::Result<Project> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let table: toml::Table = match toml::from_str(text) {
         Ok(table) => table,
-        Err(_) if is_kubebuilders(text) => bail!(
-            "`{PROJECT}` is kubebuilder's, not kbr's; nothing was written\nhelp: run `kbr init` in a folder of its own"
-        ),
-        Err(error) => return Err(broken(&error)),
+        Err(_) if is_kubebuilders(text) => {
+            let text = format!("`{PROJECT}` is kubebuilder's, not kbr's");
+            let help = "run `kbr init` in a folder of its own";
+            return Err(Diagnostic::new(text).help(help).into());
+        }
+        Err(error) => return Err(broken(&error).into()),
     };
     // Before anything else of it is understood: a newer kbr may have written it.
     let key = |key: &str| table.get(key).and_then(toml::Value::as_str);
     let newer = |what: String| {
-        anyhow!(
-            "`{PROJECT}` is from a newer kbr: {what}; nothing was written\nhelp: install that kbr, or a newer one"
-        )
+        Diagnostic::new(format_args!("`{PROJECT}` is from a newer kbr: {what}"))
+            .help("install that kbr, or a newer one")
     };
     match key("layout") {
         Some(layout) if layout != LAYOUT => {
             return Err(newer(format!(
                 "it has the layout `{layout}`, and kbr {KBR} knows `{LAYOUT}`"
-            )));
+            ))
+            .into());
         }
         _ => {}
     }
     match key("kbr") {
         Some(kbr) if release(kbr) > release(KBR) => {
-            return Err(newer(format!("it was written by kbr {kbr}, this is {KBR}")));
+            return Err(newer(format!("it was written by kbr {kbr}, this is {KBR}")).into());
         }
         _ => {}
     }
@@ -203,7 +205,7 @@ pub fn parse(text: &str) -> anyhow::Result<Project> {
     };
     match &check::problems(&project)[..] {
         [] => Ok(project),
-        problems => Err(broken(&problems.join("\n"))),
+        problems => Err(broken(&problems.join("\n")).into()),
     }
 }
 
@@ -248,12 +250,10 @@ fn is_kubebuilders(text: &str) -> bool {
 }
 
 /// PROJECT cannot be read, because of `error`.
-pub fn broken(error: &dyn std::fmt::Display) -> anyhow::Error {
-    let error = error.to_string();
-    let error = error.trim_end().replace('\n', "\n    ");
-    anyhow!(
-        "`{PROJECT}` is broken; nothing was written\n    {error}\nhelp: repair that line, or put the file that kbr wrote back in its place: `git checkout -- {PROJECT}`"
-    )
+pub fn broken(error: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::new(format_args!("`{PROJECT}` is broken")).details(error).help(format_args!(
+        "repair that line, or put the file that kbr wrote back in its place: `git checkout -- {PROJECT}`"
+    ))
 }
 
 /// The URL that cargo shows as the repository, for what `--repo` said: `github.com/x/y` and `git@github.com:x/y.git` get the

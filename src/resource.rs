@@ -11,7 +11,7 @@ pub mod words;
 
 use serde::{Deserialize, Serialize};
 
-use crate::problems::Problems;
+use crate::diagnostic::Problems;
 use crate::vars::Vars;
 
 pub use plural::plural;

@@ -1,11 +1,13 @@
 //! The project's folder on disk: finds it, and reads what commands need to know beforehand.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::Context as _;
 
+use crate::diagnostic::Diagnostic;
 use crate::library;
 use crate::project::{self, PROJECT, Project};
 
@@ -24,7 +26,7 @@ pub fn find_root(start: &Path) -> anyhow::Result<PathBuf> {
     let is_like_root = |folder: &&Path| is_spelt(folder, PROJECT);
     let root = start.ancestors().find(is_root);
     let root = root.or_else(|| start.ancestors().find(is_like_root));
-    root.map(Path::to_path_buf).ok_or_else(missing)
+    root.map(Path::to_path_buf).ok_or_else(|| missing().into())
 }
 
 /// Whether `folder` has an entry with exactly this name: a file system that ignores case finds `project` by the name PROJECT too.
@@ -45,9 +47,11 @@ fn is_spelt(folder: &Path, name: &str) -> bool {
 /// There is none, it cannot be read, is not one of kbr's, or was made by a newer kbr.
 pub fn load(root: &Path) -> anyhow::Result<Project> {
     match read(root)? {
-        Some(text) if text.trim().is_empty() => Err(empty()),
+        Some(text) if text.trim().is_empty() => {
+            Err(misplaced(format_args!("`{PROJECT}` is empty")).into())
+        }
         Some(text) => project::parse(&text),
-        None => Err(missing()),
+        None => Err(missing().into()),
     }
 }
 
@@ -80,10 +84,7 @@ fn read(root: &Path) -> anyhow::Result<Option<String>> {
             () if kind.is_symlink() => "a link",
             () => "not a file",
         };
-        bail!(
-            "`{}` is {what}; nothing was written\nhelp: put the file that kbr wrote back in its place: `git checkout -- {PROJECT}`",
-            path.display()
-        );
+        return Err(misplaced(format_args!("`{}` is {what}", path.display())).into());
     }
     let bytes = fs::read(&path)
         .with_context(|| format!("cannot read `{}`, nothing was written", path.display()))?;
@@ -136,16 +137,18 @@ pub fn library_manifest(root: &Path) -> anyhow::Result<Option<String>> {
     Ok(None)
 }
 
-fn missing() -> anyhow::Error {
-    anyhow!(
-        "not a kbr project: there is no `{PROJECT}` here or in a folder above; nothing was written\nhelp: run `kbr init`, or change to the project's folder"
-    )
+fn missing() -> Diagnostic {
+    Diagnostic::new(format_args!(
+        "not a kbr project: there is no `{PROJECT}` here or in a folder above"
+    ))
+    .help("run `kbr init`, or change to the project's folder")
 }
 
-fn empty() -> anyhow::Error {
-    anyhow!(
-        "`{PROJECT}` is empty; nothing was written\nhelp: put the file that kbr wrote back in its place: `git checkout -- {PROJECT}`"
-    )
+/// What is in the place of PROJECT is not it.
+fn misplaced(text: impl Display) -> Diagnostic {
+    Diagnostic::new(text).help(format_args!(
+        "put the file that kbr wrote back in its place: `git checkout -- {PROJECT}`"
+    ))
 }
 
 #[cfg(test)]

@@ -2,191 +2,149 @@
 
 use std::fmt;
 
+use crate::diagnostic::Problem;
 use crate::edit;
 use crate::scaffold::{self, Home};
 
 /// How many lines are shown of what goes above a marker.
 const SHOWN: usize = 4;
 
-/// One thing in the way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
-    /// A sentence about the file, with its name.
-    pub what: String,
-    /// What to do, without `help: `.
-    pub help: String,
+/// About the file at `path`: `what` goes on from its name.
+pub fn conflict(path: &str, what: impl fmt::Display, help: impl fmt::Display) -> Problem {
+    Problem::new(format_args!("`{path}` {what}")).help(help)
 }
 
-impl Conflict {
-    /// About the file at `path`: `what` goes on from its name.
-    pub fn new(path: &str, what: impl fmt::Display, help: impl Into<String>) -> Self {
-        Conflict {
-            what: format!("`{path}` {what}"),
-            help: help.into(),
-        }
-    }
+pub fn differs(path: &str) -> Problem {
+    conflict(
+        path,
+        "exists already and differs",
+        "pass `--force` to write over the files that differ, or move them away; if kbr made them, bring their table in `PROJECT` back instead",
+    )
+}
 
-    pub fn differs(path: &str) -> Self {
-        Conflict::new(
-            path,
-            "exists already and differs",
-            "pass `--force` to write over the files that differ, or move them away; if kbr made them, bring their table in `PROJECT` back instead",
-        )
+/// `markers` are those that lines would go above.
+pub fn missing_file<'a>(path: &str, markers: impl Iterator<Item = &'a str>) -> Problem {
+    let mut help = format!(
+        "bring `{path}` back (`git checkout -- {path}`), or create it with these lines where others are to go above them:"
+    );
+    for marker in markers {
+        help.extend(["\n    ", &edit::marker_line(path, marker)]);
     }
+    conflict(path, "is missing, and lines go into it", help)
+}
 
-    /// `markers` are those that lines would go above.
-    pub fn missing_file<'a>(path: &str, markers: impl Iterator<Item = &'a str>) -> Self {
-        let mut help = format!(
-            "bring `{path}` back (`git checkout -- {path}`), or create it with these lines where others are to go above them:"
-        );
-        for marker in markers {
-            help.extend(["\n    ", &edit::marker_line(path, marker)]);
-        }
-        Conflict::new(path, "is missing, and lines go into it", help)
-    }
-
-    /// `found` are the numbers of the lines of `text` that are the marker; `lines` are what should go above it.
-    pub fn marker(path: &str, marker: &str, found: &[usize], text: &str, lines: &str) -> Self {
-        let line = edit::marker_line(path, marker);
-        if found.is_empty() {
-            let home = scaffold::home(path, marker);
-            let place = home
-                .as_ref()
-                .and_then(|home| home.neighbour_in(text))
-                .map_or_else(
-                    || "right where the lines below belong".to_owned(),
-                    ToString::to_string,
-                );
-            let help =
-                format!("add this line to `{path}`, {place}:\n    {line}\n  kbr puts above it:");
-            // Enough to see where they belong; the whole may be a hundred lines.
-            let shown = lines.lines().take(SHOWN);
-            let mut help = shown.fold(help, |help, line| help + "\n    " + line);
-            let rest = match lines.lines().count().saturating_sub(SHOWN) {
-                0 => String::new(),
-                1 => "\n    … and one more line".to_owned(),
-                more => format!("\n    … and {more} more lines"),
-            };
-            help.push_str(&rest);
-            let hidden = edit::hidden(path, text, marker)
-                .map(|(number, why)| format!(": the one in line {number} stands in {why}"));
-            let hidden = hidden.unwrap_or_default();
-            let what = format!("has no marker `+kbr:scaffold:{marker}`{hidden}");
-            return Conflict::new(path, what, help);
-        }
-        let numbers = found
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(" and ");
-        let help = format!(
-            "keep one of the lines {numbers} of `{path}`, the one that new lines should go above:\n    {line}"
-        );
-        Conflict::new(
-            path,
-            format_args!("has the marker `+kbr:scaffold:{marker}` in lines {numbers}"),
-            help,
-        )
-    }
-
-    /// A marker that was moved to the line `number` of `text`, out of a function or into one.
-    pub fn misplaced(path: &str, marker: &str, number: usize, home: &Home, text: &str) -> Self {
-        let line = edit::marker_line(path, marker);
-        let (where_it_is, form) = if home.margin {
-            (
-                "indented, and its lines are items of the whole file",
-                "without indentation",
-            )
-        } else {
-            (
-                "at the margin, and its lines belong inside of a function",
-                "indented",
-            )
+/// `found` are the numbers of the lines of `text` that are the marker; `lines` are what should go above it.
+pub fn marker(path: &str, marker: &str, found: &[usize], text: &str, lines: &str) -> Problem {
+    let line = edit::marker_line(path, marker);
+    if found.is_empty() {
+        let home = scaffold::home(path, marker);
+        let place = home
+            .as_ref()
+            .and_then(|home| home.neighbour_in(text))
+            .map_or_else(
+                || "right where the lines below belong".to_owned(),
+                ToString::to_string,
+            );
+        let help = format!("add this line to `{path}`, {place}:\n    {line}\n  kbr puts above it:");
+        // Enough to see where they belong; the whole may be a hundred lines.
+        let shown = lines.lines().take(SHOWN);
+        let mut help = shown.fold(help, |help, line| help + "\n    " + line);
+        let rest = match lines.lines().count().saturating_sub(SHOWN) {
+            0 => String::new(),
+            1 => "\n    … and one more line".to_owned(),
+            more => format!("\n    … and {more} more lines"),
         };
-        let place = home.neighbour_in(text).map_or_else(
-            || "back to where kbr put it".to_owned(),
-            |neighbour| format!("to a place such as {neighbour}"),
-        );
-        Conflict::new(
-            path,
-            format_args!("has the marker `+kbr:scaffold:{marker}` in line {number}, {where_it_is}"),
-            format!("move this line of `{path}`, {form}, {place}:\n    {line}"),
-        )
+        help.push_str(&rest);
+        let hidden = edit::hidden(path, text, marker)
+            .map(|(number, why)| format!(": the one in line {number} stands in {why}"));
+        let hidden = hidden.unwrap_or_default();
+        let what = format!("has no marker `+kbr:scaffold:{marker}`{hidden}");
+        return conflict(path, what, help);
     }
-
-    pub fn not_utf8(path: &str) -> Self {
-        Conflict::new(
-            path,
-            "is not UTF-8 text",
-            format!("convert `{path}` to UTF-8"),
-        )
-    }
-
-    pub fn not_toml(path: &str, error: impl fmt::Display) -> Self {
-        let error = error.to_string().trim_end().replace('\n', "\n    ");
-        Conflict::new(
-            path,
-            format_args!("would not be TOML:\n    {error}"),
-            format!("repair `{path}`, or remove what clashes from it"),
-        )
-    }
-
-    pub fn no_project() -> Self {
-        Conflict::new(
-            "PROJECT",
-            "is missing: this is not a kbr project",
-            "run `kbr init`, or change to the project's folder",
-        )
-    }
-
-    pub fn project_exists() -> Self {
-        Conflict::new(
-            "PROJECT",
-            "exists already: this is a kbr project",
-            "use another folder, or remove `PROJECT`",
-        )
-    }
-
-    /// Two planned paths that links make one file.
-    pub fn one_file(path: &str, other: &str) -> Self {
-        Conflict::new(
-            path,
-            format_args!("is the same file as `{other}`"),
-            "replace the link by a file or folder of its own",
-        )
-    }
-
-    /// A mistake in the scaffolds.
-    pub fn mistake(error: &anyhow::Error) -> Self {
-        Conflict {
-            what: format!("{error:#}"),
-            help: "report it with the command that you typed, and PROJECT".to_owned(),
-        }
-    }
+    let numbers = found
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(" and ");
+    let help = format!(
+        "keep one of the lines {numbers} of `{path}`, the one that new lines should go above:\n    {line}"
+    );
+    conflict(
+        path,
+        format_args!("has the marker `+kbr:scaffold:{marker}` in lines {numbers}"),
+        help,
+    )
 }
 
-/// All of them as one error; the same help is given once.
-pub fn error(conflicts: &[Conflict]) -> anyhow::Error {
-    let count = match conflicts.len() {
-        1 => "a conflict".to_owned(),
-        count => format!("{count} conflicts"),
+/// A marker that was moved to the line `number` of `text`, out of a function or into one.
+pub fn misplaced(path: &str, marker: &str, number: usize, home: &Home, text: &str) -> Problem {
+    let line = edit::marker_line(path, marker);
+    let (where_it_is, form) = if home.margin {
+        (
+            "indented, and its lines are items of the whole file",
+            "without indentation",
+        )
+    } else {
+        (
+            "at the margin, and its lines belong inside of a function",
+            "indented",
+        )
     };
-    let mut text = format!("{count}, nothing was written");
-    for what in distinct(conflicts.iter().map(|conflict| &conflict.what)) {
-        text.extend(["\n  ", what]);
-    }
-    for help in distinct(conflicts.iter().map(|conflict| &conflict.help)) {
-        text.extend(["\nhelp: ", help]);
-    }
-    anyhow::Error::msg(text)
+    let place = home.neighbour_in(text).map_or_else(
+        || "back to where kbr put it".to_owned(),
+        |neighbour| format!("to a place such as {neighbour}"),
+    );
+    conflict(
+        path,
+        format_args!("has the marker `+kbr:scaffold:{marker}` in line {number}, {where_it_is}"),
+        format!("move this line of `{path}`, {form}, {place}:\n    {line}"),
+    )
 }
 
-fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
-    let mut distinct = Vec::new();
-    for text in texts {
-        if !distinct.contains(&text) {
-            distinct.push(text);
-        }
-    }
-    distinct
+pub fn not_utf8(path: &str) -> Problem {
+    conflict(
+        path,
+        "is not UTF-8 text",
+        format!("convert `{path}` to UTF-8"),
+    )
+}
+
+pub fn not_toml(path: &str, error: impl fmt::Display) -> Problem {
+    let error = error.to_string().trim_end().replace('\n', "\n    ");
+    conflict(
+        path,
+        format_args!("would not be TOML:\n    {error}"),
+        format!("repair `{path}`, or remove what clashes from it"),
+    )
+}
+
+pub fn no_project() -> Problem {
+    conflict(
+        "PROJECT",
+        "is missing: this is not a kbr project",
+        "run `kbr init`, or change to the project's folder",
+    )
+}
+
+pub fn project_exists() -> Problem {
+    conflict(
+        "PROJECT",
+        "exists already: this is a kbr project",
+        "use another folder, or remove `PROJECT`",
+    )
+}
+
+/// Two planned paths that links make one file.
+pub fn one_file(path: &str, other: &str) -> Problem {
+    conflict(
+        path,
+        format_args!("is the same file as `{other}`"),
+        "replace the link by a file or folder of its own",
+    )
+}
+
+/// A mistake in the scaffolds.
+pub fn mistake(error: &anyhow::Error) -> Problem {
+    Problem::new(format_args!("{error:#}"))
+        .help("report it with the command that you typed, and PROJECT")
 }

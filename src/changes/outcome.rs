@@ -1,17 +1,18 @@
 //! What becomes of one file.
 
-use super::{Change, Conflict, Verb, cargo};
+use super::{Change, Verb, cargo, conflict};
 use crate::blueprint::{Differing, Lines, Wanted};
+use crate::diagnostic::Problem;
 use crate::edit;
 use crate::project::PROJECT;
 use crate::scaffold;
 
 /// The change of a file that is `before` now.
-pub(super) fn of(wanted: &Wanted, before: Option<Vec<u8>>) -> Result<Change, Vec<Conflict>> {
+pub(super) fn of(wanted: &Wanted, before: Option<Vec<u8>>) -> Result<Change, Vec<Problem>> {
     let (verb, after) = match (&before, wanted.whole) {
         (None, None) => {
             let markers = wanted.lines.iter().map(|lines| lines.marker.as_str());
-            return Err(vec![Conflict::missing_file(wanted.path, markers)]);
+            return Err(vec![conflict::missing_file(wanted.path, markers)]);
         }
         (None, Some(_)) => (Verb::Create, whole(wanted)?),
         (Some(old), None) => grown(wanted, old, Verb::Same)?,
@@ -32,7 +33,7 @@ fn existing(
     wanted: &Wanted,
     old: &[u8],
     differing: Differing,
-) -> Result<(Verb, Vec<u8>), Vec<Conflict>> {
+) -> Result<(Verb, Vec<u8>), Vec<Problem>> {
     if differing == Differing::Keep && !wanted.lines.is_empty() {
         let (verb, after) = grown(wanted, old, Verb::Keep)?;
         if verb == Verb::Insert {
@@ -45,21 +46,21 @@ fn existing(
         Differing::Keep => (Verb::Keep, old.to_vec()),
         Differing::Overwrite => (Verb::Force, whole),
         Differing::Conflict if cargo::made(wanted.path, old) => (Verb::Update, whole),
-        Differing::Conflict => return Err(vec![Conflict::differs(wanted.path)]),
+        Differing::Conflict => return Err(vec![conflict::differs(wanted.path)]),
     })
 }
 
 /// The file as the tree has it.
-fn whole(wanted: &Wanted) -> Result<Vec<u8>, Vec<Conflict>> {
+fn whole(wanted: &Wanted) -> Result<Vec<u8>, Vec<Problem>> {
     let text = wanted.file.text(wanted.path);
     text.map(String::into_bytes)
-        .map_err(|error| vec![Conflict::mistake(&error)])
+        .map_err(|error| vec![conflict::mistake(&error)])
 }
 
 /// `old` with the command's lines, or, if it has them already, `otherwise` and the same bytes.
-fn grown(wanted: &Wanted, old: &[u8], otherwise: Verb) -> Result<(Verb, Vec<u8>), Vec<Conflict>> {
+fn grown(wanted: &Wanted, old: &[u8], otherwise: Verb) -> Result<(Verb, Vec<u8>), Vec<Problem>> {
     let path = wanted.path;
-    let old = str::from_utf8(old).map_err(|_| vec![Conflict::not_utf8(path)])?;
+    let old = str::from_utf8(old).map_err(|_| vec![conflict::not_utf8(path)])?;
     let mut text = old.to_owned();
     let mut conflicts = Vec::new();
     for Lines {
@@ -74,7 +75,7 @@ fn grown(wanted: &Wanted, old: &[u8], otherwise: Verb) -> Result<(Verb, Vec<u8>)
                 Some(conflict) => conflicts.push(conflict),
                 None => text = grown,
             },
-            Err(found) => conflicts.push(Conflict::marker(path, marker, &found, &text, lines)),
+            Err(found) => conflicts.push(conflict::marker(path, marker, &found, &text, lines)),
         }
     }
     if !conflicts.is_empty() {
@@ -85,14 +86,14 @@ fn grown(wanted: &Wanted, old: &[u8], otherwise: Verb) -> Result<(Verb, Vec<u8>)
 }
 
 /// A marker may be moved, and its new place counts. In Rust what goes into a function cannot go to the margin, nor the reverse.
-fn misplaced(path: &str, marker: &str, text: &str) -> Option<Conflict> {
+fn misplaced(path: &str, marker: &str, text: &str) -> Option<Problem> {
     let rust = path.rsplit_once('.').is_some_and(|(_, end)| end == "rs");
     let home = scaffold::home(path, marker).filter(|_| rust)?;
     let (number, margin) = edit::position(path, text, marker)?;
-    (margin != home.margin).then(|| Conflict::misplaced(path, marker, number, &home, text))
+    (margin != home.margin).then(|| conflict::misplaced(path, marker, number, &home, text))
 }
 
-pub(super) fn check_toml(change: &Change) -> Result<(), Vec<Conflict>> {
+pub(super) fn check_toml(change: &Change) -> Result<(), Vec<Problem>> {
     let toml = change.path == PROJECT
         || change
             .path
@@ -101,9 +102,9 @@ pub(super) fn check_toml(change: &Change) -> Result<(), Vec<Conflict>> {
     if !toml || !change.writes() {
         return Ok(());
     }
-    let text = str::from_utf8(&change.after).map_err(|_| vec![Conflict::not_utf8(&change.path)])?;
+    let text = str::from_utf8(&change.after).map_err(|_| vec![conflict::not_utf8(&change.path)])?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     toml::from_str::<toml::Table>(text)
-        .map_err(|error| vec![Conflict::not_toml(&change.path, error)])?;
+        .map_err(|error| vec![conflict::not_toml(&change.path, error)])?;
     Ok(())
 }

@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::Conflict;
+use super::conflict;
+use crate::diagnostic::Problem;
 use crate::project::PROJECT;
 
 /// What is at a place.
@@ -41,7 +42,7 @@ pub fn real(root: &Path) -> io::Result<PathBuf> {
 /// # Errors
 /// What is in the way: a path or link out of the project, one that leads nowhere, a file where a folder is needed, something that is
 /// neither, a folder that cannot be read.
-pub fn locate(root: &Path, path: &str) -> Result<Place, Conflict> {
+pub fn locate(root: &Path, path: &str) -> Result<Place, Problem> {
     check_legal(path)?;
     let mut place = Place {
         path: root.to_owned(),
@@ -57,7 +58,7 @@ pub fn locate(root: &Path, path: &str) -> Result<Place, Conflict> {
             },
             Found::File => {
                 let what = format!("cannot be there: `{name}` is a file");
-                return Err(Conflict::new(
+                return Err(conflict::conflict(
                     path,
                     what,
                     format!("move `{name}` away: a folder is needed there"),
@@ -74,9 +75,9 @@ pub fn locate(root: &Path, path: &str) -> Result<Place, Conflict> {
 ///
 /// # Errors
 /// As [`locate`], and if it is a folder or, for PROJECT, a link.
-pub(super) fn read(root: &Path, path: &str) -> Result<(Place, Option<Vec<u8>>), Vec<Conflict>> {
+pub(super) fn read(root: &Path, path: &str) -> Result<(Place, Option<Vec<u8>>), Vec<Problem>> {
     if path == PROJECT && fs::symlink_metadata(root.join(path)).is_ok_and(|it| it.is_symlink()) {
-        return Err(vec![Conflict::new(
+        return Err(vec![conflict::conflict(
             path,
             "is a link",
             "put the file itself in its place",
@@ -86,7 +87,7 @@ pub(super) fn read(root: &Path, path: &str) -> Result<(Place, Option<Vec<u8>>), 
     let before = match place.found {
         Found::Nothing => None,
         Found::Folder => {
-            return Err(vec![Conflict::new(
+            return Err(vec![conflict::conflict(
                 path,
                 "is a folder",
                 format!("move `{path}` away: a file goes there"),
@@ -97,7 +98,7 @@ pub(super) fn read(root: &Path, path: &str) -> Result<(Place, Option<Vec<u8>>), 
     Ok((place, before))
 }
 
-fn check_legal(path: &str) -> Result<(), Conflict> {
+fn check_legal(path: &str) -> Result<(), Problem> {
     let plain = |part| matches!(part, Component::Normal(_));
     // Whatever their case: a file system may ignore it.
     let is_ours = |part: &str| {
@@ -114,7 +115,7 @@ fn check_legal(path: &str) -> Result<(), Conflict> {
     if same && !ours && Path::new(path).components().all(plain) {
         return Ok(());
     }
-    Err(Conflict::new(
+    Err(conflict::conflict(
         path,
         "is no path of a project's file",
         "use other names: this one leads out of the project or into `.git` or `.kbr`",
@@ -122,7 +123,7 @@ fn check_legal(path: &str) -> Result<(), Conflict> {
 }
 
 /// From a folder to what is in it under one name.
-fn step(root: &Path, next: &Path, path: &str) -> Result<Place, Conflict> {
+fn step(root: &Path, next: &Path, path: &str) -> Result<Place, Problem> {
     let is = match fs::symlink_metadata(next) {
         Ok(metadata) => metadata.file_type(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -146,7 +147,7 @@ fn step(root: &Path, next: &Path, path: &str) -> Result<Place, Conflict> {
         .to_string();
     let help = format!("put a file or folder in the place of `{link}`");
     let Ok(real) = fs::canonicalize(next) else {
-        return Err(Conflict::new(
+        return Err(conflict::conflict(
             path,
             format_args!("cannot be reached: `{link}` is a link that leads nowhere"),
             help,
@@ -154,7 +155,7 @@ fn step(root: &Path, next: &Path, path: &str) -> Result<Place, Conflict> {
     };
     let inside = real.strip_prefix(root).ok().and_then(|real| real.to_str());
     if inside.is_none_or(|real| check_legal(real).is_err()) {
-        return Err(Conflict::new(
+        return Err(conflict::conflict(
             path,
             format_args!("is not reached: `{link}` is a link out of the project"),
             help,
@@ -169,7 +170,7 @@ fn step(root: &Path, next: &Path, path: &str) -> Result<Place, Conflict> {
     })
 }
 
-fn kind(is: FileType, path: &str) -> Result<Found, Conflict> {
+fn kind(is: FileType, path: &str) -> Result<Found, Problem> {
     let odd = match () {
         () if is.is_file() => return Ok(Found::File),
         () if is.is_dir() => return Ok(Found::Folder),
@@ -177,15 +178,15 @@ fn kind(is: FileType, path: &str) -> Result<Found, Conflict> {
         () if is.is_socket() => "a socket",
         () => "a device",
     };
-    Err(Conflict::new(
+    Err(conflict::conflict(
         path,
         format_args!("is {odd}, or lies in one"),
         format!("move `{path}` away: a file goes there"),
     ))
 }
 
-fn unreadable(path: &str, error: &io::Error) -> Conflict {
-    Conflict::new(
+fn unreadable(path: &str, error: &io::Error) -> Problem {
+    conflict::conflict(
         path,
         format_args!("cannot be read: {error}"),
         format!("make `{path}` readable"),

@@ -1,6 +1,7 @@
 //! What becomes of PROJECT, which grows by whole tables.
 
-use super::{Change, Conflict, Verb, outcome};
+use super::{Change, Verb, conflict, outcome};
+use crate::diagnostic::Problem;
 use crate::project::PROJECT;
 
 /// What PROJECT gets.
@@ -20,13 +21,13 @@ impl Records {
 }
 
 /// The change of PROJECT, which is `before` now.
-pub(super) fn of(records: &Records, before: Option<Vec<u8>>) -> Result<Change, Vec<Conflict>> {
+pub(super) fn of(records: &Records, before: Option<Vec<u8>>) -> Result<Change, Vec<Problem>> {
     let text = str::from_utf8(before.as_deref().unwrap_or_default())
-        .map_err(|_| vec![Conflict::not_utf8(PROJECT)])?;
+        .map_err(|_| vec![conflict::not_utf8(PROJECT)])?;
     let mut after = match (text.trim().is_empty(), &records.head) {
         (true, Some(head)) => head.clone(),
-        (true, None) => return Err(vec![Conflict::no_project()]),
-        (false, Some(_)) => return Err(vec![Conflict::project_exists()]),
+        (true, None) => return Err(vec![conflict::no_project()]),
+        (false, Some(_)) => return Err(vec![conflict::project_exists()]),
         (false, None) => text.to_owned(),
     };
     for table in &records.tables {

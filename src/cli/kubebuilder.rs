@@ -2,6 +2,8 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::diagnostic::Diagnostic;
+
 /// Flags that have no counterpart, and what to do instead.
 const FLAGS: &[(&str, &str)] = &[
     (
@@ -80,8 +82,8 @@ const COMMANDS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What to print for a command line that kubebuilder understands, without `error: `; `arguments` are the process's.
-pub fn answer(error: &clap::Error, arguments: &[String]) -> Option<String> {
+/// What to print for a command line that kubebuilder understands; `arguments` are the process's.
+pub fn answer(error: &clap::Error, arguments: &[String]) -> Option<Diagnostic> {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -91,9 +93,8 @@ pub fn answer(error: &clap::Error, arguments: &[String]) -> Option<String> {
             let argument = context(ContextKind::InvalidArg)?;
             let flag = argument.split('=').next().unwrap_or_default();
             if let Some((flag, instead)) = FLAGS.iter().find(|(known, _)| *known == flag) {
-                return Some(format!(
-                    "kbr has no `{flag}`; nothing was written\nhelp: {instead}"
-                ));
+                let text = format!("kbr has no `{flag}`");
+                return Some(Diagnostic::new(text).help(instead));
             }
             if let "true" | "false" = argument {
                 return Some(no_value(argument, arguments));
@@ -105,22 +106,21 @@ pub fn answer(error: &clap::Error, arguments: &[String]) -> Option<String> {
                 } else {
                     format!("did you mean `--project-name {argument}`?")
                 };
-                format!("`kbr init` takes no `{argument}`; nothing was written\nhelp: {help}")
+                Diagnostic::new(format_args!("`kbr init` takes no `{argument}`")).help(help)
             })
         }
         ErrorKind::InvalidSubcommand => {
             let command = context(ContextKind::InvalidSubcommand)?;
             let (command, instead) = COMMANDS.iter().find(|(known, _)| *known == command)?;
-            Some(format!(
-                "kbr has no command `{command}`; nothing was written\nhelp: {instead}"
-            ))
+            let text = format!("kbr has no command `{command}`");
+            Some(Diagnostic::new(text).help(instead))
         }
         _ => None,
     }
 }
 
 /// About `true` or `false` after a flag, without `=`: to clap a word of its own.
-fn no_value(word: &str, arguments: &[String]) -> String {
+fn no_value(word: &str, arguments: &[String]) -> Diagnostic {
     const SWITCHES: &[&str] = &["--resource", "--controller", "--namespaced"];
     let flag = arguments
         .windows(2)
@@ -131,7 +131,7 @@ fn no_value(word: &str, arguments: &[String]) -> String {
         Some(flag) if !flag.contains('=') => format!("`{flag}` takes no value"),
         _ => format!("leave `{word}` out"),
     };
-    format!("`{word}` belongs to no flag; nothing was written\nhelp: {help}")
+    Diagnostic::new(format_args!("`{word}` belongs to no flag")).help(help)
 }
 
 /// Whether this process was started as `kbr init …`: clap does not say which command's argument it was.

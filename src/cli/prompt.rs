@@ -2,8 +2,9 @@
 
 use std::io::{self, IsTerminal as _};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
+use crate::diagnostic::Diagnostic;
 use crate::output;
 
 /// Whether there is somebody to ask.
@@ -32,7 +33,8 @@ pub fn yes_or_no(question: &str, help: &str) -> anyhow::Result<bool> {
             .context("cannot read the answer, nothing was written")?;
         output::message("");
         if read == 0 {
-            bail!("`{question} [y/n]` was not answered; nothing was written\nhelp: {help}");
+            let text = format!("`{question} [y/n]` was not answered");
+            return Err(Diagnostic::new(text).help(help).into());
         }
         match answer(&line) {
             Some(answer) => return Ok(answer),

@@ -1,12 +1,11 @@
 //! The only system calls that change a project, each a step at which tests can inject a fault.
 
-use std::fmt;
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use crate::changes::Conflict;
+use crate::diagnostic::{Diagnostic, Problem};
 
 #[cfg(feature = "faults")]
 use super::faults::step;
@@ -21,63 +20,32 @@ fn step() -> io::Result<()> {
     Ok(())
 }
 
-/// Why a commit stopped, and what to do about it.
-#[derive(Debug)]
-pub struct Failure {
-    what: String,
-    help: String,
-}
-
-impl Failure {
-    pub fn new(what: impl Into<String>, help: impl Into<String>) -> Self {
-        Failure {
-            what: what.into(),
-            help: help.into(),
+/// Why a commit stopped.
+fn failure(action: &str, path: &Path, error: &io::Error) -> Problem {
+    let help = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "make room on the disk, then run the command again"
         }
-    }
-
-    fn io(action: &str, path: &Path, error: &io::Error) -> Self {
-        let help = match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                "make room on the disk, then run the command again"
-            }
-            ErrorKind::PermissionDenied => {
-                "make the folder writable for you, then run the command again"
-            }
-            ErrorKind::ReadOnlyFilesystem => {
-                "make the file system writable, then run the command again"
-            }
-            _ => "remove the cause, then run the command again",
-        };
-        Failure::new(
-            format!("cannot {action} `{}`: {error}", path.display()),
-            help,
-        )
-    }
-
-    /// The error for the user; `state` says what became of the project.
-    pub fn explain(&self, state: &str) -> anyhow::Error {
-        anyhow::anyhow!("{self}; {state}\nhelp: {}", self.help)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl From<Conflict> for Failure {
-    fn from(conflict: Conflict) -> Self {
-        Failure::new(conflict.what, conflict.help)
-    }
+        ErrorKind::PermissionDenied => {
+            "make the folder writable for you, then run the command again"
+        }
+        ErrorKind::ReadOnlyFilesystem => {
+            "make the file system writable, then run the command again"
+        }
+        _ => "remove the cause, then run the command again",
+    };
+    Problem::new(format_args!(
+        "cannot {action} `{}`: {error}",
+        path.display()
+    ))
+    .help(help)
 }
 
 /// One step; what it did not find is an error.
-fn run<T>(action: &str, path: &Path, call: impl FnOnce() -> io::Result<T>) -> Result<T, Failure> {
+fn run<T>(action: &str, path: &Path, call: impl FnOnce() -> io::Result<T>) -> Result<T, Problem> {
     step()
         .and_then(|()| call())
-        .map_err(|error| Failure::io(action, path, &error))
+        .map_err(|error| failure(action, path, &error))
 }
 
 /// Whether `path` is a folder; `false` if nothing is there.
@@ -88,22 +56,20 @@ pub fn is_folder(path: &Path) -> anyhow::Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Failure::io("read", path, &error).explain("nothing was written")),
-        Ok(_) => {
-            let help = format!(
-                "move `{}` away: kbr needs this name for a folder",
-                path.display()
-            );
-            Err(
-                Failure::new(format!("`{}` is no folder", path.display()), help)
-                    .explain("nothing was written"),
-            )
-        }
+        Err(error) => Err(Diagnostic::from(failure("read", path, &error)).into()),
+        Ok(_) => Err(
+            Diagnostic::new(format_args!("`{}` is no folder", path.display()))
+                .help(format_args!(
+                    "move `{}` away: kbr needs this name for a folder",
+                    path.display()
+                ))
+                .into(),
+        ),
     }
 }
 
 /// Creates a folder in an existing one; one that is there already is as good.
-pub fn create_folder(path: &Path) -> Result<(), Failure> {
+pub fn create_folder(path: &Path) -> Result<(), Problem> {
     run("create the folder", path, || match fs::create_dir(path) {
         Err(error)
             if error.kind() == ErrorKind::AlreadyExists && fs::symlink_metadata(path)?.is_dir() =>
@@ -115,7 +81,7 @@ pub fn create_folder(path: &Path) -> Result<(), Failure> {
 }
 
 /// Writes a new file with exactly this mode.
-pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> {
+pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Problem> {
     let open = || {
         OpenOptions::new()
             .write(true)
@@ -131,17 +97,17 @@ pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> {
 }
 
 /// Renames a file, over whatever file is at `to`.
-pub fn rename(from: &Path, to: &Path) -> Result<(), Failure> {
+pub fn rename(from: &Path, to: &Path) -> Result<(), Problem> {
     run("write", to, || fs::rename(from, to))
 }
 
 /// Removes a file.
-pub fn remove_file(path: &Path) -> Result<(), Failure> {
+pub fn remove_file(path: &Path) -> Result<(), Problem> {
     run("remove", path, || fs::remove_file(path))
 }
 
 /// Removes a folder, unless there is something in it.
-pub fn remove_folder(path: &Path) -> Result<(), Failure> {
+pub fn remove_folder(path: &Path) -> Result<(), Problem> {
     run("remove the folder", path, || match fs::remove_dir(path) {
         Err(error)
             if [ErrorKind::DirectoryNotEmpty, ErrorKind::NotFound].contains(&error.kind()) =>
@@ -153,7 +119,7 @@ pub fn remove_folder(path: &Path) -> Result<(), Failure> {
 }
 
 /// Removes a folder with the files in it.
-pub fn remove_tree(path: &Path) -> Result<(), Failure> {
+pub fn remove_tree(path: &Path) -> Result<(), Problem> {
     let entries = run("read the folder", path, || fs::read_dir(path))?;
     for entry in entries.filter_map(Result::ok) {
         remove_file(&entry.path())?;

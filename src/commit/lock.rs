@@ -5,10 +5,11 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
 use super::{disk, finish};
 use crate::changes;
+use crate::diagnostic::Diagnostic;
 
 /// The lock on a project, held while a command resolves and commits. Dropped, it also removes the root again if it created it and
 /// nothing was written.
@@ -56,10 +57,11 @@ pub fn lock(root: &Path) -> anyhow::Result<Lock> {
         };
         match folder.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => bail!(
-                "another kbr is at work in `{}`; nothing was written\nhelp: wait until it has ended, then run the command again",
-                root.display()
-            ),
+            Err(TryLockError::WouldBlock) => {
+                let text = format!("another kbr is at work in `{}`", root.display());
+                let help = "wait until it has ended, then run the command again";
+                return Err(Diagnostic::new(text).help(help).into());
+            }
             Err(TryLockError::Error(error)) => {
                 return Err(error)
                     .with_context(|| format!("cannot lock the folder `{}`", root.display()));
@@ -77,10 +79,11 @@ pub fn lock(root: &Path) -> anyhow::Result<Lock> {
             return Ok(lock);
         }
     }
-    bail!(
-        "`{}` is created and removed all the time by others; nothing was written\nhelp: run the command again",
+    let text = format!(
+        "`{}` is created and removed all the time by others",
         root.display()
-    )
+    );
+    Err(Diagnostic::new(text).help("run the command again").into())
 }
 
 fn create(root: &Path) -> anyhow::Result<Created> {
@@ -90,14 +93,13 @@ fn create(root: &Path) -> anyhow::Result<Created> {
         .take_while(|it| !it.as_os_str().is_empty() && !it.exists())
         .collect();
     for folder in missing.into_iter().rev() {
-        disk::create_folder(folder).map_err(|failure| failure.explain("nothing was written"))?;
+        disk::create_folder(folder).map_err(Diagnostic::from)?;
         created.0.push(folder.to_owned());
     }
     if !root.is_dir() {
-        bail!(
-            "`{}` is no folder; nothing was written\nhelp: give the folder of a project, or a new one",
-            root.display()
-        );
+        let text = format!("`{}` is no folder", root.display());
+        let help = "give the folder of a project, or a new one";
+        return Err(Diagnostic::new(text).help(help).into());
     }
     Ok(created)
 }

@@ -10,8 +10,9 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use super::FOLDER;
-use super::disk::Failure;
+
 use crate::changes::{Change, Found, locate};
+use crate::diagnostic::{Diagnostic, Outcome, Problem};
 use crate::hash::sha256;
 
 /// Goes up with every change of what a record holds.
@@ -45,7 +46,7 @@ pub struct FileRecord {
 
 impl Record {
     /// Looks up modes and missing folders.
-    pub fn new(root: &Path, changes: &[&Change]) -> Result<Self, Failure> {
+    pub fn new(root: &Path, changes: &[&Change]) -> Result<Self, Problem> {
         let mut folders = BTreeSet::new();
         let mut files = Vec::new();
         for change in changes {
@@ -83,28 +84,27 @@ impl Record {
             }
             result => result.with_context(|| format!("cannot read `{path}`"))?,
         };
-        let record: Record = toml::from_str(&text).with_context(|| foreign(path))?;
-        anyhow::ensure!(record.format == FORMAT, foreign(path));
+        let record: Record = toml::from_str(&text).map_err(|error| foreign(path).details(error))?;
+        if record.format != FORMAT {
+            return Err(foreign(path).into());
+        }
         Ok(Some(record))
     }
 
-    pub fn to_toml(&self) -> Result<String, Failure> {
+    pub fn to_toml(&self) -> Result<String, Problem> {
         toml::to_string(self).map_err(|error| {
-            Failure::new(
-                format!("cannot record the commit: {error}"),
-                "please report this",
-            )
+            Problem::new(format!("cannot record the commit: {error}")).help("please report this")
         })
     }
 
     /// Makes sure that every target is still what was resolved.
-    pub fn check_unchanged(&self, root: &Path) -> Result<(), Failure> {
+    pub fn check_unchanged(&self, root: &Path) -> Result<(), Problem> {
         for file in &self.files {
             if file.now(root)?.0 != file.before {
-                return Err(Failure::new(
-                    format!("`{}` changed while kbr was at work", file.path),
-                    "run the command again",
-                ));
+                return Err(
+                    Problem::new(format!("`{}` changed while kbr was at work", file.path))
+                        .help("run the command again"),
+                );
             }
         }
         Ok(())
@@ -120,7 +120,7 @@ impl Record {
 
 impl FileRecord {
     /// The hash of what the file is now, and where it really lies.
-    pub fn now(&self, root: &Path) -> Result<(Option<String>, PathBuf), Failure> {
+    pub fn now(&self, root: &Path) -> Result<(Option<String>, PathBuf), Problem> {
         let place = locate(root, &self.path)?;
         let hash = match place.found {
             Found::Nothing => None,
@@ -133,18 +133,20 @@ impl FileRecord {
         Ok((hash, place.path))
     }
 
-    fn in_the_way(&self, what: &str) -> Failure {
-        Failure::new(
-            format!("`{}` {what}", self.path),
-            format!("see to `{}`, then run the command again", self.path),
-        )
+    fn in_the_way(&self, what: &str) -> Problem {
+        Problem::new(format!("`{}` {what}", self.path)).help(format!(
+            "see to `{}`, then run the command again",
+            self.path
+        ))
     }
 }
 
-fn foreign(path: &str) -> String {
-    format!(
-        "`{path}` is no record of this kbr\nhelp: end what a newer kbr began with that one; or keep the project as it is: `rm -r {FOLDER}`"
-    )
+fn foreign(path: &str) -> Diagnostic {
+    Diagnostic::new(format_args!("`{path}` is no record of this kbr"))
+        .outcome(Outcome::Unmentioned)
+        .help(format_args!(
+            "end what a newer kbr began with that one; or keep the project as it is: `rm -r {FOLDER}`"
+        ))
 }
 
 /// That of the file, or `rw-r--r--` for a new one.

@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
-use super::disk::{self, Failure};
+use super::disk;
 use super::record::{FileRecord, Record};
 use super::{FOLDER, copy_before, staged};
 use crate::changes::{Found, locate};
+use crate::diagnostic::Problem;
 
 /// Makes every file what the commit wants: one that is so already is done, one that is as before is replaced.
 ///
 /// # Errors
 /// Any other stops here, and both versions are kept.
-pub fn forward(root: &Path, record: &Record) -> Result<(), Failure> {
+pub fn forward(root: &Path, record: &Record) -> Result<(), Problem> {
     for folder in &record.folders {
         let place = locate(root, folder)?;
         if place.found != Found::Folder {
@@ -39,7 +40,7 @@ pub fn forward(root: &Path, record: &Record) -> Result<(), Failure> {
 ///
 /// # Errors
 /// A file was replaced and has changed since.
-pub fn back(root: &Path, record: &Record) -> Result<(), Failure> {
+pub fn back(root: &Path, record: &Record) -> Result<(), Problem> {
     for (at, file) in record.files.iter().enumerate().rev() {
         if staged(root, at).exists() == file.after.is_some() {
             continue;
@@ -62,7 +63,7 @@ pub fn back(root: &Path, record: &Record) -> Result<(), Failure> {
     Ok(())
 }
 
-fn changed(root: &Path, at: usize, file: &FileRecord) -> Failure {
+fn changed(root: &Path, at: usize, file: &FileRecord) -> Problem {
     let path = &file.path;
     let staged = staged(root, at);
     let keep = format!(
@@ -74,8 +75,5 @@ fn changed(root: &Path, at: usize, file: &FileRecord) -> Failure {
     } else {
         keep
     };
-    Failure::new(
-        format!("`{path}` was changed by somebody else meanwhile"),
-        help,
-    )
+    Problem::new(format!("`{path}` was changed by somebody else meanwhile")).help(help)
 }

@@ -3,7 +3,9 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+
+use crate::diagnostic::{Diagnostic, Outcome};
 
 /// The programs of a complete folder.
 pub const PROGRAMS: [&str; 3] = ["etcd", "kube-apiserver", "kubectl"];
@@ -44,9 +46,11 @@ pub struct Store {
 impl Store {
     /// The store in `root`, or in setup-envtest's own place.
     pub fn new(root: Option<PathBuf>) -> anyhow::Result<Self> {
-        let root = root.or_else(default_root).context(
-            "there is no home folder to keep the binaries in\nhelp: pass --store DIR, or set HOME",
-        )?;
+        let root = root.or_else(default_root).ok_or_else(|| {
+            Diagnostic::new("there is no home folder to keep the binaries in")
+                .outcome(Outcome::Unmentioned)
+                .help("pass --store DIR, or set HOME")
+        })?;
         let root = std::path::absolute(&root).with_context(|| format!("`{}`", root.display()))?;
         Ok(Self { root })
     }
@@ -66,11 +70,11 @@ pub fn complete(folder: &Path, help: &str) -> anyhow::Result<Assets> {
         .map(|name| format!("`{name}`"))
         .collect();
     if !missing.is_empty() {
-        bail!(
-            "`{}` has no {}\nhelp: {help}",
-            folder.display(),
-            missing.join(", no ")
-        );
+        let (folder, missing) = (folder.display(), missing.join(", no "));
+        return Err(Diagnostic::new(format_args!("`{folder}` has no {missing}"))
+            .outcome(Outcome::Unmentioned)
+            .help(help)
+            .into());
     }
     let folder = std::path::absolute(folder)?;
     Ok(Assets { folder })

@@ -1,16 +1,17 @@
 //! `kbr envtest build`: etcd, kube-apiserver and kubectl from source, by Go and its module proxy alone.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use super::assets::{self, Assets, GO_MOD, PROGRAMS, Store};
 use super::say;
+use crate::diagnostic::{Diagnostic, Outcome};
 
 const GO_SUM: &str = include_str!("control-plane/go.sum");
 
@@ -97,17 +98,25 @@ fn check_go(module: &Path) -> anyhow::Result<()> {
         format!("install Go {wanted} or newer, from https://go.dev/dl/ or your distribution");
     let output = match go(module).args(["env", "GOVERSION"]).output() {
         Ok(output) => output,
-        Err(error) => bail!("cannot run `go`: {error}\nhelp: {help}"),
+        Err(error) => return Err(failure(format_args!("cannot run `go`: {error}"), help).into()),
     };
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        bail!("`go env` failed: {}\nhelp: {help}", said.trim());
+        let text = format!("`go env` failed: {}", said.trim());
+        return Err(failure(text, help).into());
     }
     let found = String::from_utf8_lossy(&output.stdout);
     if too_old(found.trim(), wanted) {
-        bail!("`go` is too old: {}\nhelp: {help}", found.trim());
+        let text = format!("`go` is too old: {}", found.trim());
+        return Err(failure(text, help).into());
     }
     Ok(())
+}
+
+fn failure(text: impl Display, help: impl Display) -> Diagnostic {
+    Diagnostic::new(text)
+        .outcome(Outcome::Unmentioned)
+        .help(help)
 }
 
 /// Whether `found` (`go1.24.5`, `go1.26rc1`) is an older release than `wanted` (`1.26.0`); a development version is not.
@@ -143,9 +152,12 @@ fn go_build(module: &Path, out: &Path) -> anyhow::Result<()> {
     let said = child.stderr.take().map(follow).unwrap_or_default();
     let status = child.wait().context("cannot wait for `go build`")?;
     if !status.success() {
-        bail!(
-            "`go build` failed ({status})\n{said}help: if modules could not be downloaded, set GOPROXY to a proxy within reach"
-        );
+        let help = "if modules could not be downloaded, set GOPROXY to a proxy within reach";
+        return Err(failure(
+            format_args!("`go build` failed ({status})\n{}", said.trim_end()),
+            help,
+        )
+        .into());
     }
     Ok(())
 }

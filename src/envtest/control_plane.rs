@@ -19,6 +19,7 @@ use super::folder::{self, Folder};
 use super::logs::{self, tail};
 use super::servers::Setup;
 use super::{certificates, say};
+use crate::diagnostic::{Diagnostic, Outcome};
 use crate::output;
 use crate::signals::Stop;
 
@@ -162,7 +163,9 @@ impl ControlPlane {
 
     fn with_log(&self, what: &str, name: &str, help: &str) -> anyhow::Error {
         let log = tail(&self.setup.log(name), 20);
-        anyhow!("{what}; the end of its log:\n{log}help: {help}")
+        let text = format!("{what}; the end of its log:\n{}", log.trim_end());
+        let error = Diagnostic::new(text).outcome(Outcome::Unmentioned);
+        error.help(help).into()
     }
 
     fn lost_its_port(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Whether the values in PROJECT are names: they become paths, YAML and Rust, and PROJECT may have been edited or merged by hand.
 
 use super::{Project, name};
-use crate::problems::Problems;
+use crate::diagnostic::Problems;
 use crate::resource::controller::Controller;
 use crate::resource::target::Target;
 use crate::resource::{Resource, words};
@@ -26,9 +26,9 @@ pub fn problems(project: &Project) -> Vec<String> {
         check_target(&webhook.target, &mut of_tables);
         webhook.check(&mut of_tables);
     }
-    for sentence in of_tables.sentences() {
-        if !found.contains(sentence) {
-            found.push(sentence.clone());
+    for text in of_tables.texts() {
+        if !found.iter().any(|known| known == text) {
+            found.push(text.to_owned());
         }
     }
     found

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::target::Target;
 use super::words;
-use crate::problems::Problems;
+use crate::diagnostic::Problems;
 use crate::vars::Vars;
 
 /// Longest field manager, by the rules of the API server.

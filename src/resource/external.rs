@@ -2,7 +2,7 @@
 
 mod dependencies;
 
-use crate::problems::Problems;
+use crate::diagnostic::Problems;
 
 use super::words;
 

@@ -1,7 +1,7 @@
 //! What Kubernetes, Rust and the generated code ask of the names of an API.
 
 use super::{Resource, words};
-use crate::problems::Problems;
+use crate::diagnostic::Problems;
 
 /// Longest kind: the API server wants the kind of lists, `<Kind>List`, to be a DNS label of at most 63 characters.
 const KIND_MAX: usize = words::LABEL_MAX - "List".len();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::target::Target;
 use super::words;
-use crate::problems::Problems;
+use crate::diagnostic::Problems;
 use crate::vars::Vars;
 
 /// How long the API server waits for an answer when nobody says otherwise, in seconds; also its own default.
@@ -253,7 +253,7 @@ mod tests {
     fn problems(webhook: &Webhook) -> Vec<String> {
         let mut problems = Problems::default();
         webhook.check(&mut problems);
-        problems.sentences().cloned().collect()
+        problems.texts().map(str::to_owned).collect()
     }
 
     #[test]

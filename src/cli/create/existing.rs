@@ -1,9 +1,8 @@
 //! A kind that is there already, for a controller or a webhook: in the project, in another crate, or in Kubernetes.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::problems::Problems;
+use crate::diagnostic::{Diagnostic, Problems};
 use crate::project::Project;
 use crate::resource::external::{Dependencies, External};
 use crate::resource::target::Target;
@@ -217,20 +216,20 @@ fn unknown(args: &KindArgs, project: &Project) -> anyhow::Error {
     } else {
         &args.group
     };
-    let mut text = format!(
-        "there is no kind `{}` in `{}/{}`, neither in this project nor in Kubernetes 1.36; nothing was written",
+    let mut error = Diagnostic::new(format_args!(
+        "there is no kind `{}` in `{}/{}`, neither in this project nor in Kubernetes 1.36",
         args.kind, group, args.version
-    );
+    ));
     for flags in near {
-        let _ = write!(text, "\nhelp: did you mean `{flags}`?");
+        error = error.help(format_args!("did you mean `{flags}`?"));
     }
-    text += "\nhelp: for a kind of another crate, pass `--external-crate` and `--external-type`";
+    error =
+        error.help("for a kind of another crate, pass `--external-crate` and `--external-type`");
     if may_be_new {
-        let _ = write!(
-            text,
-            "\nhelp: for a new kind of this project: `kbr create api --group {} --version {} --kind {} --resource`",
+        error = error.help(format_args!(
+            "for a new kind of this project: `kbr create api --group {} --version {} --kind {} --resource`",
             group, args.version, args.kind
-        );
+        ));
     }
-    anyhow::Error::msg(text)
+    error.into()
 }

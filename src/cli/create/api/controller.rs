@@ -2,7 +2,7 @@
 
 use super::Args;
 use super::target::Named;
-use crate::problems::Problems;
+use crate::diagnostic::Problems;
 use crate::project::Project;
 use crate::resource::controller::{Controller, default_names};
 use crate::resource::target::Target;

@@ -2,7 +2,7 @@
 
 use super::Args;
 use super::target::Named;
-use crate::problems::Problems;
+use crate::diagnostic::Problems;
 use crate::project::Project;
 use crate::resource::{Resource, Wanted, groups, shared};
 

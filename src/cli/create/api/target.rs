@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::super::existing::{self, Added};
 use super::{Args, Parts, controller, own};
-use crate::problems::Problems;
+use crate::diagnostic::Problems;
 use crate::project::Project;
 use crate::resource::Resource;
 use crate::resource::controller::Controller;

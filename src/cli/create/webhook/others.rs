@@ -1,6 +1,6 @@
 //! What the webhooks of `kbr create webhook` may clash with: those that PROJECT has already.
 
-use crate::problems::Problems;
+use crate::diagnostic::Problems;
 use crate::project::Project;
 use crate::resource::webhook::{Calls, Webhook};
 

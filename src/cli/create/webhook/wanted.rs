@@ -1,8 +1,8 @@
 //! The webhooks that the flags of `kbr create webhook` mean.
 
 use super::{Args, Parts};
+use crate::diagnostic::Problems;
 use crate::manifests::check_condition;
-use crate::problems::Problems;
 use crate::project::Project;
 use crate::resource::target::Target;
 use crate::resource::webhook::{Calls, Verb, Webhook};

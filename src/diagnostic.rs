@@ -1,0 +1,267 @@
+//! Errors as the user reads them: what is wrong, where, what to type next, and whether anything was written. Rendered here alone.
+
+use std::fmt::{self, Display};
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// A sentence in lower case, without a full stop.
+    text: String,
+    /// What to do about it: each a sentence in the same form. May be empty.
+    helps: Vec<String>,
+}
+
+impl Problem {
+    /// `text` is a sentence in lower case, without a full stop.
+    pub fn new(text: impl Display) -> Self {
+        Problem {
+            text: text.to_string(),
+            helps: Vec::new(),
+        }
+    }
+
+    /// Adds what to do about it, in the same form.
+    pub fn help(mut self, help: impl Display) -> Self {
+        self.helps.push(help.to_string());
+        self
+    }
+
+    /// Puts before the text what failed because of it: `cannot finish the commit`.
+    pub fn context(mut self, context: impl Display) -> Self {
+        self.text = format!("{context}: {}", self.text);
+        self
+    }
+
+    /// What is wrong, without what to do about it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The error of a command that stopped because of it.
+    pub fn outcome(self, outcome: Outcome) -> Diagnostic {
+        Diagnostic::from(self).outcome(outcome)
+    }
+}
+
+/// What became of the project's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The command stopped before it wrote anything.
+    NothingWritten,
+    /// The commit that was under way stopped here; what it had written before is safe.
+    NothingElseWritten,
+    /// What the command wrote was taken back.
+    Restored,
+    /// The command does not write project files, or the text says what became of them.
+    Unmentioned,
+}
+
+impl Outcome {
+    fn text(self) -> Option<&'static str> {
+        match self {
+            Outcome::NothingWritten => Some("nothing was written"),
+            Outcome::NothingElseWritten => Some("nothing else was written, and nothing is lost"),
+            Outcome::Restored => Some("the project is as it was"),
+            Outcome::Unmentioned => None,
+        }
+    }
+}
+
+/// Why a command failed: everything that is wrong, in one error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What several problems are called: `problem`, `conflict`.
+    noun: &'static str,
+    problems: Vec<Problem>,
+    outcome: Outcome,
+    /// What another program printed, or where a file is wrong: lines below the text.
+    details: Option<String>,
+}
+
+impl Diagnostic {
+    /// One thing is wrong, and nothing was written.
+    pub fn new(text: impl Display) -> Self {
+        Diagnostic::from(Problem::new(text))
+    }
+
+    /// Adds what to do about it. Only for one that has one problem.
+    pub fn help(mut self, help: impl Display) -> Self {
+        self.problems = self.problems.into_iter().map(|it| it.help(&help)).collect();
+        self
+    }
+
+    /// Something else became of the project's files.
+    pub fn outcome(mut self, outcome: Outcome) -> Self {
+        self.outcome = outcome;
+        self
+    }
+
+    /// Adds lines below the text, indented.
+    pub fn details(mut self, details: impl Display) -> Self {
+        self.details = Some(details.to_string());
+        self
+    }
+
+    /// Several conflicts of a command with what is on the disk.
+    pub fn conflicts(problems: Vec<Problem>) -> Self {
+        Diagnostic {
+            noun: "conflict",
+            problems,
+            outcome: Outcome::NothingWritten,
+            details: None,
+        }
+    }
+}
+
+impl From<Problem> for Diagnostic {
+    fn from(problem: Problem) -> Self {
+        Diagnostic {
+            noun: "problem",
+            problems: vec![problem],
+            outcome: Outcome::NothingWritten,
+            details: None,
+        }
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+impl Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.problems[..] {
+            // A conflict is about a file, and is listed as such.
+            [only] if self.noun == "problem" => {
+                f.write_str(&only.text)?;
+                if let Some(outcome) = self.outcome.text() {
+                    write!(f, "; {outcome}")?;
+                }
+            }
+            several => {
+                match several.len() {
+                    1 => write!(f, "a {}", self.noun)?,
+                    count => write!(f, "{count} {}s", self.noun)?,
+                }
+                if let Some(outcome) = self.outcome.text() {
+                    write!(f, ", {outcome}")?;
+                }
+                for text in distinct(several.iter().map(|it| &it.text)) {
+                    write!(f, "\n  {text}")?;
+                }
+            }
+        }
+        for line in self
+            .details
+            .iter()
+            .flat_map(|details| details.trim_end().lines())
+        {
+            write!(f, "\n    {line}")?;
+        }
+        for help in distinct(self.problems.iter().flat_map(|it| &it.helps)) {
+            write!(f, "\nhelp: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The same text is printed once.
+fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
+    let mut distinct = Vec::new();
+    for text in texts {
+        if !distinct.contains(&text) {
+            distinct.push(text);
+        }
+    }
+    distinct
+}
+
+/// Everything that is wrong with what the user asked for, as it is found.
+#[derive(Debug, Default)]
+pub struct Problems(Vec<Problem>);
+
+impl Problems {
+    /// `text` says what is wrong, `help` what to do about it: both in lower case, without a full stop.
+    pub fn add(&mut self, text: impl Display, help: impl Display) {
+        self.0.push(Problem::new(text).help(help));
+    }
+
+    /// Adds all of `others`.
+    pub fn extend(&mut self, others: Problems) {
+        self.0.extend(others.0);
+    }
+
+    /// Whether nothing was wrong so far.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What is wrong, without what to do about it.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(Problem::text)
+    }
+
+    /// One error with all of them, if there are any.
+    ///
+    /// # Errors
+    /// All of them.
+    pub fn into_result(self) -> anyhow::Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let all = Diagnostic {
+            noun: "problem",
+            problems: self.0,
+            outcome: Outcome::NothingWritten,
+            details: None,
+        };
+        Err(all.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(diagnostic: &Diagnostic, expected: &str) {
+        assert_eq!(diagnostic.to_string(), expected);
+    }
+
+    #[test]
+    fn one_problem_is_a_sentence_with_the_outcome_and_help() {
+        let diagnostic = Diagnostic::new("`a` is wrong").help("type `b`");
+        check(
+            &diagnostic,
+            "`a` is wrong; nothing was written\nhelp: type `b`",
+        );
+        let diagnostic = diagnostic
+            .outcome(Outcome::Unmentioned)
+            .details("line 1\nline 2\n");
+        check(
+            &diagnostic,
+            "`a` is wrong\n    line 1\n    line 2\nhelp: type `b`",
+        );
+    }
+
+    #[test]
+    fn several_problems_are_a_list_and_the_same_help_is_printed_once() {
+        let mut problems = Problems::default();
+        assert!(problems.is_empty());
+        problems.add("`a` is wrong", "type `b`");
+        problems.add("`c` is wrong", "type `b`");
+        problems.add("`d` is wrong", "type `e`");
+        assert!(!problems.is_empty());
+        assert_eq!(
+            problems.into_result().unwrap_err().to_string(),
+            "3 problems, nothing was written\n  `a` is wrong\n  `c` is wrong\n  `d` is wrong\nhelp: type `b`\nhelp: type `e`"
+        );
+        assert!(Problems::default().into_result().is_ok());
+    }
+
+    #[test]
+    fn a_conflict_is_listed_even_if_it_is_the_only_one() {
+        let one = Problem::new("`a` differs").help("pass `--force`");
+        check(
+            &Diagnostic::conflicts(vec![one]),
+            "a conflict, nothing was written\n  `a` differs\nhelp: pass `--force`",
+        );
+    }
+}
