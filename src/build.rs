@@ -26,6 +26,7 @@ fn main() -> io::Result<()> {
     let mut list = String::from("&[\n");
     for file in &files {
         let name = name(file);
+        let file = file.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
         writeln!(list, "    ({name:?}, include_str!({file:?})),").map_err(io::Error::other)?;
     }
     list += "]\n";
