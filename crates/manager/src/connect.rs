@@ -8,7 +8,7 @@ use kube::{
 };
 
 use crate::{
-    fence::Fence,
+    leader::fence::Fence,
     metrics::{CountLayer, Requests},
     options::Options,
 };

@@ -74,72 +74,41 @@
 // Clippy is run by kbr alone, and sees all of them.
 #![cfg_attr(not(clippy), allow(warnings))]
 
-mod access;
-mod action;
-mod apply;
-mod body;
 mod cache;
 mod certificates;
-mod clock;
-mod condition;
 mod connect;
-mod connections;
-mod context;
 mod controller;
-mod core;
-mod delete;
-mod difference;
 mod error;
 mod events;
-mod fence;
-mod finalizer;
-mod heartbeat;
-mod index;
 mod key;
 mod leader;
-mod lean;
 mod logs;
 mod manager;
 mod metrics;
-mod object;
 mod options;
-pub mod predicate;
-mod probe_server;
-mod probes;
-mod queue;
-mod reader;
-mod reconcile;
 mod request;
-mod reviews;
 mod run;
-mod server;
+mod servers;
 mod shutdown;
-mod source;
-mod status;
 mod task;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-mod timer;
-mod tls;
-mod trigger;
-mod update;
-mod watchdog;
 pub mod webhook;
-mod worker;
 mod writes;
 
 pub use self::{
-    action::Action,
-    condition::ConditionStatus,
-    context::Context,
-    controller::Controller,
-    index::IndexBy,
+    cache::{
+        index::IndexBy,
+        object::{Cached, Object, Scope},
+        reader::{List, Reader},
+    },
+    controller::{
+        action::Action, context::Context, predicate, registration::Controller, trigger::Trigger,
+    },
     key::Key,
     logs::LogFormat,
     manager::Manager,
-    object::{Cached, Object, Scope},
     options::{Address, Options, WebhookCertificate},
-    reader::{List, Reader},
     task::Running,
-    trigger::Trigger,
+    writes::condition::ConditionStatus,
 };

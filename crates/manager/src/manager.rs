@@ -5,20 +5,17 @@ use std::{fmt, sync::Arc};
 use kube::Client;
 
 use crate::{
-    cache::Caches,
+    cache::{object::Object, store::Caches},
     connect::Clients,
-    controller::Controller,
+    controller::{registration::Controller, timer::Timer, worker::AnyController},
     events::{Publisher, Recorder},
-    fence::Fence,
+    leader::fence::Fence,
     logs,
     metrics::Metrics,
-    object::Object,
     options::Options,
-    probes::Health,
+    servers::probes::Health,
     task::{Running, Task},
-    timer::Timer,
     webhook::{Conversions, Webhooks},
-    worker::AnyController,
 };
 
 /// Runs controllers, and what every operator needs beside them: leader election, metrics, probes, an orderly end.

@@ -12,16 +12,19 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    access,
-    leader::{Election, Elector},
+    controller::worker::AnyController,
+    leader::{
+        election::{Election, Elector},
+        watchdog,
+    },
     manager::Manager,
-    probe_server,
-    reviews::Reviews,
-    server::{self, Server},
+    servers::{
+        access_reviews::Reviews,
+        http::{self, Server},
+        metrics_server, probe_server, tls,
+    },
     shutdown,
     task::Running,
-    tls, watchdog,
-    worker::AnyController,
 };
 
 /// How long the last events may take to be sent.
@@ -125,14 +128,14 @@ impl Manager {
         let mut servers = JoinSet::new();
         if let Some(address) = self.options.metrics_bind_address.get() {
             let secure = self.options.metrics_secure;
-            let listener = server::bind(address).await?;
+            let listener = http::bind(address).await?;
             let address = listener.local_addr()?;
             tracing::info!(%address, secure, "serving metrics");
             servers.spawn(self.metrics_server(listener)?.run(serving.clone()));
         }
         tracing::info!(id = self.id, identity = self.identity, "starting manager");
         if let Some(address) = self.options.health_probe_bind_address.get() {
-            let listener = server::bind(address).await?;
+            let listener = http::bind(address).await?;
             let address = listener.local_addr()?;
             tracing::info!(%address, "serving health probes");
             self.show_readiness(stop);
@@ -152,7 +155,7 @@ impl Manager {
         Ok(Server {
             listener,
             tls,
-            handler: access::handler(self.metrics.clone(), reviews),
+            handler: metrics_server::handler(self.metrics.clone(), reviews),
         })
     }
 

@@ -8,9 +8,9 @@
 //! A certificate has the names that its maker is called by, and those that the one before had: replicas of two versions
 //! may be called by different ones. What nobody is called by any more goes when it is renewed.
 
-mod keeper;
 mod pair;
+mod rotator;
 mod secret;
 mod trust;
 
-pub(crate) use self::keeper::Keeper;
+pub(crate) use self::rotator::Keeper;

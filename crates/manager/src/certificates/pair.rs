@@ -17,7 +17,7 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
 };
 
-use crate::tls;
+use crate::servers::tls;
 
 /// How long both are good for.
 pub(super) const LIFETIME: Duration = Duration::from_secs(90 * 24 * 60 * 60);

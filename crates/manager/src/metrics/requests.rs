@@ -111,7 +111,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        fence::Fence,
+        leader::fence::Fence,
         metrics::Metrics,
         testing::{FakeApi, fake::Connection},
     };

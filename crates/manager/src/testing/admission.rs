@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{FakeApi, server::json_patch};
 use crate::{
+    cache::object::Object,
     manager::Manager,
     metrics::Metrics,
-    object::Object,
     webhook::{GroupVersionKind, Registered, Task, Webhooks},
 };
 

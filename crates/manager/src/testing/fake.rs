@@ -25,8 +25,14 @@ use tower::{Layer as _, Service};
 
 use super::server::{Call, Objects, Path, Refusal, Watch};
 use crate::{
-    action::Action, connect::Clients, fence::Fence, key::Key, manager::Manager, metrics::Metrics,
-    object::Object, options::Options, timer::Timer,
+    cache::object::Object,
+    connect::Clients,
+    controller::{action::Action, timer::Timer},
+    key::Key,
+    leader::fence::Fence,
+    manager::Manager,
+    metrics::Metrics,
+    options::Options,
 };
 
 /// An API server in memory, for unit tests: what it holds is set and looked at directly, and a reconciler talks to
@@ -328,7 +334,7 @@ impl Service<Request<Body>> for Connection {
 
 /// Where an object of `K` is.
 fn path<K: Object>(namespace: &str, name: &str) -> Path {
-    let namespace = crate::object::namespaced::<K>().then_some(namespace);
+    let namespace = crate::cache::object::namespaced::<K>().then_some(namespace);
     let url = format!("{}/{name}", K::url_path(&(), namespace));
     Path::parse(&url).expect("the url of an object has a root and a name")
 }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use tokio::{task::JoinHandle, time::sleep};
 
 use super::FakeApi;
-use crate::{manager::Manager, options::Options, worker::AnyController};
+use crate::{controller::worker::AnyController, manager::Manager, options::Options};
 
 /// How often it looks whether there is nothing left to do.
 const PERIOD: Duration = Duration::from_millis(1);

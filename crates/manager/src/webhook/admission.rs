@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use super::{
     Defaulter, Validator, Warnings,
-    guard::guarded,
+    panic_handler::guarded,
     patch::{Fields, changes, lines},
-    refusal::Refusal,
+    rejection::Refusal,
     request::{Operation, Request},
     review::{Answer, GroupVersionKind, Question},
     serve::Webhook,
 };
-use crate::{metrics::WebhookMetrics, object::Object, server::Reply};
+use crate::{cache::object::Object, metrics::WebhookMetrics, servers::http::Reply};
 
 /// Answers with what `defaulter` changes.
 pub(super) fn defaulting<K: Object>(defaulter: impl Defaulter<K>) -> Webhook {

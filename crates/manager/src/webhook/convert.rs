@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 
 use super::{
     copy::{carry_over, metadata},
-    guard::message,
+    panic_handler::message,
     review::from_body,
     serve::Webhook,
 };
-use crate::{metrics::WebhookMetrics, object::Object, server::Reply};
+use crate::{cache::object::Object, metrics::WebhookMetrics, servers::http::Reply};
 
 /// The form of what is asked and answered.
 const VERSION: &str = "apiextensions.k8s.io/v1";

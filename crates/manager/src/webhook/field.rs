@@ -5,7 +5,7 @@ use std::{collections::HashSet, fmt};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::refusal::Refusal;
+use super::rejection::Refusal;
 
 /// What is wrong with one field. Messages and reasons are those of Kubernetes' own validation
 /// (`k8s.io/apimachinery/pkg/util/validation/field`), so that `kubectl` shows them alike.

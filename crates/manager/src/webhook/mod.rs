@@ -40,10 +40,10 @@ mod admission;
 mod convert;
 mod copy;
 mod field;
-mod guard;
+mod panic_handler;
 mod patch;
-mod refusal;
 mod register;
+mod rejection;
 mod request;
 mod review;
 mod serve;
@@ -55,7 +55,7 @@ pub(crate) use self::{
 };
 pub use self::{
     field::{FieldError, FieldErrors},
-    refusal::Refusal,
+    rejection::Refusal,
     request::{Operation, Request, User},
 };
 #[cfg(any(test, feature = "testing"))]

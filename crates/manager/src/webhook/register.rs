@@ -7,7 +7,7 @@ use super::{
     review::GroupVersionKind,
     serve::{CONVERT, Registered, Task, Webhook},
 };
-use crate::{manager::Manager, object::Object};
+use crate::{cache::object::Object, manager::Manager};
 
 impl Manager {
     /// Serves a defaulter of `K` at `/mutate-<group>-<version>-<kind>`, with `-` for `.`, as its marker says.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt};
 use kube::Client;
 use serde::Deserialize;
 
-use super::{refusal::Refusal, review::Question};
+use super::{rejection::Refusal, review::Question};
 
 /// What is done with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

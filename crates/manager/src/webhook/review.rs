@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::request::User;
-use crate::object::Object;
+use crate::cache::object::Object;
 
 /// The form of an answer, and of what is asked.
 const VERSION: &str = "admission.k8s.io/v1";

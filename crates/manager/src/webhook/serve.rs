@@ -9,10 +9,12 @@ use tokio::time::timeout;
 
 use super::review::GroupVersionKind;
 use crate::{
-    body::{Body, Limits},
     metrics::{Metrics, WebhookMetrics},
     options,
-    server::{Handler, Reply, Request},
+    servers::{
+        body::{Body, Limits},
+        http::{Handler, Reply, Request},
+    },
 };
 
 /// Where conversions are.

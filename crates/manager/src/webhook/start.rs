@@ -26,8 +26,10 @@ use crate::{
     certificates::Keeper,
     manager::Manager,
     options::WebhookCertificate,
-    server::{self, Server},
-    tls,
+    servers::{
+        http::{self, Server},
+        tls,
+    },
 };
 
 /// How long a connection may be idle: longer than the API server keeps one that it does not use (90 s), so that it is
@@ -58,7 +60,7 @@ impl Manager {
         }
         let options = &self.options;
         let host = options.webhook_host.as_deref().unwrap_or_default();
-        let listener = server::bind(&format!("{host}:{}", options.webhook_port)).await?;
+        let listener = http::bind(&format!("{host}:{}", options.webhook_port)).await?;
         let address = listener.local_addr()?;
         let certificate = self.webhook_certificate(stop, &mut servers)?;
         let handler = handler(&self.webhooks, &self.clients.always, &self.metrics);

@@ -1,0 +1,198 @@
+//! Reads the caches of a controller.
+
+use std::{fmt, sync::Arc};
+
+use kube::{
+    api::PartialObjectMeta,
+    core::{Expression, Selector, SelectorExt},
+};
+
+use crate::{
+    cache::{
+        index::IndexBy,
+        object::Cached,
+        store::{Cache, Caches, WeakCaches},
+    },
+    key::Key,
+};
+
+/// Reads what a controller caches: its own kind, and those that it `owns_cached`, `watches` or `reads`.
+///
+/// It costs no request and waits for nothing. What it finds is as the watch has last brought it, so a write of a moment
+/// ago may not be in it yet.
+#[derive(Clone)]
+pub struct Reader {
+    controller: Arc<str>,
+    pub(crate) caches: Caches,
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader")
+            .field("controller", &self.controller)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A [`Reader`] that keeps no cache alive.
+pub(crate) struct WeakReader {
+    controller: Arc<str>,
+    caches: WeakCaches,
+}
+
+impl WeakReader {
+    /// `None` once the controller is gone.
+    pub(crate) fn upgrade(&self) -> Option<Reader> {
+        Some(Reader {
+            controller: self.controller.clone(),
+            caches: self.caches.upgrade()?,
+        })
+    }
+}
+
+impl Reader {
+    pub(crate) fn new(controller: &str) -> Self {
+        Self {
+            controller: controller.into(),
+            caches: Caches::default(),
+        }
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakReader {
+        WeakReader {
+            controller: self.controller.clone(),
+            caches: self.caches.downgrade(),
+        }
+    }
+
+    /// The object with this key; `None` if there is none.
+    ///
+    /// # Errors
+    /// When the controller was registered without this kind; the error names the line to add.
+    pub fn get<C: Cached>(&self, key: impl Into<Key>) -> anyhow::Result<Option<Arc<C>>> {
+        Ok(self.cache::<C>()?.get(&key.into()))
+    }
+
+    /// The objects of a kind, in all namespaces that the manager watches; narrow it down, and end it with
+    /// [`all`](List::all) or [`keys`](List::keys).
+    pub fn list<C: Cached>(&self) -> List<'_, C> {
+        List {
+            reader: self,
+            namespace: None,
+            labels: Selector::default(),
+            index: None,
+        }
+    }
+
+    fn cache<C: Cached>(&self) -> anyhow::Result<Arc<Cache<C>>> {
+        self.caches.find().ok_or_else(|| self.undeclared::<C>())
+    }
+
+    fn undeclared<C: Cached>(&self) -> anyhow::Error {
+        let (name, kind) = (&self.controller, C::kind(&()));
+        let (what, kind) = if C::metadata_api() {
+            (
+                format!("the metadata of {kind}"),
+                format!("PartialObjectMeta<{kind}>"),
+            )
+        } else {
+            (kind.to_string(), kind.to_string())
+        };
+        let half = if self.caches.find::<PartialObjectMeta<C>>().is_some() {
+            " of which it caches the metadata only, as `owns` does"
+        } else {
+            " which it does not cache"
+        };
+        let (group, plural) = (C::group(&()), C::plural(&()));
+        let group = if group.is_empty() {
+            "core".into()
+        } else {
+            group
+        };
+        anyhow::anyhow!(
+            "controller `{name}` reads {what},{half}\n\
+             help: add `.reads::<{kind}>()` where it is registered, and above that\n    \
+             // +kbr:rbac:groups={group},resources={plural},verbs=list;watch",
+        )
+    }
+}
+
+/// Some objects of a kind, made by [`Reader::list`] or `Context::list`.
+#[must_use = "end it with `.all()` or `.keys()`"]
+pub struct List<'a, C> {
+    reader: &'a Reader,
+    namespace: Option<String>,
+    labels: Selector,
+    index: Option<(IndexBy<C>, String)>,
+}
+
+impl<C> fmt::Debug for List<'_, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("List")
+            .field("namespace", &self.namespace)
+            .field("labels", &self.labels)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<C: Cached> List<'_, C> {
+    /// Those in this namespace.
+    pub fn in_namespace(mut self, namespace: &str) -> Self {
+        self.namespace = Some(namespace.to_owned());
+        self
+    }
+
+    /// Those with this label; of several, those that have all.
+    pub fn with_label(self, label: &str, value: &str) -> Self {
+        self.matching(Expression::Equal(label.to_owned(), value.to_owned()))
+    }
+
+    /// Those whose labels match: a [`Selector`] of kube's, which a `LabelSelector` can be made into, or an
+    /// [`Expression`].
+    pub fn matching(mut self, labels: impl Into<Selector>) -> Self {
+        self.labels.extend(labels.into());
+        self
+    }
+
+    /// Those of which `values` names this value: found by an index, so that it takes as long as there are such objects
+    /// and not as there are objects.
+    ///
+    /// The index is made when it is asked for the first time, and kept. `values` must be a plain function, and say the
+    /// same of the same object each time.
+    pub fn by(mut self, values: IndexBy<C>, value: impl fmt::Display) -> Self {
+        self.index = Some((values, value.to_string()));
+        self
+    }
+
+    /// The objects, in the order of their keys.
+    ///
+    /// # Errors
+    /// When the controller was registered without this kind; the error names the line to add.
+    pub fn all(self) -> anyhow::Result<Vec<Arc<C>>> {
+        Ok(self.find()?.into_iter().map(|(_, object)| object).collect())
+    }
+
+    /// The keys of the objects, in order.
+    ///
+    /// # Errors
+    /// When the controller was registered without this kind; the error names the line to add.
+    pub fn keys(self) -> anyhow::Result<Vec<Key>> {
+        Ok(self.find()?.into_iter().map(|(key, _)| key).collect())
+    }
+
+    fn find(self) -> anyhow::Result<Vec<(Key, Arc<C>)>> {
+        let cache = self.reader.cache::<C>()?;
+        let mut found = match &self.index {
+            Some((values, value)) => cache.indexed(*values, value),
+            None => cache.all(),
+        };
+        let none = std::collections::BTreeMap::new();
+        found.retain(|(key, object)| {
+            let labels = object.meta().labels.as_ref().unwrap_or(&none);
+            let here = self.namespace.is_none() || key.namespace() == self.namespace.as_deref();
+            here && self.labels.matches(labels)
+        });
+        found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(found)
+    }
+}

@@ -1,0 +1,297 @@
+//! What a reconcile is given besides its object.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::{Client, core::object::HasStatus};
+
+use crate::{
+    cache::{
+        object::{Cached, Object, namespaced, reference},
+        reader::List,
+    },
+    controller::core::Core,
+    events::{Event, Severity},
+    key::Key,
+    writes::{
+        apply::apply,
+        condition::{self, ConditionStatus},
+        delete::delete,
+        update::update,
+    },
+};
+
+/// Says where the conditions and `observedGeneration` of a kind lie.
+pub(crate) type Accessor<K> =
+    Arc<dyn Fn(&mut K, &mut dyn FnMut(&mut Vec<Condition>, &mut Option<i64>)) + Send + Sync>;
+
+/// One reconcile: its object, and the means to act on it. Cheap to clone.
+pub struct Context<K> {
+    core: Arc<Core<K>>,
+    object: Arc<K>,
+    key: Key,
+    draft: Arc<Mutex<Draft<K>>>,
+}
+
+/// The status as this reconcile wants it.
+pub(crate) struct Draft<K> {
+    /// The object with the status that is wanted; `None` while nothing has been changed.
+    pub(crate) wanted: Option<K>,
+    /// What a call had to do without; makes the reconcile fail.
+    pub(crate) misuse: Option<String>,
+}
+
+impl<K> Clone for Context<K> {
+    fn clone(&self) -> Self {
+        Self {
+            core: self.core.clone(),
+            object: self.object.clone(),
+            key: self.key.clone(),
+            draft: self.draft.clone(),
+        }
+    }
+}
+
+impl<K> fmt::Debug for Context<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K: Object> Context<K> {
+    pub(crate) fn new(core: Arc<Core<K>>, object: Arc<K>, key: Key) -> Self {
+        let draft = Draft {
+            wanted: None,
+            misuse: None,
+        };
+        Self {
+            core,
+            object,
+            key,
+            draft: Arc::new(Mutex::new(draft)),
+        }
+    }
+
+    /// A client of the API server, for whatever has no method here. After leadership was lost it refuses to write.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.core.client.clone()
+    }
+
+    /// The key of the object.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// The name of the object.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.key.name()
+    }
+
+    /// The namespace of the object; `None` for a kind without.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.key.namespace()
+    }
+
+    /// The object as it was when this reconcile began.
+    #[must_use]
+    pub fn object(&self) -> &Arc<K> {
+        &self.object
+    }
+
+    /// The cached object with this key; `None` if there is none. A key without a namespace means that of the object
+    /// being reconciled, if the kind has namespaces.
+    ///
+    /// It costs no request and waits for nothing. What it finds is as the watch has last brought it, so a write of a
+    /// moment ago may not be in it yet.
+    ///
+    /// # Errors
+    /// When the controller was registered without this kind; the error names the line to add.
+    pub fn get<C: Cached>(&self, key: impl Into<Key>) -> anyhow::Result<Option<Arc<C>>> {
+        let key = key.into();
+        let here = self.namespace().filter(|_| namespaced::<C>());
+        let key = Key::new(key.namespace().or(here), key.name());
+        self.core.reader.get(key)
+    }
+
+    /// The cached objects of a kind, in all namespaces that the manager watches; narrow it down, and end it with
+    /// [`all`](List::all) or [`keys`](List::keys).
+    ///
+    /// ```
+    /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
+    /// # async fn reconcile(cx: manager::Context<Deployment>) -> anyhow::Result<()> {
+    /// # let namespace = "default";
+    /// let pods = cx.list::<Pod>().in_namespace(namespace).with_label("app", "web").all()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn list<C: Cached>(&self) -> List<'_, C> {
+        self.core.reader.list()
+    }
+
+    /// Brings a child object about by server-side apply, and returns it whole.
+    ///
+    /// What `child` leaves out is left to others: its fields are ours by force, under the field manager
+    /// `<manager id>/<controller>`. It is given an owner reference to the object, and the object's namespace if it
+    /// names none. Nothing is sent when the same was applied before and the child has not changed since, which the
+    /// controller knows of kinds it `owns`.
+    ///
+    /// # Errors
+    /// When the API server refuses; when the child cannot be owned by the object (another namespace, or a child
+    /// without a namespace of an object that has one); when an object of that name is there and is not ours.
+    pub async fn apply<C: Object>(&self, child: &C) -> anyhow::Result<Arc<C>> {
+        apply(&self.core, &*self.object, child).await
+    }
+
+    /// Deletes an object, and what it owns in the background; if it is gone, or going, that is well.
+    ///
+    /// Only the object with the uid that `object` has is deleted, never another that was made since under the same
+    /// name. If `object` has none, as one that would be applied, it means the child of that name, in the namespace of
+    /// the object being reconciled if it names none.
+    ///
+    /// # Errors
+    /// When the API server refuses; when `object` has no uid, and what is there of that name is not a child of the
+    /// object being reconciled.
+    pub async fn delete<C: Object>(&self, object: &C) -> anyhow::Result<()> {
+        delete(&self.core, &*self.object, object).await
+    }
+
+    /// Changes an object that others change, too, and returns it as it is then.
+    ///
+    /// `change` is made to `object` as it was read, from a cache or otherwise. Only what differs is sent, and only if
+    /// nobody was faster; if somebody was, the object is read and `change` made to that, up to five times with 10 ms in
+    /// between, as client-go's `retry.RetryOnConflict` does. If nothing differs, nothing is sent. Lists that change are
+    /// sent whole.
+    ///
+    /// For children prefer [`apply`](Self::apply), and [`status`](Self::status) for the status, which this does not
+    /// change where it is a subresource.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
+    /// # use kube::ResourceExt;
+    /// # async fn reconcile(map: std::sync::Arc<ConfigMap>, cx: manager::Context<ConfigMap>) -> anyhow::Result<()> {
+    /// let mark = |map: &mut ConfigMap| {
+    ///     map.labels_mut().insert("example.com/seen".to_owned(), "true".to_owned());
+    /// };
+    /// cx.update(&*map, mark).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the API server refuses, the object is gone or another one of its name is there, or others were faster five
+    /// times.
+    pub async fn update<C: Object>(
+        &self,
+        object: &C,
+        change: impl Fn(&mut C) + Send + Sync,
+    ) -> anyhow::Result<Arc<C>> {
+        update(&self.core, &self.key, object, change).await
+    }
+
+    /// Publishes an event on the object: what `kubectl describe` shows under Events.
+    ///
+    /// `reason` is one word in camel case. Publishing goes on in the background; if it fails, or if there are too
+    /// many, a warning is logged and nothing else happens.
+    pub fn event(&self, reason: &str, note: impl Into<String>) {
+        self.publish(Severity::Normal, reason, note.into());
+    }
+
+    /// Publishes an event of type `Warning`; otherwise like [`event`](Self::event).
+    pub fn warning(&self, reason: &str, note: impl Into<String>) {
+        self.publish(Severity::Warning, reason, note.into());
+    }
+
+    /// Sets the condition `Ready` to `True`, and `observedGeneration`; otherwise like
+    /// [`condition`](Self::condition).
+    pub fn ready(&self, reason: &str, message: impl AsRef<str>) {
+        self.condition("Ready", true, reason, message);
+    }
+
+    /// Sets a condition, and `observedGeneration`, in the status that is written when this reconcile has ended.
+    ///
+    /// `reason` is one word in camel case. The controller must have been registered with `.conditions(…)`, otherwise
+    /// the reconcile fails.
+    pub fn condition(
+        &self,
+        kind: &str,
+        status: impl Into<ConditionStatus>,
+        reason: &str,
+        message: impl AsRef<str>,
+    ) {
+        let (status, message) = (status.into(), message.as_ref());
+        let mut draft = self.draft();
+        let Some(accessor) = &self.core.conditions else {
+            draft.misuse.get_or_insert_with(|| {
+                format!(
+                    "controller `{}` sets the condition `{kind}` and was registered without conditions\n\
+                     help: add `.conditions(|status| (&mut status.conditions, &mut status.observed_generation))`",
+                    self.core.name,
+                )
+            });
+            return;
+        };
+        let generation = self.object.meta().generation;
+        let wanted = draft.wanted.get_or_insert_with(|| (*self.object).clone());
+        accessor(wanted, &mut |conditions, observed| {
+            condition::set(conditions, kind, status, reason, message, generation);
+            *observed = generation;
+        });
+    }
+
+    /// Changes the status that is written when this reconcile has ended, whether it went well or not.
+    ///
+    /// Only what differs from the last known status is sent, in one request.
+    pub fn status<T>(&self, change: impl FnOnce(&mut K::Status) -> T) -> T
+    where
+        K: HasStatus<Status: Default>,
+    {
+        let mut draft = self.draft();
+        let wanted = draft.wanted.get_or_insert_with(|| (*self.object).clone());
+        change(wanted.status_mut().get_or_insert_default())
+    }
+
+    /// Takes the status that is wanted, or what was done wrong.
+    pub(crate) fn take_draft(&self) -> Result<Option<K>, String> {
+        let mut draft = self.draft();
+        draft
+            .misuse
+            .take()
+            .map_or_else(|| Ok(draft.wanted.take()), Err)
+    }
+
+    /// Puts a status back that was taken.
+    pub(crate) fn restore(&self, wanted: K) {
+        self.draft().wanted = Some(wanted);
+    }
+
+    /// Sets `Ready` to `False`, if the controller has conditions.
+    pub(crate) fn failed(&self, message: &str) {
+        if self.core.conditions.is_some() {
+            self.condition("Ready", false, "ReconcileFailed", message);
+        }
+    }
+
+    fn publish(&self, severity: Severity, reason: &str, note: String) {
+        self.core.recorder.publish(Event {
+            regarding: reference(&*self.object),
+            severity,
+            reason: reason.to_owned(),
+            note,
+            controller: self.core.field_manager.clone(),
+        });
+    }
+
+    /// No code that holds the lock leaves a draft that makes no sense, so a poisoned one is still sound.
+    fn draft(&self) -> MutexGuard<'_, Draft<K>> {
+        self.draft.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

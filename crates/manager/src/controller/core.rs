@@ -1,0 +1,79 @@
+//! A controller as it runs: what its reconciles share.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use kube::Client;
+
+use crate::{
+    cache::{reader::Reader, store::Cache},
+    controller::{
+        action::Action,
+        context::{Accessor, Context},
+        queue::Queue,
+        source::Source,
+        timer::Timer,
+    },
+    events::Recorder,
+    key::Key,
+    leader::fence::Fence,
+    metrics::ControllerMetrics,
+    servers::probes::Health,
+    writes::{
+        apply::Applied,
+        own::{Overlay, Writes},
+    },
+};
+
+/// A reconcile or a clean-up.
+pub(crate) type Function<K> =
+    Arc<dyn Fn(Arc<K>, Context<K>) -> BoxFuture<'static, anyhow::Result<Action>> + Send + Sync>;
+
+/// A controller of `K`.
+pub(crate) struct Core<K> {
+    pub(crate) name: String,
+    pub(crate) field_manager: String,
+    pub(crate) client: Client,
+    pub(crate) fence: Fence,
+    pub(crate) cache: Arc<Cache<K>>,
+    pub(crate) reader: Reader,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) writes: Arc<Writes>,
+    pub(crate) overlay: Arc<Overlay<K>>,
+    pub(crate) applied: Arc<Applied>,
+    pub(crate) recorder: Recorder,
+    pub(crate) metrics: ControllerMetrics,
+    pub(crate) health: Health,
+    pub(crate) timer: Timer,
+    pub(crate) conditions: Option<Accessor<K>>,
+    pub(crate) finalizer: Option<(String, Function<K>)>,
+    pub(crate) reconcile: Function<K>,
+    /// How many objects are reconciled at once, and how long each may take.
+    pub(crate) concurrency: usize,
+    pub(crate) timeout: Duration,
+    /// The kinds that it needs, its own first.
+    pub(crate) sources: Vec<Source>,
+}
+
+impl<K> Core<K>
+where
+    K: crate::cache::object::Object,
+{
+    /// The object as it is now, as far as this controller knows.
+    pub(crate) fn current(&self, key: &Key) -> Option<Arc<K>> {
+        let cached = self.cache.get(key)?;
+        Some(self.overlay.over(key, cached))
+    }
+
+    /// Remembers what a write of this controller returned.
+    pub(crate) fn wrote(&self, key: &Key, object: Arc<K>) {
+        self.overlay.set(key, object, || self.cache.get(key));
+    }
+
+    /// Waits until the caches of all kinds that it needs are complete.
+    pub(crate) async fn synced(&self) {
+        for source in &self.sources {
+            (source.synced)().await;
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Controllers: what is registered, what triggers a reconcile, the queue between the two, and the reconcile itself.
+
+pub(crate) mod action;
+pub(crate) mod context;
+pub(crate) mod core;
+pub mod predicate;
+pub(crate) mod queue;
+pub(crate) mod reconcile;
+pub(crate) mod registration;
+pub(crate) mod source;
+pub(crate) mod timer;
+pub(crate) mod trigger;
+pub(crate) mod worker;

@@ -1,0 +1,170 @@
+//! Which updates matter, for [`Controller::when`](crate::Controller::when): controller-runtime's predicates, as plain
+//! functions of the object before and after.
+//!
+//! Combine them, and your own, as Rust combines conditions:
+//!
+//! ```
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use manager::predicate::{annotations_changed, generation_changed};
+//!
+//! fn register(manager: &mut manager::Manager) {
+//!     let _ = manager
+//!         .controller::<ConfigMap>("configmap")
+//!         .when(|old, new| generation_changed(old, new) || annotations_changed(old, new));
+//! }
+//! ```
+
+use kube::Resource;
+
+use crate::{
+    cache::{object::Cached, store::Change},
+    error::caught,
+};
+
+/// Whether the generation changed, as it does with the spec and not with the status or the metadata.
+///
+/// For a kind without generations, such as a `ConfigMap`, every update counts.
+pub fn generation_changed<K: Resource>(old: &K, new: &K) -> bool {
+    let (old, new) = (old.meta().generation, new.meta().generation);
+    old.is_none() || new.is_none() || old != new
+}
+
+/// Whether a label was added, changed or removed.
+pub fn labels_changed<K: Resource>(old: &K, new: &K) -> bool {
+    let (old, new) = (&old.meta().labels, &new.meta().labels);
+    old.iter().flatten().ne(new.iter().flatten())
+}
+
+/// Whether an annotation was added, changed or removed.
+pub fn annotations_changed<K: Resource>(old: &K, new: &K) -> bool {
+    let (old, new) = (&old.meta().annotations, &new.meta().annotations);
+    old.iter().flatten().ne(new.iter().flatten())
+}
+
+/// Says of an object before and after whether the update matters.
+type Predicate<K> = Box<dyn Fn(&K, &K) -> bool + Send + Sync>;
+
+/// The predicates on one kind, all of which must hold.
+pub(crate) struct Filter<K>(Vec<Predicate<K>>);
+
+impl<K> Filter<K> {
+    /// Lets everything pass.
+    pub(crate) fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    pub(crate) fn add(&mut self, predicate: impl Fn(&K, &K) -> bool + Send + Sync + 'static) {
+        self.0.push(Box::new(predicate));
+    }
+}
+
+impl<K: Cached> Filter<K> {
+    /// Whether a change matters. The first sight of an object does, and all that has to do with its end: that it is
+    /// gone, that it is to go, and that it is another one of the same name.
+    pub(crate) fn passes(&self, change: &Change<'_, K>) -> bool {
+        let (Some(old), Some(new)) = (change.old, change.new) else {
+            return true;
+        };
+        let (before, after) = (old.meta(), new.meta());
+        if before.uid != after.uid || before.deletion_timestamp != after.deletion_timestamp {
+            return true;
+        }
+        let holds = |predicate: &Predicate<K>| {
+            let held = caught("a predicate", change.key, || predicate(old, new));
+            // Rather one reconcile too many.
+            held.unwrap_or(true)
+        };
+        self.0.iter().all(holds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::{
+        api::core::v1::ConfigMap,
+        apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time},
+        jiff::Timestamp,
+    };
+
+    use super::*;
+
+    fn object(change: impl FnOnce(&mut ObjectMeta)) -> ConfigMap {
+        let mut object = ConfigMap::default();
+        object.metadata.uid = Some("u".to_owned());
+        object.metadata.generation = Some(1);
+        change(&mut object.metadata);
+        object
+    }
+
+    fn pair() -> std::collections::BTreeMap<String, String> {
+        [("a".to_owned(), "b".to_owned())].into()
+    }
+
+    /// Which of generation, labels and annotations a change is one of.
+    fn changed(change: impl FnOnce(&mut ObjectMeta)) -> [bool; 3] {
+        let (old, new) = (object(|_| {}), object(change));
+        let predicates = [generation_changed, labels_changed, annotations_changed];
+        predicates.map(|predicate| predicate(&old, &new))
+    }
+
+    #[test]
+    fn each_sees_its_own() {
+        assert_eq!(
+            changed(|meta| meta.generation = Some(2)),
+            [true, false, false]
+        );
+        assert_eq!(
+            changed(|meta| meta.labels = Some(pair())),
+            [false, true, false]
+        );
+        assert_eq!(
+            changed(|meta| meta.annotations = Some(pair())),
+            [false, false, true]
+        );
+        assert_eq!(changed(|meta| meta.labels = Some([].into())), [false; 3]);
+        let version = Some("2".to_owned());
+        assert_eq!(changed(|meta| meta.resource_version = version), [false; 3]);
+    }
+
+    #[test]
+    fn without_generations_every_update_counts() {
+        assert_eq!(changed(|meta| meta.generation = None), [true, false, false]);
+    }
+
+    fn passes(
+        filter: &Filter<ConfigMap>,
+        old: Option<&ConfigMap>,
+        new: Option<&ConfigMap>,
+    ) -> bool {
+        let key = &"ns/a".into();
+        filter.passes(&Change { key, old, new })
+    }
+
+    #[test]
+    fn first_sight_and_end_pass_whatever_the_predicate_says() {
+        let mut never = Filter::none();
+        never.add(|_, _| false);
+        let now = || Some(Time(Timestamp::UNIX_EPOCH));
+        let (known, going) = (
+            object(|_| {}),
+            object(|meta| meta.deletion_timestamp = now()),
+        );
+        let again = object(|meta| meta.uid = Some("v".to_owned()));
+        assert!(!passes(&never, Some(&known), Some(&known)));
+        assert!(passes(&never, None, Some(&known)));
+        assert!(passes(&never, Some(&known), Some(&going)));
+        assert!(passes(&never, Some(&going), None));
+        assert!(passes(&never, Some(&known), Some(&again)));
+    }
+
+    #[test]
+    fn all_must_hold_and_one_that_panics_counts_as_holding() {
+        let (old, new) = (object(|_| {}), object(|meta| meta.labels = Some(pair())));
+        let mut filter = Filter::none();
+        filter.add(labels_changed);
+        filter.add(|_, _| panic!("no idea"));
+        assert!(passes(&filter, Some(&old), Some(&new)));
+        filter.add(generation_changed);
+        assert!(!passes(&filter, Some(&old), Some(&new)));
+    }
+}

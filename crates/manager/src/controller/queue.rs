@@ -1,0 +1,320 @@
+//! The work queue, client-go's: a key is worked on by one worker at a time, and never lost.
+//!
+//! * What is added again before a worker took it is there once (*dirty*).
+//! * What is added while a worker is at it (*processing*) comes back when that worker is done.
+//! * What failed comes back after 5 ms, then 10 ms, doubled up to 1,000 s, each key by itself.
+//!
+//! Source: `k8s.io/client-go/util/workqueue`, `queue.go`, `delaying_queue.go`, `default_rate_limiters.go`.
+
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{sync::Notify, time::Instant};
+
+use crate::{controller::timer::Timer, key::Key, metrics::QueueMetrics};
+
+const FIRST_DELAY: Duration = Duration::from_millis(5);
+const LONGEST_DELAY: Duration = Duration::from_secs(1000);
+
+/// The keys that a controller has yet to work on.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    changed: Notify,
+    metrics: QueueMetrics,
+    timer: Timer,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    ready: VecDeque<Key>,
+    /// What is to be worked on, and since when.
+    dirty: HashMap<Key, Instant>,
+    /// What is being worked on, and since when.
+    processing: HashMap<Key, Instant>,
+    /// What is to be added later, by the time of the timer; `due` holds the same the other way round.
+    delayed: BTreeSet<(Instant, Key)>,
+    due: HashMap<Key, Instant>,
+    failures: HashMap<Key, u32>,
+}
+
+impl Queue {
+    pub(crate) fn new(metrics: QueueMetrics, timer: Timer) -> Self {
+        Self {
+            state: Mutex::default(),
+            changed: Notify::new(),
+            metrics,
+            timer,
+        }
+    }
+
+    /// Adds a key, to be worked on as soon as a worker is free.
+    pub(crate) fn add(&self, key: Key) {
+        self.add_to(&mut self.lock(), key);
+    }
+
+    /// Adds a key after a delay; if it is delayed already, the earlier of the two holds.
+    pub(crate) fn add_after(&self, key: Key, delay: Duration) {
+        self.metrics.retried();
+        if delay.is_zero() {
+            return self.add(key);
+        }
+        let at = self.timer.after(delay);
+        let mut state = self.lock();
+        if let Some(&earlier) = state.due.get(&key) {
+            if earlier <= at {
+                return;
+            }
+            state.delayed.remove(&(earlier, key.clone()));
+        }
+        state.delayed.insert((at, key.clone()));
+        state.due.insert(key, at);
+        self.changed.notify_one();
+    }
+
+    /// Adds a key that failed, after a delay that doubles with each failure since the last [`forget`](Self::forget).
+    pub(crate) fn add_failed(&self, key: Key) -> Duration {
+        let failures = {
+            let mut state = self.lock();
+            let failures = state.failures.entry(key.clone()).or_default();
+            *failures = failures.saturating_add(1);
+            *failures
+        };
+        let delay = backoff(failures);
+        self.add_after(key, delay);
+        delay
+    }
+
+    /// Ends the back-off of a key.
+    pub(crate) fn forget(&self, key: &Key) {
+        self.lock().failures.remove(key);
+    }
+
+    /// Waits for a key to work on; [`done`](Self::done) must follow. Cancelling it loses nothing.
+    ///
+    /// There must be one caller at a time.
+    pub(crate) async fn next(&self) -> Key {
+        loop {
+            let wake_at = {
+                let mut state = self.lock();
+                self.promote(&mut state);
+                if let Some(key) = state.ready.pop_front() {
+                    let added = state.dirty.remove(&key).unwrap_or_else(Instant::now);
+                    let taken = self.metrics.taken(added);
+                    state.processing.insert(key.clone(), taken);
+                    self.metrics.depth(state.ready.len());
+                    return key;
+                }
+                state.delayed.first().map(|(at, _)| *at)
+            };
+            match wake_at {
+                Some(at) => tokio::select! {
+                    () = self.changed.notified() => {}
+                    () = self.timer.until(at) => {}
+                },
+                None => self.changed.notified().await,
+            }
+        }
+    }
+
+    /// Ends the work on a key; if it was added meanwhile, it is there again.
+    pub(crate) fn done(&self, key: &Key) {
+        let mut state = self.lock();
+        if let Some(taken) = state.processing.remove(key) {
+            self.metrics.done(taken);
+        }
+        if state.dirty.contains_key(key) {
+            self.push(&mut state, key.clone());
+        }
+    }
+
+    /// The keys that are being worked on.
+    pub(crate) fn processing(&self) -> Vec<Key> {
+        self.lock().processing.keys().cloned().collect()
+    }
+
+    /// Whether nothing is being worked on, and nothing is due.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn is_idle(&self) -> bool {
+        let mut state = self.lock();
+        self.promote(&mut state);
+        state.ready.is_empty() && state.processing.is_empty()
+    }
+
+    fn add_to(&self, state: &mut State, key: Key) {
+        if state.dirty.contains_key(&key) {
+            return;
+        }
+        state.dirty.insert(key.clone(), Instant::now());
+        self.metrics.added();
+        if !state.processing.contains_key(&key) {
+            self.push(state, key);
+        }
+    }
+
+    fn push(&self, state: &mut State, key: Key) {
+        state.ready.push_back(key);
+        self.metrics.depth(state.ready.len());
+        self.changed.notify_one();
+    }
+
+    /// Adds what was delayed until now.
+    fn promote(&self, state: &mut State) {
+        let now = self.timer.now();
+        while state.delayed.first().is_some_and(|(at, _)| *at <= now) {
+            if let Some((_, key)) = state.delayed.pop_first() {
+                state.due.remove(&key);
+                self.add_to(state, key);
+            }
+        }
+    }
+
+    /// No code that holds the lock panics, so a poisoned one is still sound.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The delay after this many failures in a row.
+fn backoff(failures: u32) -> Duration {
+    let factor = 2_u32.saturating_pow(failures.saturating_sub(1));
+    FIRST_DELAY.saturating_mul(factor).min(LONGEST_DELAY)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{self, timeout};
+
+    use super::*;
+
+    fn queue() -> Queue {
+        Queue::new(QueueMetrics::default(), Timer::default())
+    }
+
+    /// The next key, if there is one now.
+    async fn now(queue: &Queue) -> Option<String> {
+        let key = timeout(Duration::from_nanos(1), queue.next()).await.ok();
+        key.map(|key| key.to_string())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_added_twice_is_there_once() {
+        let queue = queue();
+        queue.add("a".into());
+        queue.add("a".into());
+        assert_eq!(now(&queue).await.as_deref(), Some("a"));
+        assert_eq!(now(&queue).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_come_in_the_order_they_were_added() {
+        let queue = queue();
+        for key in ["b", "a", "c"] {
+            queue.add(key.into());
+        }
+        for key in ["b", "a", "c"] {
+            assert_eq!(now(&queue).await.as_deref(), Some(key));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_added_during_its_work_comes_back_once_when_that_is_done() {
+        let queue = queue();
+        queue.add("a".into());
+        assert!(now(&queue).await.is_some());
+        queue.add("a".into());
+        queue.add("a".into());
+        assert_eq!(now(&queue).await, None);
+        queue.done(&"a".into());
+        assert!(now(&queue).await.is_some());
+        queue.done(&"a".into());
+        assert_eq!(now(&queue).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_delayed_key_comes_at_its_time() {
+        let queue = queue();
+        let start = Instant::now();
+        queue.add_after("a".into(), Duration::from_secs(60));
+        assert_eq!(queue.next().await, "a".into());
+        assert_eq!(start.elapsed().as_secs(), 60);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_earlier_of_two_delays_holds_and_comes_once() {
+        let queue = queue();
+        let start = Instant::now();
+        for seconds in [60, 30, 90] {
+            queue.add_after("a".into(), Duration::from_secs(seconds));
+        }
+        assert_eq!(queue.next().await, "a".into());
+        assert_eq!(start.elapsed().as_secs(), 30);
+        queue.done(&"a".into());
+        assert!(
+            timeout(Duration::from_secs(600), queue.next())
+                .await
+                .is_err()
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_waiting_worker_sees_a_delay_that_is_set_later() {
+        let queue = std::sync::Arc::new(queue());
+        let waiting = tokio::spawn({
+            let queue = queue.clone();
+            async move { queue.next().await }
+        });
+        time::sleep(Duration::from_secs(1)).await;
+        queue.add_after("a".into(), Duration::from_secs(1));
+        assert_eq!(waiting.await.unwrap(), "a".into());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_absurd_delay_does_not_panic() {
+        let queue = queue();
+        queue.add_after("a".into(), Duration::MAX);
+        assert_eq!(now(&queue).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_back_off_until_forgotten_and_each_key_by_itself() {
+        let queue = queue();
+        let delays: Vec<_> = (0..4)
+            .map(|_| queue.add_failed("a".into()).as_millis())
+            .collect();
+        assert_eq!(delays, [5, 10, 20, 40]);
+        assert_eq!(queue.add_failed("b".into()).as_millis(), 5);
+        queue.forget(&"a".into());
+        assert_eq!(queue.add_failed("a".into()).as_millis(), 5);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_timer_that_is_wound_on_brings_what_was_delayed() {
+        let (queue, start) = (queue(), Instant::now());
+        queue.add_after("a".into(), Duration::from_secs(60));
+        queue.timer.wind(Duration::from_secs(59));
+        assert!(queue.is_idle());
+        queue.timer.wind(Duration::from_secs(1));
+        assert!(!queue.is_idle());
+        assert_eq!(queue.next().await, "a".into());
+        assert!(!queue.is_idle());
+        queue.done(&"a".into());
+        assert!(queue.is_idle());
+
+        queue.add_after("b".into(), Duration::from_secs(60));
+        let wind = async { queue.timer.wind(Duration::from_secs(60)) };
+        assert_eq!(tokio::join!(queue.next(), wind).0, "b".into());
+        assert_eq!(start.elapsed(), Duration::ZERO);
+    }
+
+    #[test]
+    fn backoff_ends_at_a_thousand_seconds() {
+        assert_eq!(backoff(18), Duration::from_millis(655_360));
+        for failures in [19, 64, u32::MAX] {
+            assert_eq!(backoff(failures), Duration::from_secs(1000));
+        }
+    }
+}

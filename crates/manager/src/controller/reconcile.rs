@@ -1,0 +1,232 @@
+//! One reconcile of one object, from its finalizer to its status.
+
+use std::{
+    any::Any,
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    task::{AbortHandle, JoinError},
+    time::timeout,
+};
+use tracing::Instrument;
+
+use crate::{
+    cache::object::Object,
+    controller::{
+        action::Action,
+        context::Context,
+        core::{Core, Function},
+    },
+    error::chain,
+    key::Key,
+    leader::fence::Refused,
+    writes::{finalizer, status},
+};
+
+/// How long a cancelled reconcile may take to end before the process counts as unhealthy.
+const CANCELLATION: Duration = Duration::from_secs(10);
+
+/// How a reconcile ended that did not fail.
+#[derive(Debug)]
+pub(crate) enum Done {
+    /// The user's function ran.
+    Asked(Action),
+    /// There was nothing to do: the object is being deleted, and that is not ours to wait for.
+    Nothing,
+    /// There is no such object.
+    Gone,
+}
+
+impl Done {
+    /// After how long the object is to be reconciled again, if that was asked for.
+    pub(crate) fn requeue_after(&self) -> Option<Duration> {
+        match self {
+            Self::Asked(action) => action.after,
+            Self::Nothing | Self::Gone => None,
+        }
+    }
+}
+
+/// Why a reconcile failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Error(anyhow::Error),
+    Panic(String),
+    Timeout(Duration),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Error(error) => f.write_str(&chain(error.as_ref())),
+            Self::Panic(message) => write!(f, "panicked: {message}"),
+            Self::Timeout(after) => write!(f, "cancelled after {after:?}, see --reconcile-timeout"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Reconciles the object with this key.
+pub(crate) async fn reconcile<K: Object>(core: &Arc<Core<K>>, key: &Key) -> Result<Done, Failure> {
+    let Some(object) = core.current(key) else {
+        return Ok(Done::Gone);
+    };
+    let started = Instant::now();
+    let active = core.metrics.started();
+    let done = step(core, key, object).await;
+    drop(active);
+    core.metrics.ended(&done, started.elapsed());
+    done
+}
+
+/// Does what the state of the object asks for.
+async fn step<K: Object>(core: &Arc<Core<K>>, key: &Key, object: Arc<K>) -> Result<Done, Failure> {
+    let deleting = object.meta().deletion_timestamp.is_some();
+    match &core.finalizer {
+        None if deleting => Ok(Done::Nothing),
+        None => run(core, key, object, &core.reconcile)
+            .await
+            .map(Done::Asked),
+        Some((name, cleanup)) if deleting => {
+            if !finalizer::has(&*object, name) {
+                return Ok(Done::Nothing);
+            }
+            let action = run(core, key, object.clone(), cleanup).await?;
+            if action == Action::await_change() {
+                // The clean-up may have written the status since.
+                let object = core.current(key).unwrap_or(object);
+                finalizer::remove(core, key, object, name)
+                    .await
+                    .map_err(Failure::Error)?;
+            }
+            Ok(Done::Asked(action))
+        }
+        Some((name, _)) => {
+            let mut object = object;
+            if !finalizer::has(&*object, name) {
+                let added = finalizer::add(core, key, object, name).await;
+                match added.map_err(Failure::Error)? {
+                    Some(added) => object = added,
+                    None => return Ok(Done::Nothing),
+                }
+            }
+            run(core, key, object, &core.reconcile)
+                .await
+                .map(Done::Asked)
+        }
+    }
+}
+
+/// Runs a function of the user's, and writes the status that it wants.
+async fn run<K: Object>(
+    core: &Arc<Core<K>>,
+    key: &Key,
+    object: Arc<K>,
+    function: &Function<K>,
+) -> Result<Action, Failure> {
+    let cx = Context::new(core.clone(), object.clone(), key.clone());
+    let mut result = guarded(core, function, object.clone(), cx.clone()).await;
+    let mut draft = cx.take_draft();
+    if let Err(misuse) = &draft
+        && result.is_ok()
+    {
+        result = Err(Failure::Error(anyhow::Error::msg(misuse.clone())));
+    }
+    if let Err(failure) = &result {
+        // What a reconcile that did not come to its end wanted is half of something.
+        if matches!(failure, Failure::Error(_))
+            && let Ok(Some(wanted)) = draft
+        {
+            cx.restore(wanted);
+        }
+        cx.failed(&failure.to_string());
+        draft = cx.take_draft();
+    }
+    let Ok(Some(wanted)) = draft else {
+        return result;
+    };
+    match status::write(core, key, &*object, &wanted).await {
+        Ok(()) => result,
+        // The first failure is the one to know of.
+        Err(error) => result.and(Err(Failure::Error(error))),
+    }
+}
+
+/// Runs a function of the user's in a task of its own, so that a panic stays there and a time-out ends it.
+async fn guarded<K: Object>(
+    core: &Core<K>,
+    function: &Function<K>,
+    object: Arc<K>,
+    cx: Context<K>,
+) -> Result<Action, Failure> {
+    let (function, fence) = (function.clone(), core.fence.clone());
+    let future = async move {
+        // The process may have been stopped since the worker looked.
+        anyhow::ensure!(fence.is_open(), Refused);
+        // The call itself is the user's code as well, so it belongs into the task.
+        function(object, cx).await
+    };
+    let future = future.in_current_span();
+    let mut task = tokio::spawn(future);
+    let _abort = AbortOnDrop(task.abort_handle());
+    match core.timer.timeout(core.timeout, &mut task).await {
+        Some(Ok(result)) => result.map_err(Failure::Error),
+        Some(Err(error)) => Err(Failure::Panic(panic_message(error))),
+        None => {
+            task.abort();
+            if timeout(CANCELLATION, &mut task).await.is_err() {
+                let _stuck = core.health.stuck();
+                tracing::error!("a cancelled reconcile does not end: it blocks its thread");
+                let _ = task.await;
+            }
+            Err(Failure::Timeout(core.timeout))
+        }
+    }
+}
+
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn panic_message(error: JoinError) -> String {
+    let Ok(payload) = error.try_into_panic() else {
+        return "cancelled".to_owned();
+    };
+    message(&*payload).unwrap_or("no message").to_owned()
+}
+
+fn message(payload: &(dyn Any + Send)) -> Option<&str> {
+    let text = payload.downcast_ref::<&'static str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+    use crate::{manager::Manager, testing::FakeApi};
+
+    #[tokio::test]
+    async fn nothing_begins_behind_a_fence_that_fell() {
+        let api = FakeApi::new();
+        let mut object = ConfigMap::default();
+        object.metadata.name = Some("a".to_owned());
+        api.put(&object);
+        let register = |manager: &mut Manager| {
+            let controller = manager.controller::<ConfigMap>("configmap");
+            controller.reconcile(|_, _| async { panic!("it began") });
+            manager.fence.close();
+        };
+        let error = api.reconcile(register, "a").await.unwrap_err();
+        assert_eq!(error.to_string(), Refused.to_string());
+    }
+}

@@ -1,0 +1,340 @@
+//! Registers controllers.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::{api::PartialObjectMeta, core::object::HasStatus};
+
+use crate::{
+    cache::{
+        object::{Cached, Object},
+        reader::Reader,
+        store::Cache,
+    },
+    controller::{
+        action::Action,
+        context::{Accessor, Context},
+        core::{Core, Function},
+        predicate::Filter,
+        queue::Queue,
+        source::{self, Hook, Source},
+        trigger::Trigger,
+    },
+    key::Key,
+    manager::Manager,
+    writes::{
+        apply::Applied,
+        own::{Overlay, Writes},
+    },
+};
+
+/// The longest field manager that the API server takes, in bytes.
+const LONGEST_FIELD_MANAGER: usize = 128;
+
+/// A controller of `K` that is being registered; [`reconcile`](Self::reconcile) ends it.
+///
+/// `W` is the kind that was named last, of which [`when`](Self::when) speaks: `K` itself, or one that it owns or
+/// watches.
+#[must_use = "a controller without `.reconcile(…)` does nothing"]
+pub struct Controller<'a, K, W = K> {
+    parts: Parts<'a, K>,
+    /// How `W` wakes it, and when; put to work once both are known.
+    hook: Hook<W>,
+    filter: Filter<W>,
+}
+
+/// What is known of a controller so far.
+struct Parts<'a, K> {
+    manager: &'a mut Manager,
+    name: String,
+    queue: Arc<Queue>,
+    writes: Arc<Writes>,
+    overlay: Arc<Overlay<K>>,
+    applied: Arc<Applied>,
+    cache: Arc<Cache<K>>,
+    reader: Reader,
+    conditions: Option<Accessor<K>>,
+    finalizer: Option<(String, Function<K>)>,
+    concurrency: usize,
+    timeout: Duration,
+    sources: Vec<Source>,
+}
+
+impl<K, W> fmt::Debug for Controller<'_, K, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Controller")
+            .field("name", &self.parts.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a, K: Object> Controller<'a, K> {
+    pub(crate) fn new(manager: &'a mut Manager, name: &str) -> Self {
+        let queue = Arc::new(Queue::new(
+            manager.metrics.queue(name),
+            manager.timer.clone(),
+        ));
+        let cache = manager.caches.of::<K>();
+        let overlay = Arc::new(Overlay::new());
+        let mut parts = Parts {
+            name: name.to_owned(),
+            writes: Arc::new(Writes::new(queue.clone())),
+            overlay: overlay.clone(),
+            applied: Arc::default(),
+            reader: Reader::new(name),
+            conditions: None,
+            finalizer: None,
+            concurrency: manager.options.max_concurrent_reconciles,
+            timeout: manager.options.reconcile_timeout,
+            sources: Vec::new(),
+            queue,
+            cache: cache.clone(),
+            manager,
+        };
+        parts.need(cache.clone());
+        Self {
+            parts,
+            hook: source::own(cache, overlay),
+            filter: Filter::none(),
+        }
+    }
+}
+
+impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
+    /// Wakes the controller for an update of the kind that was named last only if `predicate` says so, which is asked
+    /// of the object before and after; see [`predicate`](crate::controller::predicate). Of several, all must say so.
+    ///
+    /// It is never asked of the first sight of an object, nor when that is deleted or is to be: these always wake.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+    /// # use manager::{Action, Manager, predicate};
+    /// # fn register(manager: &mut Manager) {
+    /// manager
+    ///     .controller::<ConfigMap>("configmap")
+    ///     .when(predicate::labels_changed)
+    ///     .owns_cached::<Deployment>()
+    ///     .when(|old, new| old.status != new.status)
+    ///     .reconcile(async |_, _| Ok(Action::await_change()));
+    /// # }
+    /// ```
+    pub fn when<P>(mut self, predicate: P) -> Self
+    where
+        P: Fn(&W, &W) -> bool + Send + Sync + 'static,
+    {
+        self.filter.add(predicate);
+        self
+    }
+
+    /// Reconciles an object also when a `C` that it owns changes. Of these the metadata is cached only.
+    pub fn owns<C: Object>(self) -> Controller<'a, K, PartialObjectMeta<C>> {
+        self.wake_owner::<C, _>()
+    }
+
+    /// Reconciles an object also when a `C` that it owns changes. These are cached whole, so that reading one costs
+    /// no request: for kinds whose status each reconcile looks at.
+    pub fn owns_cached<C: Object>(self) -> Controller<'a, K, C> {
+        self.wake_owner::<C, _>()
+    }
+
+    /// Reconciles the objects whose keys `map` returns also when a `C` changes that they do not own.
+    ///
+    /// `map` is called with the object before the change and with the object after it, so that both whom it concerned
+    /// and whom it concerns are reconciled; and with what the controller caches. It must not block. If it fails or
+    /// panics that is logged, and nobody is woken. These objects are cached whole; for their metadata only, watch
+    /// `PartialObjectMeta<C>`. It is controller-runtime's `EnqueueRequestsFromMapFunc`.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+    /// # use manager::{Action, Key, Manager};
+    /// # fn register(manager: &mut Manager) {
+    /// // Each Deployment that names a ConfigMap in its annotation is reconciled when that changes.
+    /// manager
+    ///     .controller::<Deployment>("deployment")
+    ///     .watches::<ConfigMap>(|map, cached| {
+    ///         cached.list::<Deployment>().by(config_map, Key::of(map)).keys()
+    ///     })
+    ///     .reconcile(async |_, _| Ok(Action::await_change()));
+    /// # }
+    ///
+    /// fn config_map(deployment: &Deployment) -> Vec<String> {
+    ///     let meta = &deployment.metadata;
+    ///     let name = meta.annotations.iter().flatten().find(|(name, _)| *name == "example.com/config");
+    ///     let key = name.map(|(_, name)| Key::new(meta.namespace.as_deref(), name).to_string());
+    ///     key.into_iter().collect()
+    /// }
+    /// ```
+    pub fn watches<C: Cached>(
+        self,
+        map: impl Fn(&C, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
+    ) -> Controller<'a, K, C> {
+        let mut parts = self.settle();
+        let cache = parts.manager.caches.of::<C>();
+        parts.need(cache.clone());
+        let hook = source::mapped(cache, &parts.reader, map);
+        Controller {
+            parts,
+            hook,
+            filter: Filter::none(),
+        }
+    }
+
+    fn wake_owner<C: Object, M: Cached>(self) -> Controller<'a, K, M> {
+        let mut parts = self.settle();
+        let cache = parts.manager.caches.of::<M>();
+        parts.need(cache.clone());
+        let (applied, queue) = (parts.applied.clone(), parts.queue.clone());
+        Controller {
+            hook: source::owner::<K, C, M>(cache, applied, queue),
+            parts,
+            filter: Filter::none(),
+        }
+    }
+
+    /// Caches the objects of `C` for [`Context::get`] and [`Context::list`], without being woken by them.
+    pub fn reads<C: Cached>(mut self) -> Self {
+        let cache = self.parts.manager.caches.of::<C>();
+        self.parts.need(cache);
+        self
+    }
+
+    /// Lets `trigger` wake the controller.
+    pub fn triggered_by(self, trigger: &Trigger) -> Self {
+        let (queue, cache) = (self.parts.queue.clone(), self.parts.cache.clone());
+        trigger.add(queue, cache);
+        self
+    }
+
+    /// Says where the conditions and `observedGeneration` lie in the status.
+    ///
+    /// It is what `cx.ready` and `cx.condition` need, and with it a reconcile that fails sets `Ready` to `False`
+    /// with the reason `ReconcileFailed`.
+    pub fn conditions<F>(mut self, accessor: F) -> Self
+    where
+        K: HasStatus<Status: Default>,
+        F: Fn(&mut K::Status) -> (&mut Vec<Condition>, &mut Option<i64>) + Send + Sync + 'static,
+    {
+        self.parts.conditions = Some(Arc::new(move |object: &mut K, change| {
+            let (conditions, observed) = accessor(object.status_mut().get_or_insert_default());
+            change(conditions, observed);
+        }));
+        self
+    }
+
+    /// Runs `cleanup` before an object is deleted.
+    ///
+    /// The finalizer `name`, `<full group>/<controller>` by custom, is added before the first reconcile and removed
+    /// when the clean-up returns [`Action::await_change`]. It stays when that fails or returns [`Action::requeue`].
+    pub fn finalizer<F, R>(mut self, name: &str, cleanup: F) -> Self
+    where
+        F: Fn(Arc<K>, Context<K>) -> R + Send + Sync + 'static,
+        R: Future<Output = anyhow::Result<Action>> + Send + 'static,
+    {
+        self.parts.finalizer = Some((name.to_owned(), function(cleanup)));
+        self
+    }
+
+    /// Reconciles at most this many objects at once, instead of `--max-concurrent-reconciles`.
+    pub fn max_concurrent_reconciles(mut self, most: usize) -> Self {
+        self.parts.concurrency = most;
+        self
+    }
+
+    /// Cancels a reconcile after this time, instead of `--reconcile-timeout`.
+    pub fn reconcile_timeout(mut self, timeout: Duration) -> Self {
+        self.parts.timeout = timeout;
+        self
+    }
+
+    /// Reconciles each object with this function, and ends the registration.
+    ///
+    /// It is called when an object or one that it owns has changed, at start for every object, after a failure and
+    /// when it asked to be; never for one object twice at a time, and never for an object that is being deleted.
+    pub fn reconcile<F, R>(self, reconcile: F)
+    where
+        F: Fn(Arc<K>, Context<K>) -> R + Send + Sync + 'static,
+        R: Future<Output = anyhow::Result<Action>> + Send + 'static,
+    {
+        let parts = self.settle();
+        let manager = parts.manager;
+        let field_manager = format!("{}/{}", manager.id, parts.name);
+        if let Err(error) = check(manager, &parts.name, &field_manager, parts.concurrency) {
+            manager.mistakes.push(error);
+        }
+        let core = Core {
+            metrics: manager.metrics.controller(&parts.name, parts.concurrency),
+            client: manager.clients.leading.clone(),
+            fence: manager.fence.clone(),
+            recorder: manager.recorder.clone(),
+            health: manager.health.clone(),
+            timer: manager.timer.clone(),
+            name: parts.name,
+            field_manager,
+            cache: parts.cache,
+            reader: parts.reader,
+            queue: parts.queue,
+            writes: parts.writes,
+            overlay: parts.overlay,
+            applied: parts.applied,
+            conditions: parts.conditions,
+            finalizer: parts.finalizer,
+            reconcile: function(reconcile),
+            concurrency: parts.concurrency,
+            timeout: parts.timeout,
+            sources: parts.sources,
+        };
+        manager.controllers.push(Arc::new(core));
+    }
+
+    /// Puts the kind to work that was named last.
+    fn settle(self) -> Parts<'a, K> {
+        self.hook.attach(self.filter, self.parts.writes.clone());
+        self.parts
+    }
+}
+
+impl<K> Parts<'_, K> {
+    /// Lets the controller read `cache`, and not begin before that is complete.
+    fn need<M: Cached>(&mut self, cache: Arc<Cache<M>>) {
+        if self.reader.caches.find::<M>().is_none() {
+            self.reader.caches.add(cache.clone());
+            self.sources.push(Source::new(cache));
+        }
+    }
+}
+
+fn function<K, F, R>(function: F) -> Function<K>
+where
+    F: Fn(Arc<K>, Context<K>) -> R + Send + Sync + 'static,
+    R: Future<Output = anyhow::Result<Action>> + Send + 'static,
+{
+    Arc::new(move |object, cx| Box::pin(function(object, cx)))
+}
+
+fn check(
+    manager: &Manager,
+    name: &str,
+    field_manager: &str,
+    concurrency: usize,
+) -> Result<(), String> {
+    if name.is_empty() || manager.controllers.iter().any(|other| other.name() == name) {
+        return Err(format!(
+            "there are two controllers `{name}`, or one without a name\n\
+             help: each needs a name of its own, as metrics and field managers carry it"
+        ));
+    }
+    if field_manager.len() > LONGEST_FIELD_MANAGER {
+        return Err(format!(
+            "`{field_manager}` is too long for a field manager: {} bytes, {LONGEST_FIELD_MANAGER} at most\n\
+             help: give controller `{name}` a shorter name",
+            field_manager.len()
+        ));
+    }
+    if concurrency == 0 {
+        return Err(format!(
+            "controller `{name}` may reconcile nothing: `max_concurrent_reconciles` is 0\n\
+             help: let it be 1 or more"
+        ));
+    }
+    Ok(())
+}

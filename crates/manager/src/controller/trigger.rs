@@ -1,0 +1,92 @@
+//! Wakes controllers from outside of the cluster.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::{
+    cache::{object::Object, store::Cache},
+    controller::queue::Queue,
+    key::Key,
+};
+
+/// Wakes the controllers that it was given to by [`triggered_by`](crate::Controller::triggered_by), from any task:
+/// for what happens where the API server does not see it, as a webhook of another system or the tick of a clock.
+///
+/// It never waits, and works before the manager runs as well as after: what is woken early is reconciled when the
+/// caches are complete. In a replica that does not lead it does nothing that anybody would notice, as all objects are
+/// reconciled when it begins to lead. It is controller-runtime's `source.Channel`.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use manager::{Action, Manager, Trigger};
+///
+/// fn register(manager: &mut Manager) {
+///     let hourly = Trigger::new();
+///     manager
+///         .controller::<ConfigMap>("configmap")
+///         .triggered_by(&hourly)
+///         .reconcile(async |_, _| Ok(Action::await_change()));
+///     manager.leading("hourly", async move |running| {
+///         let mut hours = tokio::time::interval(std::time::Duration::from_secs(3600));
+///         loop {
+///             tokio::select! {
+///                 _ = hours.tick() => hourly.wake_all(),
+///                 () = running.stopped() => return Ok(()),
+///             }
+///         }
+///     });
+/// }
+/// ```
+#[derive(Clone, Default)]
+pub struct Trigger(Arc<Mutex<Vec<Target>>>);
+
+/// Wakes one controller for a key, or for all.
+type Target = Arc<dyn Fn(Option<&Key>) + Send + Sync>;
+
+impl fmt::Debug for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trigger").finish_non_exhaustive()
+    }
+}
+
+impl Trigger {
+    /// A trigger that wakes nobody yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Has the object with this key, `namespace/name` or `name`, reconciled soon. If there is none, nothing happens.
+    pub fn wake(&self, key: impl Into<Key>) {
+        let key = key.into();
+        self.tell(Some(&key));
+    }
+
+    /// Has every object reconciled soon.
+    pub fn wake_all(&self) {
+        self.tell(None);
+    }
+
+    /// Lets it wake a controller.
+    pub(crate) fn add<K: Object>(&self, queue: Arc<Queue>, cache: Arc<Cache<K>>) {
+        let target = move |key: Option<&Key>| match key {
+            Some(key) => queue.add(key.clone()),
+            // What is not in the cache yet is reconciled when it comes.
+            None => cache.keys().into_iter().for_each(|key| queue.add(key)),
+        };
+        self.lock().push(Arc::new(target));
+    }
+
+    fn tell(&self, key: Option<&Key>) {
+        let targets = self.lock().clone();
+        for target in targets {
+            target(key);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Target>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

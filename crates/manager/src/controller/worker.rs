@@ -1,0 +1,152 @@
+//! Takes keys from a queue and reconciles what they name, several at once.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use crate::{
+    cache::object::Object,
+    controller::{
+        core::Core,
+        reconcile::{Done, reconcile},
+    },
+    key::Key,
+};
+#[cfg(any(test, feature = "testing"))]
+use crate::{cache::object::namespaced, controller::action::Action};
+
+/// A controller of any kind, as the manager runs it.
+pub(crate) trait AnyController: Send + Sync {
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// Reconciles until `stop`, and returns when what was under way has ended. Dropping it cancels that.
+    fn run(self: Arc<Self>, stop: CancellationToken) -> BoxFuture<'static, ()>;
+
+    /// What is being reconciled now.
+    fn under_way(&self) -> Vec<Key>;
+
+    /// Waits until the caches that it needs are complete.
+    #[cfg(any(test, feature = "testing"))]
+    fn complete(self: Arc<Self>) -> BoxFuture<'static, ()>;
+
+    /// Whether no reconcile is under way, and none is due.
+    #[cfg(any(test, feature = "testing"))]
+    fn is_idle(&self) -> bool;
+
+    /// Reconciles one object once, as soon as the caches are complete. The namespace of `key` counts only for a kind
+    /// that has namespaces, and is `default` if there is none.
+    #[cfg(any(test, feature = "testing"))]
+    fn reconcile_once(self: Arc<Self>, key: Key) -> BoxFuture<'static, anyhow::Result<Action>>;
+}
+
+impl<K: Object> AnyController for Core<K> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn run(self: Arc<Self>, stop: CancellationToken) -> BoxFuture<'static, ()> {
+        Box::pin(run(self, stop))
+    }
+
+    fn under_way(&self) -> Vec<Key> {
+        self.queue.processing()
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn complete(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async move { self.synced().await })
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn is_idle(&self) -> bool {
+        self.queue.is_idle()
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn reconcile_once(self: Arc<Self>, key: Key) -> BoxFuture<'static, anyhow::Result<Action>> {
+        Box::pin(async move {
+            self.synced().await;
+            let namespace = namespaced::<K>().then(|| key.namespace().unwrap_or("default"));
+            let key = Key::new(namespace, key.name());
+            match reconcile(&self, &key).await? {
+                Done::Asked(action) => Ok(action),
+                Done::Nothing => Ok(Action::await_change()),
+                Done::Gone => anyhow::bail!("there is no {} `{key}`", K::kind(&())),
+            }
+        })
+    }
+}
+
+async fn run<K: Object>(core: Arc<Core<K>>, stop: CancellationToken) {
+    for source in &core.sources {
+        tracing::info!(
+            controller = core.name,
+            kind = source.kind,
+            "starting event source"
+        );
+    }
+    tracing::info!(controller = core.name, kind = %K::kind(&()), "starting controller");
+    if stop.run_until_cancelled(core.synced()).await.is_none() {
+        return;
+    }
+    tracing::info!(
+        controller = core.name,
+        workers = core.concurrency,
+        "starting workers"
+    );
+
+    let mut under_way = JoinSet::new();
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            Some(_) = under_way.join_next() => {}
+            key = core.queue.next(), if under_way.len() < core.concurrency => {
+                // After leadership was lost nothing starts, even before the manager has noticed.
+                if !core.fence.is_open() {
+                    break;
+                }
+                under_way.spawn(work(core.clone(), key));
+            }
+        }
+    }
+    while under_way.join_next().await.is_some() {}
+}
+
+/// Reconciles one object, and says in the queue what comes next.
+async fn work<K: Object>(core: Arc<Core<K>>, key: Key) {
+    let span = tracing::info_span!(
+        "reconcile",
+        controller = core.name,
+        namespace = key.namespace(),
+        name = key.name(),
+        reconcile_id = %reconcile_id(),
+    );
+    let done = reconcile(&core, &key).instrument(span.clone()).await;
+    match done {
+        Ok(Done::Asked(action)) => {
+            core.queue.forget(&key);
+            if let Some(after) = action.after {
+                core.queue.add_after(key.clone(), after);
+            }
+        }
+        Ok(Done::Nothing | Done::Gone) => core.queue.forget(&key),
+        Err(failure) => {
+            let delay = core.queue.add_failed(key.clone());
+            let _entered = span.enter();
+            tracing::error!(error = %failure, again_in = ?delay, "reconcile failed");
+        }
+    }
+    core.queue.done(&key);
+}
+
+/// Tells the lines of one reconcile from those of another in the log.
+fn reconcile_id() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    // Random, from the standard library's source of it.
+    format!("{:016x}", RandomState::new().hash_one(0_u8))
+}

@@ -1,0 +1,396 @@
+//! Leader election by a `Lease`, in the manner of client-go (`k8s.io/client-go/tools/leaderelection`).
+//!
+//! * Another holder counts as gone only after this process itself has seen its record unchanged for a whole lease
+//!   duration, so the clocks of the machines need not agree.
+//! * Each write carries the resource version that was read, so of two candidates one loses.
+//! * A leader that cannot renew within the renew deadline stops leading, before anyone else may start. The deadline
+//!   is counted from before the request was sent, on a clock that goes on while the machine is suspended.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    time::Duration,
+};
+
+use k8s_openapi::{
+    api::coordination::v1::{Lease, LeaseSpec},
+    apimachinery::pkg::apis::meta::v1::MicroTime,
+    jiff::Timestamp,
+};
+use kube::{
+    Api, Client,
+    api::{ObjectMeta, PostParams},
+};
+use tokio::time::{sleep, timeout};
+
+use crate::{
+    error::chain,
+    leader::{clock::Instant, fence::Fence},
+};
+
+/// How an election is held.
+#[derive(Clone, Debug)]
+pub(crate) struct Election {
+    /// Where the Lease lies, and its name.
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// Differs between all processes that stand.
+    pub(crate) identity: String,
+    pub(crate) lease_duration: Duration,
+    pub(crate) renew_deadline: Duration,
+    pub(crate) retry_period: Duration,
+}
+
+impl Election {
+    /// Refuses what cannot work, as client-go does.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.lease_duration > self.renew_deadline
+                && self.renew_deadline > self.retry_period.mul_f64(1.2),
+            "the lease lasts {:?}, must be renewed within {:?}, and is tried every {:?}\n\
+             help: `--leader-election-lease-duration` must exceed `--leader-election-renew-deadline`, and that must \
+             exceed `--leader-election-retry-period` by more than a fifth",
+            self.lease_duration,
+            self.renew_deadline,
+            self.retry_period,
+        );
+        anyhow::ensure!(
+            self.lease_duration >= Duration::from_secs(1),
+            "the lease lasts {:?}\nhelp: `--leader-election-lease-duration` must be a second or more",
+            self.lease_duration,
+        );
+        Ok(())
+    }
+}
+
+/// One candidate.
+#[derive(Debug)]
+pub(crate) struct Elector {
+    api: Api<Lease>,
+    election: Election,
+    fence: Fence,
+    /// What the Lease said, and since when.
+    observed: Option<(LeaseSpec, Instant)>,
+}
+
+impl Elector {
+    /// A candidate that opens `fence` while it leads. `client` must be used for nothing else, so that no queue of
+    /// other requests can hold up a renewal.
+    pub(crate) fn new(client: Client, election: Election, fence: Fence) -> Self {
+        Self {
+            api: Api::namespaced(client, &election.namespace),
+            election,
+            fence,
+            observed: None,
+        }
+    }
+
+    /// Waits until this process leads. Dropping the future stands down.
+    ///
+    /// Returns until when it does.
+    pub(crate) async fn acquire(&mut self) -> Instant {
+        let mut told = None;
+        loop {
+            let started = Instant::now();
+            match timeout(self.election.renew_deadline, self.attempt()).await {
+                Ok(Ok(true)) => return self.led_from(started),
+                Ok(Ok(false)) => self.tell(&mut told),
+                Ok(Err(error)) => {
+                    tracing::warn!(
+                        error = chain(&error),
+                        "cannot acquire the lease; trying again"
+                    );
+                }
+                Err(_) => tracing::warn!("cannot acquire the lease in time; trying again"),
+            }
+            sleep(jitter(self.election.retry_period)).await;
+        }
+    }
+
+    /// Renews the lease, and returns when this process must stop leading: it has, as nothing passes the fence then.
+    pub(crate) async fn hold(&mut self, mut deadline: Instant) {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            sleep(self.election.retry_period.min(left)).await;
+            let started = Instant::now();
+            let left = deadline.saturating_duration_since(started);
+            match timeout(left, self.attempt()).await {
+                // A renewal that was overtaken by the deadline, as by a suspended machine, came too late.
+                Ok(Ok(true)) if Instant::now() < deadline => deadline = self.led_from(started),
+                Ok(Ok(true)) | Err(_) => {}
+                Ok(Ok(false)) if !self.is_ours() => break,
+                Ok(Ok(false)) => tracing::info!("lost a race for the lease; trying again"),
+                Ok(Err(error)) => tracing::warn!(error = chain(&error), "cannot renew the lease"),
+            }
+            if Instant::now() >= deadline {
+                break;
+            }
+        }
+        self.fence.fall();
+    }
+
+    /// Gives the lease up if it is ours, so that the next leader need not wait for it to expire.
+    ///
+    /// Nothing that needs leadership may run any more. A failure costs the next leader time, and nothing else.
+    pub(crate) async fn release(&mut self) {
+        self.fence.close();
+        match timeout(self.election.renew_deadline, self.try_release()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(
+                    error = chain(&error),
+                    "cannot release the lease; it will expire"
+                );
+            }
+            Err(_) => tracing::warn!("cannot release the lease in time; it will expire"),
+        }
+    }
+
+    async fn try_release(&mut self) -> kube::Result<()> {
+        let Some(mut lease) = self.api.get_opt(&self.election.name).await? else {
+            return Ok(());
+        };
+        let spec = lease.spec.get_or_insert_default();
+        if spec.holder_identity.as_ref() != Some(&self.election.identity) {
+            return Ok(());
+        }
+        let now = MicroTime(Timestamp::now());
+        *spec = LeaseSpec {
+            holder_identity: Some(String::new()),
+            lease_duration_seconds: Some(1),
+            lease_transitions: spec.lease_transitions,
+            acquire_time: Some(now.clone()),
+            renew_time: Some(now),
+            ..Default::default()
+        };
+        self.api
+            .replace(&self.election.name, &PostParams::default(), &lease)
+            .await?;
+        Ok(())
+    }
+
+    /// Opens the fence for as long as a renewal that was begun then lasts.
+    fn led_from(&self, started: Instant) -> Instant {
+        let deadline = started + self.election.renew_deadline;
+        self.fence.open_until(deadline);
+        deadline
+    }
+
+    /// Logs who leads, once for each.
+    fn tell(&self, told: &mut Option<String>) {
+        let leader = self
+            .observed
+            .as_ref()
+            .and_then(|(spec, _)| spec.holder_identity.clone());
+        if *told != leader {
+            tracing::info!(
+                lease = self.election.name,
+                leader,
+                "another process leads; standing by"
+            );
+            *told = leader;
+        }
+    }
+
+    fn is_ours(&self) -> bool {
+        let holder = self
+            .observed
+            .as_ref()
+            .and_then(|(spec, _)| spec.holder_identity.as_ref());
+        holder == Some(&self.election.identity)
+    }
+
+    /// Tries once to acquire or renew; says whether the lease is ours.
+    async fn attempt(&mut self) -> kube::Result<bool> {
+        let Some(mut lease) = self.api.get_opt(&self.election.name).await? else {
+            let lease = Lease {
+                metadata: ObjectMeta {
+                    name: Some(self.election.name.clone()),
+                    ..Default::default()
+                },
+                spec: Some(self.next(None)),
+            };
+            return self.written(self.api.create(&PostParams::default(), &lease).await);
+        };
+        let spec = lease.spec.take().unwrap_or_default();
+        if self.observed.as_ref().is_none_or(|(seen, _)| *seen != spec) {
+            self.observed = Some((spec.clone(), Instant::now()));
+        }
+        if self.is_held_by_another(&spec) {
+            return Ok(false);
+        }
+        lease.spec = Some(self.next(Some(&spec)));
+        let replaced = self
+            .api
+            .replace(&self.election.name, &PostParams::default(), &lease)
+            .await;
+        self.written(replaced)
+    }
+
+    /// Whether somebody else holds the lease, by what this process has seen of it.
+    fn is_held_by_another(&self, spec: &LeaseSpec) -> bool {
+        let holder = spec.holder_identity.as_deref().unwrap_or_default();
+        if holder.is_empty() || holder == self.election.identity {
+            return false;
+        }
+        // As the holder understands it; during a rolling update its flags may differ from ours.
+        let lasts = spec
+            .lease_duration_seconds
+            .and_then(|seconds| u64::try_from(seconds).ok());
+        let lasts = lasts.map_or(self.election.lease_duration, Duration::from_secs);
+        let unchanged_for = self.observed.as_ref().map(|(_, at)| at.elapsed());
+        unchanged_for.is_none_or(|unchanged| unchanged < lasts)
+    }
+
+    /// Notes what was written; a conflict means that another candidate was faster.
+    fn written(&mut self, result: kube::Result<Lease>) -> kube::Result<bool> {
+        match result {
+            Ok(lease) => {
+                self.observed = lease.spec.map(|spec| (spec, Instant::now()));
+                Ok(true)
+            }
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The record that makes the lease ours, given the one that is there.
+    fn next(&self, old: Option<&LeaseSpec>) -> LeaseSpec {
+        let now = MicroTime(Timestamp::now());
+        let ours = old.filter(|old| old.holder_identity.as_ref() == Some(&self.election.identity));
+        let transitions = old
+            .and_then(|old| old.lease_transitions)
+            .unwrap_or_default();
+        // Rounded up: others must not count the lease as over before it is.
+        let seconds = self.election.lease_duration.as_millis().div_ceil(1000);
+        LeaseSpec {
+            holder_identity: Some(self.election.identity.clone()),
+            lease_duration_seconds: i32::try_from(seconds).ok(),
+            acquire_time: ours
+                .and_then(|ours| ours.acquire_time.clone())
+                .or(Some(now.clone())),
+            renew_time: Some(now),
+            lease_transitions: Some(transitions + i32::from(old.is_some() && ours.is_none())),
+            ..Default::default()
+        }
+    }
+}
+
+/// `period` and up to a fifth of it, so that candidates do not act in step.
+pub(crate) fn jitter(period: Duration) -> Duration {
+    // `RandomState` is the random source of the standard library.
+    let random = RandomState::new().hash_one(0_u8);
+    let part = u32::try_from(random % 1000).unwrap_or_default();
+    period + period.mul_f64(0.2) * part / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::FakeApi;
+
+    fn election(identity: &str) -> Election {
+        Election {
+            namespace: "ns".to_owned(),
+            name: "l".to_owned(),
+            identity: identity.to_owned(),
+            lease_duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry_period: Duration::from_secs(2),
+        }
+    }
+
+    fn elector(api: &FakeApi, identity: &str) -> Elector {
+        Elector::new(api.client(), election(identity), Fence::closed())
+    }
+
+    fn spec(api: &FakeApi) -> LeaseSpec {
+        api.get::<Lease>("ns", "l").unwrap().spec.unwrap()
+    }
+
+    fn holder(api: &FakeApi) -> String {
+        spec(api).holder_identity.unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_leads_and_hands_over() {
+        let api = FakeApi::new();
+        let (mut a, mut b) = (elector(&api, "a"), elector(&api, "b"));
+        let deadline = a.acquire().await;
+        let both = async {
+            tokio::select! { () = a.hold(deadline) => {}, _ = b.acquire() => {} }
+        };
+        assert!(timeout(Duration::from_secs(60), both).await.is_err());
+        assert_eq!(holder(&api), "a");
+        assert!(a.fence.is_open() && !b.fence.is_open());
+        a.release().await;
+        assert!(!a.fence.is_open());
+        let next = timeout(Duration::from_secs(5), b.acquire()).await;
+        next.expect("a released lease is free at once");
+        assert_eq!(holder(&api), "b");
+        assert_eq!(spec(&api).lease_transitions, Some(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_leader_that_is_cut_off_stops_before_another_starts() {
+        let api = FakeApi::new();
+        let mut a = elector(&api, "a");
+        let deadline = a.acquire().await;
+        api.cut_off(true);
+        let start = Instant::now();
+        a.hold(deadline).await;
+        assert!(start.elapsed() <= Duration::from_secs(10));
+        assert!(!a.fence.is_open());
+
+        api.cut_off(false);
+        elector(&api, "b").acquire().await;
+        assert!(start.elapsed() > Duration::from_secs(15));
+        assert_eq!(holder(&api), "b");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_fence_falls_at_the_deadline_whatever_the_elector_does() {
+        let api = FakeApi::new();
+        let mut a = elector(&api, "a");
+        a.acquire().await;
+        tokio::time::advance(Duration::from_secs(9)).await;
+        assert!(a.fence.is_open());
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(!a.fence.is_open());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_two_candidates_for_an_expired_lease_one_wins() {
+        let api = FakeApi::new();
+        elector(&api, "gone").acquire().await;
+        let (mut a, mut b) = (elector(&api, "a"), elector(&api, "b"));
+        let both = async { tokio::join!(a.acquire(), b.acquire()) };
+        assert!(timeout(Duration::from_secs(25), both).await.is_err());
+        assert_eq!(spec(&api).lease_transitions, Some(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_leader_whose_lease_was_taken_stops() {
+        let api = FakeApi::new();
+        let mut a = elector(&api, "a");
+        let deadline = a.acquire().await;
+        let mut lease = api.get::<Lease>("ns", "l").unwrap();
+        lease.spec.as_mut().unwrap().holder_identity = Some("b".to_owned());
+        api.put(&lease);
+        let start = Instant::now();
+        a.hold(deadline).await;
+        assert!(start.elapsed() < Duration::from_secs(3));
+        assert!(!a.fence.is_open());
+    }
+
+    #[test]
+    fn durations_that_cannot_work_are_refused() {
+        let mut election = election("a");
+        assert!(election.check().is_ok());
+        election.renew_deadline = election.lease_duration;
+        let error = election.check().unwrap_err().to_string();
+        assert!(
+            error.contains("help: `--leader-election-lease-duration`"),
+            "{error}"
+        );
+    }
+}

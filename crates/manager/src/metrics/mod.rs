@@ -1,0 +1,353 @@
+//! What the manager counts, under the names that controller-runtime and client-go use.
+
+mod process;
+mod queues;
+mod requests;
+mod text;
+mod webhooks;
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::{Registry, Unit},
+};
+
+use self::{process::Process, queues::Queues, webhooks::Webhooks};
+pub(crate) use self::{
+    queues::QueueMetrics,
+    requests::{CountLayer, Requests},
+    text::MEDIA_TYPE,
+    webhooks::WebhookMetrics,
+};
+use crate::{
+    cache::store::Caches,
+    controller::reconcile::{Done, Failure},
+};
+
+/// controller-runtime's buckets for the length of a reconcile, in seconds.
+const RECONCILE_BUCKETS: [f64; 40] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
+    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
+    25.0, 30.0, 40.0, 50.0, 60.0,
+];
+
+/// Its buckets for what is usually quick, in seconds: 10 ns to 1,000 s, each ten times the one before.
+fn exponential_buckets() -> impl Iterator<Item = f64> {
+    // Multiplied one by one as in Go, where 10 us come out as 9.999999999999999e-06: dashboards match on it.
+    std::iter::successors(Some(10e-9), |bound| Some(bound * 10.0)).take(12)
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Controller {
+    controller: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Outcome {
+    controller: String,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LeaseName {
+    name: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Kind {
+    kind: String,
+}
+
+type Histograms = Family<Controller, Histogram, fn() -> Histogram>;
+
+/// Everything that is counted, and the registry that it is published from.
+#[derive(Clone)]
+pub(crate) struct Metrics {
+    registry: Arc<Registry>,
+    reconciles: Family<Outcome, Counter>,
+    errors: Family<Controller, Counter>,
+    panics: Family<Controller, Counter>,
+    timeouts: Family<Controller, Counter>,
+    seconds: Histograms,
+    active: Family<Controller, Gauge>,
+    most: Family<Controller, Gauge>,
+    leading: Family<LeaseName, Gauge>,
+    synced: Family<Kind, Gauge>,
+    caches: Arc<OnceLock<Caches>>,
+    certificates: CertificateMetrics,
+    requests: Requests,
+    queues: Queues,
+    webhooks: Webhooks,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let seconds: Histograms =
+            Family::new_with_constructor(|| Histogram::new(RECONCILE_BUCKETS));
+        let mut metrics = Self {
+            registry: Arc::default(),
+            reconciles: Family::default(),
+            errors: Family::default(),
+            panics: Family::default(),
+            timeouts: Family::default(),
+            seconds,
+            active: Family::default(),
+            most: Family::default(),
+            leading: Family::default(),
+            synced: Family::default(),
+            caches: Arc::default(),
+            certificates: CertificateMetrics::default(),
+            requests: Requests::default(),
+            queues: Queues::new(),
+            webhooks: Webhooks::new(),
+        };
+        metrics.registry = Arc::new(metrics.register());
+        metrics
+    }
+
+    fn register(&self) -> Registry {
+        let mut all = Registry::default();
+        let r = all.sub_registry_with_prefix("controller_runtime");
+        r.register("reconcile", "Reconciles", self.reconciles.clone());
+        let help = "Reconciles that failed";
+        r.register("reconcile_errors", help, self.errors.clone());
+        let help = "Reconciles that panicked";
+        r.register("reconcile_panics", help, self.panics.clone());
+        let help = "Reconciles that took too long";
+        r.register("reconcile_timeouts", help, self.timeouts.clone());
+        let help = "Length of time per reconcile";
+        r.register_with_unit("reconcile_time", help, Unit::Seconds, self.seconds.clone());
+        let help = "Reconciles under way";
+        r.register("active_workers", help, self.active.clone());
+        let help = "The most reconciles that may be under way";
+        r.register("max_concurrent_reconciles", help, self.most.clone());
+        self.webhooks.register(r);
+
+        self.queues
+            .register(all.sub_registry_with_prefix("workqueue"));
+
+        let r = all.sub_registry_with_prefix("certwatcher");
+        let help = "Times that a certificate was read";
+        r.register("read_certificate", help, self.certificates.reads.clone());
+        let help = "Times that a certificate could not be read";
+        let errors = self.certificates.errors.clone();
+        r.register("read_certificate_errors", help, errors);
+
+        self.requests.register(&mut all);
+        all.register_collector(Box::new(Process::starting()));
+        let help = "1 while this process leads, 0 while it stands by";
+        all.register("leader_election_master_status", help, self.leading.clone());
+        let help = "1 once all objects of a kind have been listed";
+        all.register("manager_cache_synced", help, self.synced.clone());
+        all
+    }
+
+    /// The metrics in the text format of Prometheus, [`MEDIA_TYPE`].
+    pub(crate) fn text(&self) -> Result<String, fmt::Error> {
+        self.queues.refresh();
+        self.refresh();
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text::from_openmetrics(&text))
+    }
+
+    /// Shows from now on whether these caches are complete.
+    pub(crate) fn show(&self, caches: &Caches) {
+        // There is one set of caches a manager.
+        let _ = self.caches.set(caches.clone());
+    }
+
+    fn refresh(&self) {
+        for (kind, synced) in self.caches.get().map(Caches::synced).unwrap_or_default() {
+            self.synced
+                .get_or_create(&Kind { kind })
+                .set(i64::from(synced));
+        }
+    }
+
+    /// What counts requests to the API server.
+    pub(crate) fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
+    /// What counts how often certificates are read.
+    pub(crate) fn certificates(&self) -> &CertificateMetrics {
+        &self.certificates
+    }
+
+    pub(crate) fn lead(&self, lease: &str, leading: bool) {
+        let name = lease.to_owned();
+        self.leading
+            .get_or_create(&LeaseName { name })
+            .set(i64::from(leading));
+    }
+
+    /// The metrics of the webhook that is served at this path, at nought.
+    pub(crate) fn webhook(&self, path: &str) -> WebhookMetrics {
+        self.webhooks.at(path)
+    }
+
+    /// The metrics of a controller, at nought.
+    pub(crate) fn controller(&self, name: &str, concurrency: usize) -> ControllerMetrics {
+        let labels = Controller {
+            controller: name.to_owned(),
+        };
+        let most = i64::try_from(concurrency).unwrap_or(i64::MAX);
+        self.most.get_or_create(&labels).set(most);
+        let result = |result| {
+            let controller = name.to_owned();
+            self.reconciles
+                .get_or_create_owned(&Outcome { controller, result })
+        };
+        ControllerMetrics {
+            success: result("success"),
+            requeue: result("requeue"),
+            requeue_after: result("requeue_after"),
+            error: result("error"),
+            errors: self.errors.get_or_create_owned(&labels),
+            panics: self.panics.get_or_create_owned(&labels),
+            timeouts: self.timeouts.get_or_create_owned(&labels),
+            seconds: self.seconds.get_or_create_owned(&labels),
+            active: self.active.get_or_create_owned(&labels),
+        }
+    }
+
+    /// The metrics of a controller's queue, at nought.
+    pub(crate) fn queue(&self, controller: &str) -> QueueMetrics {
+        self.queues.of(controller)
+    }
+}
+
+/// How often certificates were read from their files, and could not be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CertificateMetrics {
+    pub(crate) reads: Counter,
+    pub(crate) errors: Counter,
+}
+
+/// The metrics of one controller.
+#[derive(Debug)]
+pub(crate) struct ControllerMetrics {
+    success: Counter,
+    requeue: Counter,
+    requeue_after: Counter,
+    error: Counter,
+    errors: Counter,
+    panics: Counter,
+    timeouts: Counter,
+    seconds: Histogram,
+    active: Gauge,
+}
+
+impl ControllerMetrics {
+    /// Counts a reconcile as under way for as long as what is returned lives.
+    pub(crate) fn started(&self) -> Active<'_> {
+        self.active.inc();
+        Active(&self.active)
+    }
+
+    pub(crate) fn ended(&self, done: &Result<Done, Failure>, took: Duration) {
+        self.seconds.observe(took.as_secs_f64());
+        match done {
+            Ok(done) => match done.requeue_after() {
+                Some(Duration::ZERO) => self.requeue.inc(),
+                Some(_) => self.requeue_after.inc(),
+                None => self.success.inc(),
+            },
+            Err(failure) => {
+                match failure {
+                    Failure::Error(_) => {}
+                    Failure::Panic(_) => drop(self.panics.inc()),
+                    Failure::Timeout(_) => drop(self.timeouts.inc()),
+                }
+                self.errors.inc();
+                self.error.inc()
+            }
+        };
+    }
+}
+
+pub(crate) struct Active<'a>(&'a Gauge);
+
+impl Drop for Active<'_> {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::StatusCode;
+
+    use super::*;
+    use crate::controller::action::Action;
+
+    #[test]
+    fn names_and_labels_are_those_of_controller_runtime() {
+        let metrics = Metrics::new();
+        let controller = metrics.controller("captain", 10);
+        let queue = metrics.queue("captain");
+        queue.added();
+        queue.depth(1);
+        metrics.lead("captains.example.com", true);
+        let second = Duration::from_secs(1);
+        controller.ended(&Ok(Done::Asked(Action::await_change())), second);
+        controller.ended(&Ok(Done::Asked(Action::requeue(second))), second);
+        controller.ended(&Err(Failure::Panic(String::new())), second);
+        controller.ended(&Ok(Done::Asked(Action::requeue(Duration::ZERO))), second);
+        let _active = controller.started();
+        let text = metrics.text().unwrap();
+        for line in [
+            r#"controller_runtime_reconcile_total{controller="captain",result="success"} 1"#,
+            r#"controller_runtime_reconcile_total{controller="captain",result="requeue_after"} 1"#,
+            r#"controller_runtime_reconcile_total{controller="captain",result="error"} 1"#,
+            r#"controller_runtime_reconcile_total{controller="captain",result="requeue"} 1"#,
+            r#"controller_runtime_reconcile_errors_total{controller="captain"} 1"#,
+            r#"controller_runtime_reconcile_panics_total{controller="captain"} 1"#,
+            r#"controller_runtime_reconcile_timeouts_total{controller="captain"} 0"#,
+            r#"controller_runtime_reconcile_time_seconds_bucket{le="1",controller="captain"} 4"#,
+            r#"controller_runtime_active_workers{controller="captain"} 1"#,
+            r#"controller_runtime_max_concurrent_reconciles{controller="captain"} 10"#,
+            r#"workqueue_depth{controller="captain",name="captain",priority="0"} 1"#,
+            r#"workqueue_adds_total{controller="captain",name="captain"} 1"#,
+            r#"workqueue_retries_total{controller="captain",name="captain"} 0"#,
+            r#"leader_election_master_status{name="captains.example.com"} 1"#,
+        ] {
+            assert!(
+                text.lines().any(|found| found == line),
+                "no `{line}` in\n{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_webhook_counts_answers_their_time_and_what_is_in_flight() {
+        let metrics = Metrics::new();
+        let webhook = metrics.webhook("/convert");
+        webhook.started().answered(StatusCode::OK);
+        drop(webhook.started());
+        let _waiting = webhook.started();
+        webhook.panicked();
+        webhook.conversion_panicked();
+        let text = metrics.text().unwrap();
+        for line in [
+            r#"controller_runtime_webhook_requests_total{webhook="/convert",code="200"} 1"#,
+            r#"controller_runtime_webhook_requests_total{webhook="/convert",code="500"} 0"#,
+            r#"controller_runtime_webhook_requests_in_flight{webhook="/convert"} 1"#,
+            r#"controller_runtime_webhook_latency_seconds_count{webhook="/convert"} 1"#,
+            "controller_runtime_webhook_panics_total 1",
+            "controller_runtime_conversion_webhook_panics_total 1",
+        ] {
+            assert!(
+                text.lines().any(|found| found == line),
+                "no `{line}` in\n{text}"
+            );
+        }
+    }
+}

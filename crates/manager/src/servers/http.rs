@@ -1,0 +1,363 @@
+//! The HTTP servers: probes and metrics. HTTP/1.1 only, with limits on time and on connections.
+
+use std::{convert::Infallible, io, pin::pin, sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use hyper::{
+    Response, StatusCode,
+    body::{Body as _, Incoming},
+    header::{CONNECTION, CONTENT_TYPE, HeaderValue},
+    http::request::Parts,
+    rt::{Read, Write},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rustls::ServerConfig;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+use crate::servers::{
+    body::{Body, Limits, Room},
+    connections::{Connections, Place},
+};
+
+/// How long a client may take over its handshake, and over the head of a request; an idle connection is closed after.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many connections a server holds at once. With more, those that are idle give way; so it may be far from what
+/// a process may have open (1,024 files in many places), and takes little memory.
+const CONNECTIONS: usize = 250;
+
+/// What of a request's head is kept; longer ones are refused.
+const HEAD: usize = 16 * 1024;
+
+/// The head of a request, and its body for those who want it.
+pub(crate) struct Request {
+    parts: Parts,
+    body: Option<(Incoming, Room, Arc<Place>)>,
+}
+
+impl From<Parts> for Request {
+    fn from(parts: Parts) -> Self {
+        Self { parts, body: None }
+    }
+}
+
+impl std::ops::Deref for Request {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.parts
+    }
+}
+
+impl Request {
+    pub(crate) fn method(&self) -> &hyper::Method {
+        &self.parts.method
+    }
+
+    pub(crate) fn uri(&self) -> &hyper::Uri {
+        &self.parts.uri
+    }
+
+    /// The body within these limits, or the status to answer with. Until it is there, its connection counts as idle.
+    pub(crate) async fn body(&mut self, limits: Limits) -> Result<Body, StatusCode> {
+        let Some((body, room, place)) = self.body.take() else {
+            return Ok(Body::default());
+        };
+        let body = room.read(body, limits).await?;
+        place.busy();
+        Ok(body)
+    }
+}
+
+/// An answer of plain text.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) media_type: &'static str,
+    pub(crate) body: String,
+}
+
+impl Reply {
+    pub(crate) fn text(status: StatusCode, body: String) -> Self {
+        Self {
+            status,
+            media_type: "text/plain; charset=utf-8",
+            body,
+        }
+    }
+
+    pub(crate) fn json(body: String) -> Self {
+        Self {
+            status: StatusCode::OK,
+            media_type: "application/json",
+            body,
+        }
+    }
+
+    /// An answer that says its status and no more.
+    pub(crate) fn status(status: StatusCode) -> Self {
+        let reason = status.canonical_reason().unwrap_or_default();
+        Self::text(status, format!("{reason}\n"))
+    }
+}
+
+/// Answers requests.
+pub(crate) type Handler = Arc<dyn Fn(Request) -> BoxFuture<'static, Reply> + Send + Sync>;
+
+/// A server that is bound to its port.
+pub(crate) struct Server {
+    pub(crate) listener: TcpListener,
+    /// `None` for plain HTTP. What is served changes with it.
+    pub(crate) tls: Option<watch::Receiver<Arc<ServerConfig>>>,
+    pub(crate) handler: Handler,
+}
+
+impl Server {
+    /// Serves until `stop`, then answers what is under way.
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        self.drain(PATIENCE, stop.clone(), stop).await;
+    }
+
+    /// Serves until `stop`. From `draining` on each answer is the last of its connection, so that clients turn to
+    /// others by themselves and few connections are left to be closed. They may be idle for so long.
+    pub(crate) async fn drain(
+        self,
+        idle: Duration,
+        draining: CancellationToken,
+        stop: CancellationToken,
+    ) {
+        let (places, room) = (Connections::new(CONNECTIONS), Room::new());
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                Some(_) = connections.join_next() => {}
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        let Some(place) = stop.run_until_cancelled(places.place()).await else {
+                            break;
+                        };
+                        let tls = self.tls.as_ref().map(|tls| tls.borrow().clone());
+                        let connection = Connection {
+                            handler: self.handler.clone(),
+                            room: room.clone(),
+                            idle,
+                            draining: draining.clone(),
+                            stop: stop.clone(),
+                        };
+                        let place = Arc::new(place);
+                        connections.spawn(async move {
+                            tokio::select! {
+                                () = connection.serve(stream, tls, &place) => {}
+                                () = place.given_up() => tracing::debug!("closed an idle connection"),
+                            }
+                        });
+                    }
+                    // Such as too many open files: not to be tried again at once.
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot accept a connection");
+                        places.close_idle();
+                        sleep(Duration::from_millis(100)).await;
+                    }
+                },
+            }
+        }
+        while connections.join_next().await.is_some() {}
+    }
+}
+
+/// How one connection is served.
+struct Connection {
+    handler: Handler,
+    room: Room,
+    idle: Duration,
+    draining: CancellationToken,
+    stop: CancellationToken,
+}
+
+impl Connection {
+    /// Serves it. What goes wrong with it is its client's doing, and no news.
+    async fn serve(self, stream: TcpStream, tls: Option<Arc<ServerConfig>>, place: &Arc<Place>) {
+        // Answers are small and not to be held back.
+        let _ = stream.set_nodelay(true);
+        let result = match tls {
+            None => self.http(TokioIo::new(stream), place).await,
+            Some(config) => match timeout(PATIENCE, TlsAcceptor::from(config).accept(stream)).await
+            {
+                Ok(Ok(stream)) => self.http(TokioIo::new(stream), place).await,
+                Ok(Err(error)) => return tracing::debug!(%error, "TLS handshake failed"),
+                Err(_) => return tracing::debug!("TLS handshake took too long"),
+            },
+        };
+        if let Err(error) = result {
+            tracing::debug!(%error, "connection failed");
+        }
+    }
+
+    async fn http(
+        self,
+        stream: impl Read + Write + Unpin,
+        place: &Arc<Place>,
+    ) -> hyper::Result<()> {
+        let service = service_fn(|request: hyper::Request<Incoming>| {
+            let (parts, body) = request.into_parts();
+            if body.is_end_stream() {
+                place.busy();
+            }
+            let body = Some((body, self.room.clone(), place.clone()));
+            let reply = (self.handler)(Request { parts, body });
+            async {
+                let mut response = response(reply.await);
+                place.idle();
+                if self.draining.is_cancelled() {
+                    let close = HeaderValue::from_static("close");
+                    response.headers_mut().insert(CONNECTION, close);
+                }
+                Ok::<_, Infallible>(response)
+            }
+        });
+        let mut builder = http1::Builder::new();
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.idle)
+            .max_buf_size(HEAD);
+        let mut connection = pin!(builder.serve_connection(stream, service));
+        tokio::select! {
+            result = connection.as_mut() => result,
+            () = self.stop.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                // What the client does not take by then it does not get.
+                timeout(PATIENCE, connection).await.unwrap_or(Ok(()))
+            }
+        }
+    }
+}
+
+fn response(reply: Reply) -> Response<kube::client::Body> {
+    let mut response = Response::new(reply.body.into_bytes().into());
+    *response.status_mut() = reply.status;
+    let media_type = HeaderValue::from_static(reply.media_type);
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}
+
+/// Listens on `HOST:PORT`, or on `:PORT` of every address there is.
+pub(crate) async fn bind(address: &str) -> anyhow::Result<TcpListener> {
+    let bound = match address.strip_prefix(':') {
+        // Where there is no IPv6, the second does.
+        Some(port) => match TcpListener::bind(format!("[::]:{port}")).await {
+            Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
+                TcpListener::bind(format!("0.0.0.0:{port}")).await
+            }
+            bound => bound,
+        },
+        None => TcpListener::bind(address).await,
+    };
+    bound.map_err(|error| anyhow::anyhow!("cannot listen on `{address}`: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        sync::Semaphore,
+    };
+
+    use super::*;
+
+    /// A server that answers when it is let.
+    async fn server() -> (
+        SocketAddr,
+        CancellationToken,
+        Arc<Semaphore>,
+        tokio::task::JoinHandle<()>,
+    ) {
+        let (stop, answers) = (CancellationToken::new(), Arc::new(Semaphore::new(0)));
+        let waiting = answers.clone();
+        let server = Server {
+            listener: bind("127.0.0.1:0").await.unwrap(),
+            tls: None,
+            handler: Arc::new(move |_| {
+                let waiting = waiting.clone();
+                Box::pin(async move {
+                    waiting.acquire().await.unwrap().forget();
+                    Reply::text(StatusCode::OK, "hello".to_owned())
+                })
+            }),
+        };
+        let address = server.listener.local_addr().unwrap();
+        let running = tokio::spawn(server.run(stop.clone()));
+        (address, stop, answers, running)
+    }
+
+    async fn send(address: SocketAddr, text: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(text.as_bytes()).await.unwrap();
+        stream
+    }
+
+    async fn read(mut stream: TcpStream) -> String {
+        let mut text = String::new();
+        // A connection that is cut is as good as one that is closed.
+        let _ = stream.read_to_string(&mut text).await;
+        text
+    }
+
+    #[tokio::test]
+    async fn what_is_under_way_at_the_end_is_answered() {
+        let (address, stop, answers, running) = server().await;
+        let stream = send(address, "GET / HTTP/1.1\r\nhost: x\r\n\r\n").await;
+        // A second connection is accepted after the first, so that one is being served.
+        drop(send(address, "").await);
+        stop.cancel();
+        answers.add_permits(1);
+        let text = read(stream).await;
+        assert!(
+            text.starts_with("HTTP/1.1 200 OK") && text.ends_with("hello"),
+            "{text}"
+        );
+        running.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_is_not_http_1_is_refused() {
+        let (address, stop, _, running) = server().await;
+        for text in ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "nonsense\r\n\r\n"] {
+            let answer = read(send(address, text).await).await;
+            assert!(
+                answer.is_empty() || answer.starts_with("HTTP/1.1 400"),
+                "{answer}"
+            );
+        }
+        stop.cancel();
+        running.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_port_that_is_taken_is_named() {
+        let taken = bind("127.0.0.1:0").await.unwrap();
+        let address = taken.local_addr().unwrap().to_string();
+        let error = bind(&address).await.unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("cannot listen on `{address}`")),
+            "{error}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_port_alone_listens_everywhere() {
+        let address = bind(":0").await.unwrap().local_addr().unwrap();
+        assert!(address.ip().is_unspecified());
+    }
+}

@@ -1,0 +1,11 @@
+//! The HTTP servers of the operator: probes, metrics, and what they share with webhooks.
+
+pub(crate) mod access_reviews;
+pub(crate) mod body;
+pub(crate) mod connections;
+pub(crate) mod http;
+pub(crate) mod metrics_server;
+pub(crate) mod probe_server;
+pub(crate) mod probes;
+pub(crate) mod stall_detector;
+pub(crate) mod tls;

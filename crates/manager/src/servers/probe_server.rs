@@ -1,0 +1,55 @@
+//! Serves the probes on a thread and a runtime of their own, so that they are answered when the other one stalls.
+
+use std::{sync::Arc, thread};
+
+use anyhow::Context as _;
+use tokio::{net::TcpListener, runtime::Builder, sync::oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::servers::{http::Server, probes::Health};
+
+/// Starts the server, which serves until `stop`. What is returned waits for its end.
+pub(crate) fn start(
+    listener: TcpListener,
+    health: &Health,
+    stop: CancellationToken,
+) -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
+    tokio::spawn({
+        let (heartbeat, stop) = (health.heartbeat(), stop.clone());
+        async move { stop.run_until_cancelled(heartbeat.beat()).await }
+    });
+    let listener = listener.into_std().context("cannot serve health probes")?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let (ended, end) = oneshot::channel();
+    let health = health.clone();
+    let thread = thread::Builder::new().name("probes".to_owned());
+    thread.spawn(move || {
+        runtime.block_on(async {
+            match TcpListener::from_std(listener) {
+                Ok(listener) => serve(listener, &health, stop).await,
+                Err(error) => tracing::error!(%error, "cannot serve health probes"),
+            }
+        });
+        let _ = ended.send(());
+    })?;
+    Ok(async {
+        let _ = end.await;
+    })
+}
+
+async fn serve(listener: TcpListener, health: &Health, stop: CancellationToken) {
+    let heartbeat = health.heartbeat();
+    let health = health.clone();
+    let server = Server {
+        listener,
+        tls: None,
+        handler: Arc::new(move |request| {
+            let reply = health.answer(&request);
+            Box::pin(async { reply })
+        }),
+    };
+    tokio::select! {
+        () = server.run(stop) => {}
+        () = heartbeat.watch() => {}
+    }
+}

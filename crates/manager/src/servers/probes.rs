@@ -1,0 +1,260 @@
+//! `/healthz` and `/readyz`.
+
+use std::{
+    fmt::Write as _,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use hyper::{Method, StatusCode};
+
+use crate::servers::{
+    http::{Reply, Request},
+    stall_detector::Heartbeat,
+};
+
+/// What a check says when all is well: nothing, or a remark.
+type Outcome = Result<Option<String>, String>;
+type Check = Box<dyn Fn() -> Outcome + Send + Sync>;
+type Results = Vec<(String, Outcome)>;
+
+/// How this process is.
+#[derive(Clone, Default)]
+pub(crate) struct Health(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    /// Reconciles that were cancelled and do not end.
+    stuck: AtomicUsize,
+    heartbeat: Heartbeat,
+    live: Mutex<Vec<(String, Check)>>,
+    ready: Mutex<Vec<(String, Check)>>,
+}
+
+/// A reconcile that does not end, until it does.
+pub(crate) struct Stuck(Health);
+
+impl Drop for Stuck {
+    fn drop(&mut self) {
+        self.0.0.stuck.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Health {
+    /// Counts a reconcile that was cancelled and does not end, for as long as what is returned lives.
+    pub(crate) fn stuck(&self) -> Stuck {
+        self.0.stuck.fetch_add(1, Ordering::Relaxed);
+        Stuck(self.clone())
+    }
+
+    /// What tells whether the runtime stalls.
+    pub(crate) fn heartbeat(&self) -> Heartbeat {
+        self.0.heartbeat.clone()
+    }
+
+    pub(crate) fn add_live<F>(&self, name: &str, check: F)
+    where
+        F: Fn() -> Result<(), String> + Send + Sync + 'static,
+    {
+        add(&self.0.live, name, move || check().map(|()| None));
+    }
+
+    pub(crate) fn add_ready<F>(&self, name: &str, check: F)
+    where
+        F: Fn() -> Result<(), String> + Send + Sync + 'static,
+    {
+        add(&self.0.ready, name, move || check().map(|()| None));
+    }
+
+    /// Shows something among the checks of readiness that never fails.
+    pub(crate) fn show<F>(&self, name: &str, remark: F)
+    where
+        F: Fn() -> Option<String> + Send + Sync + 'static,
+    {
+        add(&self.0.ready, name, move || Ok(remark()));
+    }
+
+    /// Answers a probe, in the form of the API server's own: `?verbose` lists each check, `?exclude=NAME` leaves one
+    /// out, and `/readyz/NAME` is one alone.
+    pub(crate) fn answer(&self, request: &Request) -> Reply {
+        if request.method() != Method::GET && request.method() != Method::HEAD {
+            return Reply::status(StatusCode::METHOD_NOT_ALLOWED);
+        }
+        let path = request.uri().path().trim_matches('/');
+        let (probe, name) = path.split_once('/').unwrap_or((path, ""));
+        let mut results = match probe {
+            "healthz" => self.live(),
+            "readyz" => run(&self.0.ready),
+            _ => return Reply::status(StatusCode::NOT_FOUND),
+        };
+        if !name.is_empty() {
+            results.retain(|(found, _)| found == name);
+            if results.is_empty() {
+                return Reply::status(StatusCode::NOT_FOUND);
+            }
+        }
+        let query = Query::new(request.uri().query().unwrap_or_default());
+        let unknown = query.leave_out(&mut results);
+        reply(path, &results, query.verbose, &unknown)
+    }
+
+    fn live(&self) -> Results {
+        let stuck = self.0.stuck.load(Ordering::Relaxed);
+        let reconciles = match stuck {
+            0 => Ok(None),
+            stuck => Err(format!("{stuck} cancelled reconciles do not end")),
+        };
+        let runtime = self.0.heartbeat.check().map(|()| None);
+        let mut results = vec![
+            ("ping".to_owned(), Ok(None)),
+            ("reconciles".to_owned(), reconciles),
+            ("runtime".to_owned(), runtime),
+        ];
+        results.extend(run(&self.0.live));
+        results
+    }
+}
+
+fn add(
+    checks: &Mutex<Vec<(String, Check)>>,
+    name: &str,
+    check: impl Fn() -> Outcome + Send + Sync + 'static,
+) {
+    let mut checks = checks.lock().unwrap_or_else(PoisonError::into_inner);
+    checks.push((name.to_owned(), Box::new(check)));
+}
+
+fn run(checks: &Mutex<Vec<(String, Check)>>) -> Results {
+    let checks = checks.lock().unwrap_or_else(PoisonError::into_inner);
+    checks
+        .iter()
+        .map(|(name, check)| (name.clone(), check()))
+        .collect()
+}
+
+/// What a probe asks for after its `?`.
+struct Query<'a> {
+    verbose: bool,
+    exclude: Vec<&'a str>,
+}
+
+impl<'a> Query<'a> {
+    fn new(text: &'a str) -> Self {
+        let parts = || text.split('&');
+        Self {
+            verbose: parts().any(|part| part.split('=').next() == Some("verbose")),
+            exclude: parts()
+                .filter_map(|part| part.strip_prefix("exclude="))
+                .collect(),
+        }
+    }
+
+    /// Leaves out what it excludes; returns the names that there are not.
+    fn leave_out(&self, results: &mut Results) -> Vec<&'a str> {
+        let unknown = |name: &&str| !results.iter().any(|(found, _)| found == name);
+        let unknown = self.exclude.iter().copied().filter(unknown).collect();
+        results.retain(|(name, _)| !self.exclude.contains(&name.as_str()));
+        unknown
+    }
+}
+
+fn reply(path: &str, results: &Results, verbose: bool, unknown: &[&str]) -> Reply {
+    let failed = results.iter().any(|(_, result)| result.is_err());
+    if !failed && !verbose {
+        return Reply::text(StatusCode::OK, "ok".to_owned());
+    }
+    let mut text = String::new();
+    for (name, result) in results {
+        // Writing to a string does not fail.
+        let _ = match result {
+            Ok(None) => writeln!(text, "[+]{name} ok"),
+            Ok(Some(remark)) => writeln!(text, "[+]{name} ok: {remark}"),
+            Err(reason) => writeln!(text, "[-]{name} failed: {reason}"),
+        };
+    }
+    for name in unknown {
+        let _ = writeln!(text, "warn: there is no check `{name}` to exclude");
+    }
+    let (status, verdict) = if failed {
+        (StatusCode::SERVICE_UNAVAILABLE, "failed")
+    } else {
+        (StatusCode::OK, "passed")
+    };
+    let _ = writeln!(text, "{path} check {verdict}");
+    Reply::text(status, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn get(health: &Health, uri: &str) -> (u16, String) {
+        let request = hyper::Request::get(uri).body(()).unwrap();
+        let reply = health.answer(&request.into_parts().0.into());
+        (reply.status.as_u16(), reply.body)
+    }
+
+    #[track_caller]
+    fn check(health: &Health, uri: &str, status: u16, body: &str) {
+        assert_eq!(get(health, uri), (status, body.to_owned()), "{uri}");
+    }
+
+    /// A replica that lacks its database and has not listed all captains.
+    fn troubled() -> Health {
+        let health = Health::default();
+        health.add_ready("database", || Err("away".to_owned()));
+        health.show("cache-Captain", || Some("not complete".to_owned()));
+        health
+    }
+
+    #[test]
+    fn a_healthy_process_says_ok() {
+        let health = Health::default();
+        check(&health, "/healthz", 200, "ok");
+        check(&health, "/readyz/", 200, "ok");
+        assert_eq!(get(&health, "/").0, 404);
+    }
+
+    #[test]
+    fn a_stuck_reconcile_is_unhealthy_until_it_ends() {
+        let health = Health::default();
+        let stuck = health.stuck();
+        let (status, text) = get(&health, "/healthz");
+        assert_eq!(status, 503);
+        assert!(text.contains("[-]reconciles failed: 1 cancelled"), "{text}");
+        drop(stuck);
+        assert_eq!(get(&health, "/healthz").0, 200);
+    }
+
+    #[test]
+    fn verbose_lists_each_check() {
+        let list =
+            "[-]database failed: away\n[+]cache-Captain ok: not complete\nreadyz check failed\n";
+        check(&troubled(), "/readyz?verbose", 503, list);
+        check(&troubled(), "/readyz", 503, list);
+        let list = "[+]ping ok\n[+]reconciles ok\n[+]runtime ok\nhealthz check passed\n";
+        check(&troubled(), "/healthz?verbose", 200, list);
+    }
+
+    #[test]
+    fn a_check_can_be_asked_for_alone() {
+        let health = troubled();
+        check(&health, "/readyz/cache-Captain", 200, "ok");
+        let text = "[-]database failed: away\nreadyz/database check failed\n";
+        check(&health, "/readyz/database", 503, text);
+        assert_eq!(get(&health, "/readyz/unknown").0, 404);
+        assert_eq!(get(&health, "/healthz/database").0, 404);
+    }
+
+    #[test]
+    fn a_check_can_be_left_out() {
+        let health = troubled();
+        check(&health, "/readyz?exclude=database", 200, "ok");
+        let text = "[+]cache-Captain ok: not complete\n\
+                    warn: there is no check `unknown` to exclude\nreadyz check passed\n";
+        let uri = "/readyz?verbose&exclude=database&exclude=unknown";
+        check(&health, uri, 200, text);
+    }
+}

@@ -1,0 +1,93 @@
+//! Deletes an object, and never another one of the same name.
+
+use anyhow::Context as _;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{DeleteParams, Preconditions};
+
+use crate::{
+    cache::object::{Object, api, namespaced, version},
+    controller::core::Core,
+    key::Key,
+    writes::apply::{Known, there, whose},
+};
+
+/// Deletes `object`, which `owner` asks for; see `Context::delete`.
+pub(crate) async fn delete<K: Object, C: Object>(
+    core: &Core<K>,
+    owner: &K,
+    object: &C,
+) -> anyhow::Result<()> {
+    let key = Key::of(object);
+    let here = owner.meta().namespace.as_deref();
+    let key = Key::new(
+        key.namespace().or(here).filter(|_| namespaced::<C>()),
+        key.name(),
+    );
+    let found;
+    let meta = if object.meta().uid.is_some() {
+        object.meta()
+    } else {
+        let Some(meta) = child(core, owner, object, &key).await? else {
+            return Ok(());
+        };
+        found = meta;
+        &found
+    };
+    if meta.deletion_timestamp.is_some() {
+        return Ok(());
+    }
+
+    let params = DeleteParams::background().preconditions(Preconditions {
+        uid: meta.uid.clone(),
+        resource_version: None,
+    });
+    let writer = Key::of(owner);
+    let write = core.writes.begin::<C>(&key, &writer);
+    match api::<C>(core.client.clone(), &key)
+        .delete(key.name(), &params)
+        .await
+    {
+        Ok(answer) => {
+            // With finalizers it is still there, and has changed by our hand.
+            let left = answer.left();
+            write.finish(left.as_ref().map(version));
+            Ok(())
+        }
+        // It is gone; or, on a conflict, another one of that name is there, or a Namespace is being emptied already.
+        Err(kube::Error::Api(error)) if [404, 409].contains(&error.code) => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("cannot delete {} `{key}`", C::kind(&()))),
+    }
+}
+
+/// The metadata of the child of `owner` with this key, if it is there; an object of that name that is not its child is
+/// an error.
+async fn child<K: Object, C: Object>(
+    core: &Core<K>,
+    owner: &K,
+    object: &C,
+    key: &Key,
+) -> anyhow::Result<Option<ObjectMeta>> {
+    let kind = C::kind(&());
+    let name = object.meta().name.as_deref().unwrap_or_default();
+    anyhow::ensure!(
+        !name.is_empty(),
+        "a {kind} without a name cannot be deleted"
+    );
+    let known = Known::<C>::of(&core.reader.caches, key);
+    // What was applied a moment ago the cache may not have seen yet.
+    let certain = known.is_watched() && !core.applied.knows::<C>(key);
+    let meta = match known.meta() {
+        Some(meta) => Some(meta.clone()),
+        None if certain => None,
+        None => there::<C>(&api(core.client.clone(), key), key)
+            .await?
+            .map(|there| there.metadata),
+    };
+    if let Some(whose) = meta.as_ref().and_then(|meta| whose(owner.meta(), meta)) {
+        anyhow::bail!(
+            "{kind} `{key}` is {whose}; it was not deleted\n\
+             help: to delete it nevertheless, pass the object as it was read"
+        );
+    }
+    Ok(meta)
+}

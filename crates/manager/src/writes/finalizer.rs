@@ -1,0 +1,95 @@
+//! Adds and removes the finalizer of a controller.
+
+use std::sync::Arc;
+
+use kube::api::Patch;
+use serde_json::json;
+
+use crate::{
+    cache::{
+        object::{Object, api, version},
+        stripped::Lean,
+    },
+    controller::core::Core,
+    key::Key,
+};
+
+/// How often a write is tried when others write at the same time.
+const TRIES: usize = 3;
+
+/// Whether `object` carries the finalizer `name`.
+pub(crate) fn has<K: Object>(object: &K, name: &str) -> bool {
+    let finalizers = object.meta().finalizers.as_deref().unwrap_or_default();
+    finalizers.iter().any(|finalizer| finalizer == name)
+}
+
+/// Adds the finalizer; returns the object with it, or `None` if the object is going or gone.
+pub(crate) async fn add<K: Object>(
+    core: &Core<K>,
+    key: &Key,
+    object: Arc<K>,
+    name: &str,
+) -> anyhow::Result<Option<Arc<K>>> {
+    let added = change(core, key, object, |object| {
+        if has(object, name) || object.meta().deletion_timestamp.is_some() {
+            return None;
+        }
+        let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
+        finalizers.push(name.to_owned());
+        Some(finalizers)
+    });
+    let object = added.await?;
+    Ok(object.filter(|object| object.meta().deletion_timestamp.is_none()))
+}
+
+/// Removes the finalizer.
+pub(crate) async fn remove<K: Object>(
+    core: &Core<K>,
+    key: &Key,
+    object: Arc<K>,
+    name: &str,
+) -> anyhow::Result<()> {
+    let removed = change(core, key, object, |object| {
+        let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
+        finalizers.retain(|finalizer| finalizer != name);
+        has(object, name).then_some(finalizers)
+    });
+    removed.await.map(drop)
+}
+
+/// Sets the finalizers to what `wanted` says, until it says nothing. The request carries the resource version that
+/// this was said of, because the list is sent as a whole and others have theirs in it.
+async fn change<K: Object>(
+    core: &Core<K>,
+    key: &Key,
+    mut object: Arc<K>,
+    wanted: impl Fn(&K) -> Option<Vec<String>>,
+) -> anyhow::Result<Option<Arc<K>>> {
+    let api = api::<K>(core.client.clone(), key);
+    let write = core.writes.begin::<K>(key, key);
+    for _ in 0..TRIES {
+        let Some(finalizers) = wanted(&object) else {
+            return Ok(Some(object));
+        };
+        let meta = json!({"resourceVersion": version(&*object), "finalizers": finalizers});
+        let patch = Patch::Merge(json!({"metadata": meta}));
+        match api.patch(key.name(), &core.patch_params(), &patch).await {
+            Ok(Lean(changed)) => {
+                write.finish(Some(version(&changed)));
+                let changed = Arc::new(changed);
+                core.wrote(key, changed.clone());
+                return Ok(Some(changed));
+            }
+            Err(kube::Error::Api(error)) if error.code == 409 => {}
+            Err(kube::Error::Api(error)) if error.code == 404 => return Ok(None),
+            Err(error) => {
+                return Err(anyhow::Error::new(error).context("cannot change the finalizers"));
+            }
+        }
+        match api.get_opt(key.name()).await? {
+            Some(Lean(fresh)) => object = Arc::new(fresh),
+            None => return Ok(None),
+        }
+    }
+    anyhow::bail!("cannot change the finalizers: others changed the object {TRIES} times meanwhile")
+}

@@ -1,0 +1,10 @@
+//! Writes to the API server: children, status, finalizers, and what a controller remembers of its own writes.
+
+pub(crate) mod apply;
+pub(crate) mod condition;
+pub(crate) mod delete;
+pub(crate) mod difference;
+pub(crate) mod finalizer;
+pub(crate) mod own;
+pub(crate) mod status;
+pub(crate) mod update;

@@ -1,0 +1,121 @@
+//! Writes the status of an object, once a reconcile and only what differs.
+
+use std::sync::Arc;
+
+use kube::{
+    Client,
+    api::{GetParams, Patch, PatchParams, Request},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    cache::{
+        object::{Object, api, version},
+        stripped::Lean,
+    },
+    controller::core::Core,
+    key::Key,
+    writes::difference::{Difference, difference},
+};
+
+/// How often a write is tried when others write at the same time.
+const TRIES: usize = 3;
+
+/// Writes what differs between the status of `known` and of `wanted`, if anything does.
+///
+/// The request carries the resource version that the difference was computed from. When somebody else was faster,
+/// the object is read and the same changes are made to what it says now, conditions by type; so of two writers none
+/// loses what the other wrote.
+///
+/// # Errors
+/// When the API server refuses, or somebody else was faster three times.
+pub(crate) async fn write<K: Object>(
+    core: &Core<K>,
+    key: &Key,
+    known: &K,
+    wanted: &K,
+) -> anyhow::Result<()> {
+    let old = status(known)?;
+    let Some(mut changes) = difference(&old, &status(wanted)?) else {
+        return Ok(());
+    };
+    let (mut old, mut at) = (old, version(known).to_owned());
+    let api = api::<K>(core.client.clone(), key);
+    let write = core.writes.begin::<K>(key, key);
+    for _ in 0..TRIES {
+        let patch = json!({"metadata": {"resourceVersion": at}, "status": changes.patch(&old)});
+        match api
+            .patch_status(key.name(), &core.patch_params(), &Patch::Merge(patch))
+            .await
+        {
+            Ok(Lean(object)) => {
+                write.finish((version(&object) != at).then(|| version(&object)));
+                core.wrote(key, Arc::new(object));
+                return Ok(());
+            }
+            Err(kube::Error::Api(error)) if error.code == 409 => {}
+            Err(kube::Error::Api(error)) if error.code == 404 => return gone(core, key).await,
+            Err(error) => return Err(anyhow::Error::new(error).context("cannot write the status")),
+        }
+        let Some(fresh) = read::<K>(&core.client, key).await? else {
+            return Ok(());
+        };
+        match again(&changes, &fresh) {
+            Some((status, rest)) => (old, changes) = (status, rest),
+            None => return Ok(()),
+        }
+        let fresh = fresh["metadata"]["resourceVersion"].as_str();
+        fresh.unwrap_or_default().clone_into(&mut at);
+    }
+    anyhow::bail!("cannot write the status: others changed the object {TRIES} times meanwhile")
+}
+
+/// The status of `fresh`, and what remains to be changed of it; `None` if nothing does.
+fn again(changes: &Difference, fresh: &Value) -> Option<(Value, Difference)> {
+    let old = fresh.get("status").cloned().unwrap_or_default();
+    let mut wanted = old.clone();
+    changes.apply(&mut wanted);
+    let rest = difference(&old, &wanted)?;
+    Some((old, rest))
+}
+
+fn status<K: Object>(object: &K) -> serde_json::Result<Value> {
+    let mut object = serde_json::to_value(object)?;
+    Ok(object
+        .get_mut("status")
+        .map(Value::take)
+        .unwrap_or_default())
+}
+
+/// Reads the object as it is, fields that `K` does not know included; `None` if it is gone.
+async fn read<K: Object>(client: &Client, key: &Key) -> anyhow::Result<Option<Value>> {
+    let url = K::url_path(&(), key.namespace());
+    let request = Request::new(url).get(key.name(), &GetParams::default())?;
+    match client.request(request).await {
+        Ok(object) => Ok(Some(object)),
+        Err(kube::Error::Api(error)) if error.code == 404 => Ok(None),
+        Err(error) => Err(anyhow::Error::new(error).context("cannot read the status")),
+    }
+}
+
+/// A 404 says that the object is gone, which is well; or that its kind has no status to write, which is not.
+async fn gone<K: Object>(core: &Core<K>, key: &Key) -> anyhow::Result<()> {
+    if read::<K>(&core.client, key).await?.is_none() {
+        return Ok(());
+    }
+    anyhow::bail!(
+        "`{}` has no subresource `status` on the API server\n\
+         help: install its CustomResourceDefinition again, with `make install`",
+        K::kind(&()),
+    )
+}
+
+impl<K> Core<K> {
+    /// Parameters of a patch under the name of this controller.
+    pub(crate) fn patch_params(&self) -> PatchParams {
+        PatchParams {
+            field_manager: Some(self.field_manager.clone()),
+            ..PatchParams::default()
+        }
+    }
+}
