@@ -28,7 +28,7 @@ test-release: test ## Run every test, and those that take too long for every cha
 	tests/package/release
 
 soak: control-plane libfaketime ## Run the long form of the tests of faults, and cert-manager itself
-	KBR_RANDOM_TYPES=5000 KBR_RANDOM_SEED=10000 cargo test --all-features --test traps random -- --nocapture
+	KBR_RANDOM_TYPES=5000 KBR_RANDOM_SEED=10000 cargo test --all-features --test lint random -- --nocapture
 	KBR_KILL_ROUNDS=1500 cargo test --all-features --test faults -- --nocapture
 	KBR_FAULTS=long cargo test -p kbr-manager --test processes
 	tests/certmanager/run

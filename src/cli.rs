@@ -3,6 +3,7 @@
 mod create;
 mod init;
 mod kubebuilder;
+mod manifests;
 mod prompt;
 pub mod report;
 mod write;
@@ -36,7 +37,7 @@ enum Command {
     Init(init::Args),
     #[command(subcommand)]
     Create(create::Command),
-    Manifests(crate::manifests::Args),
+    Manifests(manifests::Args),
     Envtest(crate::envtest::Args),
     Dev(crate::dev::Args),
     /// Print kbr's version
@@ -76,7 +77,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Init(args) => init::run(&args)?,
         Command::Create(command) => create::run(&command)?,
-        Command::Manifests(args) => crate::manifests::run(&args)?,
+        Command::Manifests(args) => manifests::run(&args)?,
         Command::Envtest(args) => return crate::envtest::run(args),
         Command::Dev(args) => return crate::dev::run(args),
         Command::Version => output::data(&format!("kbr {}\n", env!("CARGO_PKG_VERSION")))?,

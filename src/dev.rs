@@ -102,11 +102,16 @@ struct Session {
 impl Session {
     /// Brings the manifests up to date; the paths of those that it wrote.
     fn generate(&mut self) -> anyhow::Result<Vec<String>> {
-        let quietly = manifests::Args {
-            watch: true,
-            ..manifests::Args::default()
+        let quietly = manifests::Options {
+            quiet: true,
+            ..manifests::Options::default()
         };
-        manifests::again(&self.root, &quietly, &mut self.told)
+        let run = manifests::again(&self.root, quietly, false, &mut self.told)?;
+        for warning in &run.warnings {
+            eprintln!("warning: {warning}");
+        }
+        eprintln!("manifests: {}", run.summary);
+        Ok(run.written)
     }
 
     /// Brings the API server and the operator up to date.

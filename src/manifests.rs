@@ -1,179 +1,132 @@
 //! `kbr manifests`: CRDs from the types of the `api` crate, roles and webhooks from `+kbr:` comments.
 
+mod allow;
 mod crd;
 mod descriptions;
-mod drift;
 mod files;
 mod history;
+mod kustomization;
 mod lint;
 mod markers;
 mod output;
 mod packages;
-mod paths;
 mod problem;
 mod rbac;
 mod samples;
+mod source_map;
 mod sources;
 mod version;
+mod version_skew;
 mod webhook;
 mod yaml;
 
 use std::path::Path;
 
-use anyhow::Context;
-use serde_json::Value;
-
 use crate::commit;
 use crate::project::Project;
-use crate::watch::Watch;
 use crate::workdir;
+use allow::Allow;
+use crd::Crd;
 use files::{BASES, File};
-use lint::places::Places;
-pub use lint::rules::condition::check as check_condition;
-use output::Generated;
+pub use files::{Compared, diff};
+pub use output::{Generated, summary, write};
+use packages::Package;
 pub use problem::Problem;
+use source_map::SourceMap;
 use sources::Sources;
 pub use webhook::PATH as WEBHOOKS;
 
-/// Generate CRDs, roles and webhook configurations from the code, and check the samples
-///
-/// CRDs go to `config/crd/bases`, from the types that `api/src/bin/crdgen.rs` lists; roles to `config/rbac/role.yaml`,
-/// from comments like `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch` in the operator's sources;
-/// webhooks to `config/webhook/manifests.yaml`, from comments that begin with `// +kbr:webhook:`. What a sample below
-/// `config/samples` says otherwise than its type is told; one that nobody has touched is brought up to date.
-/// A file that is right is not touched, and one without kbr's first line is yours and stays as it is.
-#[derive(Clone, Debug, Default, clap::Args)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag on the command line"
-)]
-pub struct Args {
-    /// Write nothing; print what is stale as a diff, and fail if anything is
-    #[arg(long)]
-    pub check: bool,
-    /// Generate the CRDs only
-    #[arg(long)]
+/// What to generate. What PROJECT says under `[manifests]` holds where nothing is said here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The CRDs only.
     pub crd_only: bool,
-    /// Remove the CRDs that kbr wrote for types that are gone
-    #[arg(long, conflicts_with = "check")]
-    pub prune: bool,
-    /// Cut descriptions in CRDs to so many bytes, at the end of a sentence or word; 0 leaves none
-    #[arg(long, value_name = "N")]
+    /// How many bytes of descriptions to keep; 0 for none.
     pub max_description_length: Option<usize>,
-    /// Run again whenever a source changes, until interrupted; one line a run
-    #[arg(long, conflicts_with = "check")]
-    pub watch: bool,
+    /// Whether cargo reports errors only.
+    pub quiet: bool,
+    /// Whether nothing may be written, not even the rest of a commit that was interrupted.
+    pub read_only: bool,
 }
 
-/// Generates the manifests of the project that the current folder belongs to.
-///
-/// # Errors
-/// When the code does not compile, or says what no API server would take: everything that is wrong at once, nothing
-/// written. With `--check`, also when anything is stale.
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let folder = std::env::current_dir().context("cannot tell the current folder")?;
-    let root = workdir::find_root(&folder)?;
-    if args.watch {
-        let mut told = Vec::new();
-        loop {
-            let mut watch = Watch::new(&root);
-            match again(&root, args, &mut told) {
-                Ok(written) => written.iter().for_each(|path| watch.wrote(path)),
-                Err(error) => crate::output::message(format_args!("error: {error:#}")),
-            }
-            while !watch.changed() {}
-        }
-    }
-    let generated = generate(&root, args)?;
-    for warning in &generated.warnings {
-        crate::output::message(format_args!("warning: {warning}"));
-    }
-    if args.check {
-        return output::check(&root, &generated);
-    }
-    output::tell(&generated, &output::write(&root, &generated, args.prune)?);
-    Ok(())
+/// What one run of several did.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// Warnings that the run before did not have.
+    pub warnings: Vec<Problem>,
+    /// `create a.yaml, 3 same`.
+    pub summary: String,
+    /// The files that it wrote.
+    pub written: Vec<String>,
 }
 
-/// One run of several, in one line; of warnings only those that are not `told` yet. Gives the files that it wrote.
+/// Generates and writes the manifests; `told` are the warnings of the run before.
 ///
 /// # Errors
-/// As [`run`].
-pub fn again(root: &Path, args: &Args, told: &mut Vec<Problem>) -> anyhow::Result<Vec<String>> {
-    let generated = generate(root, args)?;
+/// As [`generate`] and [`write`].
+pub fn again(
+    root: &Path,
+    options: Options,
+    prune: bool,
+    told: &mut Vec<Problem>,
+) -> anyhow::Result<Run> {
+    let generated = generate(root, options)?;
     let warnings = generated.warnings.iter();
-    for warning in warnings.filter(|warning| !told.contains(warning)) {
-        crate::output::message(format_args!("warning: {warning}"));
-    }
+    let warnings = warnings.filter(|warning| !told.contains(warning));
+    let warnings = warnings.cloned().collect();
     told.clone_from(&generated.warnings);
-    let compared = output::write(root, &generated, args.prune)?;
-    crate::output::message(format_args!(
-        "manifests: {}",
-        output::summary(&generated, &compared)
-    ));
-    let changes = compared.changes.into_iter();
-    Ok(changes.map(|change| change.path).collect())
+    let compared = write(root, &generated, prune)?;
+    Ok(Run {
+        warnings,
+        summary: summary(&generated, &compared),
+        written: compared.changes.into_iter().map(|it| it.path).collect(),
+    })
 }
 
-/// Ends a commit that was interrupted before its files are read; `--check` only tells of it.
-fn finish(root: &Path, check: bool) -> anyhow::Result<()> {
+/// Finishes a commit that was interrupted before its files are read; if nothing may be written, a warning says so.
+fn recover(root: &Path, read_only: bool) -> anyhow::Result<Option<Problem>> {
     match commit::unfinished(root)? {
-        Some(state) if check => crate::output::message(format_args!("warning: {state}")),
-        Some(_) => drop(commit::lock(root)?),
-        None => {}
+        Some(state) if read_only => Ok(Some(Problem::new(state))),
+        Some(_) => {
+            drop(commit::lock(root)?);
+            Ok(None)
+        }
+        None => Ok(None),
     }
-    Ok(())
 }
 
-/// `captains-manager-role`: what the scaffolded bindings refer to.
-fn manager_role(project: &Project) -> String {
-    format!("{}-manager-role", project.head.name)
-}
-
-/// Every file as it should be, and what a person should know.
-fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
-    finish(root, args.check)?;
+/// Every file of the project as it should be, and what a person should know.
+///
+/// # Errors
+/// The code does not compile, or describes what no API server would accept: everything that is wrong at once.
+pub fn generate(root: &Path, options: Options) -> anyhow::Result<Generated> {
+    let mut warnings = Vec::from_iter(recover(root, options.read_only)?);
     let project = &workdir::load(root)?;
-    let crd_only = args.crd_only;
     let packages = packages::packages(root)?;
-    let mut problems = Vec::new();
-    let mut files = Vec::new();
-    let sources = if crd_only {
-        // Where fields are matters still; what other comments say does not.
-        Sources::read(root, &packages, &mut Vec::new())?
-    } else {
-        Sources::read(root, &packages, &mut problems)?
-    };
-    problems.extend(lint::comments(&sources.called("lint")));
-    let places = Places::new(&sources.files, &sources.called("lint"));
+    let allow = &Allow::new(&project.manifests.allow);
+    let mut problems = allow::check_project(&project.manifests.allow);
+    let mut sources = sources(root, options, &packages, &mut problems)?;
+    sources.allow(&project.manifests.allow);
+    let map = &SourceMap::new(&sources.files, &sources.called("lint"));
     let mut crds = Vec::new();
     if packages.iter().any(|package| package.crdgen) {
-        match packages::crds(root, args.watch) {
-            Ok(printed) => crds = crd::merge(&printed, &places, &mut problems),
-            Err(error) => {
-                problems.push(Problem::new(format!("{error:#}")));
-                if error.is::<packages::Failed>() {
-                    problems.extend(lint::panics(&places));
-                }
-            }
-        }
+        crds = definitions(root, options, map, &mut problems);
     }
-    if let Some(most) = args.max_description_length {
+    let most = options.max_description_length;
+    if let Some(most) = most.or(project.manifests.max_description_length) {
         for crd in &mut crds {
             crd.truncate_descriptions(most);
         }
     }
-    let mut warnings = Vec::new();
     for crd in &crds {
-        let (errors, doubts) = lint::check(crd, &places);
+        let (errors, doubts) = lint::check(crd, map, allow);
         problems.extend(errors);
         warnings.extend(doubts);
-        paths::check(crd, &places, &mut problems);
-        problems.extend(drift::selectable_fields(crd));
     }
-    if !crd_only {
+    let mut files = Vec::new();
+    if !options.crd_only {
         files = roles(root, project, &sources, &crds, &mut problems)?;
-        let (file, found) = webhooks(root, project, &sources, &crds, &mut problems)?;
+        let (file, found) = webhook::generate(root, project, &sources, &crds, &mut problems)?;
         files.extend(file);
         warnings.extend(found);
     }
@@ -181,26 +134,13 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
         return Err(error);
     }
     for crd in &crds {
-        files.push(File {
-            path: format!("{BASES}/{}", crd.file()),
-            text: yaml::render(
-                &files::header("the types in `api`"),
-                std::slice::from_ref(&crd.object),
-            )?,
-        });
+        files.push(definition(crd)?);
     }
-    warnings.extend(crds.iter().filter_map(|crd| {
-        let allowed = |version: &str, path: &str| {
-            places.allows(&places.way(&crd.kind, version, path), "versions")
-        };
-        let hub = project.hub(&crd.group, &crd.kind);
-        let hub = hub.map(|hub| hub.target.version.as_str());
-        drift::lost_fields(crd, &project.head.domain, hub, &allowed)
-    }));
+    warnings.extend(version_skew(project, &crds, map, allow));
     warnings.extend(history::differences(project, &crds));
-    warnings.extend(listing(root, &crds)?);
+    warnings.extend(kustomization::listing(root, &crds)?);
     let mut samples = Vec::new();
-    if !crd_only {
+    if !options.crd_only {
         let (changes, found) = samples::check(root, &crds)?;
         samples = changes;
         warnings.extend(found);
@@ -212,15 +152,77 @@ fn generate(root: &Path, args: &Args) -> anyhow::Result<Generated> {
     })
 }
 
+/// The sources with their markers. For CRDs alone, the lines of fields and what is allowed matter, other comments do not.
+fn sources(
+    root: &Path,
+    options: Options,
+    packages: &[Package],
+    problems: &mut Vec<Problem>,
+) -> anyhow::Result<Sources> {
+    let mut ignored = Vec::new();
+    let of_comments = if options.crd_only {
+        &mut ignored
+    } else {
+        &mut *problems
+    };
+    let sources = Sources::read(root, packages, of_comments)?;
+    problems.extend(allow::check_comments(&sources.called("lint")));
+    Ok(sources)
+}
+
+/// What the project's generator prints, a definition a kind; a generator that fails is a problem, too.
+fn definitions(
+    root: &Path,
+    options: Options,
+    map: &SourceMap,
+    problems: &mut Vec<Problem>,
+) -> Vec<Crd> {
+    match packages::crds(root, options.quiet) {
+        Ok(printed) => crd::merge(&printed, map, problems),
+        Err(error) => {
+            problems.push(Problem::new(format!("{error:#}")));
+            if error.is::<packages::Failed>() {
+                problems.extend(lint::panics(map));
+            }
+            Vec::new()
+        }
+    }
+}
+
+fn definition(crd: &Crd) -> anyhow::Result<File> {
+    let header = files::header("the types in `api`");
+    Ok(File {
+        path: format!("{BASES}/{}", crd.file()),
+        text: yaml::render(&header, std::slice::from_ref(&crd.object))?,
+    })
+}
+
+/// Versions that lose fields when one is converted to another, unless that is allowed.
+fn version_skew(project: &Project, crds: &[Crd], map: &SourceMap, allow: &Allow) -> Vec<Problem> {
+    const ID: &str = "versions";
+    if allow.has(ID) {
+        return Vec::new();
+    }
+    let skew = |crd: &Crd| {
+        let allowed =
+            |version: &str, path: &str| map.allows(&map.locate(&crd.kind, version, path), ID);
+        let hub = project.hub(&crd.group, &crd.kind);
+        let hub = hub.map(|hub| hub.target.version.as_str());
+        version_skew::lost_fields(crd, &project.head.domain, hub, &allowed)
+    };
+    crds.iter().filter_map(skew).collect()
+}
+
 /// The roles of the whole cluster and of namespaces; for who deploys `config/namespaced`, the same for one namespace.
 fn roles(
     root: &Path,
     project: &Project,
     sources: &Sources,
-    crds: &[crd::Crd],
+    crds: &[Crd],
     problems: &mut Vec<Problem>,
 ) -> anyhow::Result<Vec<File>> {
-    let role = &manager_role(project);
+    // What the scaffolded bindings refer to.
+    let role = &format!("{}-manager-role", project.head.name);
     let roles = rbac::Roles::new(role, &sources.called("rbac"), &resources(crds), problems);
     let header = files::header("the `+kbr:rbac` comments in the sources");
     let mut files = vec![File {
@@ -237,96 +239,8 @@ fn roles(
 }
 
 /// The project's own resources, as group and plural.
-fn resources(crds: &[crd::Crd]) -> Vec<(String, String)> {
+fn resources(crds: &[Crd]) -> Vec<(String, String)> {
     crds.iter()
         .map(|crd| (crd.group.clone(), crd.plural.clone()))
         .collect()
-}
-
-/// The webhook configurations, unless the project has never had any; and what a person should know of them.
-fn webhooks(
-    root: &Path,
-    project: &Project,
-    sources: &Sources,
-    crds: &[crd::Crd],
-    problems: &mut Vec<Problem>,
-) -> anyhow::Result<(Option<File>, Vec<Problem>)> {
-    let names = webhook::Names::of(project);
-    let webhooks = webhook::read(
-        &names,
-        &sources.called("webhook"),
-        &resources(crds),
-        problems,
-    );
-    let own = sources.called("webhookconfiguration");
-    let mut configurations = webhook::configurations(&names, &own, &webhooks, problems);
-    let before = files::read(&root.join(webhook::PATH))?;
-    if let Some(text) = before.filter(|text| files::is_generated(text)) {
-        // What cannot be read is written anew.
-        let documents = serde_saphyr::from_multiple(&String::from_utf8_lossy(&text));
-        webhook::emptied(&documents.unwrap_or_default(), &mut configurations);
-    }
-    let kinds = webhook::Kinds::of(project, crds);
-    let mut warnings = webhook::compare(&kinds, &sources.files, &webhooks, problems);
-    let overlay = files::read(&root.join("config/default/kustomization.yaml"))?.unwrap_or_default();
-    if webhook::is_self_managed(&String::from_utf8_lossy(&overlay)) {
-        let unkept = webhook::unkept(&names, &own);
-        if unkept.is_empty() {
-            let roles = files::read(&root.join(webhook::rights::ROLE))?.unwrap_or_default();
-            let roles = serde_saphyr::from_multiple(&String::from_utf8_lossy(&roles))
-                .with_context(|| format!("`{}` is not YAML", webhook::rights::ROLE))?;
-            let objects = configurations
-                .iter()
-                .chain(crds.iter().map(|crd| &crd.object));
-            warnings.extend(webhook::rights::missing(&roles, objects));
-        }
-        warnings.extend(unkept);
-    }
-    webhook::check_conversions(&kinds, &sources.files, project, crds, problems);
-    // An empty file is what `config/webhook/kustomization.yaml` still can list when the last webhook is gone.
-    if configurations.is_empty() && !root.join(webhook::PATH).is_file() {
-        return Ok((None, warnings));
-    }
-    let header = files::header("the `+kbr:webhook` comments in the sources");
-    let file = File {
-        path: webhook::PATH.to_owned(),
-        text: yaml::render(&header, &configurations)?,
-    };
-    Ok((Some(file), warnings))
-}
-
-/// CRDs that `config/crd/kustomization.yaml` does not list, so that nobody would install them, and those that it lists in vain.
-fn listing(root: &Path, crds: &[crd::Crd]) -> anyhow::Result<Vec<Problem>> {
-    const PATH: &str = "config/crd/kustomization.yaml";
-    let Some(text) = files::read(&root.join(PATH))? else {
-        return Ok(Vec::new());
-    };
-    let text = String::from_utf8_lossy(&text);
-    let parsed: Value = serde_saphyr::from_str(&text)
-        .with_context(|| format!("cannot read `{PATH}`, nothing was written"))?;
-    let listed: Vec<&str> = parsed["resources"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    let lines = crds.iter().map(|crd| format!("bases/{}", crd.file()));
-    let given: Vec<String> = lines.collect();
-    let missing = given.iter().filter(|line| !listed.contains(&line.as_str()));
-    let missing = missing.map(|line| {
-        let text = format!("`{PATH}` does not list `{line}`, so it is not installed");
-        Problem::new(text).help(format!("add `- {line}` to its `resources`"))
-    });
-    let theirs = |line: &str| {
-        files::read(&root.join("config/crd").join(line))
-            .is_ok_and(|text| text.is_some_and(|text| !files::is_generated(&text)))
-    };
-    let vain = listed.iter().filter(|line| {
-        line.starts_with("bases/") && !given.iter().any(|given| given == *line) && !theirs(line)
-    });
-    let vain = vain.map(|line| {
-        let text = format!("`{PATH}` lists `{line}`, which no type gives");
-        Problem::new(text).help(format!("remove `- {line}` from its `resources`"))
-    });
-    Ok(missing.chain(vain).collect())
 }

@@ -3,6 +3,7 @@
 //! kbr edits PROJECT as text, whole tables at a time: what is read here is never written back.
 
 mod check;
+pub mod manifests;
 pub mod name;
 mod table;
 
@@ -16,6 +17,7 @@ use crate::resource::target::Target;
 use crate::resource::webhook::Webhook;
 use crate::scaffold::LAYOUT;
 use crate::vars::Vars;
+use manifests::Manifests;
 
 pub use table::Table;
 
@@ -30,6 +32,8 @@ pub const KBR: &str = env!("CARGO_PKG_VERSION");
 pub struct Project {
     /// What `kbr init` recorded.
     pub head: Head,
+    /// `[manifests]`, which only its user writes.
+    pub manifests: Manifests,
     /// What later commands recorded, in the order of the file.
     pub tables: Vec<Table>,
 }
@@ -80,6 +84,15 @@ impl Head {
 }
 
 impl Project {
+    /// A new project, as `kbr init` records it.
+    pub fn new(head: Head) -> Self {
+        Project {
+            head,
+            manifests: Manifests::default(),
+            tables: Vec::new(),
+        }
+    }
+
     /// `[[api]]`, in the order of their creation.
     pub fn apis(&self) -> impl DoubleEndedIterator<Item = &Resource> + Clone {
         self.tables.iter().filter_map(|table| match table {
@@ -153,6 +166,8 @@ impl Project {
 /// The tables as serde reads them, each with its place in the file.
 #[derive(Deserialize)]
 struct Tables {
+    #[serde(default)]
+    manifests: Manifests,
     #[serde(default, rename = "api")]
     apis: Vec<Spanned<Resource>>,
     #[serde(default, rename = "controller")]
@@ -201,6 +216,7 @@ pub fn parse(text: &str) -> anyhow::Result<Project> {
     let tables: Tables = toml::from_str(text).map_err(|error| broken(&error))?;
     let project = Project {
         head,
+        manifests: tables.manifests.clone(),
         tables: tables.in_order(),
     };
     match &check::problems(&project)[..] {

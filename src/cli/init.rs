@@ -111,11 +111,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             Some(_) => Presence::Recorded,
             None => Presence::New,
         };
-        let new = Project {
-            head: wanted,
-            tables: Vec::new(),
-        };
-        Ok(Intent::head(found.unwrap_or(new), presence))
+        let project = found.unwrap_or_else(|| Project::new(wanted));
+        Ok(Intent::head(project, presence))
     })?;
     if written && found.is_none() {
         next_steps(args);

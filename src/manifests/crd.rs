@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::descriptions;
-use super::lint::places::Places;
 use super::problem::Problem;
+use super::source_map::SourceMap;
 use super::version::priority;
 use crate::resource::words::is_subdomain;
 
@@ -47,7 +47,7 @@ impl Crd {
 }
 
 /// Puts the versions of each kind together, in order of group and plural. A kind with problems is left out.
-pub fn merge(printed: &[Value], places: &Places, problems: &mut Vec<Problem>) -> Vec<Crd> {
+pub fn merge(printed: &[Value], map: &SourceMap, problems: &mut Vec<Problem>) -> Vec<Crd> {
     let mut kinds: BTreeMap<(&str, &str), Vec<&Value>> = BTreeMap::new();
     for crd in printed {
         match identity(crd) {
@@ -62,7 +62,7 @@ pub fn merge(printed: &[Value], places: &Places, problems: &mut Vec<Problem>) ->
         match merge_kind(group, kind, &parts) {
             Ok(crd) => merged.push(crd),
             Err(found) => {
-                let place = place(kind, &parts, places);
+                let place = place(kind, &parts, map);
                 problems.extend(found.into_iter().map(|problem| match place.as_str() {
                     "" => problem,
                     place => problem.at(place),
@@ -86,10 +86,10 @@ pub fn merge(printed: &[Value], places: &Places, problems: &mut Vec<Problem>) ->
 }
 
 /// Where the versions of a kind are written, with what stands between two places in backticks.
-fn place(kind: &str, parts: &[&Value], places: &Places) -> String {
+fn place(kind: &str, parts: &[&Value], map: &SourceMap) -> String {
     let versions = parts.iter().flat_map(|part| versions(part));
     let mut all: Vec<String> = versions
-        .filter_map(|version| places.way(kind, name(version), "").shown())
+        .filter_map(|version| map.locate(kind, name(version), "").shown())
         .collect();
     all.sort();
     all.dedup();
@@ -122,7 +122,7 @@ fn merge_kind(group: &str, kind: &str, parts: &[&Value]) -> Result<Crd, Vec<Prob
     versions.sort_by(|a, b| priority(name(b)).cmp(&priority(name(a))));
     versions.iter_mut().for_each(tidy);
 
-    let mut problems = version_faults(group, kind, &versions);
+    let mut problems = Vec::new();
     let stored = parts
         .iter()
         .find(|part| self::versions(part).iter().any(stored));
@@ -206,61 +206,6 @@ fn name(version: &Value) -> &str {
 
 fn stored(version: &Value) -> bool {
     version["storage"] == json!(true)
-}
-
-/// Exactly one version is stored, at least one is served, none is there twice.
-fn version_faults(group: &str, kind: &str, versions: &[Value]) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    let list = |names: &[&str]| {
-        names
-            .iter()
-            .map(|name| format!("`{name}`"))
-            .collect::<Vec<_>>()
-            .join(" and ")
-    };
-    for pair in versions
-        .windows(2)
-        .filter(|pair| name(&pair[0]) == name(&pair[1]))
-    {
-        let text = format!(
-            "`{kind}` of group `{group}`: two types are version `{}`",
-            name(&pair[0])
-        );
-        problems.push(Problem::new(text).help("list each type once in `api/src/bin/crdgen.rs`"));
-    }
-    match versions
-        .iter()
-        .filter(|version| stored(version))
-        .map(name)
-        .collect::<Vec<_>>()[..]
-    {
-        [_] => {}
-        [] => {
-            let text = format!("`{kind}` of group `{group}`: no version is stored");
-            problems.push(
-                Problem::new(text)
-                    .help("leave `storage = false` out of `#[kube(…)]` of one version"),
-            );
-        }
-        ref several => {
-            let text = format!(
-                "`{kind}` of group `{group}`: {} are all stored, only one may be",
-                list(several)
-            );
-            let help = "`storage` is true unless `#[kube(storage = false)]` says otherwise: write that for all versions but one";
-            problems.push(Problem::new(text).help(help));
-        }
-    }
-    if versions
-        .iter()
-        .all(|version| version["served"] == json!(false))
-    {
-        let text = format!("`{kind}` of group `{group}`: no version is served");
-        problems.push(
-            Problem::new(text).help("leave `served = false` out of `#[kube(…)]` of one version"),
-        );
-    }
-    problems
 }
 
 /// What the versions of a kind say differently, although there is only one place for it.

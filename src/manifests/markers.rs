@@ -1,6 +1,8 @@
 //! Comments -> markers: `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list`.
 
-use super::problem::{Problem, nearest};
+use crd_lint::nearest;
+
+use super::problem::Problem;
 use crate::comments::{Comment, comments};
 
 /// Markers that kbr knows by `+kbr:<name>`.
@@ -21,6 +23,20 @@ pub struct Marker {
     pub name: String,
     /// Names and values, in order.
     pub arguments: Vec<(String, Vec<String>)>,
+    /// Ids of findings that are allowed here: in the same comment, `// +kbr:lint:allow=…`, or in PROJECT.
+    pub allowed: Vec<String>,
+}
+
+impl Marker {
+    /// What is left of what is wrong with the marker without what is allowed, each with the marker's place.
+    pub fn problems(&self, found: Vec<Problem>) -> Vec<Problem> {
+        let allows = |problem: &Problem| {
+            let id = problem.id();
+            id.is_some_and(|id| self.allowed.iter().any(|allowed| allowed == id))
+        };
+        let left = found.into_iter().filter(|problem| !allows(problem));
+        left.map(|problem| problem.at(&self.at)).collect()
+    }
 }
 
 /// Markers that say what goes into a manifest, or what need not be said about it.
@@ -38,14 +54,30 @@ pub fn markers(file: &str, source: &str, problems: &mut Vec<Problem>) -> Vec<Mar
         }
     };
     let mut found = Vec::new();
-    for comment in comments {
-        let at = format!("{file}:{}", comment.line);
-        match marker(&at, &comment) {
-            Ok(marker) => found.extend(marker),
-            Err(problem) => problems.push(problem),
+    for block in comments.chunk_by(|above, below| above.line + 1 == below.line) {
+        let mut here = Vec::new();
+        for comment in block {
+            let at = format!("{file}:{}", comment.line);
+            match marker(&at, comment) {
+                Ok(marker) => here.extend(marker),
+                Err(problem) => problems.push(problem),
+            }
         }
+        let allowed = allowed(&here);
+        for marker in &mut here {
+            marker.allowed.clone_from(&allowed);
+        }
+        found.append(&mut here);
     }
     found
+}
+
+/// What the markers of one comment allow.
+fn allowed(markers: &[Marker]) -> Vec<String> {
+    let lint = markers.iter().filter(|marker| marker.name == "lint");
+    let arguments = lint.flat_map(|marker| &marker.arguments);
+    let allow = arguments.filter(|(key, _)| key == "allow");
+    allow.flat_map(|(_, ids)| ids).cloned().collect()
 }
 
 fn marker(at: &str, comment: &Comment) -> Result<Option<Marker>, Problem> {
@@ -76,6 +108,7 @@ fn marker(at: &str, comment: &Comment) -> Result<Option<Marker>, Problem> {
             at: at.to_owned(),
             name: name.to_owned(),
             arguments,
+            allowed: Vec::new(),
         })),
         Err(reason) => Err(Problem::new(format!("`{at}`: {reason}"))),
     }

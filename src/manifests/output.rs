@@ -1,16 +1,12 @@
-//! What becomes of the generated files: shown as a diff, or written; and what is told of it.
+//! What becomes of the generated files.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::bail;
-
 use super::files::{self, Compared, File};
 use super::problem::Problem;
 use crate::changes::{Change, Verb};
-use crate::cli::report;
 use crate::commit;
-use crate::output;
 
 /// What comes of the code.
 #[derive(Clone, Debug, Default)]
@@ -24,14 +20,15 @@ pub struct Generated {
 }
 
 impl Generated {
-    fn compare(&self, root: &Path) -> anyhow::Result<Compared> {
+    /// The project at `root` beside it.
+    pub fn compare(&self, root: &Path) -> anyhow::Result<Compared> {
         let mut compared = files::compare(root, &self.files)?;
         compared.changes.extend(self.samples.iter().cloned());
         Ok(compared)
     }
 
     /// How many files are right already.
-    fn same(&self, compared: &Compared) -> usize {
+    pub fn same(&self, compared: &Compared) -> usize {
         let written = |file: &&File| {
             compared
                 .changes
@@ -40,28 +37,6 @@ impl Generated {
         };
         self.files.len() - self.files.iter().filter(written).count() - compared.kept.len()
     }
-}
-
-/// Shows what is stale, as a diff on stdout.
-///
-/// # Errors
-/// Anything is.
-pub fn check(root: &Path, generated: &Generated) -> anyhow::Result<()> {
-    let compared = generated.compare(root)?;
-    for change in &compared.changes {
-        output::data(&files::diff(change))?;
-    }
-    leftovers(&compared);
-    let stale = compared.changes.len() + compared.gone.len();
-    if stale > 0 {
-        let files = if stale == 1 {
-            "1 manifest is".to_owned()
-        } else {
-            format!("{stale} manifests are")
-        };
-        bail!("{files} stale, nothing was written\nhelp: run `kbr manifests`");
-    }
-    Ok(())
 }
 
 /// Writes what is stale; with `prune`, removes what nothing gives any more. Gives what became of each file.
@@ -86,18 +61,7 @@ pub fn write(root: &Path, generated: &Generated, prune: bool) -> anyhow::Result<
     Ok(compared)
 }
 
-/// Says what was written, kept and left over.
-pub fn tell(generated: &Generated, compared: &Compared) {
-    report::report(&compared.changes);
-    leftovers(compared);
-    let same = generated.same(compared);
-    if same > 0 {
-        let all = generated.files.len();
-        output::message(format_args!("{:>12} {same} of {all} manifests", "same"));
-    }
-}
-
-/// The same in one line: `1 create, 2 update, 3 same`.
+/// What became of the files, in one line: `1 create, 2 update, 3 same`.
 pub fn summary(generated: &Generated, compared: &Compared) -> String {
     let mut line = String::new();
     let verbs = [
@@ -114,19 +78,4 @@ pub fn summary(generated: &Generated, compared: &Compared) -> String {
     }
     write!(line, "{} same", generated.same(compared)).ok();
     line
-}
-
-/// What is neither written nor right.
-fn leftovers(compared: &Compared) {
-    for path in &compared.kept {
-        output::message(format_args!(
-            "{:>12} {path} (yours: it does not begin with kbr's first line)",
-            "keep"
-        ));
-    }
-    for Change { path, .. } in &compared.gone {
-        output::message(format_args!(
-            "warning: no type gives `{path}` any more\n    help: `kbr manifests --prune` removes it"
-        ));
-    }
 }

@@ -2,11 +2,13 @@
 
 use std::fmt;
 
-/// One thing to mend.
+/// One thing to fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     text: String,
-    help: Option<String>,
+    helps: Vec<String>,
+    /// The id that allows it; none if nothing does.
+    id: Option<&'static str>,
 }
 
 impl Problem {
@@ -14,13 +16,9 @@ impl Problem {
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            help: None,
+            helps: Vec::new(),
+            id: None,
         }
-    }
-
-    /// What is wrong, without what to type.
-    pub fn text(&self) -> &str {
-        &self.text
     }
 
     /// Puts the place first: `src/main.rs:12`.
@@ -31,8 +29,30 @@ impl Problem {
 
     /// Adds what to type.
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.helps.push(help.into());
         self
+    }
+
+    /// Adds how to say that a finding is meant.
+    pub fn or_meant(self, id: &'static str) -> Self {
+        self.or(id, "it is meant")
+    }
+
+    /// Adds how to say that a newer Kubernetes has what is unknown here.
+    pub fn or_newer(self, id: &'static str) -> Self {
+        self.or(id, "your Kubernetes is newer than this kbr and has it")
+    }
+
+    fn or(mut self, id: &'static str, when: &str) -> Self {
+        self.id = Some(id);
+        self.help(format!(
+            "if {when}, write above it `// +kbr:lint:allow={id}`"
+        ))
+    }
+
+    /// The id that allows it, if anything does.
+    pub fn id(&self) -> Option<&'static str> {
+        self.id
     }
 
     /// Adds the name that was meant, if there is one.
@@ -47,7 +67,7 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)?;
-        if let Some(help) = &self.help {
+        for help in &self.helps {
             write!(f, "\n    help: {help}")?;
         }
         Ok(())
@@ -68,35 +88,9 @@ pub fn error(problems: &[Problem]) -> Option<anyhow::Error> {
     ))
 }
 
-/// The name that `typed` is a slip of the pen of, if any.
-pub fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let typed = typed.to_lowercase();
-    let allowed = if typed.chars().count() <= 4 { 1 } else { 2 };
-    names
-        .into_iter()
-        .map(|name| {
-            (
-                strsim::damerau_levenshtein(&typed, &name.to_lowercase()),
-                name,
-            )
-        })
-        .filter(|(distance, _)| *distance <= allowed)
-        .min()
-        .map(|(_, name)| name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn slips_of_the_pen_are_found_and_other_words_are_not() {
-        let verbs = ["get", "list", "delete"];
-        assert_eq!(nearest("lits", verbs), Some("list"));
-        assert_eq!(nearest("GET", verbs), Some("get"));
-        assert_eq!(nearest("deletes", verbs), Some("delete"));
-        assert_eq!(nearest("read", verbs), None);
-    }
 
     #[test]
     fn all_problems_are_in_one_error_that_says_that_nothing_was_written() {

@@ -1,17 +1,18 @@
-//! `config/samples` against the types: a sample that nobody has touched is kept valid, any other is only judged.
+//! `config/samples` against the types: a sample that nobody has touched is kept valid, any other is only validated.
 
 mod fill;
 mod lines;
 
 use std::path::Path;
 
+use crd_lint::nearest;
+use crd_lint::rules::{Broken, broken_by_object};
+use crd_lint::value::{self, Violation};
 use serde_json::{Map, Value, json};
 
 use super::crd::Crd;
 use super::files;
-use super::lint::rules::evaluate::{Broken, broken_by_object};
-use super::lint::value::{self, Fault};
-use super::problem::{Problem, nearest};
+use super::problem::Problem;
 use super::yaml;
 use crate::changes::{Change, Verb};
 use crate::sample;
@@ -39,8 +40,8 @@ pub fn check(root: &Path, crds: &[Crd]) -> anyhow::Result<(Vec<Change>, Vec<Prob
             continue;
         };
         let found = match sample::untouched(text) {
-            Some(_) => mend(crds, &path, text),
-            None => (None, judge(crds, &path, text)),
+            Some(_) => repair(crds, &path, text),
+            None => (None, validate(crds, &path, text)),
         };
         warnings.extend(found.1);
         if let Some(after) = found.0 {
@@ -56,10 +57,10 @@ pub fn check(root: &Path, crds: &[Crd]) -> anyhow::Result<(Vec<Change>, Vec<Prob
 }
 
 /// What is wrong with each object of a file.
-fn judge(crds: &[Crd], path: &str, text: &str) -> Vec<Problem> {
+fn validate(crds: &[Crd], path: &str, text: &str) -> Vec<Problem> {
     let documents = match Document::all(text) {
         Ok(documents) => documents,
-        Err(error) => return vec![Problem::new(format!("is no YAML: {error}")).at(path)],
+        Err(error) => return vec![Problem::new(format!("is not YAML: {error}")).at(path)],
     };
     documents
         .iter()
@@ -68,12 +69,12 @@ fn judge(crds: &[Crd], path: &str, text: &str) -> Vec<Problem> {
 }
 
 /// A sample of kbr's own that is valid again; `None` when it is so already, or cannot be made so.
-fn mend(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>) {
-    let found = judge(crds, path, text);
+fn repair(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>) {
+    let found = validate(crds, path, text);
     if found.is_empty() {
         return (None, found);
     }
-    let mended = || {
+    let repaired = || {
         let documents = Document::all(text).ok()?;
         let [document] = &documents[..] else {
             return None;
@@ -81,11 +82,11 @@ fn mend(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>) 
         let version = version(crds, &document.value).ok()??;
         let object = filled(schema(version), &document.value);
         let body = yaml::render("", &[object]).ok()?;
-        judge(crds, path, &body)
+        validate(crds, path, &body)
             .is_empty()
             .then(|| sample::signed(&body))
     };
-    if let Some(after) = mended() {
+    if let Some(after) = repaired() {
         return (Some(after), Vec::new());
     }
     let known = is_ours(crds, text);
@@ -154,25 +155,25 @@ fn problems(crds: &[Crd], file: &str, document: &Document) -> Vec<Problem> {
     };
     let schema = schema(version);
     let object = bare(&document.value);
-    let whole = fill::with_defaults(schema, &object);
-    let mut found = value::faults(schema, &whole, "");
+    let whole = value::defaulted(schema, &object);
+    let mut found = value::violations(schema, &whole, "");
     if found.is_empty() {
         found = rules(version, &document.value, whole);
     }
     unknown(schema, &object, "", &mut found);
-    let problem = |fault: Fault| {
-        let text = match fault.path.as_str() {
-            "" => format!("the object {}", fault.reason),
-            path => format!("`{path}` {}", fault.reason),
+    let problem = |violation: Violation| {
+        let text = match violation.path.as_str() {
+            "" => format!("the object {}", violation.reason),
+            path => format!("`{path}` {}", violation.reason),
         };
-        Problem::new(text).at(&at(&fault.path))
+        Problem::new(text).at(&at(&violation.path))
     };
     found.into_iter().map(problem).collect()
 }
 
 /// The rules that an object does not keep. The API server runs them on what has the right form, and drops a status that
 /// is a subresource when an object is made.
-fn rules(version: &Value, object: &Value, mut whole: Value) -> Vec<Fault> {
+fn rules(version: &Value, object: &Value, mut whole: Value) -> Vec<Violation> {
     for name in OF_EVERY_OBJECT {
         whole[name] = object[name].clone();
     }
@@ -180,20 +181,20 @@ fn rules(version: &Value, object: &Value, mut whole: Value) -> Vec<Fault> {
     if let (Some(fields), true) = (fields, version["subresources"]["status"].is_object()) {
         fields.remove("status");
     }
-    let fault = |broken: Broken| {
+    let violation = |broken: Broken| {
         let why = broken.why.map(|why| format!(": {why}")).unwrap_or_default();
         let reason = format!("does not keep the rule `{}`{why}", broken.rule);
-        Fault {
+        Violation {
             path: broken.path,
             reason,
         }
     };
     let broken = broken_by_object(schema(version), &whole);
-    broken.into_iter().map(fault).collect()
+    broken.into_iter().map(violation).collect()
 }
 
 /// Fields that the schema does not have: the API server drops them, and kubectl refuses to send them.
-fn unknown(schema: &Value, value: &Value, path: &str, found: &mut Vec<Fault>) {
+fn unknown(schema: &Value, value: &Value, path: &str, found: &mut Vec<Violation>) {
     match value {
         Value::Array(items) => {
             for (position, item) in items.iter().enumerate() {
@@ -223,7 +224,7 @@ fn unknown(schema: &Value, value: &Value, path: &str, found: &mut Vec<Fault>) {
                     let near = nearest(name, known.map(|(known, _)| known.as_str()));
                     let near = near.map(|near| format!(", did you mean `{near}`"));
                     let reason = format!("is no field of the type{}", near.unwrap_or_default());
-                    found.push(Fault { path, reason });
+                    found.push(Violation { path, reason });
                 }
             }
         }
@@ -235,7 +236,7 @@ fn unknown(schema: &Value, value: &Value, path: &str, found: &mut Vec<Fault>) {
 mod tests {
     use super::*;
     use crate::manifests::crd::merge;
-    use crate::manifests::lint::places::Places;
+    use crate::manifests::source_map::SourceMap;
 
     fn crds(spec: &Value) -> Vec<Crd> {
         let version = |name: &str, served: bool| {
@@ -247,7 +248,7 @@ mod tests {
             "group": "crew.example.com", "scope": "Namespaced", "names": { "kind": "Captain", "plural": "captains" },
             "versions": [version("v1", true), version("v0", false)],
         } });
-        merge(&[crd], &Places::default(), &mut Vec::new())
+        merge(&[crd], &SourceMap::default(), &mut Vec::new())
     }
 
     fn spec() -> Value {
@@ -262,7 +263,7 @@ mod tests {
         "apiVersion: crew.example.com/v1\nkind: Captain\nmetadata:\n  name: captain-sample\n";
 
     fn warnings(text: &str) -> Vec<String> {
-        judge(&crds(&spec()), "a.yaml", text)
+        validate(&crds(&spec()), "a.yaml", text)
             .iter()
             .map(ToString::to_string)
             .collect()
@@ -273,7 +274,7 @@ mod tests {
         let good = format!("{HEAD}spec:\n  image: x\n  ports: [{{port: 1}}]\n");
         assert_eq!(warnings(&good), [""; 0]);
         assert_eq!(
-            mend(&crds(&spec()), "a.yaml", &sample::signed(&good)),
+            repair(&crds(&spec()), "a.yaml", &sample::signed(&good)),
             (None, vec![])
         );
     }
@@ -289,7 +290,7 @@ mod tests {
             "`a.yaml:9`: `.spec.ports[0].prot` is no field of the type, did you mean `port`",
         ];
         assert_eq!(warnings(&bad), expected);
-        assert!(warnings("a: [").concat().contains("`a.yaml`: is no YAML"));
+        assert!(warnings("a: [").concat().contains("`a.yaml`: is not YAML"));
     }
 
     #[test]
@@ -317,7 +318,7 @@ mod tests {
     #[test]
     fn a_sample_that_nobody_has_touched_becomes_valid_again() {
         let now = sample::signed(&format!("{HEAD}spec:\n  ports: []\n  gone: 1\n"));
-        let (after, found) = mend(&crds(&spec()), "a.yaml", &now);
+        let (after, found) = repair(&crds(&spec()), "a.yaml", &now);
         assert!(found.is_empty());
         let expected = sample::signed(&format!("{HEAD}spec:\n  image: example\n  ports: []\n"));
         assert_eq!(after, Some(expected));
@@ -336,7 +337,7 @@ mod tests {
         let rule = json!({ "rule": "self.least <= self.most", "message": "least is above most", "fieldPath": ".least" });
         let found = |least: u32| {
             let text = format!("{HEAD}spec:\n  url: x\n  least: {least}\n");
-            let found = judge(&ruled(&rule), "a.yaml", &text);
+            let found = validate(&ruled(&rule), "a.yaml", &text);
             found.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(found(3), [""; 0], "with the default of the other field");
@@ -347,20 +348,20 @@ mod tests {
     #[test]
     fn a_sample_that_nobody_has_touched_is_changed_until_it_keeps_the_rules() {
         let now = sample::signed(&format!("{HEAD}spec: {{}}\n"));
-        let mended = |rule: &str| {
-            let (after, found) = mend(&ruled(&json!({ "rule": rule })), "a.yaml", &now);
+        let repaired = |rule: &str| {
+            let (after, found) = repair(&ruled(&json!({ "rule": rule })), "a.yaml", &now);
             assert_eq!(found, []);
-            after.expect("it can be mended")
+            after.expect("it can be repaired")
         };
-        assert!(mended("has(self.least) && self.least < self.most").ends_with("  least: 1\n"));
-        assert!(mended("has(self.least) != has(self.url)").ends_with("  least: 1\n"));
+        assert!(repaired("has(self.least) && self.least < self.most").ends_with("  least: 1\n"));
+        assert!(repaired("has(self.least) != has(self.url)").ends_with("  least: 1\n"));
     }
 
     #[test]
     fn a_rule_that_kbr_knows_no_values_for_is_told_and_the_sample_stays() {
         let now = sample::signed(&format!("{HEAD}spec: {{}}\n"));
         let rule = json!({ "rule": "has(self.url) && self.url.startsWith('oci://')" });
-        let (after, found) = mend(&ruled(&rule), "a.yaml", &now);
+        let (after, found) = repair(&ruled(&rule), "a.yaml", &now);
         assert_eq!(after, None);
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         let [broken, stays] = &found[..] else {
@@ -377,7 +378,7 @@ mod tests {
     fn a_sample_that_kbr_cannot_make_valid_is_told() {
         let spec = json!({ "type": "object", "required": ["a"], "properties": { "a": { "type": "string", "pattern": "^[xyz]{7}$" } } });
         let now = sample::signed(&format!("{HEAD}spec: {{}}\n"));
-        let (after, found) = mend(&crds(&spec), "a.yaml", &now);
+        let (after, found) = repair(&crds(&spec), "a.yaml", &now);
         assert_eq!(after, None);
         assert_eq!(
             found[0].to_string(),

@@ -1,6 +1,7 @@
 //! Webhook markers -> `MutatingWebhookConfiguration` and `ValidatingWebhookConfiguration`, as controller-gen makes them.
 
 mod converted;
+mod file;
 mod object;
 mod read;
 pub mod rights;
@@ -13,7 +14,8 @@ use super::markers::Marker;
 use super::problem::Problem;
 use crate::project::Project;
 
-pub use converted::check_conversions;
+use converted::check_conversions;
+pub use file::generate;
 pub use served::{Kinds, compare};
 
 /// Where the configurations go.
@@ -157,16 +159,10 @@ pub fn configurations(
         .collect()
 }
 
-/// Whether the operator keeps its certificate itself, as `overlay`, `config/default/kustomization.yaml`, says.
-pub fn is_self_managed(overlay: &str) -> bool {
-    let component = "- ../webhook-self-signed";
-    overlay.lines().any(|line| line.trim() == component)
-}
-
 /// Configurations that `markers` give names that the operator does not know, so that it would tell the API server nothing there about its
 /// certificate.
-pub fn unkept(names: &Names, markers: &[Marker]) -> Vec<Problem> {
-    let unkept = |marker: &Marker| {
+pub fn unmanaged(names: &Names, markers: &[Marker]) -> Vec<Problem> {
+    let unmanaged = |marker: &Marker| {
         let (mutating, name) = read::configuration(marker).ok()?;
         let known = if mutating {
             &names.mutating
@@ -180,7 +176,7 @@ pub fn unkept(names: &Names, markers: &[Marker]) -> Vec<Problem> {
         let help = "leave `name=` out, or let cert-manager keep the certificate: `../webhook-certmanager` in `config/default/kustomization.yaml`";
         Some(Problem::new(text).at(&marker.at).help(help))
     };
-    markers.iter().filter_map(unkept).collect()
+    markers.iter().filter_map(unmanaged).collect()
 }
 
 /// Adds to `now` the configurations that there were and are no more, with nothing in them. Who applies what is rendered removes

@@ -24,7 +24,7 @@ fn later(crd: &mut Value) {
 
 fn refused(printed: &[Value], reason: &str) {
     let mut problems = Vec::new();
-    merge(printed, &Places::default(), &mut problems);
+    merge(printed, &SourceMap::default(), &mut problems);
     let [problem] = &problems[..] else {
         panic!("one problem, not {problems:?}");
     };
@@ -40,7 +40,7 @@ fn versions_of_a_kind_are_merged_and_sorted() {
         part("Captain", "v2alpha1", later),
     ];
     let mut problems = Vec::new();
-    let merged = merge(&printed, &Places::default(), &mut problems);
+    let merged = merge(&printed, &SourceMap::default(), &mut problems);
     assert!(problems.is_empty(), "{problems:?}");
     let files: Vec<String> = merged.iter().map(Crd::file).collect();
     assert_eq!(files, ["x.io_captains.yaml", "x.io_ships.yaml"]);
@@ -52,7 +52,7 @@ fn versions_of_a_kind_are_merged_and_sorted() {
 fn the_tool_and_the_kind_of_the_list_are_added_and_empty_lists_dropped() {
     let merged = merge(
         &[part("Ship", "v1", |_| {})],
-        &Places::default(),
+        &SourceMap::default(),
         &mut Vec::new(),
     );
     let object = &merged[0].object;
@@ -66,34 +66,6 @@ fn the_tool_and_the_kind_of_the_list_are_added_and_empty_lists_dropped() {
     assert_eq!(
         merged[0].versions()[0].get("additionalPrinterColumns"),
         None
-    );
-}
-
-#[test]
-fn several_stored_versions_are_an_error_that_names_them() {
-    let printed = [part("Ship", "v1", |_| {}), part("Ship", "v2", |_| {})];
-    refused(
-        &printed,
-        "`Ship` of group `x.io`: `v2` and `v1` are all stored",
-    );
-    refused(
-        &printed,
-        "help: `storage` is true unless `#[kube(storage = false)]`",
-    );
-}
-
-#[test]
-fn a_kind_that_is_stored_or_served_in_no_version_is_an_error() {
-    refused(&[part("Ship", "v1", later)], "no version is stored");
-    let unserved = |crd: &mut Value| crd["spec"]["versions"][0]["served"] = json!(false);
-    refused(&[part("Ship", "v1", unserved)], "no version is served");
-}
-
-#[test]
-fn a_version_that_is_there_twice_is_an_error() {
-    refused(
-        &[part("Ship", "v1", |_| {}), part("Ship", "v1", later)],
-        "two types are version `v1`",
     );
 }
 
@@ -133,7 +105,7 @@ fn annotations_and_labels_of_all_versions_are_kept() {
         later(crd);
         crd["metadata"]["labels"]["c"] = json!("d");
     });
-    let merged = merge(&[first, second], &Places::default(), &mut Vec::new());
+    let merged = merge(&[first, second], &SourceMap::default(), &mut Vec::new());
     assert_eq!(
         merged[0].object["metadata"]["labels"],
         json!({ "a": "b", "c": "d" })
@@ -192,7 +164,7 @@ fn whole_limits_are_integers_and_data_stays_as_it_is() {
             "default": { "minimum": 1.0 },
         });
     });
-    let merged = merge(&[crd], &Places::default(), &mut Vec::new());
+    let merged = merge(&[crd], &SourceMap::default(), &mut Vec::new());
     let schema = merged[0].versions()[0]["schema"]["openAPIV3Schema"].to_string();
     let expected = r#"{"default":{"minimum":1.0},"properties":{"minimum":{"default":1.0,"maximum":0.5,"minimum":0,"type":"number"}}}"#;
     assert_eq!(schema, expected);
@@ -213,7 +185,7 @@ fn a_conversion_that_any_version_brings_is_the_kinds() {
         }),
     ];
     let mut problems = Vec::new();
-    let merged = merge(&printed, &Places::default(), &mut problems);
+    let merged = merge(&printed, &SourceMap::default(), &mut problems);
     assert!(problems.is_empty(), "{problems:?}");
     assert_eq!(
         merged[0].object["spec"]["conversion"]["strategy"],
@@ -238,7 +210,7 @@ fn a_served_version_that_nothing_converts_is_refused() {
     );
     let mut problems = Vec::new();
     let unserved = |crd: &mut Value| crd["spec"]["versions"][0]["served"] = json!(false);
-    merge(&printed(unserved), &Places::default(), &mut problems);
+    merge(&printed(unserved), &SourceMap::default(), &mut problems);
     assert!(problems.is_empty(), "{problems:?}");
 }
 
@@ -252,7 +224,7 @@ fn formats_of_integers_that_no_api_server_knows_are_dropped_and_their_bounds_kep
                 "large": { "type": "integer", "format": "int64" },
             } });
         })],
-        &Places::default(),
+        &SourceMap::default(),
         &mut Vec::new(),
     );
     let fields = &merged[0].versions()[0]["schema"]["openAPIV3Schema"]["properties"];

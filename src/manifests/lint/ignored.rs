@@ -1,37 +1,55 @@
-//! Attributes that leave no trace in the CRD: whoever wrote them believes that they work.
+//! Attributes that have no effect on the CRD: whoever wrote them believes that they work.
 
-use serde_json::json;
+use crd_lint::{Finding, Severity, schemas};
+use serde_json::Value;
 
-use super::Finding;
-use super::node::Node;
-use super::places::Claim;
+use crate::manifests::crd::Crd;
+use crate::manifests::source_map::{ExpectedKeyword, SourceMap};
 
-/// What becomes of the attributes of the field that `node` describes.
-pub fn check(node: &Node, claims: &[Claim], found: &mut Vec<Finding>) {
-    for claim in claims {
-        let denied = claim.attribute.contains("\"nullable\"") && node.is("nullable");
-        let heard = claim.keywords.iter().any(|key| has(node, key)) && !denied;
-        // `extend("nullable" = false)`, which is what it would be without.
-        let same = claim.keywords == ["nullable"] && !node.is("nullable");
-        if !heard && !same {
-            let text = format!(
-                "`{}` is not in the CRD: it is dropped without a word",
-                claim.attribute
-            );
-            found.push(Finding::error(&node.path, text, help(node, claim)));
+/// The name of what is found here.
+pub const ID: &str = "ignored-attribute";
+
+/// The attributes of a kind that its definition shows no trace of.
+pub fn check(crd: &Crd, map: &SourceMap) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for version in crd.versions() {
+        let name = version["name"].as_str().unwrap_or_default();
+        for (path, schema) in schemas(&version["schema"]["openAPIV3Schema"]) {
+            let Some(field) = map.locate(&crd.kind, name, &path).field else {
+                continue;
+            };
+            let ignored = field.expected.iter().filter(|it| is_ignored(schema, it));
+            found.extend(ignored.map(|expected| Finding {
+                id: ID,
+                severity: Severity::Error,
+                version: Some(name.to_owned()),
+                path: path.clone(),
+                message: format!("`{}` has no effect on the CRD", expected.attribute),
+                helps: vec![help(schema, expected)],
+            }));
         }
     }
+    found
+}
+
+fn is_ignored(schema: &Value, expected: &ExpectedKeyword) -> bool {
+    let nullable = schema["nullable"] == true;
+    let denied = expected.attribute.contains("\"nullable\"") && nullable;
+    let traced = expected.keywords.iter().any(|key| has(schema, key)) && !denied;
+    // `extend("nullable" = false)`, which is what it would be without.
+    let same = expected.keywords == ["nullable"] && !nullable;
+    !traced && !same
 }
 
 /// Whether a schema has a keyword, which can be one of its items: `items/pattern`.
-fn has(node: &Node, keyword: &str) -> bool {
-    let found = node.schema.pointer(&format!("/{keyword}"));
+fn has(schema: &Value, keyword: &str) -> bool {
+    let found = schema.pointer(&format!("/{keyword}"));
     found.is_some_and(|value| !value.is_null())
 }
 
-fn help(node: &Node, claim: &Claim) -> String {
-    let is_map = node.text("type") == "object" && node.get("additionalProperties") != &json!(null);
-    let first = claim.keywords.first().map_or("", String::as_str);
+fn help(schema: &Value, expected: &ExpectedKeyword) -> String {
+    let is_map = schema["type"] == "object" && !schema["additionalProperties"].is_null();
+    let first = expected.keywords.first().map_or("", String::as_str);
     match first {
         "minLength" if is_map => "the length of a map is `#[schemars(extend(\"maxProperties\" = …))]`, or `minProperties`".to_owned(),
         inner if inner.starts_with("items/") => "`inner` is for the items of a list, and what is in it must suit their type".to_owned(),
@@ -41,6 +59,6 @@ fn help(node: &Node, claim: &Claim) -> String {
         "x-kubernetes-map-type" => "use `MapMerge::Atomic`, which works for a struct too".to_owned(),
         "nullable" => "for an `Option` that cannot be null, `#[schemars(with = \"T\")]` beside `#[serde(default, skip_serializing_if = \"Option::is_none\")]`".to_owned(),
         "uniqueItems" => "use `#[x_kube(merge_strategy = ListMerge::Set)]`".to_owned(),
-        other => format!("`{other}` is no keyword of a CRD, or was replaced: leave it out"),
+        other => format!("`{other}` is not a keyword of a CRD, or was replaced: leave it out"),
     }
 }

@@ -1,7 +1,9 @@
-//! Verbs and resources that nobody has, with the name that was meant.
+//! Verbs and resources that do not exist, with the name that was meant.
+
+use crd_lint::nearest;
 
 use super::{Rule, Set};
-use crate::manifests::problem::{Problem, nearest};
+use crate::manifests::problem::Problem;
 use crate::resource::kubernetes;
 
 /// Verbs of Kubernetes' own APIs, and of non-resource URLs.
@@ -58,8 +60,10 @@ pub(super) fn unknown_verbs(rule: &Rule) -> Vec<Problem> {
     unknown
         .filter_map(|verb| {
             let near = nearest(verb, VERBS.into_iter().filter(|known| *known != "*"));
-            (known_group || near.is_some())
-                .then(|| Problem::new(format!("`{verb}` is no verb")).did_you_mean(near))
+            (known_group || near.is_some()).then(|| {
+                let problem = Problem::new(format!("`{verb}` is not a verb")).did_you_mean(near);
+                problem.or_newer("unknown-verb")
+            })
         })
         .collect()
 }
@@ -94,15 +98,20 @@ pub fn unknown_resources(groups: &Set, resources: &Set, own: &[(String, String)]
             if here.contains(&name) {
                 return None;
             }
-            let problem = Problem::new(format!("`{name}` is no resource of {}", shown_all(groups)));
+            let problem = Problem::new(format!(
+                "`{name}` is not a resource of {}",
+                shown_all(groups)
+            ));
             if let Some(near) = nearest(name, here.iter().copied()) {
-                return Some(problem.did_you_mean(Some(near)));
+                let problem = problem.did_you_mean(Some(near));
+                return Some(problem.or_newer("unknown-resource"));
             }
             let elsewhere = known.iter().find(|(_, known)| *known == name);
-            all_known.then(|| match elsewhere {
+            let problem = match elsewhere {
                 Some((group, _)) => problem.help(format!("it is in `groups={}`", shown(group))),
                 None => problem,
-            })
+            };
+            all_known.then(|| problem.or_newer("unknown-resource"))
         })
         .collect()
 }

@@ -1,8 +1,10 @@
 //! One RBAC marker -> one rule and the role that it is for.
 
+use crd_lint::nearest;
+
 use super::{Rule, Set, known};
 use crate::manifests::markers::Marker;
-use crate::manifests::problem::{Problem, nearest};
+use crate::manifests::problem::Problem;
 
 const ARGUMENTS: [&str; 7] = [
     "groups",
@@ -44,13 +46,11 @@ pub(super) fn grant(marker: &Marker, own: &[(String, String)]) -> Result<Grant, 
         &grant.rule.resources,
         own,
     ));
+    let problems = marker.problems(problems);
     if problems.is_empty() {
         return Ok(grant);
     }
-    Err(problems
-        .into_iter()
-        .map(|problem| problem.at(&marker.at))
-        .collect())
+    Err(problems)
 }
 
 fn argument(grant: &mut Grant, name: &str, values: &[String]) -> Result<(), Problem> {

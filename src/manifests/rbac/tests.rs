@@ -250,7 +250,7 @@ fn unknown_arguments_and_verbs_are_refused_with_the_nearest_name() {
     );
     refused(
         "groups=apps,resources=deployments,verbs=read",
-        "`read` is no verb",
+        "`read` is not a verb",
     );
     refused(
         "groups=crew.example.com,resources=captains,verbs=GET",
@@ -262,7 +262,7 @@ fn unknown_arguments_and_verbs_are_refused_with_the_nearest_name() {
 fn resources_that_no_group_of_the_rule_has_are_refused_with_the_nearest_name() {
     refused(
         "groups=apps,resources=deployment,verbs=get",
-        "`deployment` is no resource of group `apps`\n    help: did you mean `deployments`",
+        "`deployment` is not a resource of group `apps`\n    help: did you mean `deployments`",
     );
     refused(
         "groups=core,resources=Pods,verbs=get",
@@ -274,11 +274,11 @@ fn resources_that_no_group_of_the_rule_has_are_refused_with_the_nearest_name() {
     );
     refused(
         "groups=core,resources=deployments,verbs=get",
-        "`deployments` is no resource of group `core`\n    help: it is in `groups=apps`",
+        "`deployments` is not a resource of group `core`\n    help: it is in `groups=apps`",
     );
     refused(
         "groups=apps;core,resources=jobs,verbs=get",
-        "`jobs` is no resource of group `core` or `apps`",
+        "`jobs` is not a resource of group `core` or `apps`",
     );
 }
 
@@ -301,7 +301,7 @@ fn resources_that_some_group_of_the_rule_has_or_may_have_are_let_through() {
 fn kinds_of_the_project_are_known_and_other_kinds_may_share_their_group() {
     refused(
         "groups=crew.example.com,resources=captain/status,verbs=get",
-        "`captain` is no resource of group `crew.example.com`\n    help: did you mean `captains`",
+        "`captain` is not a resource of group `crew.example.com`\n    help: did you mean `captains`",
     );
     let (_, problems) = roles(&[
         "groups=crew.example.com,resources=captains;captains/status;ships,verbs=get",
@@ -363,4 +363,30 @@ fn the_namespaced_role_has_the_same_rules_but_for_urls() {
         role["rules"],
         json!([{ "apiGroups": ["g"], "resources": ["a"], "verbs": ["get"] }])
     );
+}
+
+#[test]
+fn what_a_newer_kubernetes_may_have_is_allowed_by_the_comment_that_it_stands_in() {
+    let problems = |source: &str| {
+        let mut problems = Vec::new();
+        let mut found = markers("a.rs", source, &mut problems);
+        found.retain(|marker| marker.name == "rbac");
+        Roles::new("manager-role", &found, &own(), &mut problems);
+        problems.iter().map(ToString::to_string).collect::<String>()
+    };
+    let fleets = "// +kbr:rbac:groups=apps,resources=fleets,verbs=get\n";
+    let allow = "// +kbr:lint:allow=unknown-resource\n";
+    let refused = "`a.rs:1`: `fleets` is not a resource of group `apps`\n    help: if your Kubernetes is newer than this kbr and has it, write above it `// +kbr:lint:allow=unknown-resource`";
+    assert_eq!(problems(fleets), refused);
+    assert_eq!(problems(&format!("{allow}{fleets}")), "");
+    assert_eq!(problems(&format!("// Why.\n{allow}//\n{fleets}")), "");
+    assert_ne!(
+        problems(&format!("{allow}\n{fleets}")),
+        "",
+        "another comment"
+    );
+    let verb = "// +kbr:rbac:groups=apps,resources=deployments,verbs=sail\n";
+    assert_ne!(problems(&format!("{allow}{verb}")), "", "another finding");
+    let allow = "// +kbr:lint:allow=unknown-verb\n";
+    assert_eq!(problems(&format!("{allow}{verb}")), "");
 }

@@ -1,9 +1,8 @@
 //! A value that a schema takes: what a sample says for a field that has to be there.
 
+use crd_lint::rules::{Old, broken};
+use crd_lint::value::{defaulted, pruned, violations};
 use serde_json::{Map, Value, json};
-
-use crate::manifests::lint::rules::evaluate::{Old, broken};
-use crate::manifests::lint::value::{faults, pruned};
 
 /// Texts that patterns and formats in CRDs often ask for.
 const TEXTS: [&str; 24] = [
@@ -66,9 +65,9 @@ pub fn fill(schema: &Value, now: Option<&Value>) -> Value {
 
 /// With its defaults, valid, and keeping its rules; and no field is dropped.
 pub fn is_valid(schema: &Value, value: &Value) -> bool {
-    let whole = || with_defaults(schema, value);
+    let whole = || defaulted(schema, value);
     pruned(schema, value) == *value
-        && faults(schema, &whole(), "").is_empty()
+        && violations(schema, &whole(), "").is_empty()
         && broken(schema, &whole(), Old::None).is_empty()
 }
 
@@ -259,38 +258,6 @@ fn text(schema: &Value) -> Value {
     texts
         .find(|text| is_valid(schema, text))
         .unwrap_or_else(|| json!(TEXTS[0]))
-}
-
-/// `value` as the API server has it after defaulting.
-pub fn with_defaults(schema: &Value, value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let mut fields = fields.clone();
-            for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-                let default = &field["default"];
-                let null = fields
-                    .get(name)
-                    .is_some_and(|value| value.is_null() && field["nullable"] != json!(true));
-                if !default.is_null() && (null || !fields.contains_key(name)) {
-                    fields.insert(name.clone(), default.clone());
-                }
-            }
-            let below = |(name, value): (String, Value)| {
-                let field = match &schema["properties"][&name] {
-                    Value::Null => &schema["additionalProperties"],
-                    field => field,
-                };
-                let value = with_defaults(field, &value);
-                (name, value)
-            };
-            Value::Object(fields.into_iter().map(below).collect())
-        }
-        Value::Array(items) => items
-            .iter()
-            .map(|item| with_defaults(&schema["items"], item))
-            .collect(),
-        scalar => scalar.clone(),
-    }
 }
 
 #[cfg(test)]

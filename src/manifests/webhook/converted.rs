@@ -120,7 +120,7 @@ fn register(manager: &mut Manager) {
         let mut problems = Vec::new();
         let crds = merge(
             &parts,
-            &crate::manifests::lint::places::Places::default(),
+            &crate::manifests::source_map::SourceMap::default(),
             &mut problems,
         );
         assert!(problems.is_empty(), "{problems:?}");

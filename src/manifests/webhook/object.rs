@@ -1,9 +1,11 @@
 //! A webhook as the API has it: what a `patch` makes of it, and what the API server would refuse.
 
+use crd_lint::nearest;
+use crd_lint::rules::check_condition;
 use serde_json::{Map, Value, json};
 
-use crate::manifests::check_condition;
-use crate::manifests::problem::{Problem, nearest};
+use crate::manifests::allow::is_allowable;
+use crate::manifests::problem::Problem;
 use crate::resource::words;
 
 pub(super) use words::is_subdomain;
@@ -32,22 +34,16 @@ pub(super) fn is_qualified(name: &str) -> bool {
 /// Applies `patch`, a JSON object whose fields replace those of the webhook: objects are merged, lists replaced, and `null`
 /// removes. That is what a strategic merge patch does with a webhook, which has no list to merge at that time.
 ///
+/// Gives what is wrong with fields that webhooks do not have.
+///
 /// # Errors
-/// It is no JSON object, or has a field that no webhook has.
-pub(super) fn patch(webhook: &mut Value, patch: &str) -> Result<(), String> {
+/// It is not a JSON object.
+pub(super) fn patch(webhook: &mut Value, patch: &str) -> Result<Vec<Problem>, String> {
     let parsed: Map<String, Value> = serde_json::from_str(patch)
         .map_err(|error| format!("`patch` is no JSON object: {error}"))?;
-    for field in parsed.keys() {
-        if !FIELDS.contains(&field.as_str()) {
-            let near = nearest(field, FIELDS).map(|near| format!("; did you mean `{near}`"));
-            return Err(format!(
-                "`patch`: no webhook has `{field}`{}",
-                near.unwrap_or_default()
-            ));
-        }
-    }
+    let unknown = unknown_fields(&parsed);
     merge(webhook, Value::Object(parsed));
-    Ok(())
+    Ok(unknown)
 }
 
 /// RFC 7396.
@@ -124,6 +120,18 @@ pub(super) fn faults(webhook: &Value, mutating: bool) -> Vec<Problem> {
     problems
 }
 
+/// Fields that webhooks do not have.
+fn unknown_fields(patch: &Map<String, Value>) -> Vec<Problem> {
+    let unknown = patch.keys().map(String::as_str);
+    let unknown = unknown.filter(|field| !FIELDS.contains(field));
+    let problem = |field| {
+        let problem = Problem::new(format!("`patch`: no webhook has `{field}`"));
+        let problem = problem.did_you_mean(nearest(field, FIELDS));
+        problem.or_newer("unknown-webhook-field")
+    };
+    unknown.map(problem).collect()
+}
+
 /// What is wrong with match conditions.
 fn conditions(conditions: &Value) -> Vec<Problem> {
     let mut names = Vec::new();
@@ -137,11 +145,15 @@ fn conditions(conditions: &Value) -> Vec<Problem> {
             )));
         }
         names.push(name);
-        if let Err(reason) = check_condition(expression) {
+        if let Err(finding) = check_condition(expression) {
+            let reason = &finding.message;
             let text = format!("the match condition `{name}`, `{expression}`: {reason}");
-            problems.push(Problem::new(text).help(
-                "it is CEL about `object`, `oldObject`, `request` and `authorizer`, and says whether the webhook is called",
-            ));
+            let problem = Problem::new(text).help(finding.helps.join("; "));
+            problems.push(if is_allowable(finding.id) {
+                problem.or_newer(finding.id)
+            } else {
+                problem
+            });
         }
     }
     problems

@@ -1,10 +1,11 @@
 //! One webhook marker -> one webhook, with controller-gen's arguments.
 
+use crd_lint::nearest;
 use serde_json::{Map, Value, json};
 
 use super::{Names, Webhook, object};
 use crate::manifests::markers::Marker;
-use crate::manifests::problem::{Problem, nearest};
+use crate::manifests::problem::Problem;
 use crate::manifests::rbac::{Set, known::unknown_resources};
 
 const ARGUMENTS: [&str; 19] = [
@@ -49,9 +50,10 @@ pub(super) fn webhook(
     object.insert("clientConfig".into(), client);
 
     let mut object = Value::Object(object);
+    let mut unknown = Vec::new();
     if let Some(patch) = arguments.single("patch") {
         match object::patch(&mut object, &patch) {
-            Ok(()) => {}
+            Ok(problems) => unknown = problems,
             Err(reason) => arguments.wrong(reason),
         }
     }
@@ -59,6 +61,7 @@ pub(super) fn webhook(
         arguments.problems = object::faults(&object, mutating);
         arguments.problems.extend(resources(&object, own));
     }
+    arguments.problems.extend(unknown);
     let webhook = Webhook {
         at: marker.at.clone(),
         mutating,
@@ -123,15 +126,11 @@ impl<'a> Arguments<'a> {
     }
 
     fn end<T>(self, result: T) -> Result<T, Vec<Problem>> {
-        if self.problems.is_empty() {
+        let problems = self.marker.problems(self.problems);
+        if problems.is_empty() {
             return Ok(result);
         }
-        let at = &self.marker.at;
-        Err(self
-            .problems
-            .into_iter()
-            .map(|problem| problem.at(at))
-            .collect())
+        Err(problems)
     }
 
     fn wrong(&mut self, text: impl Into<String>) {
@@ -282,7 +281,10 @@ impl<'a> Arguments<'a> {
             .filter(|verb| !OPERATIONS.contains(&verb.as_str()))
         {
             let near = nearest(verb, OPERATIONS.into_iter().skip(1)).map(str::to_lowercase);
-            let text = format!("`{}` is no verb that a webhook sees", verb.to_lowercase());
+            let text = format!(
+                "`{}` is not a verb that a webhook sees",
+                verb.to_lowercase()
+            );
             let problem = Problem::new(text);
             self.problems.push(match near {
                 Some(near) => problem.did_you_mean(Some(&near)),

@@ -1,10 +1,12 @@
 //! What the operator's code serves, against what the markers make the API server call.
 
+use crd_lint::nearest;
+
 use super::Webhook;
 use super::uses::{resolve, uses};
 use crate::comments;
 use crate::manifests::crd::Crd;
-use crate::manifests::problem::{Problem, nearest};
+use crate::manifests::problem::Problem;
 use crate::project::Project;
 use crate::resource::kubernetes;
 use crate::resource::target::Target;

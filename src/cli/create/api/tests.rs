@@ -29,9 +29,8 @@ impl Try {
             owner: String::new(),
             license: String::new(),
         };
-        let tables = Vec::new();
         Try {
-            project: Project { head, tables },
+            project: Project::new(head),
         }
     }
 

@@ -1,8 +1,9 @@
 //! The webhooks that the flags of `kbr create webhook` mean.
 
+use crd_lint::rules::check_condition;
+
 use super::{Args, Parts};
 use crate::diagnostic::Problems;
-use crate::manifests::check_condition;
 use crate::project::Project;
 use crate::resource::target::Target;
 use crate::resource::webhook::{Calls, Verb, Webhook};
@@ -48,13 +49,15 @@ pub fn webhook(
         webhook.spokes = wanted_spokes(args, project, target, &mut problems);
     }
     webhook.check(&mut problems);
-    check_conditions(&webhook.calls.match_conditions, &mut problems);
+    let allow = &project.manifests.allow;
+    check_conditions(&webhook.calls.match_conditions, allow, &mut problems);
     problems.into_result()?;
     Ok(webhook)
 }
 
-/// Match conditions that the API server would not compile; what has no name or no expression is told already.
-fn check_conditions(conditions: &[String], problems: &mut Problems) {
+/// Match conditions that the API server would not compile, unless PROJECT allows what is unknown in them; what has no name
+/// or no expression is reported already.
+fn check_conditions(conditions: &[String], allow: &[String], problems: &mut Problems) {
     let mut names = Vec::new();
     for (name, expression) in conditions.iter().filter_map(|text| text.split_once('=')) {
         if names.contains(&name) {
@@ -68,10 +71,13 @@ fn check_conditions(conditions: &[String], problems: &mut Problems) {
             "" => Ok(()),
             expression => check_condition(expression),
         };
-        if let Err(reason) = result {
+        if let Err(finding) = result
+            && !allow.iter().any(|id| id == finding.id)
+        {
+            let reason = &finding.message;
             problems.add(
                 format!("the match condition `{name}`, `{expression}`: {reason}"),
-                "it is CEL about `object`, `oldObject`, `request` and `authorizer`, and says whether the webhook is called",
+                finding.helps.join("; "),
             );
         }
     }

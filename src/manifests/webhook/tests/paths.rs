@@ -17,7 +17,7 @@ fn project() -> (Project, Vec<Crd>) {
         crate::project::parse(project).unwrap(),
         merge(
             &[crd],
-            &crate::manifests::lint::places::Places::default(),
+            &crate::manifests::source_map::SourceMap::default(),
             &mut Vec::new(),
         ),
     )

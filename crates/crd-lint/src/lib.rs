@@ -1,0 +1,107 @@
+//! Finds what a Kubernetes API server rejects, drops or corrupts about a `CustomResourceDefinition`, before one sees it.
+//!
+//! Give [`lint`] a definition, from JSON or YAML, and get back [`Finding`]s:
+//!
+//! ```
+//! let crd = serde_json::json!({
+//!     "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+//!     "metadata": { "name": "ships.example.com" },
+//!     "spec": {
+//!         "group": "example.com", "scope": "Namespaced", "names": { "kind": "Ship", "plural": "ships" },
+//!         "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
+//!             "type": "object", "properties": { "spec": { "type": "object",
+//!                 "properties": { "name": { "type": "string", "maxLength": 9 } },
+//!                 "x-kubernetes-validations": [{ "rule": "self.nmae != ''" }],
+//!             } },
+//!         } } }],
+//!     },
+//! });
+//! let findings = crd_lint::lint(&crd);
+//! assert_eq!(findings[0].id, "rule");
+//! assert_eq!(findings[0].path, ".spec");
+//! assert_eq!(findings[0].message, "rule `self.nmae != ''`: there is no field `nmae`; did you mean `name`");
+//! ```
+//!
+//! [`LINTS`] lists every lint. [`value`] validates an object against a schema, [`rules`] runs CEL on one. What holds is
+//! what kube-apiserver 1.36 does: `pkg/apis/apiextensions/validation` and `pkg/apiserver/schema` of
+//! `apiextensions-apiserver`. A finding that a newer Kubernetes may not share has [`Lint::version_dependent`] set.
+//!
+//! Helps are written for definitions that are derived from Rust types with kube and schemars.
+
+mod definition;
+mod finding;
+mod formats;
+mod lint;
+mod lints;
+mod nearest;
+mod node;
+mod path;
+mod re2;
+pub mod rules;
+pub mod value;
+
+use serde_json::Value;
+
+use definition::Definition;
+pub use finding::{Finding, Severity};
+pub use lint::Lint;
+use lint::{Check, Hit};
+pub use lints::LINTS;
+pub use nearest::nearest;
+pub use node::schemas;
+
+/// Everything that is wrong with a definition: what concerns all of it first, then version by version.
+///
+/// What is not a `CustomResourceDefinition` at all gets one finding, [`definition`](LINTS).
+#[must_use]
+pub fn lint(crd: &Value) -> Vec<Finding> {
+    let definition = Definition(crd);
+    let mut found = Vec::new();
+    for lint in LINTS {
+        let mut hits = Vec::new();
+        if let Check::Definition(check) = lint.check {
+            check(&definition, &mut hits);
+        }
+        found.extend(hits.into_iter().map(|hit| finding(lint, None, hit)));
+        if !definition.is_sound() {
+            return found;
+        }
+    }
+    for version in definition.versions() {
+        found.extend(lint_version(version));
+    }
+    found
+}
+
+fn lint_version(version: &Value) -> Vec<Finding> {
+    let name = version["name"].as_str();
+    let mut found = Vec::new();
+    for lint in LINTS {
+        let mut hits = Vec::new();
+        if let Check::Version(check) = lint.check {
+            check(version, &mut hits);
+        }
+        found.extend(hits.into_iter().map(|hit| finding(lint, name, hit)));
+    }
+    node::walk(definition::schema(version), &mut |node| {
+        for lint in LINTS {
+            let mut hits = Vec::new();
+            if let Check::Schema(check) = lint.check {
+                check(node, &mut hits);
+            }
+            found.extend(hits.into_iter().map(|hit| finding(lint, name, hit)));
+        }
+    });
+    found
+}
+
+fn finding(lint: &Lint, version: Option<&str>, hit: Hit) -> Finding {
+    Finding {
+        id: lint.id,
+        severity: lint.severity,
+        version: version.map(str::to_owned),
+        path: hit.path,
+        message: hit.message,
+        helps: vec![hit.help],
+    }
+}

@@ -1,0 +1,178 @@
+//! How lists and maps are merged by server-side apply.
+
+use serde_json::{Value, json};
+
+use crate::lint::Hit;
+use crate::nearest::nearest;
+use crate::node::Node;
+
+/// Keyword, type of what it stands at, what that is in Rust, and its values.
+const STRATEGIES: [(&str, &str, &str, &[&str]); 2] = [
+    (
+        "x-kubernetes-list-type",
+        "array",
+        "list",
+        &["atomic", "set", "map"],
+    ),
+    (
+        "x-kubernetes-map-type",
+        "object",
+        "map or struct",
+        &["atomic", "granular"],
+    ),
+];
+
+/// Whether merge strategies stand at a list or map, as they need.
+pub fn strategies(node: &Node, found: &mut Vec<Hit>) {
+    for (key, kind, what, _) in STRATEGIES {
+        if node.get(key).is_string() && node.text("type") != kind {
+            let text = format!("a merge strategy for a {what} is on something else");
+            let help = "use `ListMerge` for a `Vec`, `MapMerge` for a map or struct, and none for anything else";
+            found.push(Hit::new(&node.path, text, help));
+        }
+    }
+}
+
+/// Whether the API server knows the merge strategies.
+pub fn known_strategies(node: &Node, found: &mut Vec<Hit>) {
+    for (key, _, _, values) in STRATEGIES {
+        let value = node.get(key).as_str();
+        if let Some(value) = value.filter(|value| !values.contains(value)) {
+            let text = format!("`{value}` is not a `{key}`");
+            let help = format!("use one of `{}`", values.join("`, `"));
+            found.push(Hit::new(&node.path, text, help));
+        }
+    }
+}
+
+/// Whether the items of sets and of lists with keys can be told apart.
+pub fn keys(node: &Node, found: &mut Vec<Hit>) {
+    match node.text("x-kubernetes-list-type") {
+        "set" => set(node, found),
+        "map" => keyed(node, found),
+        _ if node
+            .get("x-kubernetes-list-map-keys")
+            .as_array()
+            .is_some_and(|keys| !keys.is_empty()) =>
+        {
+            let text = "a list with keys must be merged by them";
+            found.push(Hit::new(
+                &node.path,
+                text,
+                "use `#[x_kube(merge_strategy = ListMerge::Map(vec![…]))]`",
+            ));
+        }
+        _ => {}
+    }
+}
+
+fn set(node: &Node, found: &mut Vec<Hit>) {
+    let items = node.get("items");
+    nullable_items(node, items, found);
+    let kind = items["type"].as_str().unwrap_or_default();
+    let list = &items["x-kubernetes-list-type"];
+    if kind == "object" && items["x-kubernetes-map-type"] != json!("atomic")
+        || kind == "array" && !list.is_null() && list != &json!("atomic")
+    {
+        let text = "items of a set are compared as a whole, and these can be merged in part";
+        let help = "use `ListMerge::Map(vec![\"<key>\".into()])`, or `#[schemars(extend(\"x-kubernetes-map-type\" = \"atomic\"))]` on the type of the items";
+        found.push(Hit::new(&node.path, text, help));
+    }
+}
+
+fn nullable_items(node: &Node, items: &Value, found: &mut Vec<Hit>) {
+    if items["nullable"] == json!(true) {
+        let text = "items of a set or of a list with keys cannot be null";
+        found.push(Hit::new(
+            &node.path,
+            text,
+            "use `Vec<T>`, not `Vec<Option<T>>`",
+        ));
+    }
+}
+
+fn keyed(node: &Node, found: &mut Vec<Hit>) {
+    let items = node.get("items");
+    nullable_items(node, items, found);
+    let keys: Vec<&str> = node
+        .get("x-kubernetes-list-map-keys")
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    if keys.is_empty() {
+        let text = "this list is merged by keys, and has none";
+        found.push(Hit::new(
+            &node.path,
+            text,
+            "name them: `ListMerge::Map(vec![\"<key>\".into()])`",
+        ));
+    }
+    if items["type"] != json!("object") {
+        let text = "only items that are structs can be merged by a key";
+        found.push(Hit::new(
+            &node.path,
+            text,
+            "use `ListMerge::Set`, or `ListMerge::Atomic`",
+        ));
+        return;
+    }
+    for (position, key) in keys.iter().enumerate() {
+        if keys[..position].contains(key) {
+            let text = format!("the key `{key}` is named twice");
+            found.push(Hit::new(&node.path, text, "name each key once"));
+        }
+        check_key(node, items, key, found);
+    }
+}
+
+/// A key is a scalar that is always there: required, or with a default, and never null.
+fn check_key(node: &Node, items: &Value, key: &str, found: &mut Vec<Hit>) {
+    let mut error = |text: String, help: String| found.push(Hit::new(&node.path, text, help));
+    let Some(field) = items["properties"].get(key) else {
+        let names = items["properties"].as_object().into_iter().flatten();
+        let near = nearest(key, names.map(|(name, _)| name.as_str()));
+        let help = match near {
+            Some(near) => format!("did you mean `{near}`"),
+            None => "name a field of the items as it is in YAML".to_owned(),
+        };
+        return error(format!("the items have no field `{key}` to merge by"), help);
+    };
+    if ["array", "object"].contains(&field["type"].as_str().unwrap_or_default()) {
+        error(
+            format!("the key `{key}` is no scalar"),
+            "use a field that is a string, a number or a bool".to_owned(),
+        );
+    }
+    let required = items["required"]
+        .as_array()
+        .is_some_and(|names| names.contains(&json!(key)));
+    if !required && field["default"].is_null() {
+        error(
+            format!("the key `{key}` is neither required nor has a default"),
+            format!(
+                "make `{key}` a plain field, not an `Option` and without `#[serde(default)]`, or give it a default: `#[serde(default = \"…\")]`"
+            ),
+        );
+    }
+    if field["nullable"] == json!(true) {
+        error(
+            format!("the key `{key}` can be null"),
+            format!("make `{key}` a plain field, not an `Option`"),
+        );
+    }
+}
+
+/// Conditions are merged by type, so that several writers of a status keep theirs.
+pub fn conditions(node: &Node, found: &mut Vec<Hit>) {
+    let keys = node.get("x-kubernetes-list-map-keys");
+    if node.path == ".status.conditions"
+        && node.text("type") == "array"
+        && (node.text("x-kubernetes-list-type") != "map" || keys != &json!(["type"]))
+    {
+        let text = "conditions are a list without a key, so two writers of a status overwrite each other's";
+        let help = "add `#[x_kube(merge_strategy = ListMerge::Map(vec![\"type\".into()]))]`, and `kube::KubeSchema` instead of `schemars::JsonSchema` to the status";
+        found.push(Hit::new(&node.path, text, help));
+    }
+}

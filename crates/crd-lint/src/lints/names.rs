@@ -1,0 +1,73 @@
+//! Names: of the group, of the kind and of its versions.
+
+use serde_json::Value;
+
+use crate::definition::Definition;
+use crate::lint::Hit;
+
+/// Whether the names of a kind are some that Kubernetes accepts.
+pub fn names(definition: &Definition, found: &mut Vec<Hit>) {
+    let names = definition.names();
+    for (what, key) in [("plural", "plural"), ("singular", "singular")] {
+        names[key]
+            .as_str()
+            .into_iter()
+            .for_each(|name| label(what, name, found));
+    }
+    let kind = names["kind"].as_str().unwrap_or_default();
+    label("kind", &kind.to_lowercase(), found);
+    for (what, key) in [("short name", "shortNames"), ("category", "categories")] {
+        let list = names[key].as_array().into_iter().flatten();
+        list.filter_map(Value::as_str)
+            .for_each(|name| label(what, name, found));
+    }
+}
+
+/// Whether a version has a name that Kubernetes accepts.
+pub fn version(version: &Value, found: &mut Vec<Hit>) {
+    label(
+        "version",
+        version["name"].as_str().unwrap_or_default(),
+        found,
+    );
+}
+
+fn label(what: &str, name: &str, found: &mut Vec<Hit>) {
+    if !is_label(name) {
+        let text = format!(
+            "{what} `{name}` is not a name: `a` to `z`, `0` to `9` and `-`, up to 63, beginning with a letter"
+        );
+        found.push(Hit::new("", text, "change it in `#[kube(…)]`"));
+    }
+}
+
+/// Whether the group is a domain, and not one of Kubernetes' own.
+pub fn group(definition: &Definition, found: &mut Vec<Hit>) {
+    let group = definition.group();
+    if !group.contains('.') {
+        let text = format!("the group `{group}` has no dot");
+        found.push(Hit::new(
+            "",
+            text,
+            "use a domain of yours: `group = \"crew.example.com\"`",
+        ));
+    }
+    let reserved = ["k8s.io", "kubernetes.io"]
+        .iter()
+        .any(|end| group == *end || group.ends_with(&format!(".{end}")));
+    let approval = &definition.0["metadata"]["annotations"]["api-approved.kubernetes.io"];
+    if reserved && approval.is_null() {
+        let text = format!("the group `{group}` belongs to Kubernetes");
+        let help = "use a domain of yours, or add `annotation(\"api-approved.kubernetes.io\", \"<URL of the approval>\")` to `#[kube(…)]`";
+        found.push(Hit::new("", text, help));
+    }
+}
+
+/// DNS-1035, as for services.
+fn is_label(name: &str) -> bool {
+    let tame = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    name.len() <= 63
+        && name.bytes().all(tame)
+        && name.starts_with(|letter: char| letter.is_ascii_lowercase())
+        && !name.ends_with('-')
+}

@@ -1,0 +1,154 @@
+//! `anyOf`, `allOf`, `oneOf` and `not`: they may restrict what the schema around them describes, and add nothing.
+
+use serde_json::{Value, json};
+
+use crate::lint::Hit;
+use crate::node::Node;
+
+/// What a restriction must not say, because only the schema around it may.
+const FORBIDDEN: [&str; 12] = [
+    "additionalProperties",
+    "default",
+    "description",
+    "nullable",
+    "title",
+    "type",
+    "x-kubernetes-embedded-resource",
+    "x-kubernetes-int-or-string",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-list-type",
+    "x-kubernetes-map-type",
+    "x-kubernetes-preserve-unknown-fields",
+];
+const UNTAGGED: &str = "variants of an untagged enum can only differ in which fields they have: use a struct with optional fields, an enum without `#[serde(untagged)]`, or `IntOrString`";
+const MANUAL: &str = "say it in the schema around it, or as a rule: `#[x_kube(validation = …)]`";
+
+/// Whether restrictions stay restrictions.
+pub fn check(node: &Node, found: &mut Vec<Hit>) {
+    for (name, inner) in restrictions(node.schema) {
+        let integer_or_string = json!([{ "type": "integer" }, { "type": "string" }]);
+        let whole = name.starts_with("anyOf") && node.get("anyOf") == &integer_or_string;
+        let first = name == "allOf[0]" && inner["anyOf"] == integer_or_string;
+        if !whole {
+            restriction(node, &name, inner, Some(node.schema), first, found);
+        }
+    }
+}
+
+/// The restrictions of a schema: `anyOf[0]`, `not`.
+fn restrictions(schema: &Value) -> Vec<(String, &Value)> {
+    let mut all = Vec::new();
+    for key in ["anyOf", "allOf", "oneOf"] {
+        let list = schema[key].as_array().into_iter().flatten().enumerate();
+        all.extend(list.map(|(position, inner)| (format!("{key}[{position}]"), inner)));
+    }
+    if schema["not"].is_object() {
+        all.push(("not".to_owned(), &schema["not"]));
+    }
+    all
+}
+
+/// `around` is what describes the value that `inner` restricts, if anything does.
+fn restriction(
+    node: &Node,
+    at: &str,
+    inner: &Value,
+    around: Option<&Value>,
+    skip_any_of: bool,
+    found: &mut Vec<Hit>,
+) {
+    let help = if at.starts_with("anyOf") {
+        UNTAGGED
+    } else {
+        MANUAL
+    };
+    for key in FORBIDDEN {
+        let value = &inner[key];
+        if !value.is_null() && value != &json!(false) && value != &json!("") {
+            let text = format!("`{key}` in `{at}` is not structural");
+            found.push(Hit::new(&node.path, text, help));
+        }
+    }
+    for key in ["$ref", "patternProperties"] {
+        if !inner[key].is_null() {
+            let text = format!("`{key}` in `{at}` is not supported");
+            found.push(Hit::new(&node.path, text, help));
+        }
+    }
+    if inner["x-kubernetes-validations"]
+        .as_array()
+        .is_some_and(|rules| !rules.is_empty())
+    {
+        let text = format!("a rule in `{at}` is not structural");
+        found.push(Hit::new(
+            &node.path,
+            text,
+            "write the rule at the type or field that holds the enum, with `has(self.…)`",
+        ));
+    }
+    if inner["uniqueItems"] == json!(true) {
+        let text = format!("`uniqueItems` in `{at}` is not supported");
+        found.push(Hit::new(&node.path, text, MANUAL));
+    }
+    for (name, deeper) in restrictions(inner) {
+        if !(skip_any_of && name.starts_with("anyOf")) {
+            restriction(node, &format!("{at}.{name}"), deeper, around, false, found);
+        }
+    }
+    parts(node, at, inner, around, found);
+}
+
+/// Fields and items that `inner` restricts.
+fn parts(node: &Node, at: &str, inner: &Value, around: Option<&Value>, found: &mut Vec<Hit>) {
+    let part = |at: String, inner: &Value, described: Option<&Value>, found: &mut Vec<Hit>| {
+        if described.is_none() {
+            let text = format!("`{at}` restricts what the schema around it does not have");
+            found.push(Hit::new(&node.path, text, MANUAL));
+        }
+        restriction(node, &at, inner, described, false, found);
+    };
+    if inner["items"].is_object() {
+        let described = around
+            .map(|schema| &schema["items"])
+            .filter(|items| items.is_object());
+        part(format!("{at}.items"), &inner["items"], described, found);
+    }
+    for (name, inner) in inner["properties"].as_object().into_iter().flatten() {
+        let described = around.and_then(|schema| schema["properties"].get(name));
+        part(format!("{at}.{name}"), inner, described, found);
+        if name == "metadata" {
+            let text = format!("`{at}.metadata` restricts `metadata`");
+            found.push(Hit::new(&node.path, text, "name the field otherwise"));
+        }
+    }
+    if inner["items"].is_array() {
+        let text = format!("`{at}` has a tuple, a list whose items have different types");
+        found.push(Hit::new(&node.path, text, "use a struct with named fields"));
+    }
+}
+
+/// With a status, the root may only say what does not concern the status.
+pub fn root(version: &Value, found: &mut Vec<Hit>) {
+    const HELP: &str = "put it into `spec`, or write a rule: `#[kube(validation = …)]`";
+    const KEYS: [&str; 9] = [
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "enum",
+        "default",
+        "maxProperties",
+        "minProperties",
+        "x-kubernetes-map-type",
+    ];
+    if version["subresources"]["status"].is_null() {
+        return;
+    }
+    for key in KEYS {
+        let value = &version["schema"]["openAPIV3Schema"][key];
+        if !value.is_null() && value != &json!([]) {
+            let text = format!("`{key}` cannot be said of the object itself, as it has a status");
+            found.push(Hit::new("", text, HELP));
+        }
+    }
+}

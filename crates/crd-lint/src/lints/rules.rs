@@ -1,0 +1,154 @@
+//! Rules in CEL (`x-kubernetes-validations`): that they compile against the schema that they are for.
+
+use cel::IdedExpr;
+use serde_json::{Value, json};
+
+use super::cost;
+use crate::lint::Hit;
+use crate::node::Node;
+use crate::rules::{Cause, Checker, Type, TypeError, parse};
+
+const LANGUAGE: &str = "rules are written in CEL; `validate_cel` of a kind with `cel` in `#[kube(…)]` runs them in a unit test";
+
+/// An expression of a rule, compiled.
+struct Expression<'a> {
+    /// `rule` or `message`.
+    what: &'static str,
+    text: &'a str,
+    rule: &'a Value,
+    /// The type that it must have.
+    wanted: Type,
+    inferred: Result<Type, TypeError>,
+    uses_old: bool,
+    /// `None` if it cannot be parsed.
+    parsed: Option<IdedExpr>,
+}
+
+/// The expressions of the rules of a schema; none of rules that have no `self`.
+fn expressions<'a>(node: &Node<'a>) -> Vec<Expression<'a>> {
+    let mut found = Vec::new();
+    for rule in node.rules() {
+        let text = |key: &str| rule[key].as_str().filter(|text| !text.trim().is_empty());
+        let (Some(condition), Some(root)) = (text("rule"), root(node)) else {
+            continue;
+        };
+        found.push(compiled("rule", condition, rule, Type::Bool, &root));
+        let message = text("messageExpression");
+        found.extend(message.map(|text| compiled("message", text, rule, Type::String, &root)));
+    }
+    found
+}
+
+/// The type of `self`, if there is one.
+fn root(node: &Node) -> Option<Type> {
+    Type::of(node.schema, node.is_resource())
+}
+
+fn compiled<'a>(
+    what: &'static str,
+    text: &'a str,
+    rule: &'a Value,
+    wanted: Type,
+    root: &Type,
+) -> Expression<'a> {
+    let mut checker = Checker::new(root, rule["optionalOldSelf"] == json!(true));
+    let parsed = parse(text);
+    let inferred = match &parsed {
+        Ok(expression) => checker.infer(expression),
+        Err(reason) => Err(reason.clone().into()),
+    };
+    Expression {
+        what,
+        text,
+        rule,
+        wanted,
+        inferred,
+        uses_old: checker.uses_old(),
+        parsed: parsed.ok(),
+    }
+}
+
+/// Whether rules parse, and have types that go together.
+pub fn types(node: &Node, found: &mut Vec<Hit>) {
+    for rule in node.rules() {
+        let text = rule["rule"].as_str().unwrap_or_default();
+        if !text.trim().is_empty() && root(node).is_none() {
+            let text = "a rule stands at something without a schema, where there is no `self`";
+            let help = "move it to the nearest type that has one";
+            found.push(Hit::new(&node.path, text, help));
+        }
+    }
+    for it in expressions(node) {
+        let wanted = &it.wanted;
+        let reason = match &it.inferred {
+            Err(error) if error.cause == Cause::Mismatch => error.message.clone(),
+            Ok(kind) if kind != wanted => format!("gives {kind}, not {wanted}"),
+            _ => continue,
+        };
+        found.push(hit(node, &it, &reason));
+    }
+}
+
+/// Whether there are the functions that rules call.
+pub fn functions(node: &Node, found: &mut Vec<Hit>) {
+    unknown(node, Cause::UnknownFunction, found);
+}
+
+/// Whether functions take what rules call them with.
+pub fn overloads(node: &Node, found: &mut Vec<Hit>) {
+    unknown(node, Cause::UnknownOverload, found);
+}
+
+/// Whether there are the variables that rules use.
+pub fn variables(node: &Node, found: &mut Vec<Hit>) {
+    unknown(node, Cause::UnknownVariable, found);
+}
+
+fn unknown(node: &Node, cause: Cause, found: &mut Vec<Hit>) {
+    for it in expressions(node) {
+        if let Err(error) = it.inferred.as_ref()
+            && error.cause == cause
+        {
+            found.push(hit(node, &it, &error.message));
+        }
+    }
+}
+
+fn hit(node: &Node, it: &Expression, reason: &str) -> Hit {
+    let text = format!("{} `{}`: {reason}", it.what, it.text);
+    Hit::new(&node.path, text, LANGUAGE)
+}
+
+/// Whether rules may cost more than the API server allows.
+pub fn cost(node: &Node, found: &mut Vec<Hit>) {
+    for it in expressions(node) {
+        let parsed = it.parsed.as_ref();
+        found.extend(parsed.and_then(|parsed| cost::check(node, it.text, parsed)));
+    }
+}
+
+/// Whether `oldSelf` is used where there is one: for values that can be found again in the old object.
+pub fn old_self(node: &Node, found: &mut Vec<Hit>) {
+    let compiled = expressions(node).into_iter();
+    for it in compiled.filter(|it| it.what == "rule" && it.inferred.is_ok()) {
+        old(node, &it, found);
+    }
+}
+
+fn old(node: &Node, it: &Expression, found: &mut Vec<Hit>) {
+    let (text, used) = (it.text, it.uses_old);
+    if let Some(list) = node.unrelated.as_ref().filter(|_| used) {
+        let text = format!(
+            "rule `{text}`: there is no `oldSelf` in `{list}`, whose parts have no identity"
+        );
+        let help = "give the list a key: `#[x_kube(merge_strategy = ListMerge::Map(vec![\"<key>\".into()]))]`, or write the rule at the list";
+        found.push(Hit::new(&node.path, text, help));
+    }
+    if !used && !it.rule["optionalOldSelf"].is_null() {
+        let text = format!("rule `{text}`: `optional_old_self` is set, and `oldSelf` is not used");
+        found.push(Hit::new(&node.path, text, "leave it out"));
+    }
+}
+
+#[cfg(test)]
+mod tests;

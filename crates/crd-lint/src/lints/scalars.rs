@@ -1,0 +1,80 @@
+//! Floats, lists of bytes and unknown formats: they work, and are seldom meant.
+
+use serde_json::json;
+
+use crate::lint::Hit;
+use crate::node::Node;
+
+use super::keywords::INT_OR_STRING;
+
+/// A float.
+pub fn float(node: &Node, found: &mut Vec<Hit>) {
+    if node.text("type") == "number" {
+        found.push(Hit::new(
+            &node.path,
+            "a float is rounded differently by different readers",
+            "use an integer of a smaller unit, or `Quantity`",
+        ));
+    }
+}
+
+/// A list of bytes.
+pub fn bytes(node: &Node, found: &mut Vec<Hit>) {
+    let items = node.get("items");
+    let bytes = items["minimum"] == json!(0) && items["maximum"] == json!(255);
+    if node.text("type") == "array" && items["type"] == json!("integer") && bytes {
+        found.push(Hit::new(
+            &node.path,
+            "bytes are written as a list of numbers",
+            "use `String` with `#[schemars(extend(\"format\" = \"byte\"))]` for base64",
+        ));
+    }
+}
+
+/// A format that the API server does not check.
+pub fn format(node: &Node, found: &mut Vec<Hit>) {
+    let format = node.text("format");
+    if ["", "string"].contains(&node.text("type"))
+        && !format.is_empty()
+        && !node.is(INT_OR_STRING)
+        && !is_known(format)
+    {
+        found.push(Hit::new(
+            &node.path,
+            format!("no API server knows the format `{format}`, so it checks nothing"),
+            "use `#[schemars(regex(pattern = \"…\"))]`",
+        ));
+    }
+}
+
+/// The formats that kube-apiserver 1.36 checks.
+fn is_known(format: &str) -> bool {
+    const KNOWN: [&str; 24] = [
+        "bsonobjectid",
+        "uri",
+        "email",
+        "hostname",
+        "ipv4",
+        "ipv6",
+        "cidr",
+        "mac",
+        "uuid",
+        "uuid3",
+        "uuid4",
+        "uuid5",
+        "isbn",
+        "isbn10",
+        "isbn13",
+        "creditcard",
+        "ssn",
+        "hexcolor",
+        "rgbcolor",
+        "byte",
+        "password",
+        "date",
+        "duration",
+        "datetime",
+    ];
+    let format = format.replace('-', "");
+    KNOWN.contains(&&*format) || ["k8sshortname", "k8slongname"].contains(&&*format)
+}

@@ -1,0 +1,29 @@
+//! Which name was meant.
+
+/// The name that `typed` is a misspelling of, if any.
+#[must_use]
+pub fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = typed.to_lowercase();
+    let allowed = if typed.chars().count() <= 4 { 1 } else { 2 };
+    let distance = |name: &str| strsim::damerau_levenshtein(&typed, &name.to_lowercase());
+    names
+        .into_iter()
+        .map(|name| (distance(name), name))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min()
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misspellings_are_found_and_other_words_are_not() {
+        let verbs = ["get", "list", "delete"];
+        assert_eq!(nearest("lits", verbs), Some("list"));
+        assert_eq!(nearest("GET", verbs), Some("get"));
+        assert_eq!(nearest("deletes", verbs), Some("delete"));
+        assert_eq!(nearest("read", verbs), None);
+    }
+}

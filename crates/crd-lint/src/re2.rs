@@ -1,0 +1,196 @@
+//! Go's `regexp` -> Rust's `regex`: reads all of the one syntax, and says what it does not have.
+
+mod class;
+mod reader;
+
+use regex::Regex;
+
+use reader::Reader;
+
+/// The largest count of a repetition, also of nested ones together.
+const MOST: u32 = 1000;
+
+/// The same pattern for Rust's `regex`, or what Go refuses about it.
+pub fn translate(pattern: &str) -> Result<String, String> {
+    let mut reader = Reader::new(pattern);
+    reader.alternatives(0)?;
+    Ok(reader.out)
+}
+
+/// Whether `text` matches a pattern anywhere, as the API server checks it; `None` if it cannot be told.
+pub fn matches(pattern: &str, text: &str) -> Option<bool> {
+    let regex = Regex::new(&translate(pattern).ok()?).ok()?;
+    Some(regex.is_match(text))
+}
+
+impl Reader<'_> {
+    /// Up to the end or an unmatched `)`. Gives the largest product of counts inside.
+    fn alternatives(&mut self, depth: u32) -> Result<u32, String> {
+        if depth > 200 {
+            return Err("groups are nested too deeply".to_owned());
+        }
+        let (mut largest, mut last) = (1, None);
+        while let Some(next) = self.peek() {
+            match next {
+                ')' if depth > 0 => return Ok(largest),
+                ')' => return Err("a `)` without its `(`".to_owned()),
+                '|' => {
+                    self.next();
+                    self.out.push('|');
+                    last = None;
+                }
+                '*' | '+' | '?' => {
+                    self.next();
+                    let lazy = self.eat("?");
+                    last = Some(self.repeat(last, &next.to_string(), lazy, 1)?);
+                    largest = largest.max(last.map_or(1, |(count, _)| count));
+                }
+                '{' => {
+                    if let Some((text, count)) = self.count()? {
+                        let lazy = self.eat("?");
+                        last = Some(self.repeat(last, &text, lazy, count)?);
+                        largest = largest.max(last.map_or(1, |(count, _)| count));
+                    } else {
+                        self.next();
+                        self.out.push_str("\\{");
+                        last = Some((1, false));
+                    }
+                }
+                _ => {
+                    let count = self.atom(depth)?;
+                    largest = largest.max(count.unwrap_or(1));
+                    // Flags alone are nothing that could be repeated.
+                    last = count
+                        .map(|count| (count, false))
+                        .or(last.filter(|_| count.is_some()));
+                }
+            }
+        }
+        if depth > 0 {
+            return Err("a `(` without its `)`".to_owned());
+        }
+        Ok(largest)
+    }
+
+    /// `last` is the product of counts in what is repeated, and whether that is itself a repetition.
+    fn repeat(
+        &mut self,
+        last: Option<(u32, bool)>,
+        sign: &str,
+        lazy: bool,
+        count: u32,
+    ) -> Result<(u32, bool), String> {
+        let lazy = if lazy { "?" } else { "" };
+        match last {
+            None => Err(format!("nothing stands before `{sign}`")),
+            Some((_, true)) => Err(format!("`{sign}` repeats a repetition")),
+            Some((inner, false)) => {
+                let product = inner.saturating_mul(count.max(1));
+                if product > MOST {
+                    return Err(format!("repeats more than {MOST} times"));
+                }
+                self.out.push_str(sign);
+                self.out.push_str(lazy);
+                Ok((product, true))
+            }
+        }
+    }
+
+    /// `{2}`, `{2,}`, `{2,5}`; `None` when it is only a brace.
+    fn count(&mut self) -> Result<Option<(String, u32)>, String> {
+        let Some((inside, rest)) = self.rest[1..].split_once('}') else {
+            return Ok(None);
+        };
+        let (low, high) = inside.split_once(',').unwrap_or((inside, inside));
+        let number = |text: &str| {
+            let sound = !text.is_empty()
+                && text.bytes().all(|byte| byte.is_ascii_digit())
+                && (text.len() == 1 || !text.starts_with('0'));
+            sound.then(|| text.parse::<u32>().unwrap_or(u32::MAX))
+        };
+        let Some(least) = number(low) else {
+            return Ok(None);
+        };
+        let most = if high.is_empty() {
+            Some(least)
+        } else {
+            number(high)
+        };
+        let Some(most) = most else {
+            return Ok(None);
+        };
+        if least > MOST || most > MOST || most < least {
+            return Err(format!("`{{{inside}}}` is no count of at most {MOST}"));
+        }
+        self.rest = rest;
+        Ok(Some((format!("{{{inside}}}"), most.max(least))))
+    }
+
+    /// One letter, class, escape or group. `None` for flags, which match nothing.
+    fn atom(&mut self, depth: u32) -> Result<Option<u32>, String> {
+        match self.next() {
+            Some('(') => return self.group(depth),
+            Some('[') => self.class()?,
+            Some('\\') => {
+                if self.eat("Q") {
+                    let (quoted, rest) = self.rest.split_once("\\E").unwrap_or((self.rest, ""));
+                    self.rest = rest;
+                    self.out.push_str(&regex::escape(quoted));
+                    return Ok((!quoted.is_empty()).then_some(1));
+                }
+                let escape = self.escape(false)?;
+                self.out.push_str(&escape);
+            }
+            Some(letter @ ('.' | '^' | '$')) => self.out.push(letter),
+            Some(letter) => self.out.push_str(&regex::escape(&letter.to_string())),
+            None => {}
+        }
+        Ok(Some(1))
+    }
+
+    fn group(&mut self, depth: u32) -> Result<Option<u32>, String> {
+        if !self.eat("?") {
+            self.out.push('(');
+        } else if self.eat("P<")
+            || !self.rest.starts_with("<=") && !self.rest.starts_with("<!") && self.eat("<")
+        {
+            let (name, rest) = self.rest.split_once('>').ok_or("a name without its `>`")?;
+            let sound = !name.is_empty()
+                && name
+                    .chars()
+                    .all(|letter| letter == '_' || letter.is_ascii_alphanumeric());
+            if !sound || self.names.contains(&name) {
+                return Err(format!("`{name}` is no name of a group, or is there twice"));
+            }
+            self.names.push(name);
+            self.rest = rest;
+            self.out.push('(');
+        } else if self.flags()? {
+            return Ok(None);
+        }
+        let count = self.alternatives(depth + 1)?;
+        self.next();
+        self.out.push(')');
+        Ok(Some(count))
+    }
+
+    /// `i-s:` begins a group, `i)` does not: gives whether it was the latter.
+    fn flags(&mut self) -> Result<bool, String> {
+        let end = self.rest.find([':', ')']).ok_or("a `(?` without its end")?;
+        let (flags, sign) = (&self.rest[..end], &self.rest[end..=end]);
+        let (on, off) = flags.split_once('-').unwrap_or((flags, "i"));
+        let sound = |text: &str| text.chars().all(|flag| "imsU".contains(flag));
+        if !sound(on) || !sound(off) || off.is_empty() || flags.is_empty() && sign == ")" {
+            let shown: String = self.rest.chars().take(3).collect();
+            return Err(format!(
+                "`(?{shown}` is not supported (there is no look-around)"
+            ));
+        }
+        self.rest = &self.rest[end + 1..];
+        self.out.extend(["(?", flags, sign]);
+        Ok(sign == ")")
+    }
+}
+
+#[cfg(test)]
+mod tests;

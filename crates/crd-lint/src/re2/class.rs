@@ -1,0 +1,183 @@
+//! Classes and escapes of a pattern.
+
+use regex::Regex;
+
+use super::reader::Reader;
+
+impl Reader<'_> {
+    /// Behind a backslash; in a class, anchors mean nothing.
+    pub(super) fn escape(&mut self, in_class: bool) -> Result<String, String> {
+        let letter = self.next().ok_or("it ends in a `\\`")?;
+        let text = match letter {
+            'd' if in_class => "0-9".to_owned(),
+            's' if in_class => "\\t\\n\\x0C\\r ".to_owned(),
+            'w' if in_class => "0-9A-Za-z_".to_owned(),
+            'd' => "[0-9]".to_owned(),
+            's' => "[\\t\\n\\x0C\\r ]".to_owned(),
+            'w' => "[0-9A-Za-z_]".to_owned(),
+            'D' => "[^0-9]".to_owned(),
+            'S' => "[^\\t\\n\\x0C\\r ]".to_owned(),
+            'W' => "[^0-9A-Za-z_]".to_owned(),
+            'A' | 'b' | 'B' | 'z' if !in_class => format!("\\{letter}"),
+            'a' | 'f' | 'n' | 'r' | 't' | 'v' => format!("\\{letter}"),
+            'p' | 'P' => self.unicode(letter)?,
+            'x' => self.hex()?,
+            '0'..='7'
+                if letter == '0' || self.rest.starts_with(|next| ('0'..='7').contains(&next)) =>
+            {
+                let more: usize = self
+                    .rest
+                    .bytes()
+                    .take(2)
+                    .take_while(|byte| (b'0'..=b'7').contains(byte))
+                    .count();
+                let digits = format!("{letter}{}", &self.rest[..more]);
+                self.rest = &self.rest[more..];
+                format!(
+                    "\\x{{{:x}}}",
+                    u32::from_str_radix(&digits, 8).unwrap_or_default()
+                )
+            }
+            letter if letter.is_ascii() && !letter.is_ascii_alphanumeric() => match letter {
+                ' ' | '!' | '"' | '%' | '\'' | ',' | '/' | ':' | ';' | '=' | '@' | '_' | '`'
+                | '<' | '>' => letter.to_string(),
+                control if control.is_ascii_control() => control.to_string(),
+                _ => format!("\\{letter}"),
+            },
+            letter => return Err(format!("there is no `\\{letter}`")),
+        };
+        Ok(text)
+    }
+
+    fn unicode(&mut self, letter: char) -> Result<String, String> {
+        let name = if self.eat("{") {
+            let (name, rest) = self
+                .rest
+                .split_once('}')
+                .ok_or("a `\\p{` without its `}`")?;
+            self.rest = rest;
+            name
+        } else {
+            let length = self.peek().map_or(0, char::len_utf8);
+            let (name, rest) = self.rest.split_at(length);
+            self.rest = rest;
+            name
+        };
+        let (negated, name) = name
+            .strip_prefix('^')
+            .map_or((false, name), |name| (true, name));
+        let text = format!(
+            "\\{}{{{name}}}",
+            if negated == (letter == 'P') { 'p' } else { 'P' }
+        );
+        match Regex::new(&text) {
+            Ok(_) if name.starts_with(|first: char| first.is_ascii_uppercase()) => Ok(text),
+            _ => Err(format!("`{name}` is no class of Unicode that Go knows")),
+        }
+    }
+
+    /// `\x41` or `\x{1F980}`.
+    fn hex(&mut self) -> Result<String, String> {
+        let digits = if self.eat("{") {
+            let (digits, rest) = self
+                .rest
+                .split_once('}')
+                .ok_or("a `\\x{` without its `}`")?;
+            self.rest = rest;
+            digits
+        } else {
+            let digits = self.rest.get(..2).ok_or("`\\x` without two digits")?;
+            self.rest = &self.rest[2..];
+            digits
+        };
+        let code = u32::from_str_radix(digits, 16)
+            .ok()
+            .filter(|code| *code <= 0x0010_FFFF && !digits.starts_with('+'));
+        code.map(|code| format!("\\x{{{code:x}}}"))
+            .ok_or_else(|| format!("`\\x` and `{digits}` are no letter"))
+    }
+
+    /// Behind a `[`.
+    pub(super) fn class(&mut self) -> Result<(), String> {
+        self.out.push('[');
+        if self.eat("^") {
+            self.out.push('^');
+        }
+        let mut first = true;
+        while first || !self.rest.starts_with(']') {
+            first = false;
+            if self.rest.is_empty() {
+                return Err("a `[` without its `]`".to_owned());
+            }
+            if self.rest.starts_with("[:") && self.rest[2..].contains(":]") {
+                self.posix()?;
+                continue;
+            }
+            if ["\\d", "\\s", "\\w", "\\D", "\\S", "\\W", "\\p", "\\P"]
+                .iter()
+                .any(|start| self.rest.starts_with(start))
+            {
+                self.next();
+                let text = self.escape(true)?;
+                self.out.push_str(&text);
+                continue;
+            }
+            let (low, from) = self.member()?;
+            self.out.push_str(&from);
+            if self.rest.starts_with('-') && !self.rest.starts_with("-]") && self.rest.len() > 1 {
+                self.next();
+                let (high, to) = self.member()?;
+                if high < low {
+                    return Err(format!("the range `{from}-{to}` is empty"));
+                }
+                self.out.push('-');
+                self.out.push_str(&to);
+            }
+        }
+        self.next();
+        self.out.push(']');
+        Ok(())
+    }
+
+    fn posix(&mut self) -> Result<(), String> {
+        const NAMES: [&str; 14] = [
+            "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print",
+            "punct", "space", "upper", "word", "xdigit",
+        ];
+        let (name, rest) = self.rest[2..].split_once(":]").unwrap_or_default();
+        if !NAMES.contains(&name.trim_start_matches('^')) {
+            return Err(format!("there is no class `[:{name}:]`"));
+        }
+        self.out.extend(["[:", name, ":]"]);
+        self.rest = rest;
+        Ok(())
+    }
+
+    /// One letter of a class: itself, and as Rust writes it.
+    fn member(&mut self) -> Result<(char, String), String> {
+        let letter = self.next().ok_or("a `[` without its `]`")?;
+        if letter != '\\' {
+            let escaped = if "[]^-&~\\".contains(letter) {
+                format!("\\{letter}")
+            } else {
+                letter.to_string()
+            };
+            return Ok((letter, escaped));
+        }
+        let text = self.escape(true)?;
+        let letter = match text.as_str() {
+            "\\a" => '\x07',
+            "\\f" => '\x0C',
+            "\\n" => '\n',
+            "\\r" => '\r',
+            "\\t" => '\t',
+            "\\v" => '\x0B',
+            hex if hex.starts_with("\\x{") => u32::from_str_radix(&hex[3..hex.len() - 1], 16)
+                .ok()
+                .and_then(char::from_u32)
+                .unwrap_or(char::MAX),
+            other => other.chars().last().unwrap_or_default(),
+        };
+        Ok((letter, text))
+    }
+}

@@ -1,0 +1,34 @@
+//! How far a pattern is read.
+
+/// What was read of a pattern, and what it is in Rust.
+pub struct Reader<'a> {
+    pub rest: &'a str,
+    pub out: String,
+    pub names: Vec<&'a str>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(pattern: &'a str) -> Self {
+        Self {
+            rest: pattern,
+            out: String::new(),
+            names: Vec::new(),
+        }
+    }
+
+    pub fn peek(&self) -> Option<char> {
+        self.rest.chars().next()
+    }
+
+    pub fn next(&mut self) -> Option<char> {
+        let next = self.peek()?;
+        self.rest = &self.rest[next.len_utf8()..];
+        Some(next)
+    }
+
+    pub fn eat(&mut self, start: &str) -> bool {
+        let rest = self.rest.strip_prefix(start);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+}

@@ -1,0 +1,140 @@
+//! Match conditions of webhooks: CEL too, about a request for admission.
+
+use super::infer::Checker;
+use super::inferred::{Cause, TypeError};
+use super::parse::parse;
+use super::types::Type;
+use crate::finding::{Finding, Severity};
+
+/// What keeps the API server from compiling the expression of a match condition.
+///
+/// It sees what `k8s.io/apiserver/pkg/admission/plugin/cel` 1.36 declares for webhooks. What is asked of `authorizer` is only parsed.
+///
+/// # Errors
+/// The finding, whose message is a part of a sentence: `there is no function …`.
+pub fn check_condition(text: &str) -> Result<(), Finding> {
+    compile(text).map_err(|error| Finding {
+        id: match error.cause {
+            Cause::Mismatch => "match-condition",
+            Cause::UnknownFunction => "unknown-function",
+            Cause::UnknownOverload => "unknown-overload",
+            Cause::UnknownVariable => "unknown-variable",
+        },
+        severity: Severity::Error,
+        version: None,
+        path: String::new(),
+        message: error.message,
+        helps: vec![HELP.to_owned()],
+    })
+}
+
+const HELP: &str = "it is CEL about `object`, `oldObject`, `request` and `authorizer`, and says whether the webhook is called";
+
+fn compile(text: &str) -> Result<(), TypeError> {
+    let expression = parse(text)?;
+    if text.contains("authorizer") {
+        return Ok(());
+    }
+    let names = [
+        ("object", Type::Dyn),
+        ("oldObject", Type::Dyn),
+        ("request", request()),
+        ("authorizer", Type::Dyn),
+    ];
+    match Checker::seeing(names).infer(&expression)? {
+        Type::Bool | Type::Dyn => Ok(()),
+        kind => Err(format!("gives {kind}, not a bool").into()),
+    }
+}
+
+/// `AdmissionRequest` without the objects, which have names of their own.
+fn request() -> Type {
+    let name = |word: &str| {
+        object(
+            word,
+            &["group", "version", word].map(|field| (field, Type::String)),
+        )
+    };
+    let texts = || Box::new(Type::List(Box::new(Type::String)));
+    let user = object(
+        "userInfo",
+        &[
+            ("username", Type::String),
+            ("uid", Type::String),
+            ("groups", *texts()),
+            ("extra", Type::Map(Box::new(Type::String), texts())),
+        ],
+    );
+    object(
+        "request",
+        &[
+            ("kind", name("kind")),
+            ("resource", name("resource")),
+            ("subResource", Type::String),
+            ("requestKind", name("kind")),
+            ("requestResource", name("resource")),
+            ("requestSubResource", Type::String),
+            ("name", Type::String),
+            ("namespace", Type::String),
+            ("operation", Type::String),
+            ("userInfo", user),
+            ("dryRun", Type::Bool),
+            ("options", Type::Dyn),
+        ],
+    )
+}
+
+/// `name` tells one type from another.
+fn object(name: &str, fields: &[(&str, Type)]) -> Type {
+    let fields = fields
+        .iter()
+        .map(|(name, kind)| ((*name).to_owned(), kind.clone()));
+    Type::Object(name.to_owned(), fields.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_that_compile_are_let_through() {
+        for text in [
+            "request.userInfo.username != 'system:admin'",
+            "!('system:nodes' in request.userInfo.groups)",
+            "!request.userInfo.groups.exists(g, g.startsWith('system:'))",
+            "request.operation == 'DELETE' || object.spec.replicas > 3",
+            "has(object.metadata.labels) && object.metadata.labels['a'] == 'b'",
+            "request.resource.group != '' && request.kind.kind == 'Pod'",
+            "oldObject == null || object.metadata.generation != oldObject.metadata.generation",
+            "authorizer.group('apps').resource('deployments').check('create').allowed()",
+            "request.dryRun",
+            "object.spec.any",
+        ] {
+            assert_eq!(check_condition(text), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn conditions_that_do_not_compile_are_refused_with_the_reason() {
+        for (text, reason) in [
+            ("object.spec.replicas >", "at character"),
+            (
+                "request.userinfo.username == ''",
+                "there is no field `userinfo`; did you mean `userInfo`",
+            ),
+            (
+                "objekt.spec == 1",
+                "there is no `objekt`; did you mean `object`",
+            ),
+            (
+                "self.spec == 1",
+                "there is no `self`, only `object`, `oldObject`, `request`, `authorizer` and names of its own",
+            ),
+            ("request.name", "gives a string, not a bool"),
+            ("request.name == 3", "no"),
+        ] {
+            let error = check_condition(text).unwrap_err().message;
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Constants that a function reads before a rule runs: patterns, durations and times.
+
+use cel::IdedExpr;
+use cel::common::ast::{Expr, LiteralValue};
+use regex::Regex;
+
+use crate::re2::translate;
+
+/// Why the API server cannot read a constant that is handed to the function `name`.
+pub fn check(name: &str, arguments: &[IdedExpr]) -> Result<(), String> {
+    // The pattern is the last argument of `matches`, as function and as method.
+    let argument = match name {
+        "matches" => arguments.last(),
+        _ => arguments.first(),
+    };
+    let Some(Expr::Literal(LiteralValue::String(text))) = argument.map(|argument| &argument.expr)
+    else {
+        return Ok(());
+    };
+    let text = text.inner();
+    let form = |form: &str, example: &str| match Regex::new(form) {
+        Ok(form) if !form.is_match(text) => Err(format!("`{text}` is no {name}, as {example} is")),
+        _ => Ok(()),
+    };
+    match name {
+        "matches" | "find" | "findAll" => match translate(text) {
+            Ok(_) => Ok(()),
+            Err(reason) => Err(format!("the pattern `{text}` cannot be read: {reason}")),
+        },
+        "duration" => form(
+            r"^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$",
+            "`1h30m`",
+        ),
+        "timestamp" => form(
+            r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})$",
+            "`2026-01-01T00:00:00Z`",
+        ),
+        _ => Ok(()),
+    }
+}

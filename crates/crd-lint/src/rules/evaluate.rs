@@ -1,0 +1,128 @@
+//! Rules run on a value, as the API server runs them.
+
+use serde_json::{Value, json};
+
+use super::data::Data;
+use super::infer::Checker;
+use super::outcome::Stop;
+use super::parse::parse;
+use super::run::Run;
+use super::types::Type;
+use crate::node::is_embedded;
+
+/// A rule that a value does not keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// What the rule is about, from the value on: `.spec.ports[0]`.
+    pub path: String,
+    /// The rule.
+    pub rule: String,
+    /// What it says, or why it has no value.
+    pub why: Option<String>,
+}
+
+/// What `oldSelf` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Old {
+    /// Nothing, for an object that is made: rules that need one do not run.
+    None,
+    /// The value itself, as the API server judges defaults.
+    Same,
+}
+
+/// The rules of a schema, and of what is in it, that `value` does not keep. Where this does not know what the API server
+/// would say (a function of Kubernetes' own, a time), it says nothing.
+#[must_use]
+pub fn broken(schema: &Value, value: &Value, old: Old) -> Vec<Broken> {
+    let mut found = Vec::new();
+    walk(schema, value, is_embedded(schema), old, "", &mut found);
+    found
+}
+
+/// The same for a whole object that is made, with its name.
+#[must_use]
+pub fn broken_by_object(schema: &Value, object: &Value) -> Vec<Broken> {
+    let mut found = Vec::new();
+    walk(schema, object, true, Old::None, "", &mut found);
+    found
+}
+
+fn walk(
+    schema: &Value,
+    value: &Value,
+    resource: bool,
+    old: Old,
+    path: &str,
+    found: &mut Vec<Broken>,
+) {
+    if value.is_null() {
+        return;
+    }
+    let rules = schema["x-kubernetes-validations"].as_array();
+    for rule in rules.into_iter().flatten() {
+        let Some(why) = breaks(schema, value, resource, old, rule) else {
+            continue;
+        };
+        let text = |key: &str| rule[key].as_str().unwrap_or_default().to_owned();
+        let path = format!("{path}{}", text("fieldPath"));
+        let (why, rule) = (Some(why).filter(|why| !why.is_empty()), text("rule"));
+        found.push(Broken { path, rule, why });
+    }
+    let mut below = |schema: &Value, value: &Value, path: String| {
+        walk(schema, value, is_embedded(schema), old, &path, found);
+    };
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let field = schema["properties"].get(name);
+                let field = field.unwrap_or(&schema["additionalProperties"]);
+                below(field, value, format!("{path}.{name}"));
+            }
+        }
+        Value::Array(items) => {
+            for (position, item) in items.iter().enumerate() {
+                below(&schema["items"], item, format!("{path}[{position}]"));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Why a rule is not kept, which can be empty; `None` if it is, or if that cannot be told.
+fn breaks(schema: &Value, value: &Value, resource: bool, old: Old, rule: &Value) -> Option<String> {
+    let parse = |key: &str| {
+        let text = rule[key].as_str()?;
+        parse(text).ok()
+    };
+    let expression = parse("rule")?;
+    let optional = rule["optionalOldSelf"] == json!(true);
+    // What does not compile is said elsewhere.
+    let kind = Type::of(schema, resource)?;
+    let mut checker = Checker::new(&kind, optional);
+    checker.infer(&expression).ok()?;
+    let value = Data::of(schema, value, resource)?;
+    let before = match (old, optional) {
+        (Old::None, false) if checker.uses_old() => return None,
+        (Old::None, _) => Data::Optional(None),
+        (Old::Same, true) => Data::Optional(Some(value.clone().into())),
+        (Old::Same, false) => value.clone(),
+    };
+    let names = || vec![("self", value.clone()), ("oldSelf", before.clone())];
+    match Run::new(names()).value(&expression) {
+        Ok(Data::Bool(false)) => {}
+        Err(Stop::Failed(why)) => return Some(why),
+        _ => return None,
+    }
+    let made = parse("messageExpression");
+    let made = made.and_then(|made| match Run::new(names()).value(&made) {
+        Ok(Data::Text(text)) if !text.trim().is_empty() && !text.contains('\n') => {
+            Some(text.trim().to_owned())
+        }
+        _ => None,
+    });
+    let said = rule["message"].as_str().unwrap_or_default();
+    Some(made.unwrap_or_else(|| said.trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! The type of an expression, or why it has none. Where this cannot tell, it lets through what the API server may refuse.
+
+use cel::IdedExpr;
+use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, SelectExpr};
+
+use super::constants;
+use super::functions::ALL;
+use super::inferred::{Cause, Inferred, field};
+use super::operators::operator;
+use super::overload::overload;
+use super::scope::Scope;
+use super::types::Type;
+
+/// Infers the types of expressions that see some names.
+pub struct Checker {
+    scope: Scope,
+}
+
+impl Checker {
+    /// For a rule about values of type `root`.
+    pub fn new(root: &Type, optional: bool) -> Self {
+        let old = if optional {
+            Type::Optional(Box::new(root.clone()))
+        } else {
+            root.clone()
+        };
+        Self::seeing([("self", root.clone()), ("oldSelf", old)])
+    }
+
+    /// For an expression that sees these names.
+    pub fn seeing<const N: usize>(names: [(&str, Type); N]) -> Self {
+        let scope = Scope::new(names);
+        Self { scope }
+    }
+
+    /// Whether `oldSelf` is used.
+    pub fn uses_old(&self) -> bool {
+        self.scope.uses_old()
+    }
+
+    /// The type of an expression.
+    pub fn infer(&mut self, expression: &IdedExpr) -> Inferred {
+        match &expression.expr {
+            Expr::Literal(literal) => Ok(match literal {
+                LiteralValue::Boolean(_) => Type::Bool,
+                LiteralValue::Bytes(_) => Type::Bytes,
+                LiteralValue::Double(_) => Type::Double,
+                LiteralValue::Int(_) => Type::Int,
+                LiteralValue::Null => Type::Null,
+                LiteralValue::String(_) => Type::String,
+                LiteralValue::UInt(_) => Type::UInt,
+            }),
+            Expr::Ident(name) => self.scope.name(name),
+            Expr::Select(select) => self.select(select),
+            Expr::List(list) => {
+                let mut items = Vec::new();
+                for (position, item) in list.elements.iter().enumerate() {
+                    let optional = list.optional_indices.contains(&position);
+                    items.push(given(self.infer(item)?, optional));
+                }
+                let open = list.elements.iter().any(|item| self.is_open(item));
+                if let Some(other) = items.iter().find(|kind| open && **kind != Type::Dyn) {
+                    return Err(
+                        format!("a value of any type and {other} are not in one list").into(),
+                    );
+                }
+                Ok(Type::List(Box::new(joined(items)?)))
+            }
+            Expr::Map(map) => {
+                let (mut keys, mut values) = (Vec::new(), Vec::new());
+                for entry in &map.entries {
+                    if let EntryExpr::MapEntry(entry) = &entry.expr {
+                        keys.push(self.infer(&entry.key)?);
+                        values.push(given(self.infer(&entry.value)?, entry.optional));
+                    }
+                }
+                Ok(Type::Map(
+                    Box::new(joined(keys)?),
+                    Box::new(joined(values)?),
+                ))
+            }
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension),
+            Expr::Call(call) => self.call(call),
+            Expr::Struct(_) | Expr::Unspecified => Ok(Type::Dyn),
+        }
+    }
+
+    fn select(&mut self, select: &SelectExpr) -> Inferred {
+        let on = self.infer(&select.operand)?;
+        let found = field(&on, &select.field)?;
+        Ok(if select.test { Type::Bool } else { found })
+    }
+
+    /// Whether it is a field of any type (an `IntOrString`): in other places such a type is one that is not known here.
+    fn is_open(&mut self, expression: &IdedExpr) -> bool {
+        let Expr::Select(select) = &expression.expr else {
+            return false;
+        };
+        let on = self.infer(&select.operand);
+        matches!(on, Ok(Type::Object(_, fields)) if fields.get(&select.field) == Some(&Type::Dyn))
+    }
+
+    fn within<T>(&mut self, names: &[(&str, Type)], inside: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.scope.enter(names);
+        let result = inside(self);
+        self.scope.leave(outer);
+        result
+    }
+
+    /// A macro such as `all`: a range, and an accumulator that goes through it.
+    fn comprehension(&mut self, macros: &ComprehensionExpr) -> Inferred {
+        let range = self.infer(&macros.iter_range)?;
+        let item = match range {
+            Type::List(item) => *item,
+            Type::Map(key, _) => *key,
+            Type::Dyn => Type::Dyn,
+            other => {
+                return Err(
+                    format!("only lists and maps can be iterated over, not {other}").into(),
+                );
+            }
+        };
+        let start = self.infer(&macros.accu_init)?;
+        let names = [
+            (macros.iter_var.as_str(), item),
+            (macros.accu_var.as_str(), start.clone()),
+        ];
+        let step = self.within(&names, |inner| {
+            inner.infer(&macros.loop_cond)?;
+            inner.infer(&macros.loop_step)
+        })?;
+        let kept = if let (Type::List(_), Type::List(_)) = (&start, &step) {
+            step
+        } else {
+            start
+        };
+        self.within(&[(macros.accu_var.as_str(), kept)], |inner| {
+            inner.infer(&macros.result)
+        })
+    }
+
+    fn call(&mut self, call: &CallExpr) -> Inferred {
+        if let Some(bound) = self.binding(call) {
+            return bound;
+        }
+        let name = call.func_name.as_str();
+        let namespace = call
+            .target
+            .as_deref()
+            .and_then(|target| match &target.expr {
+                Expr::Ident(space) => Some(format!("{space}.{name}")),
+                _ => None,
+            });
+        let namespace = namespace.filter(|full| ALL.iter().any(|function| function.name == full));
+        let mut on = None;
+        if namespace.is_none() {
+            let target = call.target.as_deref();
+            on = target.map(|target| self.receiver(target)).transpose()?;
+        }
+        let arguments = call
+            .args
+            .iter()
+            .map(|argument| self.infer(argument))
+            .collect::<Result<Vec<_>, _>>()?;
+        if name.starts_with(|letter: char| !letter.is_alphabetic()) {
+            return operator(name, &arguments, &call.args);
+        }
+        constants::check(name, &call.args)?;
+        overload(namespace.as_deref().unwrap_or(name), on, &arguments)
+    }
+
+    /// What a function is called on. An unknown name there is a library of functions.
+    fn receiver(&mut self, target: &IdedExpr) -> Inferred {
+        let inferred = self.infer(target);
+        inferred.map_err(|error| match (&target.expr, error.cause) {
+            (Expr::Ident(_), Cause::UnknownVariable) => Cause::UnknownFunction.error(error.message),
+            _ => error,
+        })
+    }
+
+    /// Macros that name what they go through.
+    fn binding(&mut self, call: &CallExpr) -> Option<Inferred> {
+        let target = call.target.as_deref()?;
+        let ident = |expression: &IdedExpr| match &expression.expr {
+            Expr::Ident(name) => Some(name.clone()),
+            _ => None,
+        };
+        let known = [
+            "all",
+            "exists",
+            "existsOne",
+            "exists_one",
+            "transformList",
+            "transformMap",
+            "transformMapEntry",
+            "optMap",
+            "optFlatMap",
+            "sortBy",
+        ];
+        if !known.contains(&call.func_name.as_str()) || call.args.len() < 2 {
+            return None;
+        }
+        let count = if call.args.len() == 2 { 1 } else { 2 };
+        let names = call.args[..count]
+            .iter()
+            .map(ident)
+            .collect::<Option<Vec<_>>>()?;
+        let whole = match self.infer(target) {
+            Ok(whole) => whole,
+            Err(reason) => return Some(Err(reason)),
+        };
+        let kinds = match whole {
+            Type::List(item) if count == 2 => [Type::Int, *item],
+            Type::Map(key, value) => [*key, *value],
+            Type::List(item) | Type::Optional(item) => [*item, Type::Dyn],
+            _ => [Type::Dyn, Type::Dyn],
+        };
+        let names = names.iter().map(String::as_str).zip(kinds);
+        let names: Vec<(&str, Type)> = names.collect();
+        let asks = ["all", "exists", "existsOne", "exists_one"].contains(&call.func_name.as_str());
+        let result = self.within(&names, |inner| {
+            for part in &call.args[count..] {
+                let kind = inner.infer(part)?;
+                if asks && !kind.fits(&Type::Bool) {
+                    let name = &call.func_name;
+                    return Err(format!("`{name}` takes a bool, not {kind}").into());
+                }
+            }
+            Ok(if asks { Type::Bool } else { Type::Dyn })
+        });
+        Some(result)
+    }
+}
+
+/// The type of `?item`, which stands for an item that may not be there.
+fn given(kind: Type, optional: bool) -> Type {
+    match kind {
+        Type::Optional(inner) if optional => *inner,
+        kind => kind,
+    }
+}
+
+/// The type of all items.
+fn joined(kinds: Vec<Type>) -> Inferred {
+    let mut kinds = kinds.into_iter();
+    let first = kinds.next().unwrap_or(Type::Dyn);
+    kinds.try_fold(first, |all, next| {
+        if all.differs(&next) {
+            return Err(format!("{all} and {next} are not in one list or map").into());
+        }
+        Ok(all.join(&next))
+    })
+}

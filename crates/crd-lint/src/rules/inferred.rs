@@ -1,0 +1,58 @@
+//! What comes of asking for the type of an expression.
+
+use super::types::Type;
+use crate::nearest::nearest;
+
+/// A type, or why there is none.
+pub type Inferred = Result<Type, TypeError>;
+
+/// Why an expression has no type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeError {
+    pub cause: Cause,
+    /// As a part of a sentence.
+    pub message: String,
+}
+
+/// What is wrong with an expression; what is unknown, a newer Kubernetes may know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Nothing is unknown: it does not parse, or its types do not go together.
+    Mismatch,
+    UnknownFunction,
+    /// The function is known, and does not take these arguments.
+    UnknownOverload,
+    UnknownVariable,
+}
+
+impl Cause {
+    /// The error with this cause.
+    pub fn error(self, message: impl Into<String>) -> TypeError {
+        let message = message.into();
+        TypeError {
+            cause: self,
+            message,
+        }
+    }
+}
+
+impl From<String> for TypeError {
+    fn from(message: String) -> Self {
+        Cause::Mismatch.error(message)
+    }
+}
+
+/// The type of a field.
+pub fn field(on: &Type, name: &str) -> Inferred {
+    match on {
+        Type::Object(_, fields) => fields.get(name).cloned().ok_or_else(|| {
+            let near = nearest(name, fields.keys().map(String::as_str));
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`"));
+            format!("there is no field `{name}`{near}").into()
+        }),
+        Type::Map(_, value) => Ok((**value).clone()),
+        Type::Dyn => Ok(Type::Dyn),
+        Type::Optional(inner) => Ok(Type::Optional(Box::new(field(inner, name)?))),
+        other => Err(format!("{other} has no field `{name}`").into()),
+    }
+}

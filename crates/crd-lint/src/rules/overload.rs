@@ -1,0 +1,135 @@
+//! What functions and methods take and give.
+
+use super::functions::ALL;
+use super::inferred::{Cause, Inferred};
+use super::types::Type;
+use crate::nearest::nearest;
+
+/// The overload that takes these; lists, maps and optionals go where `Dyn` stands.
+pub fn overload(name: &str, on: Option<Type>, arguments: &[Type]) -> Inferred {
+    let known: Vec<_> = ALL
+        .iter()
+        .filter(|function| function.name == name)
+        .collect();
+    if known.is_empty() {
+        let near = nearest(name, ALL.iter().map(|function| function.name));
+        let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`"));
+        return Err(Cause::UnknownFunction.error(format!("there is no function `{name}`{near}")));
+    }
+    // `size` stands with `Dyn` in the table, and takes only what has one.
+    let sizeless = |kind: &Type| {
+        matches!(
+            kind,
+            Type::Int
+                | Type::UInt
+                | Type::Double
+                | Type::Bool
+                | Type::Timestamp
+                | Type::Duration
+                | Type::Object(..)
+                | Type::Null
+        )
+    };
+    let takes =
+        |wanted: &Type, given: &Type| given.fits(wanted) && !(name == "size" && sizeless(given));
+    let fitting = known.iter().find(|function| {
+        let receiver = match (&function.on, &on) {
+            (Some(wanted), Some(given)) => {
+                takes(wanted, given) && (*wanted != Type::Dyn || !scalar(name, given))
+            }
+            (None, None) => true,
+            _ => false,
+        };
+        let count = function.arguments.len() == arguments.len();
+        receiver
+            && count
+            && function
+                .arguments
+                .iter()
+                .zip(arguments)
+                .all(|(wanted, given)| takes(wanted, given))
+    });
+    let refused = || {
+        let all = on.iter().chain(arguments);
+        let shown: Vec<_> = all.map(ToString::to_string).collect();
+        let shown = Some(shown.join(" and ")).filter(|shown| !shown.is_empty());
+        let shown = shown.unwrap_or_else(|| "nothing".to_owned());
+        Cause::UnknownOverload.error(format!("there is no `{name}` of {shown}"))
+    };
+    let Some(function) = fitting else {
+        return Err(refused());
+    };
+    if !agree(name, on.as_ref(), arguments) {
+        return Err(refused());
+    }
+    Ok(match (name, on) {
+        ("orValue" | "value", Some(Type::Optional(inner))) => *inner,
+        ("or" | "distinct" | "reverse" | "sort" | "slice", Some(kind)) => kind,
+        ("sum" | "min" | "max", Some(Type::List(item))) => *item,
+        ("first" | "last", Some(Type::List(item))) => Type::Optional(item),
+        ("split" | "findAll", Some(_)) => Type::List(Box::new(Type::String)),
+        ("optional.of" | "optional.ofNonZeroValue", _) => {
+            Type::Optional(Box::new(arguments.first().cloned().unwrap_or(Type::Dyn)))
+        }
+        _ => function.result.clone(),
+    })
+}
+
+/// Methods of lists and the like are none of scalars, though `Dyn` takes these as well.
+fn scalar(name: &str, kind: &Type) -> bool {
+    let scalar = matches!(
+        kind,
+        Type::Bool
+            | Type::Int
+            | Type::UInt
+            | Type::Double
+            | Type::String
+            | Type::Null
+            | Type::Object(..)
+    );
+    scalar && !(name == "size" && *kind == Type::String)
+}
+
+/// Methods of lists, some of strings too.
+const OF_LISTS: [&str; 15] = [
+    "distinct",
+    "first",
+    "flatten",
+    "indexOf",
+    "isSorted",
+    "join",
+    "last",
+    "lastIndexOf",
+    "max",
+    "min",
+    "reverse",
+    "slice",
+    "sort",
+    "sortBy",
+    "sum",
+];
+
+/// What functions ask of the types in place of which `Dyn` stands.
+fn agree(name: &str, on: Option<&Type>, arguments: &[Type]) -> bool {
+    use Type::{
+        Bool, Bytes, Double, Duration, Dyn, Int, List, Map, Optional, String, Timestamp, UInt,
+    };
+    match (name, on, arguments) {
+        (_, Some(Map(..)), _) => name == "size",
+        (_, Some(Bytes | Duration | Timestamp | Type::Kind | Type::Opaque(_)), _) => {
+            !OF_LISTS.contains(&name)
+        }
+        ("sum", Some(List(item)), _) => matches!(**item, Int | UInt | Double | Duration | Dyn),
+        ("min" | "max" | "isSorted" | "sort", Some(List(item)), _) => matches!(
+            **item,
+            Bool | Int | UInt | Double | String | Bytes | Duration | Timestamp | Dyn
+        ),
+        ("flatten", Some(List(item)), []) => matches!(**item, List(_) | Dyn),
+        ("join", Some(List(item)), _) => matches!(**item, String | Dyn),
+        ("indexOf" | "lastIndexOf", Some(List(item)), [part]) => part.fits(item),
+        ("orValue", Some(Optional(inner)), [other]) => other.fits(inner),
+        ("or", Some(on), [other]) => on.fits(other),
+        ("sets.contains" | "sets.equivalent" | "sets.intersects", _, [a, b]) => a.fits(b),
+        _ => true,
+    }
+}

@@ -1,0 +1,32 @@
+//! Text -> expression.
+
+use cel::IdedExpr;
+use cel::parser::Parser;
+
+/// Reads an expression, or says why it cannot be read.
+pub fn parse(text: &str) -> Result<IdedExpr, String> {
+    let parsed = Parser::new().enable_optional_syntax(true).parse(text);
+    parsed.map_err(|errors| {
+        let first = errors.errors.first();
+        let reason =
+            first.map_or_else(|| "it cannot be read".to_owned(), |error| plain(&error.msg));
+        let column = first.map_or(1, |error| error.pos.1);
+        format!("{reason}, at character {column}")
+    })
+}
+
+/// The parser's message without what else could stand there, which is nearly everything.
+fn plain(message: &str) -> String {
+    let message = message.trim().trim_start_matches("Syntax error: ");
+    let message = message.split(" expecting ").next().unwrap_or(message);
+    let mut plain = message.replace("'<EOF>'", "end");
+    for odd in [
+        "extraneous input",
+        "mismatched input",
+        "no viable alternative at input",
+        "token recognition error at:",
+    ] {
+        plain = plain.replace(odd, "unexpected");
+    }
+    plain
+}

@@ -1,0 +1,189 @@
+//! Runs an expression. It says what the API server would say, or that it does not know: there is no third case.
+
+mod functions;
+
+use std::collections::BTreeMap;
+
+use cel::IdedExpr;
+use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, SelectExpr};
+
+use super::data::Data;
+use super::outcome::{Outcome, Stop};
+
+/// Names in sight, the innermost last. What they stand for may have failed: a macro goes on after a part that did.
+pub struct Run<'a> {
+    scope: Vec<(&'a str, Outcome)>,
+    /// How much may be done still, so that this ends.
+    steps: u32,
+}
+
+impl<'a> Run<'a> {
+    pub fn new(names: Vec<(&'a str, Data)>) -> Self {
+        let scope = names.into_iter().map(|(name, value)| (name, Ok(value)));
+        Self {
+            scope: scope.collect(),
+            steps: 1_000_000,
+        }
+    }
+
+    /// The value of an expression.
+    pub fn value(&mut self, expression: &'a IdedExpr) -> Outcome {
+        self.steps = self.steps.checked_sub(1).ok_or(Stop::Unknown)?;
+        match &expression.expr {
+            Expr::Literal(literal) => Ok(constant(literal)),
+            Expr::Ident(name) => self.name(name),
+            Expr::Select(select) => self.select(select),
+            Expr::List(list) if list.optional_indices.is_empty() => {
+                self.values(&list.elements).map(Data::list)
+            }
+            Expr::Map(map) => {
+                let mut entries = BTreeMap::new();
+                for entry in &map.entries {
+                    let EntryExpr::MapEntry(entry) = &entry.expr else {
+                        return Err(Stop::Unknown);
+                    };
+                    match self.value(&entry.key)? {
+                        Data::Text(key) if !entry.optional => {
+                            entries.insert(key.to_string(), self.value(&entry.value)?)
+                        }
+                        _ => return Err(Stop::Unknown),
+                    };
+                }
+                Ok(Data::Map(entries.into()))
+            }
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension),
+            Expr::Call(call) => self.call(call),
+            Expr::List(_) | Expr::Struct(_) | Expr::Unspecified => Err(Stop::Unknown),
+        }
+    }
+
+    fn values(&mut self, expressions: &'a [IdedExpr]) -> Result<Vec<Data>, Stop> {
+        expressions
+            .iter()
+            .map(|expression| self.value(expression))
+            .collect()
+    }
+
+    fn name(&self, name: &str) -> Outcome {
+        if let Some((_, value)) = self.scope.iter().rev().find(|(known, _)| *known == name) {
+            return value.clone();
+        }
+        let kinds = [
+            "bool",
+            "double",
+            "int",
+            "list",
+            "map",
+            "null_type",
+            "string",
+        ];
+        let kind = kinds.into_iter().find(|kind| *kind == name);
+        kind.map(Data::Kind).ok_or(Stop::Unknown)
+    }
+
+    fn select(&mut self, select: &'a SelectExpr) -> Outcome {
+        let on = self.value(&select.operand)?;
+        if !select.test {
+            return functions::field(&on, &select.field);
+        }
+        match on {
+            Data::Map(fields) => Ok(Data::Bool(fields.contains_key(&select.field))),
+            Data::Null => Ok(Data::Bool(false)),
+            _ => Err(Stop::Unknown),
+        }
+    }
+
+    /// With more names in sight.
+    fn within(&mut self, names: Vec<(&'a str, Outcome)>, expression: &'a IdedExpr) -> Outcome {
+        let outer = self.scope.len();
+        self.scope.extend(names);
+        let value = self.value(expression);
+        self.scope.truncate(outer);
+        value
+    }
+
+    /// A macro such as `all`: each item changes what was gathered before.
+    fn comprehension(&mut self, macros: &'a ComprehensionExpr) -> Outcome {
+        let start = self.value(&macros.accu_init);
+        let items = match self.value(&macros.iter_range)? {
+            Data::List(list) => list.items.clone(),
+            // Keys come in any order, which shows in lists only.
+            Data::Map(map) if !matches!(start, Ok(Data::List(_))) => {
+                map.keys().map(|key| Data::text(key)).collect()
+            }
+            _ => return Err(Stop::Unknown),
+        };
+        if macros.iter_var2.is_some() {
+            return Err(Stop::Unknown);
+        }
+        let mut gathered = start;
+        for item in items {
+            let so_far = || (macros.accu_var.as_str(), gathered.clone());
+            if let Ok(Data::Bool(false)) = self.within(vec![so_far()], &macros.loop_cond) {
+                break;
+            }
+            let names = vec![so_far(), (macros.iter_var.as_str(), Ok(item))];
+            gathered = self.within(names, &macros.loop_step);
+        }
+        self.within(vec![(&macros.accu_var, gathered)], &macros.result)
+    }
+
+    fn call(&mut self, call: &'a CallExpr) -> Outcome {
+        let target = call.target.as_deref();
+        let space = target.and_then(|target| match &target.expr {
+            Expr::Ident(name) => Some(name.as_str()),
+            _ => None,
+        });
+        match (space, call.func_name.as_str(), call.args.as_slice()) {
+            (_, "_&&_", [a, b]) => self.either(a, b, false),
+            (_, "_||_", [a, b]) => self.either(a, b, true),
+            (_, "_?_:_", [condition, yes, no]) => match self.value(condition)? {
+                Data::Bool(true) => self.value(yes),
+                Data::Bool(false) => self.value(no),
+                _ => Err(Stop::Unknown),
+            },
+            (_, "@not_strictly_false", [a]) => {
+                Ok(Data::Bool(!matches!(self.value(a), Ok(Data::Bool(false)))))
+            }
+            (Some("optional"), "none", []) => Ok(Data::Optional(None)),
+            (Some("optional"), "of", [value]) => {
+                Ok(Data::Optional(Some(self.value(value)?.into())))
+            }
+            (_, name, arguments) => {
+                let mut all = Vec::new();
+                if let Some(target) = target {
+                    all.push(self.value(target)?);
+                }
+                all.extend(self.values(arguments)?);
+                functions::call(name, &all)
+            }
+        }
+    }
+
+    /// `&&` and `||`: one part can settle it (`a || true`), whatever became of the other.
+    fn either(&mut self, a: &'a IdedExpr, b: &'a IdedExpr, settled: bool) -> Outcome {
+        let a = self.value(a);
+        if matches!(a, Ok(Data::Bool(value)) if value == settled) {
+            return a;
+        }
+        let b = self.value(b);
+        match (a, b) {
+            (_, Ok(Data::Bool(value))) if value == settled => Ok(Data::Bool(value)),
+            (Ok(Data::Bool(_)), Ok(Data::Bool(value))) => Ok(Data::Bool(value)),
+            (Err(Stop::Failed(why)), Ok(Data::Bool(_)) | Err(Stop::Failed(_)))
+            | (Ok(Data::Bool(_)), Err(Stop::Failed(why))) => Err(Stop::Failed(why)),
+            _ => Err(Stop::Unknown),
+        }
+    }
+}
+
+fn constant(literal: &LiteralValue) -> Data {
+    match literal {
+        LiteralValue::Boolean(value) => Data::Bool(*value.inner()),
+        LiteralValue::Double(value) => Data::Double(*value.inner()),
+        LiteralValue::Int(value) => Data::Int(*value.inner()),
+        LiteralValue::String(value) => Data::text(value.inner()),
+        LiteralValue::Null => Data::Null,
+        LiteralValue::Bytes(_) | LiteralValue::UInt(_) => Data::Unknown,
+    }
+}

@@ -1,0 +1,196 @@
+//! Schema -> the type that CEL sees.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::node::is_embedded;
+
+/// A type of CEL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// Anything: what it is shows at run time only.
+    Dyn,
+    Null,
+    Bool,
+    Int,
+    UInt,
+    Double,
+    String,
+    Bytes,
+    Duration,
+    Timestamp,
+    /// `type(x)`.
+    Kind,
+    List(Box<Type>),
+    Map(Box<Type>, Box<Type>),
+    /// What is at this path below `self`, with these fields. Objects in two places never have the same type.
+    Object(String, BTreeMap<String, Type>),
+    Optional(Box<Type>),
+    /// A type of Kubernetes' own functions: `kubernetes.URL`.
+    Opaque(&'static str),
+}
+
+impl Type {
+    /// What a schema is for CEL; `None` for what rules cannot see.
+    pub fn of(schema: &Value, resource: bool) -> Option<Self> {
+        Self::at("", schema, resource)
+    }
+
+    fn at(place: &str, schema: &Value, resource: bool) -> Option<Self> {
+        if schema["x-kubernetes-int-or-string"] == json!(true) {
+            return Some(Self::Dyn);
+        }
+        let inner = |schema: &Value, sign: &str| {
+            Self::at(&format!("{place}{sign}"), schema, is_embedded(schema)).map(Box::new)
+        };
+        match schema["type"].as_str()? {
+            "array" => Some(Self::List(inner(&schema["items"], "[]")?)),
+            "object" if schema["additionalProperties"].is_object() => Some(Self::Map(
+                Box::new(Self::String),
+                inner(&schema["additionalProperties"], "[*]")?,
+            )),
+            "object" => Some(Self::Object(
+                place.to_owned(),
+                fields(place, schema, resource),
+            )),
+            "string" => Some(match schema["format"].as_str() {
+                Some("byte") => Self::Bytes,
+                Some("duration") => Self::Duration,
+                Some("date" | "date-time") => Self::Timestamp,
+                _ => Self::String,
+            }),
+            "boolean" => Some(Self::Bool),
+            "number" => Some(Self::Double),
+            "integer" => Some(Self::Int),
+            _ => None,
+        }
+    }
+
+    /// Whether a value of one can stand where the other is wanted.
+    #[allow(clippy::match_same_arms, reason = "a table")]
+    pub fn fits(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Dyn, _) | (_, Self::Dyn) => true,
+            (
+                Self::Null,
+                Self::Object(..)
+                | Self::Timestamp
+                | Self::Duration
+                | Self::Opaque(_)
+                | Self::Optional(_),
+            )
+            | (
+                Self::Object(..)
+                | Self::Timestamp
+                | Self::Duration
+                | Self::Opaque(_)
+                | Self::Optional(_),
+                Self::Null,
+            ) => true,
+            (Self::List(a), Self::List(b)) | (Self::Optional(a), Self::Optional(b)) => a.fits(b),
+            (Self::Map(a, b), Self::Map(c, d)) => a.fits(c) && b.fits(d),
+            (a, b) => a == b,
+        }
+    }
+
+    /// Whether they are surely two types, as in `[1, 'a']`, which no list of CEL in Kubernetes can have.
+    pub fn differs(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Dyn, _) | (_, Self::Dyn) => false,
+            (Self::List(a), Self::List(b)) | (Self::Optional(a), Self::Optional(b)) => a.differs(b),
+            (Self::Map(a, b), Self::Map(c, d)) => a.differs(c) || b.differs(d),
+            (a, b) => a != b,
+        }
+    }
+
+    /// The one type of both, or anything.
+    pub fn join(self, other: &Self) -> Self {
+        if self == *other { self } else { Self::Dyn }
+    }
+}
+
+fn fields(place: &str, schema: &Value, resource: bool) -> BTreeMap<String, Type> {
+    let mut fields = BTreeMap::new();
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let kind = Type::at(&format!("{place}.{name}"), field, is_embedded(field));
+        for name in written(name) {
+            fields.extend(kind.clone().map(|kind| (name, kind)));
+        }
+    }
+    if resource {
+        let names = [("name", Type::String), ("generateName", Type::String)];
+        let meta = names.map(|(name, kind)| (name.to_owned(), kind)).into();
+        fields.insert(
+            "metadata".to_owned(),
+            Type::Object(format!("{place}.metadata"), meta),
+        );
+        fields.insert("apiVersion".to_owned(), Type::String);
+        fields.insert("kind".to_owned(), Type::String);
+    }
+    fields
+}
+
+/// The names by which CEL can reach a field: none for some, two for words that Kubernetes reserves and CEL does not.
+pub fn written(name: &str) -> Vec<String> {
+    const WORDS: [&str; 4] = ["true", "false", "null", "in"];
+    const RESERVED: [&str; 17] = [
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    ];
+    if WORDS.contains(&name) {
+        return vec![format!("__{name}__")];
+    }
+    if RESERVED.contains(&name) {
+        return vec![format!("__{name}__"), name.to_owned()];
+    }
+    let tame = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);
+    let start = name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
+    let text = name.replace("__", "__underscores__");
+    let text = text
+        .replace('.', "__dot__")
+        .replace('-', "__dash__")
+        .replace('/', "__slash__");
+    let writable = start && name.chars().all(tame);
+    writable.then_some(text).into_iter().collect()
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Dyn => "anything",
+            Self::Null => "null",
+            Self::Bool => "a bool",
+            Self::Int => "an int",
+            Self::UInt => "a uint",
+            Self::Double => "a double",
+            Self::String => "a string",
+            Self::Bytes => "bytes",
+            Self::Duration => "a duration",
+            Self::Timestamp => "a timestamp",
+            Self::Kind => "a type",
+            Self::List(_) => "a list",
+            Self::Map(..) => "a map",
+            Self::Object(..) => "an object",
+            Self::Optional(_) => "an optional",
+            Self::Opaque(name) => name,
+        };
+        f.write_str(name)
+    }
+}

@@ -1,0 +1,172 @@
+//! Enums that a CRD cannot say.
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+crate::fixtures!(
+    UntaggedScalars,
+    UntaggedStructs,
+    InternallyTagged,
+    AdjacentlyTagged,
+    MixedEnum,
+    OptionalTaggedEnum,
+    NumericEnum,
+    TupleVariant
+);
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "UntaggedScalars",
+    plural = "untaggedscalarss",
+    namespaced
+)]
+pub struct UntaggedScalarsSpec {
+    pub value: Scalar,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[serde(untagged)]
+pub enum Scalar {
+    Number(i64),
+    Text(String),
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "UntaggedStructs",
+    plural = "untaggedstructss",
+    namespaced
+)]
+pub struct UntaggedStructsSpec {
+    pub source: Source,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[serde(untagged)]
+pub enum Source {
+    Git { repository: String },
+    Image { image: String },
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "InternallyTagged",
+    plural = "internallytaggeds",
+    namespaced
+)]
+pub struct InternallyTaggedSpec {
+    pub action: Action,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[serde(tag = "type")]
+pub enum Action {
+    Start { at: String },
+    Stop { reason: String },
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "AdjacentlyTagged",
+    plural = "adjacentlytaggeds",
+    namespaced
+)]
+pub struct AdjacentlyTaggedSpec {
+    pub step: Step,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[serde(tag = "type", content = "value")]
+pub enum Step {
+    Wait(i32),
+    Say(String),
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "MixedEnum",
+    plural = "mixedenums",
+    namespaced
+)]
+pub struct MixedEnumSpec {
+    pub mode: Mode,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+pub enum Mode {
+    Off,
+    On { level: i32 },
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "OptionalTaggedEnum",
+    plural = "optionaltaggedenums",
+    namespaced
+)]
+pub struct OptionalTaggedEnumSpec {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+pub enum Place {
+    Node { name: String },
+    Zone { name: String },
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "NumericEnum",
+    plural = "numericenums",
+    namespaced
+)]
+pub struct NumericEnumSpec {
+    pub level: Level,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[serde(untagged)]
+pub enum Level {
+    Word(Word),
+    Number(i32),
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+pub enum Word {
+    Low,
+    High,
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "TupleVariant",
+    plural = "tuplevariants",
+    namespaced
+)]
+pub struct TupleVariantSpec {
+    pub shape: Shape,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+pub enum Shape {
+    Circle(i32),
+    Box(i32, i32),
+}

@@ -1,0 +1,149 @@
+//! `kbr manifests`: arguments, and what is printed.
+
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::report;
+use crate::changes::Change;
+use crate::diagnostic::Diagnostic;
+use crate::manifests::{self, Compared, Generated, Options, Run};
+use crate::output;
+use crate::watch::Watch;
+use crate::workdir;
+
+/// Generate CRDs, roles and webhook configurations from the code, and check the samples
+///
+/// CRDs go to `config/crd/bases`, from the types that `api/src/bin/crdgen.rs` lists; roles to `config/rbac/role.yaml`,
+/// from comments like `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch` in the operator's sources;
+/// webhooks to `config/webhook/manifests.yaml`, from comments that begin with `// +kbr:webhook:`. What a sample below
+/// `config/samples` says otherwise than its type is told; one that nobody has touched is brought up to date.
+/// A file that is right is not touched, and one without kbr's first line is yours and stays as it is.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag on the command line"
+)]
+pub struct Args {
+    /// Write nothing; print what is stale as a diff, and fail if anything is
+    #[arg(long)]
+    pub check: bool,
+    /// Generate the CRDs only
+    #[arg(long)]
+    pub crd_only: bool,
+    /// Remove the CRDs that kbr wrote for types that are gone
+    #[arg(long, conflicts_with = "check")]
+    pub prune: bool,
+    /// Cut descriptions in CRDs to so many bytes, at the end of a sentence or word; 0 leaves none
+    #[arg(long, value_name = "N")]
+    pub max_description_length: Option<usize>,
+    /// Run again whenever a source changes, until interrupted; one line a run
+    #[arg(long, conflicts_with = "check")]
+    pub watch: bool,
+}
+
+impl Args {
+    fn options(&self) -> Options {
+        Options {
+            crd_only: self.crd_only,
+            max_description_length: self.max_description_length,
+            quiet: self.watch,
+            read_only: self.check,
+        }
+    }
+}
+
+/// Generates the manifests of the project that the current folder belongs to.
+///
+/// # Errors
+/// When the code does not compile, or says what no API server would take: everything that is wrong at once, nothing
+/// written. With `--check`, also when anything is stale.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let folder = std::env::current_dir().context("cannot tell the current folder")?;
+    let root = workdir::find_root(&folder)?;
+    if args.watch {
+        watch(&root, args);
+    }
+    let generated = manifests::generate(&root, args.options())?;
+    for warning in &generated.warnings {
+        output::message(format_args!("warning: {warning}"));
+    }
+    if args.check {
+        return check(&root, &generated);
+    }
+    let compared = manifests::write(&root, &generated, args.prune)?;
+    tell(&generated, &compared);
+    Ok(())
+}
+
+/// Runs again whenever a source changes, until kbr is interrupted.
+fn watch(root: &Path, args: &Args) -> ! {
+    let mut told = Vec::new();
+    loop {
+        let mut watch = Watch::new(root);
+        match manifests::again(root, args.options(), args.prune, &mut told) {
+            Ok(run) => {
+                print(&run);
+                run.written.iter().for_each(|path| watch.wrote(path));
+            }
+            Err(error) => output::message(format_args!("error: {error:#}")),
+        }
+        while !watch.changed() {}
+    }
+}
+
+fn print(run: &Run) {
+    for warning in &run.warnings {
+        output::message(format_args!("warning: {warning}"));
+    }
+    output::message(format_args!("manifests: {}", run.summary));
+}
+
+/// Shows what is stale, as a diff on stdout.
+///
+/// # Errors
+/// Anything is.
+fn check(root: &Path, generated: &Generated) -> anyhow::Result<()> {
+    let compared = generated.compare(root)?;
+    for change in &compared.changes {
+        output::data(&manifests::diff(change))?;
+    }
+    leftovers(&compared);
+    let stale = compared.changes.len() + compared.gone.len();
+    if stale > 0 {
+        let files = if stale == 1 {
+            "1 manifest is".to_owned()
+        } else {
+            format!("{stale} manifests are")
+        };
+        let text = format!("{files} stale");
+        return Err(Diagnostic::new(text).help("run `kbr manifests`").into());
+    }
+    Ok(())
+}
+
+/// Prints what was written, kept and left over.
+fn tell(generated: &Generated, compared: &Compared) {
+    report::report(&compared.changes);
+    leftovers(compared);
+    let same = generated.same(compared);
+    if same > 0 {
+        let all = generated.files.len();
+        output::message(format_args!("{:>12} {same} of {all} manifests", "same"));
+    }
+}
+
+/// What is neither written nor right.
+fn leftovers(compared: &Compared) {
+    for path in &compared.kept {
+        output::message(format_args!(
+            "{:>12} {path} (yours: it does not begin with kbr's first line)",
+            "keep"
+        ));
+    }
+    for Change { path, .. } in &compared.gone {
+        output::message(format_args!(
+            "warning: no type gives `{path}` any more\n    help: `kbr manifests --prune` removes it"
+        ));
+    }
+}

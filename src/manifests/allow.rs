@@ -1,0 +1,150 @@
+//! Which findings a project allows: all of an id in PROJECT, single ones by comments.
+
+use std::collections::BTreeSet;
+
+use crd_lint::{LINTS, Lint, nearest};
+
+use super::lint::IGNORED_ATTRIBUTE;
+use super::markers::Marker;
+use super::problem::Problem;
+
+/// Findings about more than one definition, or about sources, which crd-lint does not see; and whether they may be meant.
+const OWN: [(&str, bool); 5] = [
+    (IGNORED_ATTRIBUTE, false),
+    ("unknown-resource", true),
+    ("unknown-verb", true),
+    ("unknown-webhook-field", true),
+    ("versions", true),
+];
+
+/// The ids that PROJECT allows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allow(BTreeSet<String>);
+
+impl Allow {
+    pub fn new(ids: &[String]) -> Self {
+        Self(ids.iter().cloned().collect())
+    }
+
+    pub fn has(&self, id: &str) -> bool {
+        self.0.contains(id)
+    }
+}
+
+/// Whether findings of that id may be meant.
+pub fn is_allowable(id: &str) -> bool {
+    allowable().any(|known| known == id)
+}
+
+fn allowable() -> impl Iterator<Item = &'static str> {
+    let lints = LINTS.iter().filter(|lint| lint.is_allowable());
+    let own = OWN.into_iter().filter(|(_, allowable)| *allowable);
+    lints.map(|lint| lint.id).chain(own.map(|(id, _)| id))
+}
+
+fn is_known(id: &str) -> bool {
+    let is_it = |lint: &Lint| lint.id == id;
+    LINTS.iter().any(is_it) || OWN.iter().any(|(own, _)| *own == id)
+}
+
+/// What is wrong with the ids that PROJECT allows.
+pub fn check_project(ids: &[String]) -> Vec<Problem> {
+    let problems = ids.iter().filter_map(|id| check(id));
+    let at = |problem: Problem| problem.at("PROJECT");
+    problems.map(at).collect()
+}
+
+/// What is wrong with the comments that allow findings.
+pub fn check_comments(markers: &[Marker]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for marker in markers {
+        for (key, ids) in &marker.arguments {
+            let wrong = ids.iter().filter_map(|id| check(id));
+            problems.extend(wrong.map(|problem| problem.at(&marker.at)));
+            if key != "allow" {
+                let text = format!("`{key}` is not an argument of `+kbr:lint`");
+                let help = "write `// +kbr:lint:allow=<id>`";
+                problems.push(Problem::new(text).at(&marker.at).help(help));
+            }
+        }
+    }
+    problems
+}
+
+fn check(id: &str) -> Option<Problem> {
+    if is_allowable(id) {
+        return None;
+    }
+    if is_known(id) {
+        let text = format!("`{id}` is an error that cannot be allowed");
+        return Some(Problem::new(text).help("fix what it finds, and leave it out"));
+    }
+    let text = format!("`{id}` is not a finding that can be allowed");
+    Some(Problem::new(text).did_you_mean(nearest(id, allowable())))
+}
+
+#[cfg(test)]
+mod tests {
+    use crd_lint::Severity;
+
+    use super::*;
+
+    #[test]
+    fn an_unknown_id_is_told_with_the_nearest_and_an_error_as_such() {
+        let said = |id: &str| {
+            let found = check_project(&[id.to_owned()]);
+            let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+            found.join("")
+        };
+        assert_eq!(said("unknown-function"), "");
+        assert_eq!(said("versions"), "");
+        let unknown = "`PROJECT`: `unknown-funktion` is not a finding that can be allowed\n    help: did you mean `unknown-function`";
+        assert_eq!(said("unknown-funktion"), unknown);
+        assert!(said("pattern").contains("`pattern` is an error that cannot be allowed"));
+    }
+
+    const ERRORS: &str = "| Error | Finds |";
+    const UNLESS_ALLOWED: &str = "| Error, unless allowed | Finds |";
+    const WARNINGS: &str = "| Warning | Finds |";
+
+    /// Each row of the tables of docs/lint.md: the head of its table, the id and what the lint finds.
+    fn rows() -> Vec<(&'static str, &'static str, &'static str)> {
+        let mut head = "";
+        let mut rows = Vec::new();
+        for line in include_str!("../../docs/lint.md").lines() {
+            if let Some(it) = [ERRORS, UNLESS_ALLOWED, WARNINGS]
+                .iter()
+                .find(|it| **it == line)
+            {
+                head = it;
+            } else if line.is_empty() {
+                head = "";
+            } else if let (false, Some(row)) = (head.is_empty(), line.strip_prefix("| `")) {
+                let (id, text) = row.split_once("` | ").unwrap();
+                rows.push((head, id, text.strip_suffix(" |").unwrap()));
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn the_page_of_findings_has_a_row_for_each_in_the_right_table_and_no_other() {
+        let head = |lint: &Lint| match (lint.severity, lint.is_allowable()) {
+            (Severity::Warning, _) => WARNINGS,
+            (Severity::Error, true) => UNLESS_ALLOWED,
+            (Severity::Error, false) => ERRORS,
+        };
+        let mut rows = rows();
+        for lint in LINTS {
+            let row = (head(lint), lint.id, lint.explanation);
+            let at = rows.iter().position(|known| *known == row);
+            rows.remove(at.unwrap_or_else(|| panic!("docs/lint.md lacks {row:?}")));
+        }
+        for (id, allowable) in OWN {
+            let at = rows.iter().position(|(_, known, _)| *known == id);
+            let (head, ..) = rows.remove(at.unwrap_or_else(|| panic!("docs/lint.md lacks `{id}`")));
+            assert_eq!(head != ERRORS, allowable, "{id}");
+        }
+        assert_eq!(rows, [], "these are not findings");
+    }
+}

@@ -1,0 +1,185 @@
+//! Where in the sources a field of a kind is, as far as it can be told without a compiler.
+
+mod attributes;
+mod read;
+mod rust;
+
+use std::collections::BTreeMap;
+
+use super::markers::Marker;
+use rust::Field;
+pub use rust::{ExpectedKeyword, RustType, Span};
+
+/// The types of the sources by name, and what comments allow.
+#[derive(Debug, Default)]
+pub struct SourceMap {
+    types: BTreeMap<String, Vec<RustType>>,
+    allowed: Vec<Allowed>,
+}
+
+/// `// +kbr:lint:allow=float` at a type or field.
+#[derive(Debug)]
+struct Allowed {
+    span: Span,
+    name: String,
+}
+
+/// The types and fields that a path leads through.
+#[derive(Debug, Default)]
+pub struct Located<'a> {
+    spans: Vec<&'a Span>,
+    /// The field at its end, unless the path goes on where the sources cannot be followed.
+    pub field: Option<&'a Field>,
+}
+
+impl Located<'_> {
+    /// The deepest place that is known.
+    pub fn shown(&self) -> Option<String> {
+        self.spans.last().map(|span| span.shown())
+    }
+}
+
+impl SourceMap {
+    /// Reads what can be parsed; cargo has more to say about the rest.
+    pub fn new(files: &[(String, String)], markers: &[Marker]) -> Self {
+        let mut map = Self::default();
+        for (file, text) in files {
+            for (name, read) in read::types(file, text) {
+                map.types.entry(name).or_default().push(read);
+            }
+        }
+        for marker in markers {
+            let span = marker
+                .at
+                .rsplit_once(':')
+                .and_then(|(file, line)| map.span_at(file, line.parse().ok()?))
+                .cloned();
+            let names = marker
+                .arguments
+                .iter()
+                .filter(|(key, _)| key == "allow")
+                .flat_map(|(_, names)| names);
+            map.allowed.extend(span.into_iter().flat_map(|span| {
+                names.clone().map(move |name| Allowed {
+                    span: span.clone(),
+                    name: name.clone(),
+                })
+            }));
+        }
+        map
+    }
+
+    /// What a comment in a line stands at: the field around or below it, or the type if it is in or above its head.
+    fn span_at(&self, file: &str, line: usize) -> Option<&Span> {
+        let types = self
+            .types
+            .values()
+            .flatten()
+            .filter(|known| known.span.file == file && known.span.last >= line);
+        let nearest = types.min_by_key(|known| known.span.first)?;
+        let fields = nearest
+            .fields
+            .iter()
+            .filter(|field| field.span.last >= line);
+        match fields.min_by_key(|field| field.span.first) {
+            Some(field) if line > nearest.head => Some(&field.span),
+            _ => Some(&nearest.span),
+        }
+    }
+
+    /// Follows `.spec.ports[].name` from the kind as far as it can be followed.
+    pub fn locate(&self, kind: &str, version: &str, path: &str) -> Located<'_> {
+        let mut located = Located::default();
+        let of_kind = |known: &&RustType| {
+            known
+                .kind
+                .as_ref()
+                .is_some_and(|(name, its, _)| name == kind && its == version)
+        };
+        let Some(spec) = self.types.values().flatten().find(of_kind) else {
+            return located;
+        };
+        located.spans.push(&spec.span);
+        let mut steps = path
+            .split('.')
+            .skip(1)
+            .map(|step| step.trim_end_matches("[]").trim_end_matches("[*]"));
+        let mut known = match steps.next() {
+            Some("spec") => spec,
+            Some("status") => {
+                let status = spec
+                    .kind
+                    .as_ref()
+                    .and_then(|(_, _, status)| status.as_deref());
+                match status.and_then(|name| self.named(name, &spec.span.file)) {
+                    Some(status) => status,
+                    None => return located,
+                }
+            }
+            _ => return located,
+        };
+        let mut steps = steps.peekable();
+        located.spans.push(&known.span);
+        while let Some(step) = steps.next() {
+            let Some(field) = self.field(known, step, 0) else {
+                return located;
+            };
+            located.spans.push(&field.span);
+            if steps.peek().is_none() && !path.ends_with(']') {
+                located.field = Some(field);
+            }
+            let target = field.target.as_deref();
+            match target.and_then(|name| self.named(name, &field.span.file)) {
+                Some(next) => known = next,
+                None => return located,
+            }
+            located.spans.push(&known.span);
+        }
+        // The place of a field is where it is written, not where its type is.
+        if let [.., field, known] = &mut located.spans[..] {
+            std::mem::swap(field, known);
+        }
+        located
+    }
+
+    fn field<'a>(&'a self, known: &'a RustType, name: &str, depth: usize) -> Option<&'a Field> {
+        let own = known
+            .fields
+            .iter()
+            .find(|field| field.name == name && !field.flatten);
+        let flattened = || {
+            let inner = known
+                .fields
+                .iter()
+                .filter(|field| field.flatten && depth < 8);
+            let mut types =
+                inner.filter_map(|field| self.named(field.target.as_deref()?, &known.span.file));
+            types.find_map(|inner| self.field(inner, name, depth + 1))
+        };
+        own.or_else(flattened)
+    }
+
+    /// The type of that name: in the same file, or the only one.
+    fn named(&self, name: &str, file: &str) -> Option<&RustType> {
+        let all = self.types.get(name)?;
+        let here = all.iter().find(|known| known.span.file == file);
+        here.or_else(|| all.first().filter(|_| all.len() == 1))
+    }
+
+    /// Whether a comment on the way allows a finding.
+    pub fn allows(&self, located: &Located, name: &str) -> bool {
+        let here = |allowed: &&Allowed| located.spans.contains(&&allowed.span);
+        self.allowed
+            .iter()
+            .filter(here)
+            .any(|allowed| allowed.name == name)
+    }
+
+    /// Types of which no CRD can be made, for when making them has failed.
+    pub fn panicking(&self) -> impl Iterator<Item = &RustType> {
+        self.types
+            .values()
+            .flatten()
+            .filter(|known| known.panics.is_some())
+    }
+}

@@ -1,0 +1,182 @@
+//! The serde, schemars and kube attributes that matter.
+
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Expr, Lit, Meta, Token};
+
+use super::rust::ExpectedKeyword;
+
+/// What stands in `#[name(…)]`, one after the other; nothing if it has another form.
+pub fn metas(attributes: &[Attribute], name: &str) -> Vec<Meta> {
+    let own = attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident(name));
+    own.filter_map(|attribute| {
+        attribute
+            .parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)
+            .ok()
+    })
+    .flatten()
+    .collect()
+}
+
+/// The value of `name = "…"` in `serde`, `schemars` or `kube`.
+pub fn text(attributes: &[Attribute], name: &str) -> Option<String> {
+    let all = ["schemars", "serde", "kube"]
+        .iter()
+        .flat_map(|attribute| metas(attributes, attribute));
+    all.filter(|meta| meta.path().is_ident(name))
+        .find_map(|meta| match meta {
+            Meta::NameValue(pair) => literal(&pair.value),
+            // `rename(serialize = "…", deserialize = "…")` is seldom, and then the place is not found.
+            _ => None,
+        })
+}
+
+fn literal(value: &Expr) -> Option<String> {
+    match value {
+        Expr::Lit(literal) => match &literal.lit {
+            Lit::Str(text) => Some(text.value()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+pub fn rename_all(attributes: &[Attribute]) -> Option<String> {
+    text(attributes, "rename_all")
+}
+
+pub fn kind(attributes: &[Attribute]) -> Option<(String, String, Option<String>)> {
+    Some((
+        text(attributes, "kind")?,
+        text(attributes, "version")?,
+        text(attributes, "status"),
+    ))
+}
+
+/// A name as serde's `rename_all` writes it.
+pub fn cased(name: &str, case: Option<&str>, variant: bool) -> String {
+    let Some(case) = case else {
+        return name.to_owned();
+    };
+    let mut words: Vec<String> = Vec::new();
+    for letter in name.chars() {
+        let starts = if variant {
+            letter.is_uppercase()
+        } else {
+            letter == '_'
+        };
+        if starts || words.is_empty() {
+            words.push(String::new());
+        }
+        if letter != '_' {
+            words
+                .last_mut()
+                .into_iter()
+                .for_each(|word| word.extend(letter.to_lowercase()));
+        }
+    }
+    let capital = |word: &String| {
+        let mut letters = word.chars();
+        letters.next().map_or_else(String::new, |first| {
+            first.to_uppercase().chain(letters).collect()
+        })
+    };
+    let pascal: String = words.iter().map(capital).collect();
+    match case {
+        "lowercase" => words.concat(),
+        "UPPERCASE" => words.concat().to_uppercase(),
+        "PascalCase" => pascal,
+        "camelCase" => words
+            .iter()
+            .take(1)
+            .cloned()
+            .chain(words.iter().skip(1).map(capital))
+            .collect(),
+        "snake_case" => words.join("_"),
+        "SCREAMING_SNAKE_CASE" => words.join("_").to_uppercase(),
+        "kebab-case" => words.join("-"),
+        "SCREAMING-KEBAB-CASE" => words.join("-").to_uppercase(),
+        _ => name.to_owned(),
+    }
+}
+
+/// The attributes of a field that must show in its schema.
+pub fn expected(attributes: &[Attribute]) -> Vec<ExpectedKeyword> {
+    let mut found = Vec::new();
+    for attribute in ["schemars", "validate"] {
+        for meta in metas(attributes, attribute) {
+            if let Some((words, keywords)) = traced(&meta) {
+                found.push(ExpectedKeyword {
+                    attribute: format!("#[{attribute}({words})]"),
+                    keywords,
+                });
+            }
+            if let Meta::List(list) = &meta
+                && list.path.is_ident("extend")
+            {
+                found.extend(extended(&list.tokens));
+            }
+        }
+    }
+    let merged = metas(attributes, "x_kube").into_iter().any(|meta| match meta {
+        Meta::NameValue(pair) => matches!(&pair.value, Expr::Path(path) if path.path.segments.iter().any(|part| part.ident == "StructMerge")),
+        _ => false,
+    });
+    if merged {
+        found.push(ExpectedKeyword {
+            attribute: "StructMerge".to_owned(),
+            keywords: vec!["x-kubernetes-map-type".to_owned()],
+        });
+    }
+    found
+}
+
+/// What is written of an attribute, and the keywords of which it gives one; below `items/` for what is in a list.
+fn traced(meta: &Meta) -> Option<(String, Vec<String>)> {
+    const HEARD: [(&str, &[&str]); 4] = [
+        (
+            "length",
+            &["minLength", "maxLength", "minItems", "maxItems"],
+        ),
+        ("range", &["minimum", "maximum"]),
+        ("regex", &["pattern"]),
+        ("pattern", &["pattern"]),
+    ];
+    if let Meta::List(list) = meta
+        && list.path.is_ident("inner")
+    {
+        let inside = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+        let (words, keywords) = inside.ok()?.iter().find_map(traced)?;
+        let keywords = keywords.iter().map(|key| format!("items/{key}"));
+        return Some((format!("inner({words})"), keywords.collect()));
+    }
+    let (word, keywords) = HEARD.iter().find(|(word, _)| meta.path().is_ident(word))?;
+    let keywords = keywords.iter().map(|key| (*key).to_owned());
+    Some((format!("{word}(…)"), keywords.collect()))
+}
+
+/// `extend("a" = 1, "b" = 2)`.
+fn extended(tokens: &proc_macro2::TokenStream) -> Vec<ExpectedKeyword> {
+    let mut found = Vec::new();
+    let mut before: Option<String> = None;
+    for token in tokens.clone() {
+        if let proc_macro2::TokenTree::Punct(sign) = &token
+            && sign.as_char() == '='
+            && let Some(key) = &before
+        {
+            let keywords = match key.as_str() {
+                "const" => vec!["enum".to_owned()],
+                key => vec![key.to_owned()],
+            };
+            found.push(ExpectedKeyword {
+                attribute: format!("#[schemars(extend(\"{key}\" = …))]"),
+                keywords,
+            });
+        }
+        before = syn::parse_str::<syn::LitStr>(&token.to_string())
+            .ok()
+            .map(|text| text.value());
+    }
+    found
+}

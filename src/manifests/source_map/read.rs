@@ -1,0 +1,172 @@
+//! A Rust file -> its types, with the serde, schemars and kube attributes that matter.
+
+use syn::spanned::Spanned;
+use syn::{Attribute, Fields, GenericArgument, Item, PathArguments};
+
+use super::attributes::{cased, expected, kind, metas, rename_all, text};
+use super::rust::{Field, RustType, Span};
+
+/// The structs and enums of a file, in modules too; none if it is no Rust.
+pub fn types(file: &str, text: &str) -> Vec<(String, RustType)> {
+    let mut found = Vec::new();
+    if let Ok(parsed) = syn::parse_file(text) {
+        items(file, &parsed.items, &mut found);
+    }
+    found
+}
+
+fn items(file: &str, all: &[Item], found: &mut Vec<(String, RustType)>) {
+    for item in all {
+        match item {
+            Item::Mod(module) => {
+                let inner = module.content.as_ref().map_or(&[][..], |(_, items)| items);
+                items(file, inner, found);
+            }
+            Item::Struct(item) => {
+                let case = rename_all(&item.attrs);
+                let fields = fields(file, &item.fields, case.as_deref());
+                found.push((
+                    item.ident.to_string(),
+                    known(file, item, &item.ident, &item.attrs, fields),
+                ));
+            }
+            Item::Enum(item) => enumeration(file, item, found),
+            _ => {}
+        }
+    }
+}
+
+fn known(
+    file: &str,
+    item: &impl Spanned,
+    name: &syn::Ident,
+    attributes: &[Attribute],
+    fields: Vec<Field>,
+) -> RustType {
+    RustType {
+        span: span(file, item, name),
+        head: name.span().start().line,
+        kind: kind(attributes),
+        fields,
+        panics: None,
+    }
+}
+
+/// A variant with fields is a field of the same name; its fields are a type of their own.
+fn enumeration(file: &str, item: &syn::ItemEnum, found: &mut Vec<(String, RustType)>) {
+    let case = rename_all(&item.attrs);
+    let mut variants = Vec::new();
+    for variant in &item.variants {
+        let name = text(&variant.attrs, "rename")
+            .unwrap_or_else(|| cased(&variant.ident.to_string(), case.as_deref(), true));
+        let target = match &variant.fields {
+            Fields::Unnamed(fields) => fields.unnamed.first().and_then(|field| target(&field.ty)),
+            Fields::Named(_) => {
+                let inner = format!("{}::{}", item.ident, variant.ident);
+                let case = rename_all(&variant.attrs);
+                let fields = fields(file, &variant.fields, case.as_deref());
+                found.push((
+                    inner.clone(),
+                    known(file, variant, &variant.ident, &[], fields),
+                ));
+                Some(inner)
+            }
+            Fields::Unit => continue,
+        };
+        variants.push(Field {
+            span: span(file, variant, &variant.ident),
+            name,
+            target,
+            flatten: false,
+            expected: Vec::new(),
+        });
+    }
+    let mixed = !variants.is_empty() && variants.len() < item.variants.len();
+    let mut read = known(file, item, &item.ident, &item.attrs, variants);
+    read.panics = panics(item, mixed);
+    found.push((item.ident.to_string(), read));
+}
+
+/// Why kube cannot make a CRD from an enum: its forms would need different schemas for one field.
+fn panics(item: &syn::ItemEnum, mixed: bool) -> Option<(String, &'static str)> {
+    let name = &item.ident;
+    if let Some(tag) = text(&item.attrs, "tag") {
+        let why = format!(
+            "enum `{name}` has `#[serde(tag = \"{tag}\")]`, and the field `{tag}` would have a schema for each variant"
+        );
+        return Some((
+            why,
+            "leave `tag` out, so that a variant is a field of its own (`start: { at: … }`), or use a struct with an enum of units and optional fields",
+        ));
+    }
+    if mixed
+        && !metas(&item.attrs, "serde")
+            .iter()
+            .any(|meta| meta.path().is_ident("untagged"))
+    {
+        let why = format!(
+            "enum `{name}` has variants with and without fields, which are a map and a string"
+        );
+        return Some((why, "write those without fields as `Off {}`"));
+    }
+    None
+}
+
+fn fields(file: &str, all: &Fields, case: Option<&str>) -> Vec<Field> {
+    let Fields::Named(named) = all else {
+        return Vec::new();
+    };
+    let read = |field: &syn::Field| {
+        let ident = field.ident.as_ref()?;
+        let plain = ident.to_string();
+        let plain = plain.trim_start_matches("r#");
+        let own = |attribute| metas(&field.attrs, attribute);
+        let is = |word: &str| {
+            own("serde")
+                .iter()
+                .chain(&own("schemars"))
+                .any(|meta| meta.path().is_ident(word))
+        };
+        Some(Field {
+            span: span(file, field, ident),
+            name: text(&field.attrs, "rename").unwrap_or_else(|| cased(plain, case, false)),
+            target: target(&field.ty),
+            flatten: is("flatten"),
+            expected: if is("with") || is("schema_with") {
+                Vec::new()
+            } else {
+                expected(&field.attrs)
+            },
+        })
+    };
+    named.named.iter().filter_map(read).collect()
+}
+
+fn span(file: &str, item: &impl Spanned, name: &syn::Ident) -> Span {
+    let span = item.span();
+    Span {
+        file: file.to_owned(),
+        line: name.span().start().line,
+        first: span.start().line,
+        last: span.end().line,
+    }
+}
+
+/// The type of the innermost values: `Port` of `Option<Vec<Port>>` and of `BTreeMap<String, Port>`.
+fn target(kind: &syn::Type) -> Option<String> {
+    match kind {
+        syn::Type::Path(path) => {
+            let last = path.path.segments.last()?;
+            if let PathArguments::AngleBracketed(arguments) = &last.arguments {
+                let types = arguments.args.iter().filter_map(|argument| match argument {
+                    GenericArgument::Type(inner) => Some(inner),
+                    _ => None,
+                });
+                return types.last().and_then(target);
+            }
+            Some(last.ident.to_string())
+        }
+        syn::Type::Array(array) => target(&array.elem),
+        _ => None,
+    }
+}

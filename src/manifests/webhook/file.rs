@@ -1,0 +1,72 @@
+//! The file of the webhook configurations.
+
+use std::path::Path;
+
+use anyhow::Context;
+use serde_json::Value;
+
+use super::{
+    Kinds, Names, PATH, check_conversions, compare, configurations, emptied, read, rights,
+    unmanaged,
+};
+use crate::manifests::crd::Crd;
+use crate::manifests::files::{self, File};
+use crate::manifests::kustomization::is_self_managed;
+use crate::manifests::problem::Problem;
+use crate::manifests::sources::Sources;
+use crate::manifests::{resources, yaml};
+use crate::project::Project;
+
+/// The webhook configurations, unless the project has never had any; and what a person should know of them.
+pub fn generate(
+    root: &Path,
+    project: &Project,
+    sources: &Sources,
+    crds: &[Crd],
+    problems: &mut Vec<Problem>,
+) -> anyhow::Result<(Option<File>, Vec<Problem>)> {
+    let names = Names::of(project);
+    let markers = sources.called("webhook");
+    let webhooks = read(&names, &markers, &resources(crds), problems);
+    let own = sources.called("webhookconfiguration");
+    let mut configurations = configurations(&names, &own, &webhooks, problems);
+    emptied(&generated_before(root)?, &mut configurations);
+    let kinds = Kinds::of(project, crds);
+    let mut warnings = compare(&kinds, &sources.files, &webhooks, problems);
+    if is_self_managed(root)? {
+        let unmanaged = unmanaged(&names, &own);
+        if unmanaged.is_empty() {
+            let roles = files::read(&root.join(rights::ROLE))?.unwrap_or_default();
+            let roles = serde_saphyr::from_multiple(&String::from_utf8_lossy(&roles))
+                .with_context(|| format!("`{}` is not YAML", rights::ROLE))?;
+            let objects = configurations
+                .iter()
+                .chain(crds.iter().map(|crd| &crd.object));
+            warnings.extend(rights::missing(&roles, objects));
+        }
+        warnings.extend(unmanaged);
+    }
+    check_conversions(&kinds, &sources.files, project, crds, problems);
+    // An empty file is what `config/webhook/kustomization.yaml` still can list when the last webhook is gone.
+    if configurations.is_empty() && !root.join(PATH).is_file() {
+        return Ok((None, warnings));
+    }
+    let header = files::header("the `+kbr:webhook` comments in the sources");
+    let file = File {
+        path: PATH.to_owned(),
+        text: yaml::render(&header, &configurations)?,
+    };
+    Ok((Some(file), warnings))
+}
+
+/// The configurations that kbr generated the last time. One that is gone stays in the file, empty, so a file that cannot
+/// be read must not count as one without any.
+fn generated_before(root: &Path) -> anyhow::Result<Vec<Value>> {
+    match files::read(&root.join(PATH))? {
+        Some(text) if files::is_generated(&text) => {
+            let text = String::from_utf8_lossy(&text);
+            Ok(serde_saphyr::from_multiple(&text).unwrap_or_default())
+        }
+        _ => Ok(Vec::new()),
+    }
+}

@@ -1,0 +1,107 @@
+//! A project whose generator prints what the test says, with the sources of the fixtures beside it.
+
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{self, KBR, copy, repository, write};
+
+/// It is built once; each run of `kbr manifests` reads other definitions.
+pub struct Project(TempDir);
+
+impl Project {
+    pub fn new() -> Self {
+        let root = tempfile::tempdir().expect("a folder");
+        let package = |name: &str| {
+            format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n")
+        };
+        // A definition whose making panics comes as `null`.
+        let generator = "fn main() {
+            let crds = std::fs::read_to_string(\"crds.json\").unwrap();
+            assert!(!crds.starts_with(\"[null]\"));
+            print!(\"{crds}\");
+        }\n";
+        let files = [
+            (
+                "PROJECT",
+                "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"fixtures\"\ndomain = \"example.com\"\n"
+                    .to_owned(),
+            ),
+            (
+                "Cargo.toml",
+                package("fixtures") + "[workspace]\nmembers = [\"api\"]\n",
+            ),
+            ("src/main.rs", "fn main() {}\n".to_owned()),
+            ("api/Cargo.toml", package("fixtures-api")),
+            ("api/src/bin/crdgen.rs", generator.to_owned()),
+        ];
+        for (path, text) in files {
+            write(&root.path().join(path), text.as_bytes());
+        }
+        copy(
+            &repository().join("crates/lint-fixtures/src"),
+            &root.path().join("api/src/fixtures"),
+        );
+        Self(root)
+    }
+
+    /// What `kbr manifests --check` says of these definitions, but for what is stale.
+    pub fn manifests(&self, crds: &Value) -> String {
+        self.said(crds, &["manifests", "--check", "--crd-only"])
+    }
+
+    /// What it says besides of a sample.
+    pub fn sample(&self, crds: &Value, text: &str) -> String {
+        let path = self.0.path().join("config/samples/sample.yaml");
+        write(&path, text.as_bytes());
+        self.said(crds, &["manifests", "--check"])
+    }
+
+    fn said(&self, crds: &Value, arguments: &[&str]) -> String {
+        write(
+            &self.0.path().join("crds.json"),
+            crds.to_string().as_bytes(),
+        );
+        let output = Command::new(KBR)
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env_remove("CARGO_TARGET_DIR")
+            .env("RUST_BACKTRACE", "0")
+            .env("CARGO_NET_OFFLINE", "true")
+            .env("CARGO_TERM_QUIET", "true")
+            .output()
+            .expect("kbr runs");
+        let said = support::stderr(&output, self.0.path());
+        let end = said.find("error: 1 manifest is stale");
+        let others = [
+            "PROJECT does not have it",
+            "the types count here",
+            "thread 'main'",
+            "crds.starts_with",
+            "RUST_BACKTRACE",
+        ];
+        let known =
+            |line: &&str| !line.is_empty() && !others.iter().any(|other| line.contains(other));
+        let lines = said[..end.unwrap_or(said.len())].lines().filter(known);
+        lines.flat_map(|line| [line, "\n"]).collect()
+    }
+
+    /// The one definition that `kbr manifests` writes.
+    pub fn written(&self, crds: &Value) -> Value {
+        let path = self.0.path();
+        write(&path.join("crds.json"), crds.to_string().as_bytes());
+        let output = Command::new(KBR)
+            .args(["manifests", "--crd-only"])
+            .current_dir(path)
+            .env_remove("CARGO_TARGET_DIR")
+            .env("CARGO_NET_OFFLINE", "true")
+            .output()
+            .expect("kbr runs");
+        let said = support::stderr(&output, path);
+        assert!(output.status.success(), "{said}");
+        let mut files = support::tree(&path.join("config/crd/bases")).into_values();
+        let text = files.next().expect("a definition");
+        serde_yaml_ng::from_slice(&text).expect("YAML")
+    }
+}

@@ -1,0 +1,82 @@
+//! What flags and the table `[manifests]` of PROJECT choose.
+
+use serde_json::{Value, json};
+
+use super::{CRD, PROJECT, crd, fails, project, read, succeeds, write};
+
+fn described() -> Value {
+    let mut long = crd("Captain", "v1");
+    long["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] =
+        json!("The first sentence. And another one.");
+    long
+}
+
+#[test]
+fn descriptions_are_cut_on_request() {
+    let root = project(&json!([described()]));
+    succeeds(&root, &["--max-description-length", "25"]);
+    let cut = read(&root, CRD);
+    assert!(cut.contains("description: The first sentence.\n"), "{cut}");
+    succeeds(&root, &["--max-description-length=0"]);
+    assert!(!read(&root, CRD).contains("description"));
+}
+
+#[test]
+fn every_call_cuts_descriptions_as_project_says_and_a_flag_is_stronger() {
+    let root = project(&json!([described()]));
+    let table = "[manifests]\nmax_description_length = 25\n";
+    write(&root, "PROJECT", &format!("{PROJECT}\n{table}"));
+    succeeds(&root, &[]);
+    assert!(read(&root, CRD).contains("description: The first sentence.\n"));
+    succeeds(&root, &["--check"]);
+    fails(&root, &["--check", "--max-description-length=0"]);
+    succeeds(&root, &["--max-description-length=0"]);
+    assert!(!read(&root, CRD).contains("description"));
+}
+
+/// A kind with a rule.
+fn ruled(rule: &str) -> Value {
+    let mut crd = crd("Captain", "v1");
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!({
+        "type": "object", "properties": { "spec": { "type": "object",
+            "properties": { "name": { "type": "string", "maxLength": 9 } },
+            "x-kubernetes-validations": [{ "rule": rule, "optionalOldSelf": true }],
+        } },
+    });
+    crd
+}
+
+#[test]
+fn what_a_newer_kubernetes_may_have_is_an_error_unless_project_allows_it() {
+    let crds = json!([ruled("future.sail(self.name) && oldSelf.hasValue()")]);
+    let root = project(&crds);
+    let marker = "// +kbr:rbac:groups=apps,resources=fleets,verbs=get\nfn main() {}\n";
+    write(&root, "src/main.rs", marker);
+    let (_, talk) = fails(&root, &[]);
+    assert!(talk.contains("2 problems, nothing was written"), "{talk}");
+    for id in ["unknown-function", "unknown-resource"] {
+        let help = format!(
+            "    help: if your Kubernetes is newer than this kbr and has it, write above it `// +kbr:lint:allow={id}`"
+        );
+        assert!(talk.contains(&help), "{talk}");
+    }
+
+    let allow = "[manifests]\nallow = [\"unknown-function\", \"unknown-resource\"]\n";
+    write(&root, "PROJECT", &format!("{PROJECT}\n{allow}"));
+    succeeds(&root, &[]);
+    succeeds(&root, &["--check"]);
+    succeeds(&root, &["--check", "--crd-only"]);
+}
+
+#[test]
+fn what_project_allows_has_to_exist_and_to_be_allowable() {
+    let root = project(&json!([ruled("self.name.oops")]));
+    let allow = "[manifests]\nallow = [\"unknown-funktion\", \"rule\"]\n";
+    write(&root, "PROJECT", &format!("{PROJECT}\n{allow}"));
+    let (_, talk) = fails(&root, &[]);
+    let unknown = "  `PROJECT`: `unknown-funktion` is not a finding that can be allowed\n    help: did you mean `unknown-function`\n";
+    assert!(talk.contains(unknown), "{talk}");
+    let error = "  `PROJECT`: `rule` is an error that cannot be allowed\n";
+    assert!(talk.contains(error), "{talk}");
+    assert!(talk.contains("a string has no field `oops`"), "{talk}");
+}

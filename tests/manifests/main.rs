@@ -1,0 +1,437 @@
+//! `kbr manifests` on a project whose generator prints what the test says, so that no dependency is built.
+
+mod choices;
+mod watch;
+mod webhooks;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const PROJECT: &str = r#"layout = "v1"
+kbr = "0.1.0"
+name = "captains"
+domain = "example.com"
+
+[[api]]
+group = "crew"
+full_group = "crew.example.com"
+version = "v1"
+kind = "Captain"
+plural = "captains"
+singular = "captain"
+namespaced = true
+"#;
+const ROLE: &str = "config/rbac/role.yaml";
+const CRD: &str = "config/crd/bases/crew.example.com_captains.yaml";
+
+/// A project with an `api` crate that prints `crds`, a `manager`, and one RBAC marker.
+fn project(crds: &Value) -> TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let package = |name: &str| {
+        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n")
+    };
+    let workspace = "[workspace]\nmembers = [\"api\", \"manager\"]\n";
+    let main = "// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list\nfn main() {}\n";
+    let files = [
+        ("PROJECT", PROJECT.to_owned()),
+        ("Cargo.toml", package("captains") + workspace),
+        ("src/main.rs", main.to_owned()),
+        ("api/Cargo.toml", package("captains-api")),
+        (
+            "api/src/bin/crdgen.rs",
+            "fn main() { print!(\"{}\", include_str!(\"crds.json\")); }\n".to_owned(),
+        ),
+        ("api/src/bin/crds.json", crds.to_string()),
+        ("manager/Cargo.toml", package("manager")),
+        (
+            "manager/src/lib.rs",
+            "// +kbr:rbac:groups=g,resources=managers,verbs=get\n".to_owned(),
+        ),
+    ];
+    for (path, text) in files {
+        write(&root, path, &text);
+    }
+    root
+}
+
+fn write(root: &TempDir, path: &str, text: &str) {
+    let path = root.path().join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn read(root: &TempDir, path: &str) -> String {
+    fs::read_to_string(root.path().join(path)).unwrap_or_default()
+}
+
+fn crd(kind: &str, version: &str) -> Value {
+    let plural = format!("{}s", kind.to_lowercase());
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("{plural}.crew.example.com") },
+        "spec": {
+            "group": "crew.example.com",
+            "names": { "kind": kind, "plural": plural },
+            "scope": "Namespaced",
+            "versions": [{ "name": version, "served": true, "storage": true, "schema": { "openAPIV3Schema": { "type": "object" } } }],
+        },
+    })
+}
+
+/// Runs kbr in a folder of the project, as a user would: with cargo from the path, and a target folder in the project.
+fn kbr(root: &TempDir, arguments: &[&str]) -> Output {
+    command(root, arguments).output().unwrap()
+}
+
+fn command(root: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
+    command
+        .arg("manifests")
+        .args(arguments)
+        .current_dir(root.path().join("src"))
+        .env_remove("CARGO_TARGET_DIR")
+        .env_remove("CARGO_BUILD_TARGET")
+        .env("CARGO_NET_OFFLINE", "true");
+    command
+}
+
+#[track_caller]
+fn succeeds(root: &TempDir, arguments: &[&str]) -> String {
+    let output = kbr(root, arguments);
+    let talk = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{talk}");
+    talk
+}
+
+#[track_caller]
+fn fails(root: &TempDir, arguments: &[&str]) -> (String, String) {
+    let output = kbr(root, arguments);
+    let talk = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{talk}");
+    (String::from_utf8(output.stdout).unwrap(), talk)
+}
+
+fn modified(path: &Path) -> std::time::SystemTime {
+    fs::metadata(path).unwrap().modified().unwrap()
+}
+
+#[test]
+fn crds_and_roles_are_written_and_then_left_alone() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    let talk = succeeds(&root, &[]);
+    assert!(
+        talk.contains("      create config/rbac/role.yaml\n"),
+        "{talk}"
+    );
+    assert!(
+        read(&root, ROLE)
+            .contains("\nkind: ClusterRole\nmetadata:\n  name: captains-manager-role\n")
+    );
+    assert!(
+        read(&root, ROLE).contains("  resources:\n  - deployments\n  verbs:\n  - get\n  - list\n")
+    );
+    assert!(
+        !read(&root, ROLE).contains("managers"),
+        "the manager's comments give no rights"
+    );
+    assert!(read(&root, CRD).contains("\n  name: captains.crew.example.com\n"));
+
+    let path = root.path().join(CRD);
+    let before = modified(&path);
+    assert!(succeeds(&root, &[]).ends_with("        same 2 of 2 manifests\n"));
+    assert_eq!(modified(&path), before);
+    assert!(!succeeds(&root, &["--check"]).contains("warning"));
+}
+
+#[test]
+fn what_is_stale_fails_the_check_with_a_diff_and_nothing_is_written() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    succeeds(&root, &[]);
+    let stale = read(&root, ROLE).replace("deployments", "daemonsets");
+    write(&root, ROLE, &stale);
+    fs::remove_file(root.path().join(CRD)).unwrap();
+    let (diff, talk) = fails(&root, &["--check"]);
+    assert!(
+        diff.contains("--- a/config/rbac/role.yaml\n+++ b/config/rbac/role.yaml\n"),
+        "{diff}"
+    );
+    assert!(
+        diff.contains("-  - daemonsets\n+  - deployments\n"),
+        "{diff}"
+    );
+    assert!(
+        diff.contains("--- /dev/null\n+++ b/config/crd/bases/crew.example.com_captains.yaml\n"),
+        "{diff}"
+    );
+    assert!(
+        talk.contains(
+            "error: 2 manifests are stale, nothing was written\nhelp: run `kbr manifests`"
+        ),
+        "{talk}"
+    );
+    assert_eq!(
+        (read(&root, ROLE), read(&root, CRD)),
+        (stale, String::new())
+    );
+}
+
+#[test]
+fn a_role_that_a_person_wrote_is_kept_and_reported() {
+    let root = project(&json!([]));
+    write(&root, ROLE, "rules: []\n");
+    let talk = succeeds(&root, &[]);
+    assert!(
+        talk.contains("        keep config/rbac/role.yaml (yours"),
+        "{talk}"
+    );
+    assert_eq!(read(&root, ROLE), "rules: []\n");
+    succeeds(&root, &["--check"]);
+}
+
+#[test]
+fn code_that_does_not_compile_shows_cargos_error_and_nothing_is_written() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    write(&root, "api/src/bin/crdgen.rs", "fn main() { nonsense }\n");
+    let (_, talk) = fails(&root, &[]);
+    assert!(talk.contains("cannot find value `nonsense`"), "{talk}");
+    assert!(
+        talk.contains("nothing was written\n  `cargo build"),
+        "{talk}"
+    );
+    assert!(!root.path().join("config").exists());
+}
+
+#[test]
+fn a_controller_that_does_not_compile_hinders_nothing() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    write(&root, "src/main.rs", "fn main() { nonsense }\n");
+    succeeds(&root, &[]);
+    assert!(read(&root, ROLE).ends_with("\nrules: []\n"));
+}
+
+#[test]
+fn problems_of_types_and_comments_are_reported_together() {
+    let root = project(&json!([crd("Captain", "v1"), crd("Captain", "v2")]));
+    write(
+        &root,
+        "src/a.rs",
+        "\n/// +kbr:rbac:groups=g,resources=a,verbs=get\n",
+    );
+    write(
+        &root,
+        "src/b.rs",
+        "// +kbr:rbac:groups=g,resources=a,verbs=gte\n",
+    );
+    let (_, talk) = fails(&root, &[]);
+    assert!(talk.contains("3 problems, nothing was written"), "{talk}");
+    for reason in [
+        "`src/a.rs:2`: a marker in a doc comment",
+        "`src/b.rs:1`: `gte` is not a verb",
+        "`v2` and `v1` are all stored",
+    ] {
+        assert!(talk.contains(reason), "{talk}");
+    }
+    assert!(!root.path().join("config").exists());
+}
+
+#[test]
+fn the_namespaced_component_has_a_role_with_the_same_rules() {
+    let root = project(&json!([]));
+    write(&root, "config/namespaced/role/kustomization.yaml", "");
+    succeeds(&root, &[]);
+    let role = read(&root, "config/namespaced/role/role.yaml");
+    assert!(
+        role.contains("\nkind: Role\nmetadata:\n  name: captains-manager-role\n"),
+        "{role}"
+    );
+    let rules = |text: &str| text.split_once("\nrules:\n").unwrap().1.to_owned();
+    assert_eq!(rules(&role), rules(&read(&root, ROLE)));
+}
+
+#[test]
+fn only_crds_are_generated_on_request() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    succeeds(&root, &["--crd-only"]);
+    assert!(root.path().join(CRD).exists() && !root.path().join(ROLE).exists());
+}
+
+#[test]
+fn a_kind_that_is_gone_and_one_that_is_not_listed_are_reported() {
+    let root = project(&json!([crd("Captain", "v1"), crd("Ship", "v1")]));
+    write(
+        &root,
+        "config/crd/kustomization.yaml",
+        "resources:\n- bases/crew.example.com_captains.yaml\n",
+    );
+    let talk = succeeds(&root, &[]);
+    assert!(
+        talk.contains("does not list `bases/crew.example.com_ships.yaml`"),
+        "{talk}"
+    );
+    assert!(
+        !talk.contains("does not list `bases/crew.example.com_captains.yaml`"),
+        "{talk}"
+    );
+
+    write(
+        &root,
+        "api/src/bin/crds.json",
+        &json!([crd("Captain", "v1")]).to_string(),
+    );
+    let ships = "config/crd/bases/crew.example.com_ships.yaml";
+    let talk = succeeds(&root, &[]);
+    assert!(
+        talk.contains(&format!(
+            "no type gives `{ships}` any more\n    help: `kbr manifests --prune` removes it"
+        )),
+        "{talk}"
+    );
+    assert!(root.path().join(ships).exists());
+    fails(&root, &["--check"]);
+
+    let bases = "resources:\n- bases/crew.example.com_captains.yaml\n- bases/crew.example.com_ships.yaml\n- bases/mine.yaml\n";
+    write(&root, "config/crd/kustomization.yaml", bases);
+    write(&root, "config/crd/bases/mine.yaml", "a: 1\n");
+    let talk = succeeds(&root, &["--prune"]);
+    assert!(talk.contains(&format!("      remove {ships}\n")), "{talk}");
+    assert!(
+        talk.contains("lists `bases/crew.example.com_ships.yaml`, which no type gives\n    help: remove `- bases/crew.example.com_ships.yaml`"),
+        "the line is the user's: {talk}"
+    );
+    assert!(!talk.contains("mine.yaml"), "{talk}");
+    assert!(
+        !root.path().join(ships).exists()
+            && root.path().join("config/crd/bases/mine.yaml").exists()
+    );
+    succeeds(&root, &["--check"]);
+}
+
+const SAMPLE: &str = "config/samples/crew_v1_captain.yaml";
+
+/// A CRD whose objects need an image, and may have so many replicas.
+fn strict() -> Value {
+    let mut strict = crd("Captain", "v1");
+    strict["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!({
+        "type": "object", "required": ["spec"], "properties": { "spec": {
+            "type": "object", "required": ["image"], "properties": {
+                "image": { "type": "string", "minLength": 1 },
+                "replicas": { "type": "integer", "minimum": 1 },
+            },
+        } },
+    });
+    strict
+}
+
+#[test]
+fn a_sample_that_nobody_has_touched_is_kept_valid_and_one_that_somebody_has_is_judged() {
+    let root = project(&json!([strict()]));
+    let head =
+        "apiVersion: crew.example.com/v1\nkind: Captain\nmetadata:\n  name: captain-sample\n";
+    // The first digits of the SHA-256 of the rest.
+    write(
+        &root,
+        SAMPLE,
+        &format!("# kbr:sample a47eb369bbb7\n{head}spec: {{}}\n"),
+    );
+    let (diff, _) = fails(&root, &["--check"]);
+    assert!(
+        diff.contains("-spec: {}\n+spec:\n+  image: example\n"),
+        "{diff}"
+    );
+    assert!(succeeds(&root, &[]).contains(&format!("      update {SAMPLE}\n")));
+    let mended = read(&root, SAMPLE);
+    assert!(
+        mended.ends_with(&format!("\n{head}spec:\n  image: example\n")),
+        "{mended}"
+    );
+    assert!(!succeeds(&root, &["--check"]).contains("warning"));
+
+    let edited = mended.replace("image: example", "image: mine\n  replicas: 0\n  replica: 1");
+    write(&root, SAMPLE, &edited);
+    let talk = succeeds(&root, &[]);
+    for expected in [
+        format!("warning: `{SAMPLE}:8`: `.spec.replicas` is below 1\n"),
+        format!(
+            "warning: `{SAMPLE}:9`: `.spec.replica` is no field of the type, did you mean `replicas`\n"
+        ),
+    ] {
+        assert!(talk.contains(&expected), "{talk}");
+    }
+    assert_eq!(read(&root, SAMPLE), edited);
+}
+
+#[test]
+fn a_folder_outside_of_a_project_is_an_error() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("src")).unwrap();
+    let (_, talk) = fails(&root, &[]);
+    assert!(talk.contains("not a kbr project"), "{talk}");
+}
+
+#[test]
+fn where_project_and_the_types_differ_is_told_and_the_types_count() {
+    let mut changed = crd("Captain", "v2");
+    changed["spec"]["names"] = json!({
+        "kind": "Captain", "plural": "captainz", "singular": "skipper", "shortNames": ["cap", "c"],
+    });
+    changed["spec"]["scope"] = json!("Cluster");
+    let root = project(&json!([changed, crd("Ship", "v1")]));
+    let talk = succeeds(&root, &[]);
+    assert!(
+        talk.contains(
+            "warning: PROJECT and the types differ about `Captain` of group `crew.example.com`\n\
+             \x20   plural: `captains` in PROJECT, `captainz` in the types\n\
+             \x20   singular: `captain` in PROJECT, `skipper` in the types\n\
+             \x20   scope: `Namespaced` in PROJECT, `Cluster` in the types\n\
+             \x20   short names: `` in PROJECT, `c, cap` in the types\n\
+             \x20   versions: `v1` in PROJECT, `v2` in the types\n\
+             \x20   help: the types count here"
+        ),
+        "{talk}"
+    );
+    assert!(
+        talk.contains("warning: a type gives `Ship` of group `crew.example.com`, and PROJECT does not have it\n"),
+        "{talk}"
+    );
+    let written = read(&root, "config/crd/bases/crew.example.com_captainz.yaml");
+    assert!(written.contains("\n  scope: Cluster\n"), "{written}");
+    assert!(succeeds(&root, &["--check"]).contains("PROJECT and the types differ"));
+
+    write(&root, "api/src/bin/crds.json", "[]");
+    let talk = succeeds(&root, &["--crd-only"]);
+    assert!(
+        talk.contains(
+            "warning: PROJECT has `Captain` of group `crew.example.com`, and no type gives it\n"
+        ),
+        "{talk}"
+    );
+}
+
+#[test]
+fn a_check_fails_though_no_one_reads_the_diff() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = command(&root, &["--check"])
+        .stdout(writer)
+        .output()
+        .unwrap();
+    let talk = String::from_utf8(output.stderr).unwrap();
+    assert!(talk.contains("stale, nothing was written"), "{talk}");
+    assert_eq!(output.status.code(), Some(1), "{talk}");
+}
+
+#[test]
+fn manifests_are_written_though_no_one_reads_the_report() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = command(&root, &[]).stderr(writer).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+    succeeds(&root, &["--check"]);
+}

@@ -1,0 +1,96 @@
+//! `kbr manifests --watch`.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::{CRD, ROLE, command, crd, project, write};
+
+/// A `kbr manifests --watch` and what it says, line by line; killed with this value.
+struct Watch {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Watch {
+    fn start(root: &TempDir) -> Self {
+        let mut child = command(root, &["--watch"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let (send, lines) = channel();
+        std::thread::spawn(move || {
+            stderr
+                .lines()
+                .map_while(Result::ok)
+                .try_for_each(|line| send.send(line))
+        });
+        Self { child, lines }
+    }
+
+    /// Waits for a line that begins so; gives those before it too.
+    fn until(&self, start: &str) -> String {
+        let mut said = String::new();
+        while !said
+            .lines()
+            .last()
+            .is_some_and(|line| line.starts_with(start))
+        {
+            let line = self.lines.recv_timeout(Duration::from_secs(120));
+            said += &line.unwrap_or_else(|_| panic!("no `{start}` after:\n{said}"));
+            said += "\n";
+        }
+        said
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+#[test]
+fn watching_runs_again_after_each_change_and_errors_do_not_end_it() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    let watch = Watch::start(&root);
+    let first = format!("manifests: create {ROLE} {CRD}, 0 same\n");
+    assert_eq!(watch.until("manifests:"), first);
+
+    let marker = "// +kbr:rbac:groups=apps,resources=daemonsets,verbs=get\n";
+    write(&root, "src/other.rs", marker);
+    assert_eq!(
+        watch.until("manifests:"),
+        "manifests: update config/rbac/role.yaml, 1 same\n"
+    );
+
+    write(
+        &root,
+        "src/other.rs",
+        &marker.replace("daemonsets", "daemonset"),
+    );
+    let said = watch.until("    help: if your Kubernetes is newer");
+    assert!(
+        said.starts_with("error: cannot generate the manifests"),
+        "{said}"
+    );
+    assert!(
+        said.contains("    help: did you mean `daemonsets`"),
+        "{said}"
+    );
+
+    write(&root, "src/other.rs", marker);
+    assert_eq!(watch.until("manifests:"), "manifests: 2 same\n");
+    fs::remove_file(root.path().join(ROLE)).unwrap();
+    assert_eq!(
+        watch.until("manifests:"),
+        "manifests: create config/rbac/role.yaml, 1 same\n"
+    );
+}
