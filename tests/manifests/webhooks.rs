@@ -1,6 +1,7 @@
 //! Webhook configurations.
 
 use serde_json::json;
+use tempfile::TempDir;
 
 use super::{crd, fails, project, read, succeeds, write};
 
@@ -51,4 +52,37 @@ pub fn register(manager: &mut Manager) {
         "{found}"
     );
     succeeds(&root, &["--check"]);
+}
+
+/// A project that had a webhook, and has it no more.
+fn with_a_webhook_that_is_gone() -> TempDir {
+    let root = project(&json!([crd("Captain", "v1")]));
+    let code = "// +kbr:webhook:url=https://a.example.com/,mutating=false,failurePolicy=fail,sideEffects=None,groups=crew.example.com,resources=captains,verbs=create,versions=v1,name=vcaptain-v1.crew.example.com,admissionReviewVersions=v1\n";
+    write(&root, "src/webhooks.rs", code);
+    succeeds(&root, &[]);
+    write(&root, "src/webhooks.rs", "");
+    root
+}
+
+#[test]
+fn a_conflict_in_the_generated_file_does_not_forget_a_configuration() {
+    let root = with_a_webhook_that_is_gone();
+    let before = read(&root, WEBHOOKS);
+    let conflict = before.replace("webhooks:\n", "webhooks:\n<<<<<<< HEAD\n");
+    assert_ne!(conflict, before);
+    write(&root, WEBHOOKS, &conflict);
+    for arguments in [&[][..], &["--check"]] {
+        let (_, talk) = fails(&root, arguments);
+        assert!(
+            talk.contains("error: cannot read `config/webhook/manifests.yaml`"),
+            "{talk}"
+        );
+        assert!(talk.contains("nothing was written\nhelp: "), "{talk}");
+    }
+    assert_eq!(read(&root, WEBHOOKS), conflict);
+
+    write(&root, WEBHOOKS, &before);
+    succeeds(&root, &[]);
+    let empty = "  name: captains-validating-webhook-configuration\nwebhooks: []\n";
+    assert!(read(&root, WEBHOOKS).ends_with(empty));
 }

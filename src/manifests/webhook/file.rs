@@ -65,7 +65,9 @@ fn generated_before(root: &Path) -> anyhow::Result<Vec<Value>> {
     match files::read(&root.join(PATH))? {
         Some(text) if files::is_generated(&text) => {
             let text = String::from_utf8_lossy(&text);
-            Ok(serde_saphyr::from_multiple(&text).unwrap_or_default())
+            serde_saphyr::from_multiple(&text).with_context(|| format!(
+                "cannot read `{PATH}`, which says which configurations a cluster may have; nothing was written\nhelp: take either side of a merge conflict, or restore the file from git, and run `kbr manifests` again"
+            ))
         }
         _ => Ok(Vec::new()),
     }
