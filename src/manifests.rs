@@ -223,7 +223,12 @@ fn roles(
 ) -> anyhow::Result<Vec<File>> {
     // What the scaffolded bindings refer to.
     let role = &format!("{}-manager-role", project.head.name);
-    let roles = rbac::Roles::new(role, &sources.called("rbac"), &resources(crds), problems);
+    let roles = rbac::Roles::new(
+        role,
+        &sources.called("rbac"),
+        &crd::resources(crds),
+        problems,
+    );
     let header = files::header("the `+kbr:rbac` comments in the sources");
     let mut files = vec![File {
         path: "config/rbac/role.yaml".to_owned(),
@@ -236,11 +241,4 @@ fn roles(
         });
     }
     Ok(files)
-}
-
-/// The project's own resources, as group and plural.
-fn resources(crds: &[Crd]) -> Vec<(String, String)> {
-    crds.iter()
-        .map(|crd| (crd.group.clone(), crd.plural.clone()))
-        .collect()
 }

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use crd_lint::{LINTS, Lint, nearest};
 
-use super::lint::IGNORED_ATTRIBUTE;
 use super::markers::Marker;
 use super::problem::Problem;
+
+/// The id of attributes that have no effect.
+pub const IGNORED_ATTRIBUTE: &str = "ignored-attribute";
 
 /// Findings about more than one definition, or about sources, which crd-lint does not see; and whether they may be meant.
 const OWN: [(&str, bool); 5] = [

@@ -46,6 +46,13 @@ impl Crd {
     }
 }
 
+/// The project's own resources, as group and plural.
+pub fn resources(crds: &[Crd]) -> Vec<(String, String)> {
+    crds.iter()
+        .map(|crd| (crd.group.clone(), crd.plural.clone()))
+        .collect()
+}
+
 /// Puts the versions of each kind together, in order of group and plural. A kind with problems is left out.
 pub fn merge(printed: &[Value], map: &SourceMap, problems: &mut Vec<Problem>) -> Vec<Crd> {
     let mut kinds: BTreeMap<(&str, &str), Vec<&Value>> = BTreeMap::new();

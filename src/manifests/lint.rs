@@ -5,8 +5,6 @@ mod ignored;
 use crd_lint::{Finding, Severity};
 use serde_json::{Value, json};
 
-pub use ignored::ID as IGNORED_ATTRIBUTE;
-
 use super::allow::{self, Allow};
 use super::crd::Crd;
 use super::problem::Problem;

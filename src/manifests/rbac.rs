@@ -2,26 +2,16 @@
 
 pub mod known;
 mod read;
+mod rule;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use super::markers::Marker;
 use super::problem::Problem;
-
-/// Names, each once and in order.
-pub type Set = BTreeSet<String>;
-
-/// One rule of a role; `core` is written as the empty group already.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Rule {
-    groups: Set,
-    resources: Set,
-    names: Set,
-    urls: Set,
-    verbs: Set,
-}
+use rule::Rule;
+pub use rule::Set;
 
 /// Namespace (empty: a `ClusterRole`) and name.
 type RoleKey = (String, String);

@@ -3,11 +3,9 @@
 use crd_lint::{Finding, Severity, schemas};
 use serde_json::Value;
 
+use crate::manifests::allow::IGNORED_ATTRIBUTE;
 use crate::manifests::crd::Crd;
 use crate::manifests::source_map::{ExpectedKeyword, SourceMap};
-
-/// The name of what is found here.
-pub const ID: &str = "ignored-attribute";
 
 /// The attributes of a kind that its definition shows no trace of.
 pub fn check(crd: &Crd, map: &SourceMap) -> Vec<Finding> {
@@ -20,7 +18,7 @@ pub fn check(crd: &Crd, map: &SourceMap) -> Vec<Finding> {
             };
             let ignored = field.expected.iter().filter(|it| is_ignored(schema, it));
             found.extend(ignored.map(|expected| Finding {
-                id: ID,
+                id: IGNORED_ATTRIBUTE,
                 severity: Severity::Error,
                 version: Some(name.to_owned()),
                 path: path.clone(),

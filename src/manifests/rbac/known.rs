@@ -2,7 +2,7 @@
 
 use crd_lint::nearest;
 
-use super::{Rule, Set};
+use super::rule::{Rule, Set};
 use crate::manifests::problem::Problem;
 use crate::resource::kubernetes;
 
@@ -50,7 +50,7 @@ const UNLISTED: [(&str, &str); 12] = [
 
 /// A verb that Kubernetes' own groups do not have, or that looks like a slip of the pen. Other groups may have verbs
 /// of their own, so a word that is near to none is let through there.
-pub(super) fn unknown_verbs(rule: &Rule) -> Vec<Problem> {
+pub fn unknown_verbs(rule: &Rule) -> Vec<Problem> {
     let own = |group: &String| !group.contains('.') || group.ends_with(".k8s.io");
     let known_group = rule.groups.is_empty() || rule.groups.iter().any(own);
     let unknown = rule

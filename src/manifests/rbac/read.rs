@@ -2,7 +2,8 @@
 
 use crd_lint::nearest;
 
-use super::{Rule, Set, known};
+use super::known;
+use super::rule::{Rule, Set};
 use crate::manifests::markers::Marker;
 use crate::manifests::problem::Problem;
 
@@ -18,7 +19,7 @@ const ARGUMENTS: [&str; 7] = [
 
 /// What a marker grants, and where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Grant {
+pub struct Grant {
     /// Empty: in the whole cluster.
     pub namespace: String,
     /// `None`: the manager's role.
@@ -31,7 +32,7 @@ pub(super) struct Grant {
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub(super) fn grant(marker: &Marker, own: &[(String, String)]) -> Result<Grant, Vec<Problem>> {
+pub fn grant(marker: &Marker, own: &[(String, String)]) -> Result<Grant, Vec<Problem>> {
     let mut grant = Grant::default();
     let mut problems = Vec::new();
     for (name, values) in &marker.arguments {

@@ -5,17 +5,21 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::Value;
 
-use super::{
-    Kinds, Names, PATH, check_conversions, compare, configurations, emptied, read, rights,
-    unmanaged,
-};
-use crate::manifests::crd::Crd;
+use super::configurations::{configurations, emptied, read, unmanaged};
+use super::converted::check_conversions;
+use super::entry::Names;
+use super::rights;
+use super::served::{Kinds, compare};
+use crate::manifests::crd::{Crd, resources};
 use crate::manifests::files::{self, File};
 use crate::manifests::kustomization::is_self_managed;
 use crate::manifests::problem::Problem;
 use crate::manifests::sources::Sources;
-use crate::manifests::{resources, yaml};
+use crate::manifests::yaml;
 use crate::project::Project;
+
+/// Where the configurations go.
+pub const PATH: &str = "config/webhook/manifests.yaml";
 
 /// The webhook configurations, unless the project has never had any; and what a person should know of them.
 pub fn generate(

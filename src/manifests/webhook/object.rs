@@ -8,7 +8,7 @@ use crate::manifests::allow::is_allowable;
 use crate::manifests::problem::Problem;
 use crate::resource::words;
 
-pub(super) use words::is_subdomain;
+pub use words::is_subdomain;
 
 /// The fields of a webhook in `admissionregistration.k8s.io/v1`.
 const FIELDS: [&str; 12] = [
@@ -27,7 +27,7 @@ const FIELDS: [&str; 12] = [
 ];
 
 /// A domain name of at least three words, as the API server wants it.
-pub(super) fn is_qualified(name: &str) -> bool {
+pub fn is_qualified(name: &str) -> bool {
     is_subdomain(name) && name.split('.').count() >= 3
 }
 
@@ -38,7 +38,7 @@ pub(super) fn is_qualified(name: &str) -> bool {
 ///
 /// # Errors
 /// It is not a JSON object.
-pub(super) fn patch(webhook: &mut Value, patch: &str) -> Result<Vec<Problem>, String> {
+pub fn patch(webhook: &mut Value, patch: &str) -> Result<Vec<Problem>, String> {
     let parsed: Map<String, Value> = serde_json::from_str(patch)
         .map_err(|error| format!("`patch` is no JSON object: {error}"))?;
     let unknown = unknown_fields(&parsed);
@@ -65,7 +65,7 @@ fn merge(target: &mut Value, patch: Value) {
 }
 
 /// What the API server would refuse, or call in vain.
-pub(super) fn faults(webhook: &Value, mutating: bool) -> Vec<Problem> {
+pub fn faults(webhook: &Value, mutating: bool) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut wrong = |bad: bool, text: &str, help: &str| {
         if bad {

@@ -3,7 +3,8 @@
 use crd_lint::nearest;
 use serde_json::{Map, Value, json};
 
-use super::{Names, Webhook, object};
+use super::entry::{Entry, Names};
+use super::object;
 use crate::manifests::markers::Marker;
 use crate::manifests::problem::Problem;
 use crate::manifests::rbac::{Set, known::unknown_resources};
@@ -34,11 +35,11 @@ const ARGUMENTS: [&str; 19] = [
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub(super) fn webhook(
+pub fn webhook(
     names: &Names,
     marker: &Marker,
     own: &[(String, String)],
-) -> Result<Webhook, Vec<Problem>> {
+) -> Result<Entry, Vec<Problem>> {
     let mut arguments = Arguments::new(marker, &ARGUMENTS);
     let mutating = arguments.flag("mutating");
     let mut object = Map::new();
@@ -62,7 +63,7 @@ pub(super) fn webhook(
         arguments.problems.extend(resources(&object, own));
     }
     arguments.problems.extend(unknown);
-    let webhook = Webhook {
+    let webhook = Entry {
         at: marker.at.clone(),
         mutating,
         path,
@@ -87,7 +88,7 @@ fn resources(object: &Value, own: &[(String, String)]) -> Vec<Problem> {
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub(super) fn configuration(marker: &Marker) -> Result<(bool, Option<String>), Vec<Problem>> {
+pub fn configuration(marker: &Marker) -> Result<(bool, Option<String>), Vec<Problem>> {
     let mut arguments = Arguments::new(marker, &["mutating", "name"]);
     let mutating = arguments.flag("mutating");
     let name = arguments.single("name");

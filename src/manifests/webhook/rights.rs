@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Problem;
+use crate::manifests::problem::Problem;
 
 /// Where its rights to that are, in a project whose operator keeps its certificate itself.
 pub const ROLE: &str = "config/webhook-self-signed/role.yaml";

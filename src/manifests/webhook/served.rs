@@ -2,7 +2,7 @@
 
 use crd_lint::nearest;
 
-use super::Webhook;
+use super::entry::Entry;
 use super::uses::{resolve, uses};
 use crate::comments;
 use crate::manifests::crd::Crd;
@@ -42,7 +42,7 @@ impl Kinds {
         }
     }
 
-    pub(super) fn find(&self, type_path: &str) -> Option<&Target> {
+    pub fn find(&self, type_path: &str) -> Option<&Target> {
         self.all.iter().find(|kind| kind.type_path == type_path)
     }
 
@@ -68,7 +68,7 @@ struct Registration {
 pub fn compare(
     kinds: &Kinds,
     sources: &[(String, String)],
-    webhooks: &[Webhook],
+    webhooks: &[Entry],
     problems: &mut Vec<Problem>,
 ) -> Vec<Problem> {
     let registered: Vec<Registration> = sources
@@ -201,7 +201,7 @@ fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
 }
 
 /// `::<T>(arguments` -> `T` and what follows the parenthesis; `None` for what is no call.
-pub(super) fn call(rest: &str) -> Option<(Option<String>, &str)> {
+pub fn call(rest: &str) -> Option<(Option<String>, &str)> {
     if let Some(arguments) = rest.strip_prefix('(') {
         return Some((None, arguments));
     }

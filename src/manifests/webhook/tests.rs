@@ -1,10 +1,10 @@
 mod paths;
 
-use super::super::markers::markers;
-use super::*;
-use crate::resource::kubernetes;
-use crate::resource::target::Target;
-use crate::resource::webhook::{self, Verb};
+use serde_json::{Value, json};
+
+use super::configurations::{configurations, read, unmanaged};
+use super::entry::Names;
+use crate::manifests::markers::{Marker, markers};
 
 pub(super) fn names() -> Names {
     Names {
@@ -75,30 +75,6 @@ fn a_marker_becomes_an_entry_of_its_configuration() {
         }],
     }]);
     assert_eq!(json!(found), expected);
-}
-
-#[test]
-fn every_match_condition_comes_back_from_the_marker_that_create_webhook_writes() {
-    let pod = Target::kubernetes(&kubernetes::find("core", "v1", "Pod").unwrap());
-    for expression in [
-        "object.metadata.name != '`'",
-        r#"object.metadata.name != "a\"b\\c`d""#,
-        "object.kind == 'Pod'\n  && object.metadata.name != '\t'",
-        "object.metadata.name != '\u{202e}, ; } {\u{2069}'",
-    ] {
-        let mut webhook = webhook::Webhook::new(pod.clone());
-        webhook.calls.match_conditions = vec![format!("x={expression}")];
-        let marker = webhook.marker(Verb::Mutate, "/a", "captains", "captains.example.com");
-        assert_eq!(marker.lines().count(), 1, "{marker}");
-        let (found, problems) = generate(&marker);
-        assert_eq!(problems, [""; 0], "{marker}");
-        let condition = &found[0]["webhooks"][0]["matchConditions"][0];
-        assert_eq!(condition["expression"], expression, "{marker}");
-        assert!(
-            !marker.contains(['\u{202e}', '\u{2069}']),
-            "rustc refuses {marker:?}"
-        );
-    }
 }
 
 #[test]

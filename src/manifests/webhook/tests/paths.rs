@@ -1,5 +1,10 @@
-use super::*;
+use serde_json::json;
+
 use crate::manifests::crd::{Crd, merge};
+use crate::manifests::problem::Problem;
+use crate::manifests::webhook::entry::Entry;
+use crate::manifests::webhook::served::{Kinds, compare};
+use crate::project::Project;
 
 const CODE: &str = "use api::crew::v1::Captain;\nuse k8s_openapi::api::core::v1::Pod as Boat;\n\npub fn register(manager: &mut Manager) {\n    manager.defaulter::<Captain>(CaptainWebhook);\n    manager\n        .validator::<Captain>(CaptainWebhook);\n    manager.validator::<Boat>(W);\n    manager.validator_at::<Captain>(\"/check\", W);\n    // manager.validator::<k8s_openapi::api::core::v1::Secret>(W);\n}\n";
 
@@ -25,9 +30,9 @@ fn project() -> (Project, Vec<Crd>) {
 
 /// Problems and warnings of `code` with markers for `paths`, `!` before those of validators.
 fn check(code: &str, paths: &[&str]) -> (Vec<String>, Vec<String>) {
-    let webhooks: Vec<Webhook> = paths
+    let webhooks: Vec<Entry> = paths
         .iter()
-        .map(|path| Webhook {
+        .map(|path| Entry {
             at: "a.rs:1".into(),
             mutating: !path.starts_with('!'),
             path: Some(path.trim_start_matches('!').to_owned()),

@@ -1,0 +1,139 @@
+//! Markers -> configurations, as controller-gen makes them.
+
+use serde_json::{Value, json};
+
+use super::entry::{Entry, Names};
+use super::read;
+use crate::manifests::markers::Marker;
+use crate::manifests::problem::Problem;
+
+/// Reads the markers called `webhook`, in order of their names. `own` are the project's kinds, as group and plural.
+pub fn read(
+    names: &Names,
+    markers: &[Marker],
+    own: &[(String, String)],
+    problems: &mut Vec<Problem>,
+) -> Vec<Entry> {
+    let mut webhooks = Vec::new();
+    for marker in markers {
+        match read::webhook(names, marker, own) {
+            Ok(webhook) => webhooks.push(webhook),
+            Err(found) => problems.extend(found),
+        }
+    }
+    webhooks.sort_by(|a, b| a.name().cmp(b.name()));
+    for pair in webhooks.chunk_by(|a, b| a.name() == b.name()) {
+        let kinds =
+            [true, false].map(|mutating| pair.iter().filter(move |w| w.mutating == mutating));
+        for (first, other) in kinds
+            .into_iter()
+            .filter_map(|mut kind| kind.next().zip(kind.next()))
+        {
+            let text = format!(
+                "`{}` is the name of the webhook at `{}` already",
+                first.name(),
+                first.at
+            );
+            problems.push(
+                Problem::new(text)
+                    .at(&other.at)
+                    .help("give each webhook a name of its own"),
+            );
+        }
+    }
+    webhooks
+}
+
+/// The configurations that have an entry: first the mutating one.
+/// `markers` are those called `webhookconfiguration`, which give them other names.
+pub fn configurations(
+    names: &Names,
+    markers: &[Marker],
+    webhooks: &[Entry],
+    problems: &mut Vec<Problem>,
+) -> Vec<Value> {
+    let mut own: [Option<(String, &str)>; 2] = [None, None];
+    for marker in markers {
+        match read::configuration(marker) {
+            Ok((mutating, name)) => match &own[usize::from(mutating)] {
+                Some((_, first)) => {
+                    let kind = if mutating { "mutating" } else { "validating" };
+                    let text =
+                        format!("the {kind} configuration has its name at `{first}` already");
+                    problems.push(Problem::new(text).at(&marker.at));
+                }
+                None => own[usize::from(mutating)] = name.map(|name| (name, marker.at.as_str())),
+            },
+            Err(found) => problems.extend(found),
+        }
+    }
+    let [validating, mutating] = own.map(|name| name.map(|(name, _)| name));
+    let configurations = [
+        (
+            true,
+            mutating,
+            &names.mutating,
+            "MutatingWebhookConfiguration",
+        ),
+        (
+            false,
+            validating,
+            &names.validating,
+            "ValidatingWebhookConfiguration",
+        ),
+    ];
+    let configuration = |(wanted, own, default, kind): (bool, Option<String>, &String, &str)| {
+        let entries = webhooks.iter().filter(|webhook| webhook.mutating == wanted);
+        let entries: Vec<&Value> = entries.map(|webhook| &webhook.object).collect();
+        (!entries.is_empty()).then(|| {
+            json!({
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": kind,
+                "metadata": { "name": own.unwrap_or_else(|| default.clone()) },
+                "webhooks": entries,
+            })
+        })
+    };
+    configurations
+        .into_iter()
+        .filter_map(configuration)
+        .collect()
+}
+
+/// Configurations that `markers` give names that the operator does not know, so that it would tell the API server nothing there about its
+/// certificate.
+pub fn unmanaged(names: &Names, markers: &[Marker]) -> Vec<Problem> {
+    let unmanaged = |marker: &Marker| {
+        let (mutating, name) = read::configuration(marker).ok()?;
+        let known = if mutating {
+            &names.mutating
+        } else {
+            &names.validating
+        };
+        let name = name.filter(|name| name != known)?;
+        let text = format!(
+            "the operator keeps a certificate for `{known}`, not for `{name}`: the API server would trust nobody whom it calls there"
+        );
+        let help = "leave `name=` out, or let cert-manager keep the certificate: `../webhook-certmanager` in `config/default/kustomization.yaml`";
+        Some(Problem::new(text).at(&marker.at).help(help))
+    };
+    markers.iter().filter_map(unmanaged).collect()
+}
+
+/// Adds to `now` the configurations that there were and are no more, with nothing in them. Who applies what is rendered removes
+/// nothing from a cluster: a configuration that is left out would go on calling webhooks that nobody serves.
+pub fn emptied(before: &[Value], now: &mut Vec<Value>) {
+    for old in before.iter().filter(|old| old["kind"].is_string()) {
+        let name = &old["metadata"]["name"];
+        let same = |new: &Value| new["kind"] == old["kind"] && new["metadata"]["name"] == *name;
+        if !now.iter().any(same) {
+            now.push(json!({
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": old["kind"],
+                "metadata": { "name": name },
+                "webhooks": [],
+            }));
+        }
+    }
+    now.sort_by(|a, b| a["kind"].as_str().cmp(&b["kind"].as_str()));
+}
