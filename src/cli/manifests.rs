@@ -16,8 +16,8 @@ use crate::workdir;
 ///
 /// CRDs go to `config/crd/bases`, from the types that `api/src/bin/crdgen.rs` lists; roles to `config/rbac/role.yaml`,
 /// from comments like `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch` in the operator's sources;
-/// webhooks to `config/webhook/manifests.yaml`, from comments that begin with `// +kbr:webhook:`. What a sample below
-/// `config/samples` says otherwise than its type is told; one that nobody has touched is brought up to date.
+/// webhooks to `config/webhook/manifests.yaml`, from comments that begin with `// +kbr:webhook:`. Samples below
+/// `config/samples` that do not match their type are reported; one that you have not edited is brought up to date.
 /// A file that is right is not touched, and one without kbr's first line is yours and stays as it is.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[allow(
@@ -34,7 +34,8 @@ pub struct Args {
     /// Remove the CRDs that kbr wrote for types that are gone
     #[arg(long, conflicts_with = "check")]
     pub prune: bool,
-    /// Cut descriptions in CRDs to so many bytes, at the end of a sentence or word; 0 leaves none
+    /// Cut descriptions in CRDs to so many bytes, at the end of a sentence or word; 0 leaves none. For every call:
+    /// `max_description_length` under `[manifests]` in PROJECT
     #[arg(long, value_name = "N")]
     pub max_description_length: Option<usize>,
     /// Run again whenever a source changes, until interrupted; one line a run
