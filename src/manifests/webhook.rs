@@ -1,5 +1,6 @@
 //! Webhook markers -> `MutatingWebhookConfiguration` and `ValidatingWebhookConfiguration`, as controller-gen makes them.
 
+mod arguments;
 mod configurations;
 mod converted;
 mod entry;

@@ -203,11 +203,11 @@ fn of_lists(cases: &Cases) {
 }
 
 fn of_rules(cases: &Cases) {
-    let rules = |rule: Value| json!({ "type": "string", "maxLength": 9, "x-kubernetes-validations": [rule] });
-    let ruled = |rule: &str| rules(json!({ "rule": rule }));
+    let with = |rule: Value| json!({ "type": "string", "maxLength": 9, "x-kubernetes-validations": [rule] });
+    let ruled = |rule: &str| with(json!({ "rule": rule }));
     cases.field("rule-form", ruled(" "));
     let reason = json!({ "rule": "self != ''", "reason": "Newest" });
-    cases.field("unknown-reason", rules(reason));
+    cases.field("unknown-reason", with(reason));
     for rule in ["self >", "self > 3", "self.size()", "self.a == 'x'"] {
         cases.field("rule", ruled(rule));
     }
@@ -217,7 +217,7 @@ fn of_rules(cases: &Cases) {
     cases.field("unknown-overload", ruled("self.startsWith(3)"));
     cases.field("unknown-variable", ruled("future == self"));
     let unused = json!({ "rule": "self != ''", "optionalOldSelf": true });
-    cases.field("old-self", rules(unused));
+    cases.field("old-self", with(unused));
     let costly = json!({ "type": "array", "items": { "type": "string" },
         "x-kubernetes-validations": [{ "rule": "self.all(a, self.all(b, a == b))" }] });
     cases.field("cost", costly);

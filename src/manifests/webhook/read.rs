@@ -3,6 +3,7 @@
 use crd_lint::nearest;
 use serde_json::{Map, Value, json};
 
+use super::arguments::Arguments;
 use super::entry::{Entry, Names};
 use super::object;
 use crate::manifests::markers::Marker;
@@ -98,120 +99,7 @@ pub fn configuration(marker: &Marker) -> Result<(bool, Option<String>), Vec<Prob
     arguments.end((mutating, name))
 }
 
-/// The arguments of one marker, and what was found wrong with them so far.
-struct Arguments<'a> {
-    marker: &'a Marker,
-    problems: Vec<Problem>,
-}
-
-impl<'a> Arguments<'a> {
-    fn new(marker: &'a Marker, known: &[&str]) -> Self {
-        let name = &marker.name;
-        let unknown = marker
-            .arguments
-            .iter()
-            .filter(|(argument, _)| !known.contains(&argument.as_str()));
-        let problem = |(argument, _): &(String, Vec<String>)| {
-            let problem = Problem::new(format!("`{argument}` is no argument of a `{name}` marker"));
-            match argument.as_str() {
-                "namespaceSelector" | "objectSelector" | "matchConditions" => problem.help(
-                    format!("write it as the API has it: ``patch=`{{\"{argument}\": …}}```"),
-                ),
-                _ => problem.did_you_mean(nearest(argument, known.iter().copied())),
-            }
-        };
-        Self {
-            marker,
-            problems: unknown.map(problem).collect(),
-        }
-    }
-
-    fn end<T>(self, result: T) -> Result<T, Vec<Problem>> {
-        let problems = self.marker.problems(self.problems);
-        if problems.is_empty() {
-            return Ok(result);
-        }
-        Err(problems)
-    }
-
-    fn wrong(&mut self, text: impl Into<String>) {
-        self.problems.push(Problem::new(text));
-    }
-
-    fn list(&self, name: &str) -> Option<&'a [String]> {
-        let of = |(argument, values): &'a (String, Vec<String>)| {
-            (argument == name).then_some(values.as_slice())
-        };
-        self.marker.arguments.iter().find_map(of)
-    }
-
-    /// A list that has to be there, without empty values.
-    fn required_list(&mut self, name: &str) -> &'a [String] {
-        let list = self.list(name).unwrap_or_default();
-        match list {
-            [] => self.wrong(format!("`{name}` is missing")),
-            list if list.iter().any(String::is_empty) && name != "groups" => {
-                self.wrong(format!("a value of `{name}` is empty"));
-            }
-            _ => {}
-        }
-        list
-    }
-
-    /// `None` when it is not there, is empty, or is a list, which is wrong.
-    fn single(&mut self, name: &str) -> Option<String> {
-        match self.list(name)? {
-            [] => None,
-            [value] => Some(value.clone()).filter(|value| !value.is_empty()),
-            _ => {
-                self.wrong(format!("`{name}` takes one value"));
-                None
-            }
-        }
-    }
-
-    fn required(&mut self, name: &str) -> String {
-        let before = self.problems.len();
-        let value = self.single(name);
-        if value.is_none() && self.problems.len() == before {
-            self.wrong(format!("`{name}` is missing"));
-        }
-        value.unwrap_or_default()
-    }
-
-    fn flag(&mut self, name: &str) -> bool {
-        match self.required(name).as_str() {
-            "true" => true,
-            "false" | "" => false,
-            other => {
-                self.wrong(format!("`{name}` is `true` or `false`, not `{other}`"));
-                false
-            }
-        }
-    }
-
-    fn number(&mut self, name: &str) -> Option<i64> {
-        let text = self.single(name)?;
-        let number = text.parse();
-        if number.is_err() {
-            self.wrong(format!("`{name}` is a whole number, not `{text}`"));
-        }
-        number.ok()
-    }
-
-    /// One of `values`, whatever its capitals.
-    fn choice(&mut self, name: &str, values: &[&str]) -> Option<String> {
-        let text = self.single(name)?;
-        let found = values
-            .iter()
-            .find(|value| value.eq_ignore_ascii_case(&text));
-        if found.is_none() {
-            let problem = Problem::new(format!("`{text}` is no `{name}`: {}", either(values)));
-            self.problems.push(problem);
-        }
-        found.map(|value| (*value).to_owned())
-    }
-
+impl Arguments<'_> {
     fn identity(&mut self, object: &mut Map<String, Value>) {
         let name = self.required("name");
         if !name.is_empty() && !object::is_qualified(&name) {
@@ -326,9 +214,4 @@ impl<'a> Arguments<'a> {
         }
         (json!({ "service": service }), ours.then_some(path))
     }
-}
-
-fn either(values: &[&str]) -> String {
-    let quoted: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
-    quoted.join(" or ")
 }

@@ -1,0 +1,56 @@
+use super::*;
+
+fn reasons(schema: &Value, value: &Value) -> Vec<String> {
+    let found = violations(schema, value, "");
+    found
+        .into_iter()
+        .map(|fault| format!("{} {}", fault.path, fault.reason))
+        .collect()
+}
+
+#[test]
+fn values_are_validated_by_type_bounds_and_form() {
+    let schema = json!({ "type": "object", "required": ["a"], "properties": {
+        "a": { "type": "integer", "minimum": 1, "maximum": 5 },
+        "b": { "type": "string", "maxLength": 3, "pattern": "^[a-z]+$", "nullable": true },
+        "c": { "type": "array", "maxItems": 1, "items": { "enum": ["x", "y"], "type": "string" } },
+        "d": { "x-kubernetes-int-or-string": true },
+    } });
+    assert_eq!(
+        reasons(
+            &schema,
+            &json!({ "a": 1, "b": null, "c": ["x"], "d": "5%" })
+        ),
+        [""; 0]
+    );
+    assert_eq!(
+        reasons(&schema, &json!({})),
+        [" has no `a`, which is required"]
+    );
+    let expected = [
+        ".a is above 5",
+        ".b is longer than 3",
+        ".b does not match `^[a-z]+$`",
+        ".c has more than 1 items",
+        ".c[1] is none of `x`, `y`",
+        ".d is of type `boolean`, not `integer` or `string`",
+    ];
+    let value = json!({ "a": 6, "b": "ABCD", "c": ["x", "z"], "d": true });
+    assert_eq!(reasons(&schema, &value), expected);
+    assert_eq!(
+        reasons(&schema, &json!({ "a": "1" })),
+        [".a is of type `string`, not `integer`"]
+    );
+}
+
+#[test]
+fn one_of_and_its_like_are_counted() {
+    let one = json!({ "type": "object", "oneOf": [{ "required": ["a"] }, { "required": ["b"] }] });
+    assert!(reasons(&one, &json!({ "a": 1 })).is_empty());
+    assert_eq!(reasons(&one, &json!({})).len(), 1);
+    assert_eq!(reasons(&one, &json!({ "a": 1, "b": 1 })).len(), 1);
+    assert_eq!(
+        reasons(&json!({ "not": { "required": ["a"] } }), &json!({ "a": 1 })).len(),
+        1
+    );
+}

@@ -1,0 +1,164 @@
+//! controller-gen's grammar of arguments.
+
+/// `groups=apps;batch,urls={/a,/b},roleName="x"`: controller-gen's grammar.
+pub fn parse(mut text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
+    let mut arguments: Vec<(String, Vec<String>)> = Vec::new();
+    text = text.trim();
+    while !text.is_empty() {
+        let (name, rest) = text
+            .split_once('=')
+            .ok_or_else(|| format!("expected `name=value` instead of `{text}`"))?;
+        let name = name.trim();
+        if arguments.iter().any(|(known, _)| known == name) {
+            return Err(format!("`{name}` is given twice"));
+        }
+        let (values, rest) = values(rest.trim_start())?;
+        arguments.push((name.to_owned(), values));
+        text = match rest.strip_prefix(',').map(str::trim_start) {
+            Some("") => return Err("nothing follows the last `,`".to_owned()),
+            Some(rest) => rest,
+            None if rest.is_empty() => rest,
+            None => return Err(format!("expected `,` instead of `{rest}` after `{name}`")),
+        };
+    }
+    Ok(arguments)
+}
+
+/// `a;b` or `{a,b}`, and what follows.
+fn values(text: &str) -> Result<(Vec<String>, &str), String> {
+    let mut found = Vec::new();
+    let (mut text, separator) = match text.strip_prefix('{') {
+        Some(inside) => (inside.trim_start(), ','),
+        None => (text, ';'),
+    };
+    loop {
+        let rest;
+        if !text.is_empty() && !text.starts_with([',', ';', '}']) {
+            let value;
+            (value, rest) = scalar(text)?;
+            found.push(value);
+        } else {
+            rest = text;
+        }
+        match rest.strip_prefix(separator) {
+            Some(more) => text = more.trim_start(),
+            None if separator == ';' => return Ok((found, rest)),
+            None => {
+                let rest = rest
+                    .strip_prefix('}')
+                    .ok_or_else(|| format!("expected `}}` instead of `{rest}`"))?;
+                return Ok((found, rest.trim_start()));
+            }
+        }
+    }
+}
+
+/// A bare word, `"quoted"` or `` `raw` ``, and what follows.
+fn scalar(text: &str) -> Result<(String, &str), String> {
+    if let Some(inside) = text.strip_prefix('`') {
+        let (value, rest) = inside
+            .split_once('`')
+            .ok_or_else(|| format!("the quote of `{text}` is not closed"))?;
+        return Ok((value.to_owned(), rest.trim_start()));
+    }
+    if let Some(inside) = text.strip_prefix('"') {
+        return quoted(inside).ok_or_else(|| {
+            format!("the quote of `{text}` is not closed, or has an unknown escape")
+        });
+    }
+    let end = text
+        .find([',', ';', '}', '"', '`', '{'])
+        .unwrap_or(text.len());
+    let (value, rest) = text.split_at(end);
+    let value = value.trim();
+    if let Some(next) = value
+        .split_whitespace()
+        .skip(1)
+        .find(|word| word.contains('='))
+    {
+        return Err(format!("a `,` is missing before `{next}`"));
+    }
+    Ok((value.to_owned(), rest))
+}
+
+fn quoted(inside: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut letters = inside.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '"' => return Some((value, inside[at + 1..].trim_start())),
+            '\\' => match letters.next()?.1 {
+                'n' => value.push('\n'),
+                't' => value.push('\t'),
+                same @ ('"' | '\\') => value.push(same),
+                _ => return None,
+            },
+            letter => value.push(letter),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[(&str, &[&str])]) {
+        let found = parse(text).unwrap();
+        let shown: Vec<(&str, Vec<&str>)> = found
+            .iter()
+            .map(|(name, values)| (name.as_str(), values.iter().map(String::as_str).collect()))
+            .collect();
+        let expected: Vec<(&str, Vec<&str>)> =
+            expected.iter().map(|(n, v)| (*n, v.to_vec())).collect();
+        assert_eq!(shown, expected, "in {text:?}");
+    }
+
+    fn refused(text: &str, reason: &str) {
+        let found = parse(text).unwrap_err();
+        assert!(found.contains(reason), "{text:?}: {found}");
+    }
+
+    #[test]
+    fn values_are_bare_quoted_or_raw() {
+        check("a=b", &[("a", &["b"])]);
+        check(r#"a="b,c;d""#, &[("a", &["b,c;d"])]);
+        check(r#"a="b\"c\\",d=e"#, &[("a", &["b\"c\\"]), ("d", &["e"])]);
+        check("a=`b\"\\,`", &[("a", &["b\"\\,"])]);
+        check(r#"groups="",x=y"#, &[("groups", &[""]), ("x", &["y"])]);
+        check(
+            "resourceNames=system:node",
+            &[("resourceNames", &["system:node"])],
+        );
+    }
+
+    #[test]
+    fn lists_have_two_forms() {
+        check("a=b;c,d=e", &[("a", &["b", "c"]), ("d", &["e"])]);
+        check("a={b,c},d=e", &[("a", &["b", "c"]), ("d", &["e"])]);
+        check(r#"a=core;"";x"#, &[("a", &["core", "", "x"])]);
+        check("a={}", &[("a", &[])]);
+        check("a=,b=c", &[("a", &[]), ("b", &["c"])]);
+    }
+
+    #[test]
+    fn blanks_do_not_matter() {
+        check(
+            " a = b ; c , d = { e , f } ",
+            &[("a", &["b", "c"]), ("d", &["e", "f"])],
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        refused("a", "expected `name=value`");
+        refused("a=b,", "nothing follows");
+        refused("a=\"b", "not closed");
+        refused("a=`b", "not closed");
+        refused("a={b", "expected `}`");
+        refused("a=b}c", "expected `,`");
+        refused("a=b,a=c", "twice");
+        refused("a=b\"c\"", "expected `,`");
+        refused("a=b c=d;e", "a `,` is missing before `c=d`");
+    }
+}

@@ -1,0 +1,150 @@
+use super::*;
+use crate::manifests::crd::merge;
+use crate::manifests::source_map::SourceMap;
+
+fn crds(spec: &Value) -> Vec<Crd> {
+    let version = |name: &str, served: bool| {
+        json!({ "name": name, "served": served, "storage": served, "schema": { "openAPIV3Schema": {
+            "type": "object", "required": ["spec"], "properties": { "spec": spec },
+        } } })
+    };
+    let crd = json!({ "metadata": {}, "spec": {
+        "group": "crew.example.com", "scope": "Namespaced", "names": { "kind": "Captain", "plural": "captains" },
+        "versions": [version("v1", true), version("v0", false)],
+    } });
+    merge(&[crd], &SourceMap::default(), &mut Vec::new())
+}
+
+fn spec() -> Value {
+    json!({ "type": "object", "required": ["image", "replicas"], "properties": {
+        "image": { "type": "string", "minLength": 1 },
+        "replicas": { "type": "integer", "minimum": 1, "default": 1 },
+        "ports": { "type": "array", "items": { "type": "object", "properties": { "port": { "type": "integer" } } } },
+    } })
+}
+
+const HEAD: &str =
+    "apiVersion: crew.example.com/v1\nkind: Captain\nmetadata:\n  name: captain-sample\n";
+
+fn warnings(text: &str) -> Vec<String> {
+    validate(&crds(&spec()), "a.yaml", text)
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+#[test]
+fn a_valid_sample_is_let_alone() {
+    let good = format!("{HEAD}spec:\n  image: x\n  ports: [{{port: 1}}]\n");
+    assert_eq!(warnings(&good), [""; 0]);
+    assert_eq!(
+        repair(&crds(&spec()), "a.yaml", &sample::signed(&good)),
+        (None, vec![])
+    );
+}
+
+#[test]
+fn an_edited_sample_is_told_each_wrong_field_with_its_line() {
+    let bad = format!("# mine\n{HEAD}spec:\n  replicas: 0\n  ports:\n  - prot: 1\n  - port: x\n");
+    let expected = [
+        "`a.yaml:6`: `.spec` has no `image`, which is required",
+        "`a.yaml:10`: `.spec.ports[1].port` is of type `string`, not `integer`",
+        "`a.yaml:7`: `.spec.replicas` is below 1",
+        "`a.yaml:9`: `.spec.ports[0].prot` is no field of the type, did you mean `port`",
+    ];
+    assert_eq!(warnings(&bad), expected);
+    assert!(warnings("a: [").concat().contains("`a.yaml`: is not YAML"));
+}
+
+#[test]
+fn a_sample_of_a_kind_that_is_gone_or_not_served_is_told() {
+    let of = |from: &str, to: &str| warnings(&HEAD.replace(from, to));
+    assert_eq!(
+        of("v1", "v0"),
+        ["`a.yaml:2`: `Captain` is not served as `crew.example.com/v0`"]
+    );
+    assert_eq!(
+        of("v1", "v3"),
+        ["`a.yaml:2`: no type gives `Captain` of `crew.example.com/v3`"]
+    );
+    assert_eq!(
+        of("Captain", "Mate"),
+        ["`a.yaml:2`: no type gives `Mate` of `crew.example.com/v1`"]
+    );
+    assert_eq!(
+        of("crew.example.com", "apps"),
+        [""; 0],
+        "somebody else's kind"
+    );
+}
+
+#[test]
+fn a_sample_that_nobody_has_touched_becomes_valid_again() {
+    let now = sample::signed(&format!("{HEAD}spec:\n  ports: []\n  gone: 1\n"));
+    let (after, found) = repair(&crds(&spec()), "a.yaml", &now);
+    assert!(found.is_empty());
+    let expected = sample::signed(&format!("{HEAD}spec:\n  image: example\n  ports: []\n"));
+    assert_eq!(after, Some(expected));
+}
+
+fn ruled(rule: &Value) -> Vec<Crd> {
+    crds(
+        &json!({ "type": "object", "x-kubernetes-validations": [rule], "properties": {
+        "least": { "type": "integer" }, "most": { "type": "integer", "default": 3 }, "url": { "type": "string" },
+    } }),
+    )
+}
+
+#[test]
+fn a_sample_that_breaks_a_rule_is_told_with_its_message_and_field() {
+    let rule = json!({ "rule": "self.least <= self.most", "message": "least is above most", "fieldPath": ".least" });
+    let found = |least: u32| {
+        let text = format!("{HEAD}spec:\n  url: x\n  least: {least}\n");
+        let found = validate(&ruled(&rule), "a.yaml", &text);
+        found.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(found(3), [""; 0], "with the default of the other field");
+    let expected = "`a.yaml:7`: `.spec.least` does not keep the rule `self.least <= self.most`: least is above most";
+    assert_eq!(found(4), [expected]);
+}
+
+#[test]
+fn a_sample_that_nobody_has_touched_is_changed_until_it_keeps_the_rules() {
+    let now = sample::signed(&format!("{HEAD}spec: {{}}\n"));
+    let repaired = |rule: &str| {
+        let (after, found) = repair(&ruled(&json!({ "rule": rule })), "a.yaml", &now);
+        assert_eq!(found, []);
+        after.expect("it can be repaired")
+    };
+    assert!(repaired("has(self.least) && self.least < self.most").ends_with("  least: 1\n"));
+    assert!(repaired("has(self.least) != has(self.url)").ends_with("  least: 1\n"));
+}
+
+#[test]
+fn a_rule_that_kbr_knows_no_values_for_is_told_and_the_sample_stays() {
+    let now = sample::signed(&format!("{HEAD}spec: {{}}\n"));
+    let rule = json!({ "rule": "has(self.url) && self.url.startsWith('oci://')" });
+    let (after, found) = repair(&ruled(&rule), "a.yaml", &now);
+    assert_eq!(after, None);
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let [broken, stays] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert!(broken.starts_with("`a.yaml:6`: `.spec` does not keep the rule `has(self.url)"));
+    assert!(
+        stays.contains("it stays as it is\n    help: write"),
+        "{stays}"
+    );
+}
+
+#[test]
+fn a_sample_that_kbr_cannot_make_valid_is_told() {
+    let spec = json!({ "type": "object", "required": ["a"], "properties": { "a": { "type": "string", "pattern": "^[xyz]{7}$" } } });
+    let now = sample::signed(&format!("{HEAD}spec: {{}}\n"));
+    let (after, found) = repair(&crds(&spec), "a.yaml", &now);
+    assert_eq!(after, None);
+    assert_eq!(
+        found[0].to_string(),
+        "`a.yaml:6`: `.spec` has no `a`, which is required"
+    );
+}

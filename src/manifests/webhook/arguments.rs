@@ -1,0 +1,126 @@
+//! The arguments of one marker, of the form that each has to have.
+
+use crd_lint::nearest;
+
+use crate::manifests::markers::Marker;
+use crate::manifests::problem::Problem;
+
+/// The arguments of one marker, and what was found wrong with them so far.
+pub struct Arguments<'a> {
+    pub marker: &'a Marker,
+    pub problems: Vec<Problem>,
+}
+
+impl<'a> Arguments<'a> {
+    pub fn new(marker: &'a Marker, known: &[&str]) -> Self {
+        let name = &marker.name;
+        let unknown = marker
+            .arguments
+            .iter()
+            .filter(|(argument, _)| !known.contains(&argument.as_str()));
+        let problem = |(argument, _): &(String, Vec<String>)| {
+            let problem = Problem::new(format!("`{argument}` is no argument of a `{name}` marker"));
+            match argument.as_str() {
+                "namespaceSelector" | "objectSelector" | "matchConditions" => problem.help(
+                    format!("write it as the API has it: ``patch=`{{\"{argument}\": …}}```"),
+                ),
+                _ => problem.did_you_mean(nearest(argument, known.iter().copied())),
+            }
+        };
+        Self {
+            marker,
+            problems: unknown.map(problem).collect(),
+        }
+    }
+
+    pub fn end<T>(self, result: T) -> Result<T, Vec<Problem>> {
+        let problems = self.marker.problems(self.problems);
+        if problems.is_empty() {
+            return Ok(result);
+        }
+        Err(problems)
+    }
+
+    pub fn wrong(&mut self, text: impl Into<String>) {
+        self.problems.push(Problem::new(text));
+    }
+
+    pub fn list(&self, name: &str) -> Option<&'a [String]> {
+        let of = |(argument, values): &'a (String, Vec<String>)| {
+            (argument == name).then_some(values.as_slice())
+        };
+        self.marker.arguments.iter().find_map(of)
+    }
+
+    /// A list that has to be there, without empty values.
+    pub fn required_list(&mut self, name: &str) -> &'a [String] {
+        let list = self.list(name).unwrap_or_default();
+        match list {
+            [] => self.wrong(format!("`{name}` is missing")),
+            list if list.iter().any(String::is_empty) && name != "groups" => {
+                self.wrong(format!("a value of `{name}` is empty"));
+            }
+            _ => {}
+        }
+        list
+    }
+
+    /// `None` when it is not there, is empty, or is a list, which is wrong.
+    pub fn single(&mut self, name: &str) -> Option<String> {
+        match self.list(name)? {
+            [] => None,
+            [value] => Some(value.clone()).filter(|value| !value.is_empty()),
+            _ => {
+                self.wrong(format!("`{name}` takes one value"));
+                None
+            }
+        }
+    }
+
+    pub fn required(&mut self, name: &str) -> String {
+        let before = self.problems.len();
+        let value = self.single(name);
+        if value.is_none() && self.problems.len() == before {
+            self.wrong(format!("`{name}` is missing"));
+        }
+        value.unwrap_or_default()
+    }
+
+    pub fn flag(&mut self, name: &str) -> bool {
+        match self.required(name).as_str() {
+            "true" => true,
+            "false" | "" => false,
+            other => {
+                self.wrong(format!("`{name}` is `true` or `false`, not `{other}`"));
+                false
+            }
+        }
+    }
+
+    pub fn number(&mut self, name: &str) -> Option<i64> {
+        let text = self.single(name)?;
+        let number = text.parse();
+        if number.is_err() {
+            self.wrong(format!("`{name}` is a whole number, not `{text}`"));
+        }
+        number.ok()
+    }
+
+    /// One of `values`, whatever its capitals.
+    pub fn choice(&mut self, name: &str, values: &[&str]) -> Option<String> {
+        let text = self.single(name)?;
+        let found = values
+            .iter()
+            .find(|value| value.eq_ignore_ascii_case(&text));
+        if found.is_none() {
+            let problem = Problem::new(format!("`{text}` is no `{name}`: {}", either(values)));
+            self.problems.push(problem);
+        }
+        found.map(|value| (*value).to_owned())
+    }
+}
+
+fn either(values: &[&str]) -> String {
+    let quoted: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
+    quoted.join(" or ")
+}
