@@ -63,7 +63,7 @@ pub fn merge(printed: &[Value], map: &SourceMap, problems: &mut Vec<Problem>) ->
         match identity(crd) {
             Some(key) => kinds.entry(key).or_default().push(crd),
             None => problems.push(Problem::new(
-                "`crdgen` printed something that is no CustomResourceDefinition",
+                "`crdgen` printed something that is not a CustomResourceDefinition",
             )),
         }
     }
@@ -145,7 +145,7 @@ fn merge_kind(group: &str, kind: &str, parts: &[&Value]) -> Result<Crd, Vec<Prob
         .as_str()
         .unwrap_or_default();
     if !is_subdomain(group) || !is_subdomain(plural) {
-        let text = format!("`{kind}`: `{plural}.{group}` is no name that a CRD may have");
+        let text = format!("`{kind}`: `{plural}.{group}` is not a name that a CRD may have");
         let help = "use `a` to `z`, `0` to `9`, `-`, and `.` in the group";
         problems.push(Problem::new(text).help(help));
     }

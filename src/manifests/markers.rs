@@ -94,7 +94,7 @@ fn marker(at: &str, comment: &Comment) -> Result<Option<Marker>, Problem> {
     let (name, arguments) = rest.split_once(':').unwrap_or((rest, ""));
     let name = name.trim();
     if ours && !KNOWN.contains(&name) {
-        let text = format!("`{at}`: `+kbr:{name}` is no marker of kbr");
+        let text = format!("`{at}`: `+kbr:{name}` is not a marker of kbr");
         return Err(Problem::new(text).did_you_mean(nearest(name, KNOWN)));
     }
     if !READ.contains(&name) {
@@ -124,7 +124,10 @@ fn almost(at: &str, comment: &Comment) -> Option<Problem> {
     if comment.doc || !KNOWN.contains(&name) {
         return None;
     }
-    let text = format!("`{at}`: `{}` is no marker, and gives nothing", comment.text);
+    let text = format!(
+        "`{at}`: `{}` is not a marker, and has no effect",
+        comment.text
+    );
     Some(Problem::new(text).help(format!("write `// +{bare}`, or words before it")))
 }
 

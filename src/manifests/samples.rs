@@ -223,7 +223,7 @@ fn unknown(schema: &Value, value: &Value, path: &str, found: &mut Vec<Violation>
                     let known = schema["properties"].as_object().into_iter().flatten();
                     let near = nearest(name, known.map(|(known, _)| known.as_str()));
                     let near = near.map(|near| format!(", did you mean `{near}`"));
-                    let reason = format!("is no field of the type{}", near.unwrap_or_default());
+                    let reason = format!("is not a field of the type{}", near.unwrap_or_default());
                     found.push(Violation { path, reason });
                 }
             }

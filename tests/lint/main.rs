@@ -37,7 +37,7 @@ fn definitions() -> Vec<(&'static str, Value)> {
 
 /// One file holds them all, so that a change of a message is seen beside the others.
 #[test]
-fn kbr_says_what_is_wrong_and_how_to_mend_it() {
+fn kbr_reports_what_is_wrong_and_how_to_fix_it() {
     let project = Project::new();
     let mut page = String::new();
     for (kind, crd) in definitions() {
@@ -57,7 +57,7 @@ fn kbr_says_what_is_wrong_and_how_to_mend_it() {
 
 /// A kind whose versions do not go together, which is more than one derive can say.
 #[test]
-fn versions_that_the_api_server_refuses_kbr_refuses_before() {
+fn versions_that_the_api_server_rejects_kbr_rejects_before() {
     let table = [
         (
             "twostoreds",
@@ -100,10 +100,10 @@ fn versions_that_the_api_server_refuses_kbr_refuses_before() {
     assert_eq!(names, ["unserveds.lint.example.com"], "{refused:?}");
 }
 
-/// What the API server takes, kbr refuses only where it would be spoiled.
+/// What the API server accepts, kbr rejects only where objects would be corrupted.
 #[test]
-fn what_the_api_server_refuses_kbr_refuses_before() {
-    let spoiled = [
+fn what_the_api_server_rejects_kbr_rejects_before() {
+    let corrupted = [
         "Conditions",
         "InnerOfText",
         "LengthOfMap",
@@ -137,7 +137,7 @@ fn what_the_api_server_refuses_kbr_refuses_before() {
             );
             continue;
         }
-        let expected = theirs.is_some() || spoiled.contains(&kind);
+        let expected = theirs.is_some() || corrupted.contains(&kind);
         if ours.contains("error: ") != expected {
             wrong.push(format!(
                 "{kind}: the API server says {theirs:?}, kbr says {ours:?}"

@@ -357,7 +357,7 @@ fn a_sample_that_nobody_has_touched_is_kept_valid_and_one_that_somebody_has_is_j
     for expected in [
         format!("warning: `{SAMPLE}:8`: `.spec.replicas` is below 1\n"),
         format!(
-            "warning: `{SAMPLE}:9`: `.spec.replica` is no field of the type, did you mean `replicas`\n"
+            "warning: `{SAMPLE}:9`: `.spec.replica` is not a field of the type, did you mean `replicas`\n"
         ),
     ] {
         assert!(talk.contains(&expected), "{talk}");

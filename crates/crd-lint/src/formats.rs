@@ -1,6 +1,6 @@
 //! Formats of texts, as an API server reads them.
 
-/// Whether a text has a format, of those that are easily told; of others anything goes.
+/// Whether a text has a format, of those that are easily checked; any text has one of the others.
 pub fn matches(format: &str, text: &str) -> bool {
     let date = |text: &str| {
         let parts: Vec<&str> = text.split('-').collect();
@@ -27,14 +27,14 @@ pub fn matches(format: &str, text: &str) -> bool {
             .is_some_and(|(name, host)| !name.is_empty() && !host.is_empty()),
         "uri" => text.contains(':') || text.starts_with('/'),
         "byte" => {
-            let letters = text.trim_end_matches('=');
-            let padding = text.len() - letters.len();
-            let tame = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
-            // Nothing is no base64 for the API server.
-            !letters.is_empty()
+            let characters = text.trim_end_matches('=');
+            let padding = text.len() - characters.len();
+            let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
+            // Empty text is not base64 for the API server.
+            !characters.is_empty()
                 && padding <= 2
                 && text.len().is_multiple_of(4)
-                && letters.bytes().all(tame)
+                && characters.bytes().all(allowed)
         }
         _ => true,
     }
@@ -53,11 +53,12 @@ fn is_duration(text: &str) -> bool {
     }
     let mut parts = 0;
     while !rest.is_empty() {
-        let unit = rest.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        let unit = rest
+            .trim_start_matches(|character: char| character.is_ascii_digit() || character == '.');
         let number = &rest[..rest.len() - unit.len()];
         let unit = unit.trim_start();
         let end = unit
-            .find(|letter: char| letter.is_ascii_digit())
+            .find(|character: char| character.is_ascii_digit())
             .unwrap_or(unit.len());
         if number.parse::<f64>().is_err() || !UNITS.contains(&unit[..end].trim_end()) {
             return false;

@@ -76,8 +76,8 @@ mod tests {
     #[test]
     fn ids_are_in_kebab_case_and_there_once() {
         for (position, lint) in LINTS.iter().enumerate() {
-            let tame = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
-            assert!(lint.id.bytes().all(tame), "{}", lint.id);
+            let allowed = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+            assert!(lint.id.bytes().all(allowed), "{}", lint.id);
             let before = &LINTS[..position];
             assert!(
                 before.iter().all(|known| known.id != lint.id),

@@ -13,7 +13,7 @@ pub enum Level {
     Item,
 }
 
-/// A schema that says what values look like; those in `anyOf` and its like only restrict, and are none.
+/// A schema that describes values. Those in `anyOf` and its like only restrict values, and are not visited.
 #[derive(Clone, Debug)]
 pub struct Node<'a> {
     /// `.spec.ports[].name`; empty for the root.

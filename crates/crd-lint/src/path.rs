@@ -45,10 +45,10 @@ struct Step {
 fn steps(path: &str) -> Option<Vec<Step>> {
     let mut steps = Vec::new();
     let (mut name, mut indexed) = (String::new(), false);
-    let mut letters = path.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' => name.push(letters.next()?),
+    let mut characters = path.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => name.push(characters.next()?),
             '.' => {
                 steps.push(Step {
                     name: std::mem::take(&mut name),
@@ -56,9 +56,9 @@ fn steps(path: &str) -> Option<Vec<Step>> {
                 });
             }
             '[' if !indexed => {
-                let inside: String = letters
+                let inside: String = characters
                     .by_ref()
-                    .take_while(|letter| *letter != ']')
+                    .take_while(|character| *character != ']')
                     .collect();
                 // `['name']` is a field, and a `]` in a filter ends it too early.
                 if inside.starts_with(['\'', '"'])
@@ -70,7 +70,7 @@ fn steps(path: &str) -> Option<Vec<Step>> {
             }
             '*' | '[' | ']' | '{' | '}' => return None,
             _ if indexed => return None,
-            letter => name.push(letter),
+            character => name.push(character),
         }
     }
     steps.push(Step { name, indexed });

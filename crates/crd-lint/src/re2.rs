@@ -1,4 +1,4 @@
-//! Go's `regexp` -> Rust's `regex`: reads all of the one syntax, and says what it does not have.
+//! Go's `regexp` -> Rust's `regex`: translates a pattern, or says why Go does not accept it.
 
 mod class;
 mod reader;
@@ -10,14 +10,14 @@ use reader::Reader;
 /// The largest count of a repetition, also of nested ones together.
 const MOST: u32 = 1000;
 
-/// The same pattern for Rust's `regex`, or what Go refuses about it.
+/// The same pattern for Rust's `regex`, or why Go rejects it.
 pub fn translate(pattern: &str) -> Result<String, String> {
     let mut reader = Reader::new(pattern);
     reader.alternatives(0)?;
     Ok(reader.out)
 }
 
-/// Whether `text` matches a pattern anywhere, as the API server checks it; `None` if it cannot be told.
+/// Whether `text` matches a pattern anywhere, as the API server checks it; `None` if it is not known.
 pub fn matches(pattern: &str, text: &str) -> Option<bool> {
     let regex = Regex::new(&translate(pattern).ok()?).ok()?;
     Some(regex.is_match(text))
@@ -120,13 +120,13 @@ impl Reader<'_> {
             return Ok(None);
         };
         if least > MOST || most > MOST || most < least {
-            return Err(format!("`{{{inside}}}` is no count of at most {MOST}"));
+            return Err(format!("`{{{inside}}}` is not a count of at most {MOST}"));
         }
         self.rest = rest;
         Ok(Some((format!("{{{inside}}}"), most.max(least))))
     }
 
-    /// One letter, class, escape or group. `None` for flags, which match nothing.
+    /// One character, class, escape or group. `None` for flags, which match nothing.
     fn atom(&mut self, depth: u32) -> Result<Option<u32>, String> {
         match self.next() {
             Some('(') => return self.group(depth),
@@ -141,8 +141,8 @@ impl Reader<'_> {
                 let escape = self.escape(false)?;
                 self.out.push_str(&escape);
             }
-            Some(letter @ ('.' | '^' | '$')) => self.out.push(letter),
-            Some(letter) => self.out.push_str(&regex::escape(&letter.to_string())),
+            Some(character @ ('.' | '^' | '$')) => self.out.push(character),
+            Some(character) => self.out.push_str(&regex::escape(&character.to_string())),
             None => {}
         }
         Ok(Some(1))
@@ -158,9 +158,11 @@ impl Reader<'_> {
             let sound = !name.is_empty()
                 && name
                     .chars()
-                    .all(|letter| letter == '_' || letter.is_ascii_alphanumeric());
+                    .all(|character| character == '_' || character.is_ascii_alphanumeric());
             if !sound || self.names.contains(&name) {
-                return Err(format!("`{name}` is no name of a group, or is there twice"));
+                return Err(format!(
+                    "`{name}` is not the name of a group, or occurs twice"
+                ));
             }
             self.names.push(name);
             self.rest = rest;

@@ -128,11 +128,11 @@ fn a_name_that_would_leave_the_folder_is_an_error() {
     let evil = part("Ship", "v1", |crd| {
         crd["spec"]["names"]["plural"] = json!("../ships");
     });
-    refused(&[evil], "is no name that a CRD may have");
+    refused(&[evil], "is not a name that a CRD may have");
 }
 
 #[test]
-fn what_is_no_crd_is_an_error() {
+fn what_is_not_a_crd_is_an_error() {
     let no_crd = [
         json!("text"),
         json!({}),
@@ -140,19 +140,19 @@ fn what_is_no_crd_is_an_error() {
         json!({ "spec": { "group": "x.io", "names": { "kind": "A" } } }),
     ];
     for printed in no_crd {
-        refused(&[printed], "no CustomResourceDefinition");
+        refused(&[printed], "not a CustomResourceDefinition");
     }
     refused(
         &[part("Ship", "v1", |crd| {
             crd["spec"]["versions"] = json!(["v1"]);
         })],
-        "no CustomResourceDefinition",
+        "not a CustomResourceDefinition",
     );
     refused(
         &[part("Ship", "v1", |crd| {
             crd["metadata"]["labels"] = json!("a");
         })],
-        "no CustomResourceDefinition",
+        "not a CustomResourceDefinition",
     );
 }
 

@@ -66,7 +66,7 @@ fn argument(grant: &mut Grant, name: &str, values: &[String]) -> Result<(), Prob
         "namespace" => grant.namespace = single(name, values)?,
         "roleName" => grant.role_name = Some(single(name, values)?).filter(|name| !name.is_empty()),
         _ => {
-            let text = format!("`{name}` is no argument of an RBAC marker");
+            let text = format!("`{name}` is not an argument of an RBAC marker");
             return Err(Problem::new(text).did_you_mean(nearest(name, ARGUMENTS)));
         }
     }

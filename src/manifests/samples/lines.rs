@@ -16,7 +16,7 @@ impl Document {
     /// Every document of a file.
     ///
     /// # Errors
-    /// It is no YAML.
+    /// It is not YAML.
     pub fn all(text: &str) -> Result<Vec<Self>, serde_saphyr::Error> {
         let roots: Vec<Spanned<Node>> = serde_saphyr::from_multiple(text)?;
         let document = |root: Spanned<Node>| {

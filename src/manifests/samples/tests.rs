@@ -50,7 +50,7 @@ fn an_edited_sample_is_told_each_wrong_field_with_its_line() {
         "`a.yaml:6`: `.spec` has no `image`, which is required",
         "`a.yaml:10`: `.spec.ports[1].port` is of type `string`, not `integer`",
         "`a.yaml:7`: `.spec.replicas` is below 1",
-        "`a.yaml:9`: `.spec.ports[0].prot` is no field of the type, did you mean `port`",
+        "`a.yaml:9`: `.spec.ports[0].prot` is not a field of the type, did you mean `port`",
     ];
     assert_eq!(warnings(&bad), expected);
     assert!(warnings("a: [").concat().contains("`a.yaml`: is not YAML"));

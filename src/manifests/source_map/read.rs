@@ -6,7 +6,7 @@ use syn::{Attribute, Fields, GenericArgument, Item, PathArguments};
 use super::attributes::{cased, expected, kind, metas, rename_all, text};
 use super::rust::{Field, RustType, Span};
 
-/// The structs and enums of a file, in modules too; none if it is no Rust.
+/// The structs and enums of a file, in modules too; none if it is not Rust.
 pub fn types(file: &str, text: &str) -> Vec<(String, RustType)> {
     let mut found = Vec::new();
     if let Ok(parsed) = syn::parse_file(text) {

@@ -19,7 +19,9 @@ impl<'a> Arguments<'a> {
             .iter()
             .filter(|(argument, _)| !known.contains(&argument.as_str()));
         let problem = |(argument, _): &(String, Vec<String>)| {
-            let problem = Problem::new(format!("`{argument}` is no argument of a `{name}` marker"));
+            let problem = Problem::new(format!(
+                "`{argument}` is not an argument of a `{name}` marker"
+            ));
             match argument.as_str() {
                 "namespaceSelector" | "objectSelector" | "matchConditions" => problem.help(
                     format!("write it as the API has it: ``patch=`{{\"{argument}\": …}}```"),
@@ -113,7 +115,7 @@ impl<'a> Arguments<'a> {
             .iter()
             .find(|value| value.eq_ignore_ascii_case(&text));
         if found.is_none() {
-            let problem = Problem::new(format!("`{text}` is no `{name}`: {}", either(values)));
+            let problem = Problem::new(format!("`{text}` is not a `{name}`: {}", either(values)));
             self.problems.push(problem);
         }
         found.map(|value| (*value).to_owned())

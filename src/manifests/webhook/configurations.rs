@@ -112,7 +112,7 @@ pub fn unmanaged(names: &Names, markers: &[Marker]) -> Vec<Problem> {
         };
         let name = name.filter(|name| name != known)?;
         let text = format!(
-            "the operator keeps a certificate for `{known}`, not for `{name}`: the API server would trust nobody whom it calls there"
+            "the operator manages the CA bundle of `{known}` only: calls to `{name}` would fail TLS verification"
         );
         let help = "leave `name=` out, or let cert-manager keep the certificate: `../webhook-certmanager` in `config/default/kustomization.yaml`";
         Some(Problem::new(text).at(&marker.at).help(help))

@@ -40,7 +40,7 @@ pub fn is_qualified(name: &str) -> bool {
 /// It is not a JSON object.
 pub fn patch(webhook: &mut Value, patch: &str) -> Result<Vec<Problem>, String> {
     let parsed: Map<String, Value> = serde_json::from_str(patch)
-        .map_err(|error| format!("`patch` is no JSON object: {error}"))?;
+        .map_err(|error| format!("`patch` is not a JSON object: {error}"))?;
     let unknown = unknown_fields(&parsed);
     merge(webhook, Value::Object(parsed));
     Ok(unknown)
@@ -179,6 +179,6 @@ fn address(client: &Value) -> Option<String> {
     };
     let good = path == "/" || path.strip_prefix('/').is_some_and(words);
     (!good).then(|| {
-        format!("`{path}` is no path that a webhook may have: `/`, then small letters, digits, `-` and `.`, with single `/` between")
+        format!("`{path}` is not a path that a webhook may have: `/`, then lower-case letters, digits, `-` and `.`, with single `/` between")
     })
 }

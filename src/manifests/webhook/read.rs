@@ -94,7 +94,9 @@ pub fn configuration(marker: &Marker) -> Result<(bool, Option<String>), Vec<Prob
     let mutating = arguments.flag("mutating");
     let name = arguments.single("name");
     if let Some(name) = name.as_deref().filter(|name| !object::is_subdomain(name)) {
-        arguments.wrong(format!("`{name}` is no name that a configuration may have"));
+        arguments.wrong(format!(
+            "`{name}` is not a name that a configuration may have"
+        ));
     }
     arguments.end((mutating, name))
 }
@@ -104,7 +106,7 @@ impl Arguments<'_> {
         let name = self.required("name");
         if !name.is_empty() && !object::is_qualified(&name) {
             self.problems.push(
-                Problem::new(format!("`{name}` is no name that a webhook may have")).help(
+                Problem::new(format!("`{name}` is not a name that a webhook may have")).help(
                     "at least three words with `.` between them: `mcaptain-v1.crew.example.com`",
                 ),
             );
@@ -115,7 +117,7 @@ impl Arguments<'_> {
         for version in self.list("webhookVersions").unwrap_or_default() {
             if version != "v1" {
                 self.wrong(format!(
-                    "`{version}` is no version of a webhook configuration: there is only `v1`"
+                    "`{version}` is not a version of a webhook configuration: there is only `v1`"
                 ));
             }
         }

@@ -200,7 +200,7 @@ fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
     found
 }
 
-/// `::<T>(arguments` -> `T` and what follows the parenthesis; `None` for what is no call.
+/// `::<T>(arguments` -> `T` and what follows the parenthesis; `None` for what is not a call.
 pub fn call(rest: &str) -> Option<(Option<String>, &str)> {
     if let Some(arguments) = rest.strip_prefix('(') {
         return Some((None, arguments));

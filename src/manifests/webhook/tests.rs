@@ -137,7 +137,7 @@ fn values_that_no_webhook_has_are_refused_with_those_that_it_may_have() {
     refused(
         "=fail",
         "=fall",
-        "`fall` is no `failurePolicy`: `Fail` or `Ignore`",
+        "`fall` is not a `failurePolicy`: `Fail` or `Ignore`",
     );
     refused(
         "create;update",
@@ -163,7 +163,7 @@ fn values_that_no_webhook_has_are_refused_with_those_that_it_may_have() {
     refused(
         "versions=v1,",
         "versions=v1,matchPolicy=Same,",
-        "`Same` is no `matchPolicy`: `Exact` or `Equivalent`",
+        "`Same` is not a `matchPolicy`: `Exact` or `Equivalent`",
     );
     refused(
         "versions=v1,",
@@ -179,12 +179,12 @@ fn values_that_no_webhook_has_are_refused_with_those_that_it_may_have() {
     refused(
         "name=mcaptain-v1.crew.example.com",
         "name=captain.example",
-        "no name that a webhook may have",
+        "not a name that a webhook may have",
     );
     refused(
         "versions=v1,",
         "versions=v1,timeout=3,",
-        "`timeout` is no argument of a `webhook` marker",
+        "`timeout` is not an argument of a `webhook` marker",
     );
     refused(
         "versions=v1,",
@@ -218,9 +218,9 @@ fn a_webhook_is_at_a_path_or_at_a_url() {
         "no URL that a webhook may have",
     );
     refused(path, "url=\"https://x.io\",servicePort=1", "no service");
-    refused(path, "path=mutate", "no path that a webhook may have");
-    refused(path, "path=/a//b", "no path that a webhook may have");
-    refused(path, "path=/Captain", "no path that a webhook may have");
+    refused(path, "path=mutate", "not a path that a webhook may have");
+    refused(path, "path=/a//b", "not a path that a webhook may have");
+    refused(path, "path=/Captain", "not a path that a webhook may have");
 }
 
 #[test]
@@ -242,8 +242,8 @@ fn a_patch_sets_what_no_argument_does() {
 
     let last = "admissionReviewVersions=v1";
     let with = |patch: &str| format!("{last},patch=`{patch}`");
-    refused(last, &with("[]"), "`patch` is no JSON object");
-    refused(last, &with("{"), "`patch` is no JSON object");
+    refused(last, &with("[]"), "`patch` is not a JSON object");
+    refused(last, &with("{"), "`patch` is not a JSON object");
     refused(
         last,
         &with(r#"{"objectselector":{}}"#),
@@ -300,7 +300,7 @@ fn a_configuration_that_the_operator_does_not_know_gets_no_certificate() {
     };
     let text = problem.to_string();
     assert!(
-        text.starts_with("`a.rs:1`: the operator keeps a certificate for `mutating-webhook-configuration`, not for `foo`"),
+        text.starts_with("`a.rs:1`: the operator manages the CA bundle of `mutating-webhook-configuration` only: calls to `foo` would fail TLS verification"),
         "{text}"
     );
 }

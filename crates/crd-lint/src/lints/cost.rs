@@ -1,4 +1,4 @@
-//! What a rule may cost at most: roughly as the API server estimates it, which refuses rules above a limit.
+//! What a rule may cost at most: roughly as the API server estimates it, which rejects rules above a limit.
 
 use cel::IdedExpr;
 use cel::common::ast::{EntryExpr, Expr};
@@ -65,7 +65,7 @@ fn smallest(schema: &Value) -> u64 {
     }
 }
 
-/// How many parts a list or map can have, or letters a string.
+/// How many parts a list or map can have, or characters a string.
 fn size(schema: &Value) -> u64 {
     let bound = |key: &str| schema[key].as_u64();
     match schema["type"].as_str() {
@@ -75,7 +75,7 @@ fn size(schema: &Value) -> u64 {
         Some("object") if schema["additionalProperties"].is_object() => bound("maxProperties")
             .unwrap_or_else(|| REQUEST / (smallest(&schema["additionalProperties"]) + 6)),
         Some("string") => match bound("maxLength") {
-            Some(letters) => letters.saturating_mul(4),
+            Some(characters) => characters.saturating_mul(4),
             None if schema["enum"].is_array() => 64,
             None if !schema["format"].is_null() => 64,
             None => REQUEST,

@@ -83,7 +83,7 @@ pub fn types(node: &Node, found: &mut Vec<Hit>) {
     }
 }
 
-/// Why there is no type: from what derives write.
+/// Why there is no type, as far as what derives write shows it.
 fn untyped(node: &Node) -> Option<Hit> {
     if node.is(INT_OR_STRING) || node.is(PRESERVE) || node.is(EMBEDDED) {
         return None;
@@ -133,7 +133,7 @@ pub fn maps(node: &Node, found: &mut Vec<Hit>) {
         );
     } else if values == &json!(true) && !fields {
         error(
-            "values of this map that are objects lose their fields: it says nothing about them",
+            "values of this map that are objects lose their fields: the schema does not describe them",
             "add `#[schemars(schema_with = \"…\")]` with a function that gives `schemars::json_schema!({ \"type\": \"object\", \"x-kubernetes-preserve-unknown-fields\": true })`, or a type of its own for the values",
         );
     }

@@ -45,7 +45,7 @@ pub fn known_strategies(node: &Node, found: &mut Vec<Hit>) {
     }
 }
 
-/// Whether the items of sets and of lists with keys can be told apart.
+/// Whether the items of sets and of lists with keys can be distinguished.
 pub fn keys(node: &Node, found: &mut Vec<Hit>) {
     match node.text("x-kubernetes-list-type") {
         "set" => set(node, found),
@@ -141,7 +141,7 @@ fn check_key(node: &Node, items: &Value, key: &str, found: &mut Vec<Hit>) {
     };
     if ["array", "object"].contains(&field["type"].as_str().unwrap_or_default()) {
         error(
-            format!("the key `{key}` is no scalar"),
+            format!("the key `{key}` is not a scalar"),
             "use a field that is a string, a number or a bool".to_owned(),
         );
     }

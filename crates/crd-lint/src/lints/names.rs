@@ -65,9 +65,9 @@ pub fn group(definition: &Definition, found: &mut Vec<Hit>) {
 
 /// DNS-1035, as for services.
 fn is_label(name: &str) -> bool {
-    let tame = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     name.len() <= 63
-        && name.bytes().all(tame)
-        && name.starts_with(|letter: char| letter.is_ascii_lowercase())
+        && name.bytes().all(allowed)
+        && name.starts_with(|character: char| character.is_ascii_lowercase())
         && !name.ends_with('-')
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::lint::Hit;
 use crate::node::Node;
 
-/// What a restriction must not say, because only the schema around it may.
+/// What only the schema around a restriction may say.
 const FORBIDDEN: [&str; 12] = [
     "additionalProperties",
     "default",
@@ -147,7 +147,7 @@ pub fn root(version: &Value, found: &mut Vec<Hit>) {
     for key in KEYS {
         let value = &version["schema"]["openAPIV3Schema"][key];
         if !value.is_null() && value != &json!([]) {
-            let text = format!("`{key}` cannot be said of the object itself, as it has a status");
+            let text = format!("`{key}` cannot restrict the object itself, as it has a status");
             found.push(Hit::new("", text, HELP));
         }
     }

@@ -47,7 +47,7 @@ pub fn check(version: &Value, found: &mut Vec<Hit>) {
             .strip_prefix('.')
             .into_iter()
             .flat_map(|rest| rest.split('.'));
-        // What names no field is told with its nearest name, together with columns.
+        // A path that names no field is reported already.
         let Some(found) = steps.try_fold(schema, |schema, step| schema["properties"].get(step))
         else {
             if !schema["properties"].is_null() && preserved(schema, path) {

@@ -7,8 +7,8 @@ use super::reader::Reader;
 impl Reader<'_> {
     /// Behind a backslash; in a class, anchors mean nothing.
     pub(super) fn escape(&mut self, in_class: bool) -> Result<String, String> {
-        let letter = self.next().ok_or("it ends in a `\\`")?;
-        let text = match letter {
+        let character = self.next().ok_or("it ends in a `\\`")?;
+        let text = match character {
             'd' if in_class => "0-9".to_owned(),
             's' if in_class => "\\t\\n\\x0C\\r ".to_owned(),
             'w' if in_class => "0-9A-Za-z_".to_owned(),
@@ -18,12 +18,13 @@ impl Reader<'_> {
             'D' => "[^0-9]".to_owned(),
             'S' => "[^\\t\\n\\x0C\\r ]".to_owned(),
             'W' => "[^0-9A-Za-z_]".to_owned(),
-            'A' | 'b' | 'B' | 'z' if !in_class => format!("\\{letter}"),
-            'a' | 'f' | 'n' | 'r' | 't' | 'v' => format!("\\{letter}"),
-            'p' | 'P' => self.unicode(letter)?,
+            'A' | 'b' | 'B' | 'z' if !in_class => format!("\\{character}"),
+            'a' | 'f' | 'n' | 'r' | 't' | 'v' => format!("\\{character}"),
+            'p' | 'P' => self.unicode(character)?,
             'x' => self.hex()?,
             '0'..='7'
-                if letter == '0' || self.rest.starts_with(|next| ('0'..='7').contains(&next)) =>
+                if character == '0'
+                    || self.rest.starts_with(|next| ('0'..='7').contains(&next)) =>
             {
                 let more: usize = self
                     .rest
@@ -31,25 +32,27 @@ impl Reader<'_> {
                     .take(2)
                     .take_while(|byte| (b'0'..=b'7').contains(byte))
                     .count();
-                let digits = format!("{letter}{}", &self.rest[..more]);
+                let digits = format!("{character}{}", &self.rest[..more]);
                 self.rest = &self.rest[more..];
                 format!(
                     "\\x{{{:x}}}",
                     u32::from_str_radix(&digits, 8).unwrap_or_default()
                 )
             }
-            letter if letter.is_ascii() && !letter.is_ascii_alphanumeric() => match letter {
-                ' ' | '!' | '"' | '%' | '\'' | ',' | '/' | ':' | ';' | '=' | '@' | '_' | '`'
-                | '<' | '>' => letter.to_string(),
-                control if control.is_ascii_control() => control.to_string(),
-                _ => format!("\\{letter}"),
-            },
-            letter => return Err(format!("there is no `\\{letter}`")),
+            character if character.is_ascii() && !character.is_ascii_alphanumeric() => {
+                match character {
+                    ' ' | '!' | '"' | '%' | '\'' | ',' | '/' | ':' | ';' | '=' | '@' | '_'
+                    | '`' | '<' | '>' => character.to_string(),
+                    control if control.is_ascii_control() => control.to_string(),
+                    _ => format!("\\{character}"),
+                }
+            }
+            character => return Err(format!("there is no `\\{character}`")),
         };
         Ok(text)
     }
 
-    fn unicode(&mut self, letter: char) -> Result<String, String> {
+    fn unicode(&mut self, character: char) -> Result<String, String> {
         let name = if self.eat("{") {
             let (name, rest) = self
                 .rest
@@ -68,11 +71,15 @@ impl Reader<'_> {
             .map_or((false, name), |name| (true, name));
         let text = format!(
             "\\{}{{{name}}}",
-            if negated == (letter == 'P') { 'p' } else { 'P' }
+            if negated == (character == 'P') {
+                'p'
+            } else {
+                'P'
+            }
         );
         match Regex::new(&text) {
             Ok(_) if name.starts_with(|first: char| first.is_ascii_uppercase()) => Ok(text),
-            _ => Err(format!("`{name}` is no class of Unicode that Go knows")),
+            _ => Err(format!("`{name}` is not a Unicode class that Go knows")),
         }
     }
 
@@ -94,7 +101,7 @@ impl Reader<'_> {
             .ok()
             .filter(|code| *code <= 0x0010_FFFF && !digits.starts_with('+'));
         code.map(|code| format!("\\x{{{code:x}}}"))
-            .ok_or_else(|| format!("`\\x` and `{digits}` are no letter"))
+            .ok_or_else(|| format!("`\\x{digits}` is not a character"))
     }
 
     /// Behind a `[`.
@@ -153,19 +160,19 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// One letter of a class: itself, and as Rust writes it.
+    /// One character of a class: itself, and as Rust writes it.
     fn member(&mut self) -> Result<(char, String), String> {
-        let letter = self.next().ok_or("a `[` without its `]`")?;
-        if letter != '\\' {
-            let escaped = if "[]^-&~\\".contains(letter) {
-                format!("\\{letter}")
+        let character = self.next().ok_or("a `[` without its `]`")?;
+        if character != '\\' {
+            let escaped = if "[]^-&~\\".contains(character) {
+                format!("\\{character}")
             } else {
-                letter.to_string()
+                character.to_string()
             };
-            return Ok((letter, escaped));
+            return Ok((character, escaped));
         }
         let text = self.escape(true)?;
-        let letter = match text.as_str() {
+        let character = match text.as_str() {
             "\\a" => '\x07',
             "\\f" => '\x0C',
             "\\n" => '\n',
@@ -178,6 +185,6 @@ impl Reader<'_> {
                 .unwrap_or(char::MAX),
             other => other.chars().last().unwrap_or_default(),
         };
-        Ok((letter, text))
+        Ok((character, text))
     }
 }

@@ -34,7 +34,7 @@ fn patterns_that_go_reads_are_read_as_go_reads_them() {
 }
 
 #[test]
-fn patterns_that_go_refuses_are_refused() {
+fn patterns_that_go_rejects_are_rejected() {
     let refused = [
         "^(?!kube-)",
         "(?=a)",

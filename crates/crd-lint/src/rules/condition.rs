@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_that_do_not_compile_are_refused_with_the_reason() {
+    fn conditions_that_do_not_compile_are_rejected_with_the_reason() {
         for (text, reason) in [
             ("object.spec.replicas >", "at character"),
             (

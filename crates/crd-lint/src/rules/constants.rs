@@ -19,7 +19,9 @@ pub fn check(name: &str, arguments: &[IdedExpr]) -> Result<(), String> {
     };
     let text = text.inner();
     let form = |form: &str, example: &str| match Regex::new(form) {
-        Ok(form) if !form.is_match(text) => Err(format!("`{text}` is no {name}, as {example} is")),
+        Ok(form) if !form.is_match(text) => {
+            Err(format!("`{text}` is not a {name} such as {example}"))
+        }
         _ => Ok(()),
     };
     match name {

@@ -136,7 +136,7 @@ fn object(schema: &Value, fields: &serde_json::Map<String, Value>, resource: boo
     Data::Map(seen.into())
 }
 
-/// Whether two values are equal; `None` if it cannot be told.
+/// Whether two values are equal; `None` if it is not known.
 pub fn equal(a: &Data, b: &Data) -> Option<bool> {
     Some(match (a, b) {
         (Data::Unknown, _) | (_, Data::Unknown) => return None,
@@ -178,7 +178,7 @@ pub fn equal(a: &Data, b: &Data) -> Option<bool> {
     })
 }
 
-/// `false` if one is, else `None` if one cannot be told.
+/// `false` if one is, else `None` if one is not known.
 fn all(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut all = Some(true);
     for part in parts {

@@ -17,7 +17,7 @@ pub struct Broken {
     pub path: String,
     /// The rule.
     pub rule: String,
-    /// What it says, or why it has no value.
+    /// Its message, or why it has no value.
     pub why: Option<String>,
 }
 
@@ -26,12 +26,12 @@ pub struct Broken {
 pub enum Old {
     /// Nothing, for an object that is made: rules that need one do not run.
     None,
-    /// The value itself, as the API server judges defaults.
+    /// The value itself, as the API server validates defaults.
     Same,
 }
 
 /// The rules of a schema, and of what is in it, that `value` does not keep. Where this does not know what the API server
-/// would say (a function of Kubernetes' own, a time), it says nothing.
+/// would find (a function of Kubernetes' own, a time), it finds nothing.
 #[must_use]
 pub fn broken(schema: &Value, value: &Value, old: Old) -> Vec<Broken> {
     let mut found = Vec::new();
@@ -88,7 +88,7 @@ fn walk(
     }
 }
 
-/// Why a rule is not kept, which can be empty; `None` if it is, or if that cannot be told.
+/// Why a rule is not kept, which can be empty; `None` if it is, or if that is not known.
 fn breaks(schema: &Value, value: &Value, resource: bool, old: Old, rule: &Value) -> Option<String> {
     let parse = |key: &str| {
         let text = rule[key].as_str()?;
@@ -96,7 +96,7 @@ fn breaks(schema: &Value, value: &Value, resource: bool, old: Old, rule: &Value)
     };
     let expression = parse("rule")?;
     let optional = rule["optionalOldSelf"] == json!(true);
-    // What does not compile is said elsewhere.
+    // What does not compile is reported elsewhere.
     let kind = Type::of(schema, resource)?;
     let mut checker = Checker::new(&kind, optional);
     checker.infer(&expression).ok()?;

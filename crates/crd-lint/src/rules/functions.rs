@@ -12,7 +12,7 @@ const SEMVER: Type = Opaque("a semantic version");
 const FORMAT: Type = Opaque("a format");
 
 /// What a function can be called on, with what, and what comes of it. In place of types that depend on others stands
-/// `Dyn`, so that a call that is refused here is refused there, and not always the other way round.
+/// `Dyn`, so that a call that is rejected here is rejected there, and not always the other way round.
 pub struct Function {
     pub name: &'static str,
     /// The type that it is a method of; `None` for a plain function.

@@ -162,7 +162,7 @@ impl Checker {
             .iter()
             .map(|argument| self.infer(argument))
             .collect::<Result<Vec<_>, _>>()?;
-        if name.starts_with(|letter: char| !letter.is_alphabetic()) {
+        if name.starts_with(|character: char| !character.is_alphabetic()) {
             return operator(name, &arguments, &call.args);
         }
         constants::check(name, &call.args)?;

@@ -160,14 +160,15 @@ pub fn written(name: &str) -> Vec<String> {
     if RESERVED.contains(&name) {
         return vec![format!("__{name}__"), name.to_owned()];
     }
-    let tame = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);
-    let start = name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
+    let allowed = |character: char| character.is_ascii_alphanumeric() || "_-./".contains(character);
+    let start =
+        name.starts_with(|character: char| character.is_ascii_alphabetic() || character == '_');
     let text = name.replace("__", "__underscores__");
     let text = text
         .replace('.', "__dot__")
         .replace('-', "__dash__")
         .replace('/', "__slash__");
-    let writable = start && name.chars().all(tame);
+    let writable = start && name.chars().all(allowed);
     writable.then_some(text).into_iter().collect()
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::node::walk;
 
-/// What is said of a rule about an object with fields of all types.
+/// What is found in a rule about an object with fields of all types.
 fn said(rule: &str) -> String {
     let schema = json!({ "type": "object",
         "properties": { "spec": { "type": "object", "x-kubernetes-validations": [{ "rule": rule }], "properties": {
@@ -60,7 +60,7 @@ fn rules_that_compile_are_let_through() {
 }
 
 #[test]
-fn rules_that_do_not_compile_are_refused_with_the_reason() {
+fn rules_that_do_not_compile_are_rejected_with_the_reason() {
     let table = [
         ("self.count >", "at character"),
         (
@@ -111,7 +111,7 @@ fn rules_that_do_not_compile_are_refused_with_the_reason() {
         ),
         (
             "duration('1d') < duration('2h')",
-            "`1d` is no duration, as `1h30m` is",
+            "`1d` is not a duration such as `1h30m`",
         ),
         (
             "self.labels.all(k, v, k == 1)",

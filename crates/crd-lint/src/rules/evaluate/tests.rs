@@ -28,8 +28,8 @@ fn value() -> Value {
         "open2": { "x": "1", "y": 1 }, "items": [{ "size": 1 }, { "name": "n", "size": 2 }] })
 }
 
-/// `""` if the rule is kept or cannot be judged, else why it is not.
-fn judged(rule: &str) -> String {
+/// `""` if the rule is kept or cannot be evaluated, else why it is not.
+fn broken_by(rule: &str) -> String {
     let rule = json!({ "rule": rule, "message": "said" });
     let found = broken(&schema(&rule), &value(), Old::None);
     let why = found
@@ -38,9 +38,9 @@ fn judged(rule: &str) -> String {
     why.collect()
 }
 
-/// Each of these and its contrary, so that what is not known would show.
+/// Each of these and its negation, so that what is not known would show.
 #[test]
-fn rules_are_judged_as_the_api_server_does() {
+fn rules_are_evaluated_as_the_api_server_does() {
     let kept = [
         "self.count > 4 && self.name == 'né'",
         "self.name.size() == 2",
@@ -73,11 +73,11 @@ fn rules_are_judged_as_the_api_server_does() {
         "self.?gone.x.orValue('y') == 'y' && self.?labels[?'a-b'].orValue('y') == 'x'",
     ];
     for rule in kept {
-        assert_eq!(judged(rule), "", "{rule}");
+        assert_eq!(broken_by(rule), "", "{rule}");
         assert_eq!(
-            judged(&format!("!({rule})")),
+            broken_by(&format!("!({rule})")),
             "said",
-            "the contrary of {rule}"
+            "the negation of {rule}"
         );
     }
 }
@@ -97,19 +97,19 @@ fn a_rule_without_a_value_is_not_kept() {
             "self.count + 9223372036854775807 > 0",
             "the number is too large",
         ),
-        ("int(self.name) > 1", "`né` is no int"),
+        ("int(self.name) > 1", "`né` is not an int"),
         ("self.name.substring(9) == ''", "`né` has no such part"),
         ("self.gone.x == 'x'", "there is no `gone`"),
         ("self.labels['b'] == 'x'", "there is no `b`"),
     ];
     for (rule, why) in failed {
-        assert_eq!(judged(rule), why, "{rule}");
+        assert_eq!(broken_by(rule), why, "{rule}");
     }
 }
 
-/// No complaint, and none about the contrary either.
+/// Nothing is found, and nothing about the negation either.
 #[test]
-fn what_is_not_known_here_is_never_complained_about() {
+fn what_is_not_known_here_is_never_an_error() {
     let unknown = [
         "self.at > timestamp('2027-01-01T00:00:00Z')",
         "quantity('1Gi').isLessThan(quantity('1Mi'))",
@@ -133,13 +133,17 @@ fn what_is_not_known_here_is_never_complained_about() {
         "T{a: 1} == T{}",
     ];
     for rule in unknown {
-        assert_eq!(judged(rule), "", "{rule}");
-        assert_eq!(judged(&format!("!({rule})")), "", "the contrary of {rule}");
+        assert_eq!(broken_by(rule), "", "{rule}");
+        assert_eq!(
+            broken_by(&format!("!({rule})")),
+            "",
+            "the negation of {rule}"
+        );
     }
 }
 
 #[test]
-fn a_rule_that_would_run_for_ever_is_not_judged() {
+fn a_rule_that_would_run_forever_is_not_evaluated() {
     let tags: Vec<String> = (0..200).map(|number| number.to_string()).collect();
     let rule =
         json!({ "rule": "!self.tags.all(a, self.tags.all(b, self.tags.all(c, a + b + c != '')))" });
@@ -163,7 +167,7 @@ fn rules_about_the_old_object_do_not_run_on_one_that_is_made() {
 }
 
 #[test]
-fn each_rule_below_is_judged_where_it_is_with_its_message_and_field() {
+fn each_rule_below_is_evaluated_where_it_is_with_its_message_and_field() {
     let schema = json!({ "type": "object", "properties": { "ports": { "type": "array", "items": {
         "type": "object", "properties": { "from": { "type": "integer" }, "to": { "type": "integer" } },
         "x-kubernetes-validations": [{

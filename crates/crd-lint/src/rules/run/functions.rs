@@ -86,18 +86,18 @@ fn one(name: &str, value: &Data) -> Outcome {
         ("double", Data::Int(number)) => Ok(Data::Double(*number as f64)),
         ("int", Data::Text(text)) => match text.parse() {
             Ok(number) => Ok(Data::Int(number)),
-            Err(_) => failed(format!("`{text}` is no int")),
+            Err(_) => failed(format!("`{text}` is not an int")),
         },
         ("bool", Data::Text(text)) => match &**text {
             "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Data::Bool(true)),
             "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Data::Bool(false)),
-            _ => failed(format!("`{text}` is no bool")),
+            _ => failed(format!("`{text}` is not a bool")),
         },
         ("double", Data::Text(text)) => match text.parse() {
             Ok(number) => Ok(Data::Double(number)),
             // Go reads hexadecimal ones too.
             Err(_) if text.contains(['x', 'X']) => Err(Stop::Unknown),
-            Err(_) => failed(format!("`{text}` is no double")),
+            Err(_) => failed(format!("`{text}` is not a double")),
         },
         ("lowerAscii", Data::Text(text)) => Ok(Data::text(&text.to_ascii_lowercase())),
         ("upperAscii", Data::Text(text)) => Ok(Data::text(&text.to_ascii_uppercase())),
@@ -169,7 +169,7 @@ fn two(name: &str, a: &Data, b: &Data) -> Outcome {
         ("split", Data::Text(text), Data::Text(part)) => Ok(Data::list(match &**part {
             "" => text
                 .chars()
-                .map(|letter| Data::text(letter.encode_utf8(&mut [0; 4])))
+                .map(|character| Data::text(character.encode_utf8(&mut [0; 4])))
                 .collect(),
             part => text.split(part).map(Data::text).collect(),
         })),
@@ -191,14 +191,14 @@ fn kind(value: &Data) -> Option<&'static str> {
     })
 }
 
-/// By letters, not bytes.
+/// By characters, not bytes.
 fn substring(text: &str, start: i64, end: Option<i64>) -> Outcome {
-    let letters: Vec<char> = text.chars().collect();
+    let characters: Vec<char> = text.chars().collect();
     let place = |at: i64| usize::try_from(at).ok();
-    let end = end.map_or(Some(letters.len()), place);
+    let end = end.map_or(Some(characters.len()), place);
     let part = place(start)
         .zip(end)
-        .and_then(|(start, end)| letters.get(start..end));
+        .and_then(|(start, end)| characters.get(start..end));
     match part {
         Some(part) => Ok(Data::text(&part.iter().collect::<String>())),
         None => failed(format!("`{text}` has no such part")),
