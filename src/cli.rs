@@ -1,6 +1,8 @@
 //! The command line: parse, run, print the error once.
 
 mod create;
+mod dev;
+mod envtest;
 mod init;
 mod kubebuilder;
 mod manifests;
@@ -38,8 +40,8 @@ enum Command {
     #[command(subcommand)]
     Create(create::Command),
     Manifests(manifests::Args),
-    Envtest(crate::envtest::Args),
-    Dev(crate::dev::Args),
+    Envtest(envtest::Args),
+    Dev(dev::Args),
     /// Print kbr's version
     Version,
 }
@@ -78,8 +80,8 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Init(args) => init::run(&args)?,
         Command::Create(command) => create::run(&command)?,
         Command::Manifests(args) => manifests::run(&args)?,
-        Command::Envtest(args) => return crate::envtest::run(args),
-        Command::Dev(args) => return crate::dev::run(args),
+        Command::Envtest(args) => return envtest::run(args),
+        Command::Dev(args) => return dev::run(args),
         Command::Version => output::data(&format!("kbr {}\n", env!("CARGO_PKG_VERSION")))?,
     }
     Ok(ExitCode::SUCCESS)

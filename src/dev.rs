@@ -7,6 +7,7 @@ mod webhooks;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 
@@ -20,42 +21,31 @@ use crate::signals::Stop;
 use crate::watch::Watch;
 use crate::workdir;
 
-/// Run the operator here, with an API server of its own, and again whenever a source changes
-///
-/// Starts etcd and kube-apiserver on free ports of the loopback, as `kbr envtest run` does. Then, and after each change: generates
-/// the manifests, installs the CRDs, builds the operator, starts it, and has the API server call its webhooks. While the code
-/// is wrong, the operator that runs goes on. In another terminal, use what it prints: `export KUBECONFIG=…`.
-/// Ctrl-C ends it all, and what was in the API server is gone.
-///
-/// With `ENABLE_WEBHOOKS=false` nobody calls the webhooks, and kinds are not converted.
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// Run it against the cluster of your kubeconfig, and install nothing there: what `make run` does, with each change
-    #[arg(long)]
-    use_existing_cluster: bool,
-    /// How long the servers may take to be ready
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-    start_timeout: u64,
-    /// Where their binaries are kept [default: the store of setup-envtest]
-    #[arg(long, value_name = "DIR")]
-    store: Option<PathBuf>,
-    /// What is passed to the operator
-    #[arg(last = true, value_name = "ARGS")]
-    operator: Vec<OsString>,
+/// How to run the operator.
+#[derive(Debug)]
+pub struct Options {
+    /// Against the cluster of the kubeconfig, where nothing is installed.
+    pub use_existing_cluster: bool,
+    /// How long the servers may take to be ready.
+    pub start_timeout: Duration,
+    /// Where their binaries are kept, if not in the store of setup-envtest.
+    pub store: Option<PathBuf>,
+    /// What is passed to the operator.
+    pub operator: Vec<OsString>,
 }
 
 /// Runs until a signal ends it: then the exit code is 0, or 128 + n if signal n came before the API server was ready.
 ///
 /// # Errors
 /// There is no project, or no API server. What is wrong with the code is told, and waited for.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let stop = Stop::register()?;
     let folder = std::env::current_dir().context("cannot tell the current folder")?;
     let root = workdir::find_root(&folder)?;
-    let cluster = if args.use_existing_cluster {
+    let cluster = if options.use_existing_cluster {
         None
     } else {
-        let started = Cluster::start(args.store, args.start_timeout, &stop);
+        let started = Cluster::start(options.store, options.start_timeout, &stop);
         if stop.requested() {
             return Ok(stop.exit_code());
         }
@@ -64,7 +54,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut session = Session {
         root,
         cluster,
-        arguments: args.operator,
+        arguments: options.operator,
         operator: None,
         told: Vec::new(),
     };
@@ -108,9 +98,9 @@ impl Session {
         };
         let run = manifests::again(&self.root, quietly, false, &mut self.told)?;
         for warning in &run.warnings {
-            eprintln!("warning: {warning}");
+            output::message(format_args!("warning: {warning}"));
         }
-        eprintln!("manifests: {}", run.summary);
+        output::message(format_args!("manifests: {}", run.summary));
         Ok(run.written)
     }
 

@@ -9,6 +9,8 @@ pub struct Problem {
     text: String,
     /// What to do about it: each a sentence in the same form. May be empty.
     helps: Vec<String>,
+    /// The id that allows it, if anything does: `unknown-function`.
+    id: Option<&'static str>,
 }
 
 impl Problem {
@@ -17,13 +19,39 @@ impl Problem {
         Problem {
             text: text.to_string(),
             helps: Vec::new(),
+            id: None,
         }
+    }
+
+    /// Puts the place first: `src/main.rs:12`.
+    pub fn at(mut self, place: &str) -> Self {
+        self.text = format!("`{place}`: {}", self.text);
+        self
     }
 
     /// Adds what to do about it, in the same form.
     pub fn help(mut self, help: impl Display) -> Self {
         self.helps.push(help.to_string());
         self
+    }
+
+    /// Adds the name that was meant, if there is one.
+    pub fn did_you_mean(self, name: Option<&str>) -> Self {
+        match name {
+            Some(name) => self.help(format_args!("did you mean `{name}`")),
+            None => self,
+        }
+    }
+
+    /// The id that allows it.
+    pub fn allowed_by(mut self, id: &'static str) -> Self {
+        self.id = Some(id);
+        self
+    }
+
+    /// The id that allows it, if anything does.
+    pub fn id(&self) -> Option<&'static str> {
+        self.id
     }
 
     /// Puts before the text what failed because of it: `cannot finish the commit`.
@@ -40,6 +68,17 @@ impl Problem {
     /// The error of a command that stopped because of it.
     pub fn outcome(self, outcome: Outcome) -> Diagnostic {
         Diagnostic::from(self).outcome(outcome)
+    }
+}
+
+/// A warning: each help in a line below the text.
+impl Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        for help in &self.helps {
+            write!(f, "\n    help: {help}")?;
+        }
+        Ok(())
     }
 }
 
@@ -67,11 +106,21 @@ impl Outcome {
     }
 }
 
+/// How several problems are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// One is a sentence, several are a list with all helps at its end.
+    Problems,
+    /// A list also of one.
+    Conflicts,
+    /// A list under this heading, each problem with its own helps.
+    Findings(&'static str),
+}
+
 /// Why a command failed: everything that is wrong, in one error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What several problems are called: `problem`, `conflict`.
-    noun: &'static str,
+    form: Form,
     problems: Vec<Problem>,
     outcome: Outcome,
     /// What another program printed, or where a file is wrong: lines below the text.
@@ -105,7 +154,17 @@ impl Diagnostic {
     /// Several conflicts of a command with what is on the disk.
     pub fn conflicts(problems: Vec<Problem>) -> Self {
         Diagnostic {
-            noun: "conflict",
+            form: Form::Conflicts,
+            problems,
+            outcome: Outcome::NothingWritten,
+            details: None,
+        }
+    }
+
+    /// Findings about many places, each with its own helps, under a heading: `cannot generate the manifests`.
+    pub fn findings(heading: &'static str, problems: Vec<Problem>) -> Self {
+        Diagnostic {
+            form: Form::Findings(heading),
             problems,
             outcome: Outcome::NothingWritten,
             details: None,
@@ -116,7 +175,7 @@ impl Diagnostic {
 impl From<Problem> for Diagnostic {
     fn from(problem: Problem) -> Self {
         Diagnostic {
-            noun: "problem",
+            form: Form::Problems,
             problems: vec![problem],
             outcome: Outcome::NothingWritten,
             details: None,
@@ -128,25 +187,27 @@ impl std::error::Error for Diagnostic {}
 
 impl Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.problems[..] {
-            // A conflict is about a file, and is listed as such.
-            [only] if self.noun == "problem" => {
-                f.write_str(&only.text)?;
-                if let Some(outcome) = self.outcome.text() {
-                    write!(f, "; {outcome}")?;
-                }
-            }
-            several => {
-                match several.len() {
-                    1 => write!(f, "a {}", self.noun)?,
-                    count => write!(f, "{count} {}s", self.noun)?,
-                }
-                if let Some(outcome) = self.outcome.text() {
-                    write!(f, ", {outcome}")?;
-                }
-                for text in distinct(several.iter().map(|it| &it.text)) {
-                    write!(f, "\n  {text}")?;
-                }
+        let outcome = |sign| self.outcome.text().map(|text| format!("{sign} {text}"));
+        let count = self.problems.len();
+        match (self.form, &self.problems[..]) {
+            (Form::Problems, [only]) => f.write_str(&only.text)?,
+            (Form::Problems, _) => write!(f, "{count} problems")?,
+            (Form::Conflicts, [_]) => f.write_str("a conflict")?,
+            (Form::Conflicts, _) => write!(f, "{count} conflicts")?,
+            (Form::Findings(heading), [_]) => write!(f, "{heading}: 1 problem")?,
+            (Form::Findings(heading), _) => write!(f, "{heading}: {count} problems")?,
+        }
+        let is_sentence = self.form == Form::Problems && count == 1;
+        f.write_str(&outcome(if is_sentence { ";" } else { "," }).unwrap_or_default())?;
+        if let Form::Findings(_) = self.form {
+            return self
+                .problems
+                .iter()
+                .try_for_each(|it| write!(f, "\n  {it}"));
+        }
+        if !is_sentence {
+            for text in distinct(self.problems.iter().map(|it| &it.text)) {
+                write!(f, "\n  {text}")?;
             }
         }
         for line in self
@@ -208,7 +269,7 @@ impl Problems {
             return Ok(());
         }
         let all = Diagnostic {
-            noun: "problem",
+            form: Form::Problems,
             problems: self.0,
             outcome: Outcome::NothingWritten,
             details: None,
@@ -262,6 +323,18 @@ mod tests {
         check(
             &Diagnostic::conflicts(vec![one]),
             "a conflict, nothing was written\n  `a` differs\nhelp: pass `--force`",
+        );
+    }
+
+    #[test]
+    fn findings_have_their_helps_below_them() {
+        let two = vec![
+            Problem::new("b").at("a").help("type c").help("type d"),
+            Problem::new("`d`: e"),
+        ];
+        check(
+            &Diagnostic::findings("cannot generate the manifests", two),
+            "cannot generate the manifests: 2 problems, nothing was written\n  `a`: b\n    help: type c\n    help: type d\n  `d`: e",
         );
     }
 }

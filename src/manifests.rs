@@ -130,8 +130,8 @@ pub fn generate(root: &Path, options: Options) -> anyhow::Result<Generated> {
         files.extend(file);
         warnings.extend(found);
     }
-    if let Some(error) = problem::error(&problems) {
-        return Err(error);
+    if let Some(error) = problem::error(problems) {
+        return Err(error.into());
     }
     for crd in &crds {
         files.push(definition(crd)?);

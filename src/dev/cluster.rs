@@ -23,11 +23,11 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts it, and says how to reach it. `limit` is in seconds; `stop` ends it early, with an error.
-    pub fn start(store: Option<PathBuf>, limit: u64, stop: &Stop) -> anyhow::Result<Self> {
+    /// Starts it, and says how to reach it. `limit` is how long it may take; `stop` ends it early, with an error.
+    pub fn start(store: Option<PathBuf>, limit: Duration, stop: &Stop) -> anyhow::Result<Self> {
         let began = Instant::now();
         let assets = Assets::find(store)?;
-        let mut plane = control_plane::start(&assets, None, Duration::from_secs(limit), stop)?;
+        let mut plane = control_plane::start(&assets, None, limit, stop)?;
         plane.wait_until_ready()?;
         plane.tell_when_servers_end();
         let seconds = began.elapsed().as_secs_f32();

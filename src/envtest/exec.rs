@@ -9,16 +9,14 @@ use anyhow::Context;
 use rustix::process::{Pid, Signal};
 
 /// A command, and the process that it is to end with.
-#[derive(Debug, clap::Args)]
-pub struct Args {
+#[derive(Debug)]
+pub struct Options {
     /// The process that starts this one.
-    #[arg(long)]
-    parent: i32,
-    /// Ends the program with SIGKILL instead of SIGTERM.
-    #[arg(long)]
-    kill: bool,
-    #[arg(last = true, required = true)]
-    command: Vec<OsString>,
+    pub parent: i32,
+    /// Whether the program ends by SIGKILL instead of SIGTERM.
+    pub kill: bool,
+    /// The command and its arguments.
+    pub command: Vec<OsString>,
 }
 
 /// A command line that becomes `program`, which gets `signal` (SIGTERM or SIGKILL) when the calling *thread* ends.
@@ -37,9 +35,12 @@ pub fn ending_with_us(program: impl Into<OsString>, signal: Signal) -> anyhow::R
 }
 
 /// Becomes the command. Returns only if that fails: 127 if there is no such program, else 126, as a shell would.
-pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    end_with_parent(args)?;
-    let (program, rest) = args.command.split_first().context("there is no command")?;
+pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    end_with_parent(options)?;
+    let (program, rest) = options
+        .command
+        .split_first()
+        .context("there is no command")?;
     let error = Command::new(program).args(rest).exec();
     output::message(format_args!(
         "error: cannot run `{}`: {error}",
@@ -50,21 +51,21 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 #[cfg(target_os = "linux")]
-fn end_with_parent(args: &Args) -> anyhow::Result<()> {
-    let signal = if args.kill {
+fn end_with_parent(options: &Options) -> anyhow::Result<()> {
+    let signal = if options.kill {
         Signal::KILL
     } else {
         Signal::TERM
     };
     rustix::process::set_parent_process_death_signal(Some(signal))?;
     // The parent may have ended before the line above: then nobody would send the signal.
-    if rustix::process::getppid().map(Pid::as_raw_pid) != Some(args.parent) {
+    if rustix::process::getppid().map(Pid::as_raw_pid) != Some(options.parent) {
         anyhow::bail!("kbr has ended");
     }
     Ok(())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn end_with_parent(_args: &Args) -> anyhow::Result<()> {
+fn end_with_parent(_options: &Options) -> anyhow::Result<()> {
     Ok(())
 }

@@ -25,13 +25,6 @@ const GRACE: Duration = Duration::from_millis(250);
 /// How often to look whether a server has ended.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What to guard.
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(flatten)]
-    setup: Setup,
-}
-
 struct Server {
     name: &'static str,
     process: Child,
@@ -39,12 +32,12 @@ struct Server {
 }
 
 /// Runs the servers until the end of stdin. Reports on stdout, a line each: `exited <program> <status>`.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(setup: &Setup) -> anyhow::Result<()> {
     // Away from the terminal: Ctrl-C is for the command that uses the servers.
     let _ = rustix::process::setsid();
     let kbr = end_of_stdin();
     let mut servers = Vec::new();
-    let started = start(&args.setup, &mut servers);
+    let started = start(setup, &mut servers);
     if let Err(error) = &started {
         report(&format!("failed {error:#}"));
     }
@@ -53,7 +46,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     while let Some(server) = servers.pop() {
         stop(server);
     }
-    folder::remove(&args.setup.folder);
+    folder::remove(&setup.folder);
     started
 }
 

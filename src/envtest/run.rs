@@ -19,23 +19,18 @@ use crate::signals::{self, Stop};
 use crate::workdir;
 
 /// The command, and how to start its control plane.
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// Install the CRDs of this folder too, besides `config/crd/bases` of the project [may be repeated]
-    #[arg(long, value_name = "DIR")]
-    crds: Vec<PathBuf>,
-    /// Write the logs of the two servers to this folder
-    #[arg(long, value_name = "DIR")]
-    keep_logs: Option<PathBuf>,
-    /// How long the servers may take to be ready
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-    start_timeout: u64,
-    /// Where the binaries are kept [default: the store of setup-envtest]
-    #[arg(long, value_name = "DIR")]
-    store: Option<PathBuf>,
-    /// The command and its arguments
-    #[arg(last = true, required = true)]
-    command: Vec<OsString>,
+#[derive(Debug)]
+pub struct Options {
+    /// Folders of CRDs to install besides the project's.
+    pub crds: Vec<PathBuf>,
+    /// Where the logs of the two servers go, if they are kept.
+    pub keep_logs: Option<PathBuf>,
+    /// How long the servers may take to be ready.
+    pub start_timeout: Duration,
+    /// Where the binaries are kept, if not in the store of setup-envtest.
+    pub store: Option<PathBuf>,
+    /// The command and its arguments.
+    pub command: Vec<OsString>,
 }
 
 /// Runs the command; the exit code is its own, or 128 + n if signal n ended it.
@@ -43,13 +38,17 @@ pub struct Args {
 /// Ctrl-C reaches the command, as it does in a shell; kbr waits for it. SIGTERM and SIGHUP are handed on to it. A signal that kbr was
 /// started to ignore is ignored by both.
 /// If kbr is killed with SIGKILL, the command gets SIGTERM (on Linux; elsewhere it merely loses its API server).
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
-    let assets = Assets::find(args.store)?;
-    let definitions = definitions(&args.crds)?;
-    let logs = args.keep_logs.as_deref().map(make_folder).transpose()?;
-    let limit = Duration::from_secs(args.start_timeout);
-    let mut plane = control_plane::start(&assets, logs.as_deref(), limit, &Stop::default())?;
+    let assets = Assets::find(options.store)?;
+    let definitions = definitions(&options.crds)?;
+    let logs = options.keep_logs.as_deref().map(make_folder).transpose()?;
+    let mut plane = control_plane::start(
+        &assets,
+        logs.as_deref(),
+        options.start_timeout,
+        &Stop::default(),
+    )?;
     crds::install(&plane, &definitions)?;
     plane.wait_until_ready()?;
     say(
@@ -57,7 +56,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         &format!("after {:.1} s", began.elapsed().as_secs_f32()),
     );
     plane.tell_when_servers_end();
-    let status = run_command(&plane, &assets, &args.command)?;
+    let status = run_command(&plane, &assets, &options.command)?;
     drop(plane);
     Ok(exit_code(status))
 }

@@ -43,7 +43,7 @@ impl<'a> Arguments<'a> {
         Err(problems)
     }
 
-    pub fn wrong(&mut self, text: impl Into<String>) {
+    pub fn wrong(&mut self, text: impl std::fmt::Display) {
         self.problems.push(Problem::new(text));
     }
 

@@ -1,0 +1,131 @@
+//! `kbr envtest`: arguments, and what is printed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::envtest::assets::{Assets, Store};
+use crate::envtest::servers::Setup;
+use crate::envtest::{build, exec, guard, run};
+use crate::output;
+
+/// Test against a real API server, without a cluster
+///
+/// The binaries are those of setup-envtest, in its store: a Go project and this one share them.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Build etcd, kube-apiserver and kubectl from source, with Go
+    ///
+    /// Prints their folder. Does nothing when they are there already; the first time takes some 7 minutes on two cores.
+    Build(StoreArgs),
+    /// Print the folder of the binaries
+    ///
+    /// This is what `setup-envtest use -i -p path` prints: `KUBEBUILDER_ASSETS` if that is set, else the folder in the store.
+    Path(StoreArgs),
+    /// Run a command with an API server of its own
+    ///
+    /// Starts etcd and kube-apiserver on free ports of the loopback, installs the CRDs of the project, runs the command,
+    /// and removes everything again. The command finds `KUBECONFIG`, `KUBEBUILDER_ASSETS` and `KBR_ENVTEST=1` in its
+    /// environment, and the matching kubectl first in PATH; kbr exits with its code. Example:
+    ///
+    ///     kbr envtest run -- cargo test --features envtest
+    #[command(verbatim_doc_comment)]
+    Run(RunArgs),
+    /// Start the servers, and stop them at the end of standard input
+    #[command(hide = true)]
+    Guard(GuardArgs),
+    /// Become a command that ends with its parent
+    #[command(hide = true)]
+    Exec(ExecArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct StoreArgs {
+    /// Where the binaries are kept [default: the store of setup-envtest]
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+}
+
+/// The command, and how to start its control plane.
+#[derive(Debug, clap::Args)]
+struct RunArgs {
+    /// Install the CRDs of this folder too, besides `config/crd/bases` of the project [may be repeated]
+    #[arg(long, value_name = "DIR")]
+    crds: Vec<PathBuf>,
+    /// Write the logs of the two servers to this folder
+    #[arg(long, value_name = "DIR")]
+    keep_logs: Option<PathBuf>,
+    /// How long the servers may take to be ready
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    start_timeout: u64,
+    /// Where the binaries are kept [default: the store of setup-envtest]
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// The command and its arguments
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// What to guard.
+#[derive(Debug, clap::Args)]
+struct GuardArgs {
+    #[command(flatten)]
+    setup: Setup,
+}
+
+/// A command, and the process that it is to end with.
+#[derive(Debug, clap::Args)]
+struct ExecArgs {
+    /// The process that starts this one.
+    #[arg(long)]
+    parent: i32,
+    /// Ends the program with SIGKILL instead of SIGTERM.
+    #[arg(long)]
+    kill: bool,
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Runs `kbr envtest`. The exit code is that of the command where there is one (128 + n for signal n), otherwise 0.
+///
+/// # Errors
+/// Whatever stops it.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.command {
+        Command::Build(args) => print_folder(&build::build(&Store::new(args.store)?)?)?,
+        Command::Path(args) => print_folder(&Assets::find(args.store)?)?,
+        Command::Run(args) => return run_command(args),
+        Command::Guard(args) => guard::run(&args.setup)?,
+        Command::Exec(args) => return exec_command(args),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_folder(assets: &Assets) -> anyhow::Result<()> {
+    output::data(&format!("{}\n", assets.folder.display()))
+}
+
+fn run_command(args: RunArgs) -> anyhow::Result<ExitCode> {
+    run::run(run::Options {
+        crds: args.crds,
+        keep_logs: args.keep_logs,
+        start_timeout: Duration::from_secs(args.start_timeout),
+        store: args.store,
+        command: args.command,
+    })
+}
+
+fn exec_command(args: ExecArgs) -> anyhow::Result<ExitCode> {
+    exec::run(&exec::Options {
+        parent: args.parent,
+        kill: args.kill,
+        command: args.command,
+    })
+}
