@@ -82,3 +82,58 @@ pub fn panics(map: &SourceMap) -> Vec<Problem> {
     };
     map.panicking().filter_map(problem).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifests::markers::markers;
+
+    /// The errors about a kind with a rule that calls an unknown function, and with a wrong pattern.
+    fn errors(comment: &str, allow: &[&str]) -> Vec<String> {
+        let source = format!(
+            "#[derive(CustomResource)]\n#[kube(group = \"x.io\", version = \"v1\", kind = \"Ship\")]\npub struct ShipSpec {{\n    {comment}\n    name: String,\n    code: String,\n}}\n"
+        );
+        let mut problems = Vec::new();
+        let markers = markers("a.rs", &source, &mut problems);
+        problems.extend(allow::check_comments(&markers));
+        assert_eq!(problems, []);
+        let map = SourceMap::new(&[("a.rs".to_owned(), source)], &markers);
+        let name = json!({ "type": "string", "maxLength": 9, "x-kubernetes-validations": [{ "rule": "future.sail(self)" }] });
+        let spec = json!({ "type": "object", "properties": { "name": name, "code": { "type": "string", "pattern": "(?=a)" } } });
+        let schema = json!({ "type": "object", "properties": { "spec": spec } });
+        let crd = Crd {
+            group: "x.io".to_owned(),
+            kind: "Ship".to_owned(),
+            plural: "ships".to_owned(),
+            object: json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {
+                "group": "x.io", "names": { "kind": "Ship", "plural": "ships" },
+                "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
+            } }),
+        };
+        let allow: Vec<String> = allow.iter().map(|id| (*id).to_owned()).collect();
+        let (errors, warnings) = check(&crd, &map, &Allow::new(&allow));
+        assert_eq!(warnings, []);
+        errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_error_that_depends_on_the_version_is_allowed_by_a_comment_or_by_project() {
+        let both = errors("", &[]);
+        let [pattern, function] = &both[..] else {
+            panic!("two errors: {both:#?}");
+        };
+        assert!(function.starts_with("`a.rs:5`: `Ship` of `x.io/v1`, `.spec.name`: rule `future"));
+        let help = "\n    help: if your Kubernetes is newer than this kbr and has it, write above it `// +kbr:lint:allow=unknown-function`";
+        assert!(function.ends_with(help), "{function}");
+        assert!(pattern.starts_with("`a.rs:6`: "), "{pattern}");
+        let one = std::slice::from_ref(pattern);
+        assert_eq!(errors("// +kbr:lint:allow=unknown-function", &[]), one);
+        assert_eq!(errors("", &["unknown-function"]), one);
+        assert_eq!(errors("// +kbr:lint:allow=unknown-reason", &[]), both);
+    }
+
+    #[test]
+    fn an_error_of_another_kind_cannot_be_allowed() {
+        assert_eq!(errors("", &["pattern"]).len(), 2);
+    }
+}

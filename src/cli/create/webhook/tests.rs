@@ -237,3 +237,15 @@ fn values_that_no_webhook_has_are_refused() {
         project.refused(&format!("{CAPTAIN} --defaulting {flags}"), reason, help);
     }
 }
+
+#[test]
+fn a_match_condition_that_only_a_newer_kubernetes_knows_is_allowed_by_project() {
+    let mut project = Try::new(&["v1"]);
+    let flags = format!("{CAPTAIN} --defaulting --match-condition x=future(object)");
+    let help = "`allow = [\"unknown-function\"]` under `[manifests]` in PROJECT";
+    project.refused(&flags, "there is no function `future`", "it is CEL about");
+    let error = project.choose(&flags).unwrap_err();
+    assert!(error.contains(help), "{error}");
+    project.project.manifests.allow = vec!["unknown-function".to_owned()];
+    assert_eq!(project.run(&flags), "/mutate-crew-example-com-v1-captain");
+}

@@ -77,7 +77,11 @@ fn check_conditions(conditions: &[String], allow: &[String], problems: &mut Prob
             let reason = &finding.message;
             problems.add(
                 format!("the match condition `{name}`, `{expression}`: {reason}"),
-                finding.helps.join("; "),
+                format!(
+                    "{}; if your Kubernetes is newer than this kbr and has it, write `allow = [\"{}\"]` under `[manifests]` in PROJECT",
+                    finding.helps.join("; "),
+                    finding.id
+                ),
             );
         }
     }
