@@ -1,5 +1,7 @@
 //! One CRD a version -> one CRD a kind, as it goes into `config/crd/bases`.
 
+mod disagreements;
+mod part;
 mod tidy;
 
 use std::collections::BTreeMap;
@@ -11,6 +13,8 @@ use super::problem::Problem;
 use super::source_map::SourceMap;
 use super::version::priority;
 use crate::resource::words::is_subdomain;
+use disagreements::{disagreements, unconverted};
+use part::{conversion, name, stored, versions};
 use tidy::tidy;
 
 /// The annotation that says which kbr wrote a CRD.
@@ -176,81 +180,6 @@ fn object(first: &Value, parts: &[&Value], versions: Vec<Value>) -> Value {
     }
     object["metadata"]["annotations"][ANNOTATION] = json!(env!("CARGO_PKG_VERSION"));
     object
-}
-
-/// How objects are converted, if `part` says that they are.
-fn conversion(part: &Value) -> Option<&Value> {
-    let conversion = &part["spec"]["conversion"];
-    (conversion["strategy"] == json!("Webhook")).then_some(conversion)
-}
-
-/// Served versions that the conversion of their kind does not know: reading them would fail.
-fn unconverted(group: &str, kind: &str, parts: &[&Value]) -> Vec<Problem> {
-    if !parts.iter().any(|part| conversion(part).is_some()) {
-        return Vec::new();
-    }
-    let unknown = parts.iter().filter(|part| conversion(part).is_none());
-    let served = unknown
-        .flat_map(|part| versions(part))
-        .filter(|version| version["served"] == json!(true));
-    served
-        .map(|version| {
-            let name = name(version);
-            let text = format!("`{kind}` of group `{group}`: `{name}` is served, and nothing converts it");
-            Problem::new(text).help(format!(
-                "`kbr create webhook --group {group} --version … --kind {kind} --conversion --spoke {name}`, with the version of the hub; or serve it no more: `served = false` in its `#[kube(…)]`"
-            ))
-        })
-        .collect()
-}
-
-fn versions(crd: &Value) -> &[Value] {
-    crd["spec"]["versions"]
-        .as_array()
-        .map_or(&[], Vec::as_slice)
-}
-
-fn name(version: &Value) -> &str {
-    version["name"].as_str().unwrap_or_default()
-}
-
-fn stored(version: &Value) -> bool {
-    version["storage"] == json!(true)
-}
-
-/// What the versions of a kind say differently, although there is only one place for it.
-fn disagreements(group: &str, kind: &str, first: &Value, other: &Value) -> Vec<Problem> {
-    let version = |part: &Value| name(&part["spec"]["versions"][0]).to_owned();
-    let differ = |what: &str, a: &Value, b: &Value| {
-        let (first, other) = (version(first), version(other));
-        let text = format!(
-            "`{kind}` of group `{group}`: {what} is `{a}` in `{first}` and `{b}` in `{other}`, but versions share it"
-        );
-        Problem::new(text).help("write the same in `#[kube(…)]` of both")
-    };
-    let mut problems = Vec::new();
-    for what in ["plural", "singular", "shortNames", "categories"] {
-        let (a, b) = (&first["spec"]["names"][what], &other["spec"]["names"][what]);
-        if a != b {
-            problems.push(differ(what, a, b));
-        }
-    }
-    if first["spec"]["scope"] != other["spec"]["scope"] {
-        problems.push(differ(
-            "scope",
-            &first["spec"]["scope"],
-            &other["spec"]["scope"],
-        ));
-    }
-    for what in ["annotations", "labels"] {
-        for (key, value) in first["metadata"][what].as_object().into_iter().flatten() {
-            let theirs = &other["metadata"][what][key];
-            if !theirs.is_null() && theirs != value {
-                problems.push(differ(&format!("{what} `{key}`"), value, theirs));
-            }
-        }
-    }
-    problems
 }
 
 /// The annotations or labels of all versions.

@@ -1,5 +1,6 @@
 //! Rules in CEL (`x-kubernetes-validations`) and match conditions of webhooks: what compiles, and what values keep.
 
+mod bound;
 mod condition;
 mod constants;
 mod data;

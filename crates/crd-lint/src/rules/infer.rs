@@ -3,6 +3,7 @@
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, SelectExpr};
 
+use super::bound::Bound;
 use super::constants;
 use super::functions::ALL;
 use super::inferred::{Cause, Inferred, field};
@@ -140,8 +141,8 @@ impl Checker {
     }
 
     fn call(&mut self, call: &CallExpr) -> Inferred {
-        if let Some(bound) = self.binding(call) {
-            return bound;
+        if let Some((target, bound)) = Bound::of(call) {
+            return self.bound(target, &bound);
         }
         let name = call.func_name.as_str();
         let namespace = call
@@ -178,57 +179,30 @@ impl Checker {
         })
     }
 
-    /// Macros that name what they go through.
-    fn binding(&mut self, call: &CallExpr) -> Option<Inferred> {
-        let target = call.target.as_deref()?;
-        let ident = |expression: &IdedExpr| match &expression.expr {
-            Expr::Ident(name) => Some(name.clone()),
-            _ => None,
-        };
-        let known = [
-            "all",
-            "exists",
-            "existsOne",
-            "exists_one",
-            "transformList",
-            "transformMap",
-            "transformMapEntry",
-            "optMap",
-            "optFlatMap",
-            "sortBy",
-        ];
-        if !known.contains(&call.func_name.as_str()) || call.args.len() < 2 {
-            return None;
-        }
-        let count = if call.args.len() == 2 { 1 } else { 2 };
-        let names = call.args[..count]
-            .iter()
-            .map(ident)
-            .collect::<Option<Vec<_>>>()?;
-        let whole = match self.infer(target) {
-            Ok(whole) => whole,
-            Err(reason) => return Some(Err(reason)),
-        };
-        let kinds = match whole {
-            Type::List(item) if count == 2 => [Type::Int, *item],
-            Type::Map(key, value) => [*key, *value],
-            Type::List(item) | Type::Optional(item) => [*item, Type::Dyn],
+    /// The type of a macro that names what it goes through.
+    fn bound(&mut self, target: &IdedExpr, bound: &Bound) -> Inferred {
+        let kinds = match (self.infer(target)?, bound.names.len()) {
+            (Type::List(item), 2) => [Type::Int, *item],
+            (Type::Map(key, value), _) => [*key, *value],
+            (Type::List(item) | Type::Optional(item), _) => [*item, Type::Dyn],
             _ => [Type::Dyn, Type::Dyn],
         };
-        let names = names.iter().map(String::as_str).zip(kinds);
+        let names = bound.names.iter().copied().zip(kinds);
         let names: Vec<(&str, Type)> = names.collect();
-        let asks = ["all", "exists", "existsOne", "exists_one"].contains(&call.func_name.as_str());
-        let result = self.within(&names, |inner| {
-            for part in &call.args[count..] {
+        self.within(&names, |inner| {
+            for part in bound.parts {
                 let kind = inner.infer(part)?;
-                if asks && !kind.fits(&Type::Bool) {
-                    let name = &call.func_name;
+                if bound.is_predicate && !kind.fits(&Type::Bool) {
+                    let name = bound.name;
                     return Err(format!("`{name}` takes a bool, not {kind}").into());
                 }
             }
-            Ok(if asks { Type::Bool } else { Type::Dyn })
-        });
-        Some(result)
+            Ok(if bound.is_predicate {
+                Type::Bool
+            } else {
+                Type::Dyn
+            })
+        })
     }
 }
 

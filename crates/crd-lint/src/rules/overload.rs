@@ -1,68 +1,67 @@
 //! What functions and methods take and give.
 
-use super::functions::ALL;
+use super::functions::{ALL, Function};
 use super::inferred::{Cause, Inferred};
 use super::types::Type;
 use crate::nearest::nearest;
 
 /// The overload that takes these; lists, maps and optionals go where `Dyn` stands.
 pub fn overload(name: &str, on: Option<Type>, arguments: &[Type]) -> Inferred {
-    let known: Vec<_> = ALL
-        .iter()
-        .filter(|function| function.name == name)
-        .collect();
-    if known.is_empty() {
+    let mut known = ALL.iter().filter(|it| it.name == name).peekable();
+    if known.peek().is_none() {
         let near = nearest(name, ALL.iter().map(|function| function.name));
         let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`"));
         return Err(Cause::UnknownFunction.error(format!("there is no function `{name}`{near}")));
     }
-    // `size` stands with `Dyn` in the table, and takes only what has one.
-    let sizeless = |kind: &Type| {
-        matches!(
-            kind,
-            Type::Int
-                | Type::UInt
-                | Type::Double
-                | Type::Bool
-                | Type::Timestamp
-                | Type::Duration
-                | Type::Object(..)
-                | Type::Null
-        )
-    };
-    let takes =
-        |wanted: &Type, given: &Type| given.fits(wanted) && !(name == "size" && sizeless(given));
-    let fitting = known.iter().find(|function| {
-        let receiver = match (&function.on, &on) {
-            (Some(wanted), Some(given)) => {
-                takes(wanted, given) && (*wanted != Type::Dyn || !scalar(name, given))
-            }
-            (None, None) => true,
-            _ => false,
-        };
-        let count = function.arguments.len() == arguments.len();
-        receiver
-            && count
-            && function
-                .arguments
-                .iter()
-                .zip(arguments)
-                .all(|(wanted, given)| takes(wanted, given))
-    });
-    let refused = || {
-        let all = on.iter().chain(arguments);
-        let shown: Vec<_> = all.map(ToString::to_string).collect();
-        let shown = Some(shown.join(" and ")).filter(|shown| !shown.is_empty());
-        let shown = shown.unwrap_or_else(|| "nothing".to_owned());
-        Cause::UnknownOverload.error(format!("there is no `{name}` of {shown}"))
-    };
-    let Some(function) = fitting else {
-        return Err(refused());
-    };
-    if !agree(name, on.as_ref(), arguments) {
-        return Err(refused());
+    let fitting = known.find(|function| fits(function, on.as_ref(), arguments));
+    match fitting {
+        Some(function) if agree(name, on.as_ref(), arguments) => {
+            Ok(result(function, on, arguments))
+        }
+        _ => {
+            let all = on.iter().chain(arguments);
+            let shown: Vec<_> = all.map(ToString::to_string).collect();
+            let shown = Some(shown.join(" and ")).filter(|shown| !shown.is_empty());
+            let shown = shown.unwrap_or_else(|| "nothing".to_owned());
+            Err(Cause::UnknownOverload.error(format!("there is no `{name}` of {shown}")))
+        }
     }
-    Ok(match (name, on) {
+}
+
+fn fits(function: &Function, on: Option<&Type>, arguments: &[Type]) -> bool {
+    let name = function.name;
+    let receiver = match (&function.on, on) {
+        (Some(wanted), Some(given)) => {
+            takes(name, wanted, given) && (*wanted != Type::Dyn || !scalar(name, given))
+        }
+        (None, None) => true,
+        _ => false,
+    };
+    let mut pairs = function.arguments.iter().zip(arguments);
+    receiver
+        && function.arguments.len() == arguments.len()
+        && pairs.all(|(wanted, given)| takes(name, wanted, given))
+}
+
+/// `size` stands with `Dyn` in the table, and takes only what has one.
+fn takes(name: &str, wanted: &Type, given: &Type) -> bool {
+    let sizeless = matches!(
+        given,
+        Type::Int
+            | Type::UInt
+            | Type::Double
+            | Type::Bool
+            | Type::Timestamp
+            | Type::Duration
+            | Type::Object(..)
+            | Type::Null
+    );
+    given.fits(wanted) && !(name == "size" && sizeless)
+}
+
+/// What a call gives, where that depends on what it is called on.
+fn result(function: &Function, on: Option<Type>, arguments: &[Type]) -> Type {
+    match (function.name, on) {
         ("orValue" | "value", Some(Type::Optional(inner))) => *inner,
         ("or" | "distinct" | "reverse" | "sort" | "slice", Some(kind)) => kind,
         ("sum" | "min" | "max", Some(Type::List(item))) => *item,
@@ -72,7 +71,7 @@ pub fn overload(name: &str, on: Option<Type>, arguments: &[Type]) -> Inferred {
             Type::Optional(Box::new(arguments.first().cloned().unwrap_or(Type::Dyn)))
         }
         _ => function.result.clone(),
-    })
+    }
 }
 
 /// Methods of lists and the like are none of scalars, though `Dyn` takes these as well.
