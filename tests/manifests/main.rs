@@ -170,7 +170,7 @@ fn what_is_stale_fails_the_check_with_a_diff_and_nothing_is_written() {
     );
     assert!(
         talk.contains(
-            "error: 2 manifests are stale, nothing was written\nhelp: run `kbr manifests`"
+            "error: 2 manifests are stale; nothing was written\nhelp: run `kbr manifests`"
         ),
         "{talk}"
     );
@@ -422,7 +422,7 @@ fn a_check_fails_though_no_one_reads_the_diff() {
         .output()
         .unwrap();
     let talk = String::from_utf8(output.stderr).unwrap();
-    assert!(talk.contains("stale, nothing was written"), "{talk}");
+    assert!(talk.contains("stale; nothing was written"), "{talk}");
     assert_eq!(output.status.code(), Some(1), "{talk}");
 }
 
