@@ -15,7 +15,7 @@ use manager::{Action, Context, Manager};
 // +kbr:rbac:groups=samplecontroller.example.com,resources=foos,verbs=get;list;watch
 // +kbr:rbac:groups=samplecontroller.example.com,resources=foos/status,verbs=get;patch
 // +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
-/// Tells the manager what this controller watches and what it does.
+/// Registers the controller: what it watches, and its reconcile function.
 pub fn register(manager: &mut Manager) {
     let controller = manager
         .controller::<Foo>("foo")

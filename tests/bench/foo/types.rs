@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 
-/// What a user wants of a `Foo`.
+/// The desired state of a `Foo`.
 #[derive(
     kube::CustomResource,
     kube::KubeSchema,
@@ -46,7 +46,7 @@ pub struct FooSpec {
     pub replicas: i32,
 }
 
-/// What the operator has seen and done for a `Foo`.
+/// The observed state of a `Foo`.
 #[derive(
     kube::KubeSchema, Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize,
 )]
@@ -56,11 +56,11 @@ pub struct FooStatus {
     #[serde(default)]
     pub available_replicas: i32,
 
-    /// The generation of the object that the rest of the status is about.
+    /// The generation of the object that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
-    /// How things stand, by type. `Ready` sums up the others.
+    /// The current conditions, by type. `Ready` summarizes the others.
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<meta::Condition>,

@@ -26,13 +26,13 @@ import (
 
 var version = schema.GroupVersion{Group: "samplecontroller.example.com", Version: "v1alpha1"}
 
-// FooSpec is what a user wants of a Foo.
+// FooSpec is the desired state of a Foo.
 type FooSpec struct {
 	DeploymentName string `json:"deploymentName"`
 	Replicas       int32  `json:"replicas"`
 }
 
-// FooStatus is what the operator has seen and done for a Foo.
+// FooStatus is the observed state of a Foo.
 type FooStatus struct {
 	AvailableReplicas  int32              `json:"availableReplicas"`
 	ObservedGeneration int64              `json:"observedGeneration,omitempty"`

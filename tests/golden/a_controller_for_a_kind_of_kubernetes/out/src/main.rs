@@ -1,4 +1,4 @@
-//! The operator captains.
+//! The captains operator.
 
 mod controllers;
 // +kbr:scaffold:modules
@@ -6,11 +6,11 @@ mod controllers;
 use clap::Parser;
 use manager::{Manager, Options};
 
-/// Who this operator is in the cluster: the name of its Lease, and the first part of its field managers.
-/// Another name would neither wait for the running operator nor own what it has written.
+/// The operator's identity in the cluster: the name of its Lease and the prefix of its field managers.
+/// Do not change it: a new name would not wait for the running leader, nor own the fields it has written.
 const ID: &str = "captains.example.com";
 
-/// The operator captains
+/// The captains operator
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Cli {

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Takes away the webhooks and the conversions that cert-manager has put its authority into and that `make deploy` is about to leave
-# out. cert-manager co-owns them, so applying would keep a part of each, which the API server refuses. Nothing else is changed: what
-# stays is trusted without a break.
+# Removes webhooks and conversions that the manifests no longer contain but that cert-manager has injected a CA bundle into.
+# cert-manager co-owns them, so `make deploy` alone would leave a part of each behind, which the API server rejects. Everything else
+# keeps its CA bundle.
 set -eu
 kubectl=${KUBECTL:-kubectl}
 test -d config/webhook-certmanager || exit 0
 
-# All that is rendered of these: KIND/NAME WEBHOOK and, of a CRD that is converted, KIND/NAME conversion; first each KIND/NAME alone.
+# What the manifests contain, one line each: KIND/NAME, then KIND/NAME WEBHOOK, and KIND/NAME conversion for a CRD with conversion.
 rendered=$($kubectl kustomize target/deploy | awk '
   /^[^ -]/ { part = $1 }
   /^kind: / { kind = $2 }
@@ -17,7 +17,7 @@ rendered=$($kubectl kustomize target/deploy | awk '
   part == "webhooks:" && /^  name: / { print object, $2 }
   kind == "CustomResourceDefinition" && part == "spec:" && /^    strategy: Webhook$/ { print object, "conversion" }')
 
-# The same of what is in the cluster, where cert-manager is an owner.
+# The same for objects in the cluster that cert-manager co-owns.
 template='{{define "parts"}}
 {{- $object := printf "%s/%s" .kind .metadata.name}}{{$theirs := false}}
 {{- range .metadata.managedFields}}{{if eq .manager "cert-manager-cainjector"}}{{$theirs = true}}{{end}}{{end}}

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Fails, naming them, while objects need the operator that `make undeploy` is about to remove: those with a finalizer that only its
-# controllers take off, and those of its kinds in its own namespace, which goes too. Arguments: RESOURCE=FINALIZER...
+# Fails with a list of the objects that still need the operator: those with a finalizer that only its controllers remove, and those in
+# its own namespace, which `make undeploy` deletes. Arguments: RESOURCE=FINALIZER...
 set -eu
 kubectl=${KUBECTL:-kubectl}
 
-# A line for each object of the resources: RESOURCE NAMESPACE/NAME FINALIZER...
+# Prints a line for each object of the given resources: RESOURCE NAMESPACE/NAME FINALIZER...
 list() {
   for resource in "$@"; do
     $kubectl get "$resource" --all-namespaces --output \
@@ -12,24 +12,24 @@ list() {
   done
 }
 
-# Of our own kinds those that the cluster has; of other kinds those that our controllers put finalizers on.
+# Our own kinds that the cluster has, and the external kinds that our controllers put finalizers on.
 own=
 if test -f config/crd/kustomization.yaml; then
   own=$($kubectl get --ignore-not-found --output jsonpath='{.metadata.name} {.items[*].metadata.name}' --kustomize config/crd)
 fi
-foreign=
+external=
 for pair in "$@"; do
   resource=${pair%%=*}
-  test -f "config/crd/bases/${resource#*.}_${resource%%.*}.yaml" || foreign="$foreign $resource"
+  test -f "config/crd/bases/${resource#*.}_${resource%%.*}.yaml" || external="$external $resource"
 done
 own=$(list $own)
-foreign=$(list $foreign)
+external=$(list $external)
 namespace=$($kubectl kustomize target/undeploy | awk '/^kind:/ { kind = $2 } /^  name:/ && kind == "Namespace" { print $2 }')
 
 needed=$(
   echo "$own" | awk -v namespace="$namespace" 'index($2, namespace "/") == 1 { print "  " $1, $2, "is in the namespace", namespace }'
   for pair in "$@"; do
-    printf '%s\n' "$own" "$foreign" |
+    printf '%s\n' "$own" "$external" |
       awk -v finalizer="${pair#*=}" '{ for (i = 3; i <= NF; i++) if ($i == finalizer) print "  " $1, $2, "has the finalizer", finalizer }'
   done
 )

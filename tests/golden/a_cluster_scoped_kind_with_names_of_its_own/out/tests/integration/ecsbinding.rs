@@ -1,10 +1,10 @@
-//! The controller `ecsbinding` on a real API server.
+//! Tests the `ecsbinding` controller on a real API server.
 
 use manager::testing::Cluster;
 
-/// What `kubectl apply -k config/samples` makes, too.
+/// The sample that `kubectl apply -k config/samples` creates.
 const SAMPLE: &str = concat!(
-    "config/samples/", // one file a kind and version
+    "config/samples/", // one file for each kind and version
     "hopegi.com_v1_ecsbinding.yaml",
 );
 

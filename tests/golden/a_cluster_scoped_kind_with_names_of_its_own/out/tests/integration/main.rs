@@ -1,4 +1,4 @@
-//! The operator on a real API server: `make test` starts one.
+//! Tests the operator on a real API server, which `make test` starts.
 
 mod ecsbinding;
 // +kbr:scaffold:modules

@@ -6,7 +6,7 @@ use manager::Manager;
 use manager::webhook;
 // +kbr:scaffold:imports
 
-/// Tells the manager what this file serves.
+/// Registers the webhooks in this file.
 pub fn register(manager: &mut Manager) {
     manager.defaulter::<Captain>(CaptainWebhook);
     manager.validator::<Captain>(CaptainWebhook);
@@ -15,27 +15,27 @@ pub fn register(manager: &mut Manager) {
 
 struct CaptainWebhook;
 
-// Called before an object is stored: `make manifests` turns this comment into its configuration.
+// Sets defaults before an object is stored. `make manifests` generates the webhook configuration.
 // +kbr:webhook:path=/mutate-crew-example-com-v1-captain,mutating=true,failurePolicy=Fail,sideEffects=None,groups=crew.example.com,resources=captains,verbs=create;update,versions=v1,name=mcaptain-v1.crew.example.com,admissionReviewVersions=v1
 impl webhook::Defaulter<Captain> for CaptainWebhook {
     async fn default(
         &self,
-        object: &mut Captain, // as it was sent
+        object: &mut Captain, // as the user sent it
         cx: &webhook::Request<Captain>,
     ) -> Result<(), webhook::Refusal> {
-        // Set what your users may leave out, as in `object.spec.message.get_or_insert_default();`
+        // Set missing fields, for example `object.spec.message.get_or_insert_default();`
         let generation = object.metadata.generation;
         tracing::debug!(name = cx.name(), generation, "nothing to default");
         Ok(())
     }
 }
 
-// Asked whether an object may be: `make manifests` turns this comment into its configuration.
+// Validates objects before they are stored. `make manifests` generates the webhook configuration.
 // +kbr:webhook:path=/validate-crew-example-com-v1-captain,mutating=false,failurePolicy=Fail,sideEffects=None,groups=crew.example.com,resources=captains,verbs=create;update;delete,versions=v1,name=vcaptain-v1.crew.example.com,admissionReviewVersions=v1
 impl webhook::Validator<Captain> for CaptainWebhook {
     async fn validate_create(
         &self,
-        object: &Captain, // with its defaults
+        object: &Captain, // with defaults set
         cx: &webhook::Request<Captain>,
     ) -> Result<webhook::Warnings, webhook::Refusal> {
         check(object, cx.name())
@@ -43,11 +43,12 @@ impl webhook::Validator<Captain> for CaptainWebhook {
 
     async fn validate_update(
         &self,
-        old: &Captain, // as it is stored
-        new: &Captain, // as it is to be
+        old: &Captain, // as stored
+        new: &Captain, // with defaults set
         cx: &webhook::Request<Captain>,
     ) -> Result<webhook::Warnings, webhook::Refusal> {
-        // Compare here what must not change. What is being deleted must get rid of its finalizers.
+        // Compare immutable fields here. Admit objects that are being deleted, so that their
+        // finalizers can be removed.
         if old.metadata.deletion_timestamp.is_some() {
             return Ok(webhook::Warnings::new());
         }
@@ -56,7 +57,7 @@ impl webhook::Validator<Captain> for CaptainWebhook {
 
     async fn validate_delete(
         &self,
-        object: &Captain, // as it is stored
+        object: &Captain, // as stored
         cx: &webhook::Request<Captain>,
     ) -> Result<webhook::Warnings, webhook::Refusal> {
         let generation = object.metadata.generation;
@@ -65,13 +66,13 @@ impl webhook::Validator<Captain> for CaptainWebhook {
     }
 }
 
-// What holds of every object, new or changed. Say everything at once: each error names its field.
+// Validates new and changed objects. Collect all errors, each with its field.
 fn check(
-    object: &Captain, // with its defaults
+    object: &Captain, // with defaults set
     name: &str,
 ) -> Result<webhook::Warnings, webhook::Refusal> {
     let mut errors = webhook::FieldErrors::default();
-    // An example, that the name can be the value of a label: put what must hold in its place.
+    // An example: the name must fit into a label value. Replace it with your own checks.
     if name.len() > 63 {
         errors.push(webhook::FieldError::too_long("metadata.name", 63));
     }
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_needs_no_defaults_stays_as_it_is() {
+    async fn an_object_without_missing_fields_is_unchanged() {
         let request = review(None, Some(&sample()));
         let admitted = FakeApi::new().admit(register, &request).await;
         assert!(admitted.allowed, "{}", admitted.message);
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_wrong_is_refused_and_its_fields_are_named() {
+    async fn an_invalid_object_is_rejected_with_the_field() {
         let mut object = sample();
         object.metadata.name = Some("x".repeat(64));
         let request = review(Some(&sample()), Some(&object));
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_right_may_be_there_and_be_deleted() {
+    async fn a_valid_object_can_be_created_and_deleted() {
         let object = sample();
         for request in [review(None, Some(&object)), review(Some(&object), None)] {
             let admitted = FakeApi::new().admit(register, &request).await;

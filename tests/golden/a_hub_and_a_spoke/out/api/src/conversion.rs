@@ -3,12 +3,12 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions;
 use kube::CustomResourceExt;
 
-/// A version that is converted to another one, the hub, and back.
+/// A version that converts to and from the hub version.
 pub trait Spoke: CustomResourceExt + TryFrom<Self::Hub> {
-    /// The version through which all others of the kind are converted.
+    /// The version that all other versions of the kind convert to and from.
     type Hub: CustomResourceExt + TryFrom<Self>;
 
-    /// Says in the definitions of both versions that the operator converts them.
+    /// Sets `spec.conversion` in the CRDs of both versions, so that the API server calls the operator.
     fn spoke(crds: &mut [apiextensions::CustomResourceDefinition]) {
         let spoke = Self::api_resource().version;
         let hub = Self::Hub::api_resource().version;
@@ -16,13 +16,13 @@ pub trait Spoke: CustomResourceExt + TryFrom<Self::Hub> {
             let is_kind = crd.metadata.name.as_deref() == Some(Self::crd_name());
             let mut versions = crd.spec.versions.iter();
             if is_kind && versions.any(|it| it.name == spoke || it.name == hub) {
-                crd.spec.conversion = Some(by_the_operator());
+                crd.spec.conversion = Some(webhook_conversion());
             }
         }
     }
 }
 
-/// Carries over what both types have under the same name and in the same form. What only one of them has is lost.
+/// Copies the fields that both types share: the same name and the same type. Fields that only `A` has are lost.
 pub(crate) fn carry<A, B>(from: &A) -> Result<B, serde_json::Error>
 where
     A: serde::Serialize,
@@ -31,7 +31,7 @@ where
     serde_json::from_value(serde_json::to_value(from)?)
 }
 
-fn by_the_operator() -> apiextensions::CustomResourceConversion {
+fn webhook_conversion() -> apiextensions::CustomResourceConversion {
     let service = apiextensions::ServiceReference {
         name: "captains-webhook".to_owned(),
         namespace: "captains-system".to_owned(),

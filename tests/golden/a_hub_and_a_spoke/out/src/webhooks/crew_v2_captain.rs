@@ -6,7 +6,7 @@ use api::crew::v1::Captain as CaptainV1;
 use manager::Manager;
 // +kbr:scaffold:imports
 
-/// Tells the manager what this file serves.
+/// Registers the webhooks in this file.
 pub fn register(manager: &mut Manager) {
     manager.spoke::<Captain, CaptainV1>();
     // +kbr:scaffold:register

@@ -1,10 +1,10 @@
-//! The controller `mate` on a real API server.
+//! Tests the `mate` controller on a real API server.
 
 use manager::testing::Cluster;
 
-/// What `kubectl apply -k config/samples` makes, too.
+/// The sample that `kubectl apply -k config/samples` creates.
 const SAMPLE: &str = concat!(
-    "config/samples/", // one file a kind and version
+    "config/samples/", // one file for each kind and version
     "crew_v1_mate.yaml",
 );
 

@@ -1,3 +1,3 @@
-//! The operator on a real API server: `make test` starts one.
+//! Tests the operator on a real API server, which `make test` starts.
 
 // +kbr:scaffold:modules

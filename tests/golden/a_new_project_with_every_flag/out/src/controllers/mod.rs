@@ -1,3 +1,3 @@
-//! The controllers, one module each.
+//! The controllers, each in its own module.
 
 // +kbr:scaffold:modules

@@ -7,7 +7,7 @@ use api::crew::v3::Captain as CaptainV3;
 use manager::Manager;
 // +kbr:scaffold:imports
 
-/// Tells the manager what this file serves.
+/// Registers the webhooks in this file.
 pub fn register(manager: &mut Manager) {
     manager.spoke::<Captain, CaptainV1>();
     manager.spoke::<Captain, CaptainV3>();

@@ -6,7 +6,7 @@ use manager::Manager;
 use manager::webhook;
 // +kbr:scaffold:imports
 
-/// Tells the manager what this file serves.
+/// Registers the webhooks in this file.
 pub fn register(manager: &mut Manager) {
     manager.defaulter::<Pod>(PodWebhook);
     // +kbr:scaffold:register
@@ -14,15 +14,15 @@ pub fn register(manager: &mut Manager) {
 
 struct PodWebhook;
 
-// Called before an object is stored: `make manifests` turns this comment into its configuration.
+// Sets defaults before an object is stored. `make manifests` generates the webhook configuration.
 // +kbr:webhook:path=/mutate--v1-pod,mutating=true,failurePolicy=Fail,sideEffects=None,groups=core,resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.captains.example.com,admissionReviewVersions=v1,timeoutSeconds=5,patch=`{"namespaceSelector":{"matchExpressions":[{"key":"app.kubernetes.io/name","operator":"NotIn","values":["captains"]}]}}`
 impl webhook::Defaulter<Pod> for PodWebhook {
     async fn default(
         &self,
-        object: &mut Pod, // as it was sent
+        object: &mut Pod, // as the user sent it
         cx: &webhook::Request<Pod>,
     ) -> Result<(), webhook::Refusal> {
-        // Set what your users may leave out, as in `object.spec.message.get_or_insert_default();`
+        // Set missing fields, for example `object.spec.message.get_or_insert_default();`
         let generation = object.metadata.generation;
         tracing::debug!(name = cx.name(), generation, "nothing to default");
         Ok(())
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_needs_no_defaults_stays_as_it_is() {
+    async fn an_object_without_missing_fields_is_unchanged() {
         let request = review(None, Some(&sample()));
         let admitted = FakeApi::new().admit(register, &request).await;
         assert!(admitted.allowed, "{}", admitted.message);

@@ -6,7 +6,7 @@ use manager::Manager;
 use manager::webhook;
 // +kbr:scaffold:imports
 
-/// Tells the manager what this file serves.
+/// Registers the webhooks in this file.
 pub fn register(manager: &mut Manager) {
     manager.validator::<HTTPRoute>(HTTPRouteWebhook);
     // +kbr:scaffold:register
@@ -14,12 +14,12 @@ pub fn register(manager: &mut Manager) {
 
 struct HTTPRouteWebhook;
 
-// Asked whether an object may be: `make manifests` turns this comment into its configuration.
+// Validates objects before they are stored. `make manifests` generates the webhook configuration.
 // +kbr:webhook:path=/validate-gateway-networking-k8s-io-v1-httproute,mutating=false,failurePolicy=Ignore,sideEffects=None,groups=gateway.networking.k8s.io,resources=httproutes,verbs=create;update;delete,versions=v1,name=vhttproute-v1.gateway.networking.k8s.io.captains.example.com,admissionReviewVersions=v1,patch=`{"namespaceSelector":{"matchExpressions":[{"key":"app.kubernetes.io/name","operator":"NotIn","values":["captains"]}]}}`
 impl webhook::Validator<HTTPRoute> for HTTPRouteWebhook {
     async fn validate_create(
         &self,
-        object: &HTTPRoute, // with its defaults
+        object: &HTTPRoute, // with defaults set
         cx: &webhook::Request<HTTPRoute>,
     ) -> Result<webhook::Warnings, webhook::Refusal> {
         check(object, cx.name())
@@ -27,11 +27,12 @@ impl webhook::Validator<HTTPRoute> for HTTPRouteWebhook {
 
     async fn validate_update(
         &self,
-        old: &HTTPRoute, // as it is stored
-        new: &HTTPRoute, // as it is to be
+        old: &HTTPRoute, // as stored
+        new: &HTTPRoute, // with defaults set
         cx: &webhook::Request<HTTPRoute>,
     ) -> Result<webhook::Warnings, webhook::Refusal> {
-        // Compare here what must not change. What is being deleted must get rid of its finalizers.
+        // Compare immutable fields here. Admit objects that are being deleted, so that their
+        // finalizers can be removed.
         if old.metadata.deletion_timestamp.is_some() {
             return Ok(webhook::Warnings::new());
         }
@@ -40,7 +41,7 @@ impl webhook::Validator<HTTPRoute> for HTTPRouteWebhook {
 
     async fn validate_delete(
         &self,
-        object: &HTTPRoute, // as it is stored
+        object: &HTTPRoute, // as stored
         cx: &webhook::Request<HTTPRoute>,
     ) -> Result<webhook::Warnings, webhook::Refusal> {
         let generation = object.metadata.generation;
@@ -49,13 +50,13 @@ impl webhook::Validator<HTTPRoute> for HTTPRouteWebhook {
     }
 }
 
-// What holds of every object, new or changed. Say everything at once: each error names its field.
+// Validates new and changed objects. Collect all errors, each with its field.
 fn check(
-    object: &HTTPRoute, // with its defaults
+    object: &HTTPRoute, // with defaults set
     name: &str,
 ) -> Result<webhook::Warnings, webhook::Refusal> {
     let mut errors = webhook::FieldErrors::default();
-    // An example, that the name can be the value of a label: put what must hold in its place.
+    // An example: the name must fit into a label value. Replace it with your own checks.
     if name.len() > 63 {
         errors.push(webhook::FieldError::too_long("metadata.name", 63));
     }

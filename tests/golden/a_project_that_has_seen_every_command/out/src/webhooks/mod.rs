@@ -1,4 +1,4 @@
-//! The webhooks, one file a version of a kind.
+//! The webhooks, one file for each version of a kind.
 
 mod core_v1_pod;
 mod crew_v1_captain;
@@ -9,7 +9,7 @@ mod gateway_networking_k8s_io_v1_httproute;
 
 use manager::Manager;
 
-/// Tells the manager what all of them serve.
+/// Registers all webhooks.
 pub fn register(manager: &mut Manager) {
     core_v1_pod::register(manager);
     crew_v1alpha1_captain::register(manager);

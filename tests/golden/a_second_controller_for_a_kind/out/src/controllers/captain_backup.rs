@@ -1,4 +1,4 @@
-//! The controller `captain-backup` of `Captain`.
+//! The `captain-backup` controller for `Captain`.
 
 use std::sync::Arc;
 
@@ -6,30 +6,30 @@ use api::crew::v1::Captain;
 
 use manager::{Action, Context, Manager};
 
-// What the operator may do in the cluster, and no more: `make manifests` turns these comments into its role.
+// The permissions of this controller. `make manifests` generates the operator's role from these comments.
 // +kbr:rbac:groups=crew.example.com,resources=captains,verbs=get;list;watch
 // +kbr:rbac:groups=crew.example.com,resources=captains/status,verbs=get;patch
-/// Tells the manager what this controller watches and what it does.
+/// Registers the controller: what it watches, and its reconcile function.
 pub fn register(manager: &mut Manager) {
     manager
-        .controller::<Captain>("captain-backup") // its name in logs, metrics and the cluster
+        .controller::<Captain>("captain-backup") // its name in logs and metrics
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         .reconcile(reconcile);
 }
 
-/// Brings the world in line with one `Captain`.
+/// Reconciles one `Captain`.
 ///
-/// Called at start, after each change of it or of what it owns, and again after an error. It must stand being
-/// called at any time: it looks at what is, and changes what should be otherwise.
+/// Runs at start, whenever the object or an owned object changes, and again after an error. It must be idempotent:
+/// compare the actual state with the desired state, and change only the difference.
 async fn reconcile(
-    object: Arc<Captain>, // as last seen
+    object: Arc<Captain>, // from the cache
     cx: Context<Captain>,
 ) -> anyhow::Result<Action> {
-    // Put what a Captain stands for here. `cx.apply(&object).await?` brings an object about that belongs to it;
-    // name its kind in `register`, `.owns::<Kind>()`, to be called when it changes, and in a comment above.
+    // Your code goes here. `cx.apply(&child).await?` creates or updates an owned object. Add `.owns::<Kind>()` to
+    // `register` to reconcile when it changes, and a `+kbr:rbac` comment above for its permissions.
     let generation = object.metadata.generation;
     tracing::debug!(key = %cx.key(), generation, "nothing to do");
-    cx.ready("Applied", "everything is as the spec wants it");
+    cx.ready("Applied", "the actual state matches the spec");
     Ok(Action::await_change())
 }
 

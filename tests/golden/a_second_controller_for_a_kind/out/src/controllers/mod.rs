@@ -1,4 +1,4 @@
-//! The controllers, one module each.
+//! The controllers, each in its own module.
 
 pub mod captain;
 pub mod captain_backup;

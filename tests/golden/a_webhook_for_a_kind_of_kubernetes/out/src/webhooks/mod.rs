@@ -1,11 +1,11 @@
-//! The webhooks, one file a version of a kind.
+//! The webhooks, one file for each version of a kind.
 
 mod core_v1_pod;
 // +kbr:scaffold:modules
 
 use manager::Manager;
 
-/// Tells the manager what all of them serve.
+/// Registers all webhooks.
 pub fn register(manager: &mut Manager) {
     core_v1_pod::register(manager);
     // +kbr:scaffold:webhooks

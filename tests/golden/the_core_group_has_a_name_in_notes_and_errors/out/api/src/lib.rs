@@ -1,4 +1,4 @@
-//! The API types of captains, one module a group and in it one a version.
+//! The API types of captains: one module for each group, containing one for each version.
 
 use ::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use ::kube::CustomResourceExt;
@@ -9,7 +9,7 @@ pub mod crew;
 
 /// Every `CustomResourceDefinition` of this crate, one for each version of each kind.
 #[must_use]
-#[allow(clippy::too_many_lines)] // one line a kind and version
+#[allow(clippy::too_many_lines)] // one line for each kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
     let crds = &mut Vec::new();
     crds.push(crew::v1::Pod::crd());

@@ -1,4 +1,4 @@
-//! The controllers, one module each.
+//! The controllers, each in its own module.
 
 pub mod crew_pod;
 pub mod pod;

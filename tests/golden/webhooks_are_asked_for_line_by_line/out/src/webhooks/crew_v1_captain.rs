@@ -6,7 +6,7 @@ use manager::Manager;
 use manager::webhook;
 // +kbr:scaffold:imports
 
-/// Tells the manager what this file serves.
+/// Registers the webhooks in this file.
 pub fn register(manager: &mut Manager) {
     manager.defaulter::<Captain>(CaptainWebhook);
     // +kbr:scaffold:register
@@ -14,15 +14,15 @@ pub fn register(manager: &mut Manager) {
 
 struct CaptainWebhook;
 
-// Called before an object is stored: `make manifests` turns this comment into its configuration.
+// Sets defaults before an object is stored. `make manifests` generates the webhook configuration.
 // +kbr:webhook:path=/mutate-crew-example-com-v1-captain,mutating=true,failurePolicy=Fail,sideEffects=None,groups=crew.example.com,resources=captains,verbs=create;update,versions=v1,name=mcaptain-v1.crew.example.com,admissionReviewVersions=v1
 impl webhook::Defaulter<Captain> for CaptainWebhook {
     async fn default(
         &self,
-        object: &mut Captain, // as it was sent
+        object: &mut Captain, // as the user sent it
         cx: &webhook::Request<Captain>,
     ) -> Result<(), webhook::Refusal> {
-        // Set what your users may leave out, as in `object.spec.message.get_or_insert_default();`
+        // Set missing fields, for example `object.spec.message.get_or_insert_default();`
         let generation = object.metadata.generation;
         tracing::debug!(name = cx.name(), generation, "nothing to default");
         Ok(())
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_needs_no_defaults_stays_as_it_is() {
+    async fn an_object_without_missing_fields_is_unchanged() {
         let request = review(None, Some(&sample()));
         let admitted = FakeApi::new().admit(register, &request).await;
         assert!(admitted.allowed, "{}", admitted.message);

@@ -1,4 +1,4 @@
-//! `Captain` of `v1` as the hub, `v2`, and back.
+//! Converts `Captain` from `v1` to the hub version, `v2`, and back.
 
 use super::super::v2 as hub;
 use super::Captain;
@@ -12,8 +12,8 @@ impl TryFrom<Captain> for hub::Captain {
     type Error = serde_json::Error;
 
     fn try_from(object: Captain) -> Result<Self, Self::Error> {
-        // Fields that both versions have go across by themselves. Put here what becomes of the others, until the test
-        // of `src/webhooks` that goes there and back finds nothing lost.
+        // `carry` copies the fields that both versions have. Convert the others here, until the round-trip test in
+        // `src/webhooks` passes.
         Ok(Self {
             metadata: object.metadata,
             spec: carry(&object.spec)?,

@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 
-/// What a user wants of a `Context`.
+/// The desired state of a `Context`.
 #[derive(
     kube::CustomResource,
     kube::KubeSchema,
@@ -37,23 +37,23 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ContextSpec {
-    /// An example: put what your users may ask for in its place, and run `make manifests`.
+    /// An example field. Replace it with your own, then run `make manifests`.
     #[schemars(length(max = 256))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// What the operator has seen and done for a `Context`.
+/// The observed state of a `Context`.
 #[derive(
     kube::KubeSchema, Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ContextStatus {
-    /// The generation of the object that the rest of the status is about.
+    /// The generation of the object that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
-    /// How things stand, by type. `Ready` sums up the others.
+    /// The current conditions, by type. `Ready` summarizes the others.
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<meta::Condition>,
