@@ -5,9 +5,9 @@ use std::{fmt, sync::Arc};
 use kube::Client;
 
 use crate::{
-    cache::{object::Object, store::Caches},
+    cache::store::Caches,
     connect::Clients,
-    controller::{registration::Controller, timer::Timer, worker::AnyController},
+    controller::{timer::Timer, worker::AnyController},
     events::{Publisher, Recorder},
     leader::fence::Fence,
     logs,
@@ -94,11 +94,6 @@ impl Manager {
             options,
             clients,
         }
-    }
-
-    /// Registers a controller of `K`, whose name no other may have. End it with `.reconcile(…)`.
-    pub fn controller<K: Object>(&mut self, name: &str) -> Controller<'_, K> {
-        Controller::new(self, name)
     }
 
     /// Runs a task in every replica, from start to shutdown. If it fails, the process ends with its error.

@@ -6,7 +6,7 @@ use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope, api::core::v1::O
 use kube::{Api, Client, Resource};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{cache::stripped::Lean, key::Key};
+use crate::{cache::stripped::Stripped, key::Key};
 
 /// A kind whose objects can be cached: every type of kube's derive macro and of k8s-openapi, and their metadata.
 ///
@@ -76,7 +76,7 @@ pub(crate) fn namespaced<K: Cached>() -> bool {
 }
 
 /// The objects of `K` beside the one with this key, read without what nobody reads.
-pub(crate) fn api<K: Cached>(client: Client, key: &Key) -> Api<Lean<K>> {
+pub(crate) fn api<K: Cached>(client: Client, key: &Key) -> Api<Stripped<K>> {
     <K::Scope as Scope>::api(client, key.namespace())
 }
 

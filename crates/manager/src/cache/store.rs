@@ -20,7 +20,7 @@ use crate::{
     cache::{
         index::{IndexBy, Indexes},
         object::{Cached, Scope, namespaced, version},
-        stripped::Lean,
+        stripped::Stripped,
     },
     key::Key,
 };
@@ -186,7 +186,7 @@ impl<K: Cached> Cache<K> {
 
     /// Follows the objects of one namespace, or of all, until dropped.
     async fn follow(&self, client: Client, namespace: Option<&str>) {
-        let api = <K::Scope as Scope>::api::<Lean<K>>(client, namespace);
+        let api = <K::Scope as Scope>::api::<Stripped<K>>(client, namespace);
         let mut events = watcher(api, watcher::Config::default())
             .default_backoff()
             .boxed();
@@ -194,7 +194,7 @@ impl<K: Cached> Cache<K> {
         while let Some(event) = events.next().await {
             match event {
                 Ok(Event::Init) => listed.clear(),
-                Ok(Event::InitApply(Lean(object))) => {
+                Ok(Event::InitApply(Stripped(object))) => {
                     let key = Key::of(&object);
                     listed.insert(key.clone());
                     self.set(&key, &object);
@@ -208,8 +208,8 @@ impl<K: Cached> Cache<K> {
                             .send_modify(|missing| *missing = missing.map(|n| n - 1));
                     }
                 }
-                Ok(Event::Apply(Lean(object))) => self.set(&Key::of(&object), &object),
-                Ok(Event::Delete(Lean(object))) => self.remove(&Key::of(&object)),
+                Ok(Event::Apply(Stripped(object))) => self.set(&Key::of(&object), &object),
+                Ok(Event::Delete(Stripped(object))) => self.remove(&Key::of(&object)),
                 Err(error) => warn(&K::kind(&()), &error),
             }
         }

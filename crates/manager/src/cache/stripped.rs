@@ -17,9 +17,9 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// An object without managed fields, self link, and what `kubectl apply` remembers.
 #[derive(Clone, Debug)]
-pub(crate) struct Lean<K>(pub(crate) K);
+pub(crate) struct Stripped<K>(pub(crate) K);
 
-impl<K: Resource> Resource for Lean<K> {
+impl<K: Resource> Resource for Stripped<K> {
     type DynamicType = K::DynamicType;
     type Scope = K::Scope;
 
@@ -52,7 +52,7 @@ impl<K: Resource> Resource for Lean<K> {
     }
 }
 
-impl<'de, K: Deserialize<'de>> Deserialize<'de> for Lean<K> {
+impl<'de, K: Deserialize<'de>> Deserialize<'de> for Stripped<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let place = Place::Object;
         K::deserialize(Filter(deserializer, place)).map(Self)
@@ -221,12 +221,12 @@ mod tests {
 
     fn read<K: DeserializeOwned>(object: &Value) -> K {
         let text = object.to_string();
-        serde_json::from_str::<Lean<K>>(&text).unwrap().0
+        serde_json::from_str::<Stripped<K>>(&text).unwrap().0
     }
 
     #[test]
     fn what_nobody_reads_is_dropped_and_the_rest_is_as_it_was() {
-        let lean: ConfigMap = read(&object());
+        let stripped: ConfigMap = read(&object());
         let mut whole: ConfigMap = serde_json::from_value(object()).unwrap();
         whole.metadata.managed_fields = None;
         whole.metadata.self_link = None;
@@ -236,8 +236,8 @@ mod tests {
             .as_mut()
             .unwrap()
             .remove(LAST_APPLIED);
-        assert_eq!(lean, whole);
-        assert_eq!(lean.data.unwrap().len(), 3);
+        assert_eq!(stripped, whole);
+        assert_eq!(stripped.data.unwrap().len(), 3);
     }
 
     #[test]
@@ -253,12 +253,12 @@ mod tests {
 
     #[test]
     fn what_is_no_object_is_an_error_that_says_so() {
-        let error = serde_json::from_str::<Lean<ConfigMap>>("[]").unwrap_err();
+        let error = serde_json::from_str::<Stripped<ConfigMap>>("[]").unwrap_err();
         assert!(
             error.to_string().contains("invalid type: sequence"),
             "{error}"
         );
-        let error = serde_json::from_value::<Lean<ConfigMap>>(json!({"metadata": "a"}));
+        let error = serde_json::from_value::<Stripped<ConfigMap>>(json!({"metadata": "a"}));
         assert!(
             error
                 .unwrap_err()

@@ -13,4 +13,4 @@ mod rotator;
 mod secret;
 mod trust;
 
-pub(crate) use self::rotator::Keeper;
+pub(crate) use self::rotator::Rotator;

@@ -52,7 +52,7 @@ const CONFLICTS: u32 = 10;
 pub(crate) type Served = watch::Receiver<Arc<ServerConfig>>;
 
 /// Keeps one operator's certificate.
-pub(crate) struct Keeper {
+pub(crate) struct Rotator {
     client: Client,
     secret: Secret,
     /// The objects that tell the API server whom to trust: plural and name, both in their API group.
@@ -66,7 +66,7 @@ pub(crate) struct Keeper {
     sender: Option<watch::Sender<Arc<ServerConfig>>>,
 }
 
-impl Keeper {
+impl Rotator {
     /// For the operator with this id, in `namespace`: its first word begins the names of all that belongs to it.
     pub(crate) fn new(
         client: Client,
@@ -76,7 +76,7 @@ impl Keeper {
     ) -> (Self, oneshot::Receiver<Served>) {
         let (first, receiver) = oneshot::channel();
         let project = id.split('.').next().unwrap_or(id);
-        let keeper = Self {
+        let rotator = Self {
             client,
             secret: Secret {
                 namespace: namespace.to_owned(),
@@ -91,7 +91,7 @@ impl Keeper {
             first: Some(first),
             sender: None,
         };
-        (keeper, receiver)
+        (rotator, receiver)
     }
 
     /// Keeps it until `stop`.

@@ -5,7 +5,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{Client, core::object::HasStatus};
 
 use crate::{
@@ -23,10 +22,6 @@ use crate::{
         update::update,
     },
 };
-
-/// Says where the conditions and `observedGeneration` of a kind lie.
-pub(crate) type Accessor<K> =
-    Arc<dyn Fn(&mut K, &mut dyn FnMut(&mut Vec<Condition>, &mut Option<i64>)) + Send + Sync>;
 
 /// One reconcile: its object, and the means to act on it. Cheap to clone.
 pub struct Context<K> {

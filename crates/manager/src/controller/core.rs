@@ -2,32 +2,22 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::BoxFuture;
 use kube::Client;
 
 use crate::{
     cache::{reader::Reader, store::Cache},
-    controller::{
-        action::Action,
-        context::{Accessor, Context},
-        queue::Queue,
-        source::Source,
-        timer::Timer,
-    },
+    controller::{queue::Queue, source::Source, timer::Timer},
     events::Recorder,
     key::Key,
     leader::fence::Fence,
     metrics::ControllerMetrics,
     servers::probes::Health,
     writes::{
-        apply::Applied,
+        applied::Applied,
+        condition::Accessor,
         own::{Overlay, Writes},
     },
 };
-
-/// A reconcile or a clean-up.
-pub(crate) type Function<K> =
-    Arc<dyn Fn(Arc<K>, Context<K>) -> BoxFuture<'static, anyhow::Result<Action>> + Send + Sync>;
 
 /// A controller of `K`.
 pub(crate) struct Core<K> {
@@ -46,8 +36,6 @@ pub(crate) struct Core<K> {
     pub(crate) health: Health,
     pub(crate) timer: Timer,
     pub(crate) conditions: Option<Accessor<K>>,
-    pub(crate) finalizer: Option<(String, Function<K>)>,
-    pub(crate) reconcile: Function<K>,
     /// How many objects are reconciled at once, and how long each may take.
     pub(crate) concurrency: usize,
     pub(crate) timeout: Duration,

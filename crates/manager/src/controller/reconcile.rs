@@ -2,11 +2,11 @@
 
 use std::{
     any::Any,
-    fmt,
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use futures_util::future::BoxFuture;
 use tokio::{
     task::{AbortHandle, JoinError},
     time::timeout,
@@ -18,9 +18,9 @@ use crate::{
     controller::{
         action::Action,
         context::Context,
-        core::{Core, Function},
+        core::Core,
+        outcome::{Done, Failure},
     },
-    error::chain,
     key::Key,
     leader::fence::Refused,
     writes::{finalizer, status},
@@ -29,94 +29,65 @@ use crate::{
 /// How long a cancelled reconcile may take to end before the process counts as unhealthy.
 const CANCELLATION: Duration = Duration::from_secs(10);
 
-/// How a reconcile ended that did not fail.
-#[derive(Debug)]
-pub(crate) enum Done {
-    /// The user's function ran.
-    Asked(Action),
-    /// There was nothing to do: the object is being deleted, and that is not ours to wait for.
-    Nothing,
-    /// There is no such object.
-    Gone,
+/// The user's function for a reconcile or a clean-up.
+pub(crate) type Function<K> =
+    Arc<dyn Fn(Arc<K>, Context<K>) -> BoxFuture<'static, anyhow::Result<Action>> + Send + Sync>;
+
+/// A controller of `K`, and the user's functions that it calls.
+pub(crate) struct Reconciler<K> {
+    pub(crate) core: Arc<Core<K>>,
+    pub(crate) reconcile: Function<K>,
+    /// The name of the finalizer, and the clean-up before it is removed.
+    pub(crate) finalizer: Option<(String, Function<K>)>,
 }
 
-impl Done {
-    /// After how long the object is to be reconciled again, if that was asked for.
-    pub(crate) fn requeue_after(&self) -> Option<Duration> {
-        match self {
-            Self::Asked(action) => action.after,
-            Self::Nothing | Self::Gone => None,
-        }
+impl<K: Object> Reconciler<K> {
+    /// Reconciles the object with this key.
+    pub(crate) async fn reconcile(&self, key: &Key) -> Result<Done, Failure> {
+        let core = &self.core;
+        let Some(object) = core.current(key) else {
+            return Ok(Done::Gone);
+        };
+        let started = Instant::now();
+        let active = core.metrics.started();
+        let done = self.step(key, object).await;
+        drop(active);
+        core.metrics.ended(&done, started.elapsed());
+        done
     }
-}
 
-/// Why a reconcile failed.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    Error(anyhow::Error),
-    Panic(String),
-    Timeout(Duration),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Error(error) => f.write_str(&chain(error.as_ref())),
-            Self::Panic(message) => write!(f, "panicked: {message}"),
-            Self::Timeout(after) => write!(f, "cancelled after {after:?}, see --reconcile-timeout"),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
-
-/// Reconciles the object with this key.
-pub(crate) async fn reconcile<K: Object>(core: &Arc<Core<K>>, key: &Key) -> Result<Done, Failure> {
-    let Some(object) = core.current(key) else {
-        return Ok(Done::Gone);
-    };
-    let started = Instant::now();
-    let active = core.metrics.started();
-    let done = step(core, key, object).await;
-    drop(active);
-    core.metrics.ended(&done, started.elapsed());
-    done
-}
-
-/// Does what the state of the object asks for.
-async fn step<K: Object>(core: &Arc<Core<K>>, key: &Key, object: Arc<K>) -> Result<Done, Failure> {
-    let deleting = object.meta().deletion_timestamp.is_some();
-    match &core.finalizer {
-        None if deleting => Ok(Done::Nothing),
-        None => run(core, key, object, &core.reconcile)
-            .await
-            .map(Done::Asked),
-        Some((name, cleanup)) if deleting => {
-            if !finalizer::has(&*object, name) {
-                return Ok(Done::Nothing);
-            }
-            let action = run(core, key, object.clone(), cleanup).await?;
-            if action == Action::await_change() {
-                // The clean-up may have written the status since.
-                let object = core.current(key).unwrap_or(object);
-                finalizer::remove(core, key, object, name)
-                    .await
-                    .map_err(Failure::Error)?;
-            }
-            Ok(Done::Asked(action))
-        }
-        Some((name, _)) => {
-            let mut object = object;
-            if !finalizer::has(&*object, name) {
-                let added = finalizer::add(core, key, object, name).await;
-                match added.map_err(Failure::Error)? {
-                    Some(added) => object = added,
-                    None => return Ok(Done::Nothing),
+    /// Does what the state of the object asks for.
+    async fn step(&self, key: &Key, object: Arc<K>) -> Result<Done, Failure> {
+        let (core, reconcile) = (&self.core, &self.reconcile);
+        let deleting = object.meta().deletion_timestamp.is_some();
+        match &self.finalizer {
+            None if deleting => Ok(Done::Nothing),
+            None => run(core, key, object, reconcile).await.map(Done::Asked),
+            Some((name, cleanup)) if deleting => {
+                if !finalizer::has(&*object, name) {
+                    return Ok(Done::Nothing);
                 }
+                let action = run(core, key, object.clone(), cleanup).await?;
+                if action == Action::await_change() {
+                    // The clean-up may have written the status since.
+                    let object = core.current(key).unwrap_or(object);
+                    finalizer::remove(core, key, object, name)
+                        .await
+                        .map_err(Failure::Error)?;
+                }
+                Ok(Done::Asked(action))
             }
-            run(core, key, object, &core.reconcile)
-                .await
-                .map(Done::Asked)
+            Some((name, _)) => {
+                let mut object = object;
+                if !finalizer::has(&*object, name) {
+                    let added = finalizer::add(core, key, object, name).await;
+                    match added.map_err(Failure::Error)? {
+                        Some(added) => object = added,
+                        None => return Ok(Done::Nothing),
+                    }
+                }
+                run(core, key, object, reconcile).await.map(Done::Asked)
+            }
         }
     }
 }

@@ -13,23 +13,32 @@ use crate::{
     },
     controller::{
         action::Action,
-        context::{Accessor, Context},
-        core::{Core, Function},
+        context::Context,
+        core::Core,
         predicate::Filter,
         queue::Queue,
+        reconcile::{Function, Reconciler},
         source::{self, Hook, Source},
         trigger::Trigger,
     },
     key::Key,
     manager::Manager,
     writes::{
-        apply::Applied,
+        applied::Applied,
+        condition::Accessor,
         own::{Overlay, Writes},
     },
 };
 
 /// The longest field manager that the API server takes, in bytes.
 const LONGEST_FIELD_MANAGER: usize = 128;
+
+impl Manager {
+    /// Registers a controller of `K`, whose name no other may have. End it with `.reconcile(…)`.
+    pub fn controller<K: Object>(&mut self, name: &str) -> Controller<'_, K> {
+        Controller::new(self, name)
+    }
+}
 
 /// A controller of `K` that is being registered; [`reconcile`](Self::reconcile) ends it.
 ///
@@ -69,7 +78,7 @@ impl<K, W> fmt::Debug for Controller<'_, K, W> {
 }
 
 impl<'a, K: Object> Controller<'a, K> {
-    pub(crate) fn new(manager: &'a mut Manager, name: &str) -> Self {
+    fn new(manager: &'a mut Manager, name: &str) -> Self {
         let queue = Arc::new(Queue::new(
             manager.metrics.queue(name),
             manager.timer.clone(),
@@ -277,13 +286,15 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
             overlay: parts.overlay,
             applied: parts.applied,
             conditions: parts.conditions,
-            finalizer: parts.finalizer,
-            reconcile: function(reconcile),
             concurrency: parts.concurrency,
             timeout: parts.timeout,
             sources: parts.sources,
         };
-        manager.controllers.push(Arc::new(core));
+        manager.controllers.push(Arc::new(Reconciler {
+            core: Arc::new(core),
+            reconcile: function(reconcile),
+            finalizer: parts.finalizer,
+        }));
     }
 
     /// Puts the kind to work that was named last.

@@ -15,7 +15,7 @@ use crate::{
     error::caught,
     key::Key,
     writes::{
-        apply::Applied,
+        applied::Applied,
         own::{Child, Overlay, Own, Watched, Writes},
     },
 };

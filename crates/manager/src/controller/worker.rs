@@ -9,10 +9,7 @@ use tracing::Instrument;
 
 use crate::{
     cache::object::Object,
-    controller::{
-        core::Core,
-        reconcile::{Done, reconcile},
-    },
+    controller::{outcome::Done, reconcile::Reconciler},
     key::Key,
 };
 #[cfg(any(test, feature = "testing"))]
@@ -43,9 +40,9 @@ pub(crate) trait AnyController: Send + Sync {
     fn reconcile_once(self: Arc<Self>, key: Key) -> BoxFuture<'static, anyhow::Result<Action>>;
 }
 
-impl<K: Object> AnyController for Core<K> {
+impl<K: Object> AnyController for Reconciler<K> {
     fn name(&self) -> &str {
-        &self.name
+        &self.core.name
     }
 
     fn run(self: Arc<Self>, stop: CancellationToken) -> BoxFuture<'static, ()> {
@@ -53,26 +50,26 @@ impl<K: Object> AnyController for Core<K> {
     }
 
     fn under_way(&self) -> Vec<Key> {
-        self.queue.processing()
+        self.core.queue.processing()
     }
 
     #[cfg(any(test, feature = "testing"))]
     fn complete(self: Arc<Self>) -> BoxFuture<'static, ()> {
-        Box::pin(async move { self.synced().await })
+        Box::pin(async move { self.core.synced().await })
     }
 
     #[cfg(any(test, feature = "testing"))]
     fn is_idle(&self) -> bool {
-        self.queue.is_idle()
+        self.core.queue.is_idle()
     }
 
     #[cfg(any(test, feature = "testing"))]
     fn reconcile_once(self: Arc<Self>, key: Key) -> BoxFuture<'static, anyhow::Result<Action>> {
         Box::pin(async move {
-            self.synced().await;
+            self.core.synced().await;
             let namespace = namespaced::<K>().then(|| key.namespace().unwrap_or("default"));
             let key = Key::new(namespace, key.name());
-            match reconcile(&self, &key).await? {
+            match self.reconcile(&key).await? {
                 Done::Asked(action) => Ok(action),
                 Done::Nothing => Ok(Action::await_change()),
                 Done::Gone => anyhow::bail!("there is no {} `{key}`", K::kind(&())),
@@ -81,7 +78,8 @@ impl<K: Object> AnyController for Core<K> {
     }
 }
 
-async fn run<K: Object>(core: Arc<Core<K>>, stop: CancellationToken) {
+async fn run<K: Object>(controller: Arc<Reconciler<K>>, stop: CancellationToken) {
+    let core = &controller.core;
     for source in &core.sources {
         tracing::info!(
             controller = core.name,
@@ -110,7 +108,7 @@ async fn run<K: Object>(core: Arc<Core<K>>, stop: CancellationToken) {
                 if !core.fence.is_open() {
                     break;
                 }
-                under_way.spawn(work(core.clone(), key));
+                under_way.spawn(work(controller.clone(), key));
             }
         }
     }
@@ -118,7 +116,8 @@ async fn run<K: Object>(core: Arc<Core<K>>, stop: CancellationToken) {
 }
 
 /// Reconciles one object, and says in the queue what comes next.
-async fn work<K: Object>(core: Arc<Core<K>>, key: Key) {
+async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
+    let core = &controller.core;
     let span = tracing::info_span!(
         "reconcile",
         controller = core.name,
@@ -126,7 +125,7 @@ async fn work<K: Object>(core: Arc<Core<K>>, key: Key) {
         name = key.name(),
         reconcile_id = %reconcile_id(),
     );
-    let done = reconcile(&core, &key).instrument(span.clone()).await;
+    let done = controller.reconcile(&key).instrument(span.clone()).await;
     match done {
         Ok(Done::Asked(action)) => {
             core.queue.forget(&key);

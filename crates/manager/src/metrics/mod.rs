@@ -1,5 +1,6 @@
 //! What the manager counts, under the names that controller-runtime and client-go use.
 
+mod buckets;
 mod process;
 mod queues;
 mod requests;
@@ -18,7 +19,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use self::{process::Process, queues::Queues, webhooks::Webhooks};
+use self::{buckets::RECONCILE_BUCKETS, process::Process, queues::Queues, webhooks::Webhooks};
 pub(crate) use self::{
     queues::QueueMetrics,
     requests::{CountLayer, Requests},
@@ -27,21 +28,8 @@ pub(crate) use self::{
 };
 use crate::{
     cache::store::Caches,
-    controller::reconcile::{Done, Failure},
+    controller::outcome::{Done, Failure},
 };
-
-/// controller-runtime's buckets for the length of a reconcile, in seconds.
-const RECONCILE_BUCKETS: [f64; 40] = [
-    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
-    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
-    25.0, 30.0, 40.0, 50.0, 60.0,
-];
-
-/// Its buckets for what is usually quick, in seconds: 10 ns to 1,000 s, each ten times the one before.
-fn exponential_buckets() -> impl Iterator<Item = f64> {
-    // Multiplied one by one as in Go, where 10 us come out as 9.999999999999999e-06: dashboards match on it.
-    std::iter::successors(Some(10e-9), |bound| Some(bound * 10.0)).take(12)
-}
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Controller {

@@ -11,7 +11,7 @@ use prometheus_client::{
 };
 use tokio::time::Instant;
 
-use super::exponential_buckets;
+use super::buckets::exponential_buckets;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Labels {

@@ -15,8 +15,8 @@ pub(crate) fn start(
     stop: CancellationToken,
 ) -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
     tokio::spawn({
-        let (heartbeat, stop) = (health.heartbeat(), stop.clone());
-        async move { stop.run_until_cancelled(heartbeat.beat()).await }
+        let (stall_detector, stop) = (health.stall_detector(), stop.clone());
+        async move { stop.run_until_cancelled(stall_detector.beat()).await }
     });
     let listener = listener.into_std().context("cannot serve health probes")?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
@@ -38,7 +38,7 @@ pub(crate) fn start(
 }
 
 async fn serve(listener: TcpListener, health: &Health, stop: CancellationToken) {
-    let heartbeat = health.heartbeat();
+    let stall_detector = health.stall_detector();
     let health = health.clone();
     let server = Server {
         listener,
@@ -50,6 +50,6 @@ async fn serve(listener: TcpListener, health: &Health, stop: CancellationToken) 
     };
     tokio::select! {
         () = server.run(stop) => {}
-        () = heartbeat.watch() => {}
+        () = stall_detector.watch() => {}
     }
 }

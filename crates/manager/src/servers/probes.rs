@@ -12,7 +12,7 @@ use hyper::{Method, StatusCode};
 
 use crate::servers::{
     http::{Reply, Request},
-    stall_detector::Heartbeat,
+    stall_detector::StallDetector,
 };
 
 /// What a check says when all is well: nothing, or a remark.
@@ -28,7 +28,7 @@ pub(crate) struct Health(Arc<Inner>);
 struct Inner {
     /// Reconciles that were cancelled and do not end.
     stuck: AtomicUsize,
-    heartbeat: Heartbeat,
+    stall_detector: StallDetector,
     live: Mutex<Vec<(String, Check)>>,
     ready: Mutex<Vec<(String, Check)>>,
 }
@@ -50,8 +50,8 @@ impl Health {
     }
 
     /// What tells whether the runtime stalls.
-    pub(crate) fn heartbeat(&self) -> Heartbeat {
-        self.0.heartbeat.clone()
+    pub(crate) fn stall_detector(&self) -> StallDetector {
+        self.0.stall_detector.clone()
     }
 
     pub(crate) fn add_live<F>(&self, name: &str, check: F)
@@ -106,7 +106,7 @@ impl Health {
             0 => Ok(None),
             stuck => Err(format!("{stuck} cancelled reconciles do not end")),
         };
-        let runtime = self.0.heartbeat.check().map(|()| None);
+        let runtime = self.0.stall_detector.check().map(|()| None);
         let mut results = vec![
             ("ping".to_owned(), Ok(None)),
             ("reconciles".to_owned(), reconciles),

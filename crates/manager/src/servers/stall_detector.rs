@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often the heart beats.
+/// How often the task says that it was run.
 const BEAT: Duration = Duration::from_secs(1);
 
 /// How long it may pause before the runtime counts as stalled. A task that waits for its turn on a busy machine is
@@ -14,19 +14,19 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// A task of the runtime that does nothing but to say, again and again, that it was run; seen from elsewhere.
 #[derive(Clone, Debug)]
-pub(crate) struct Heartbeat {
+pub(crate) struct StallDetector {
     /// The last beat, on a clock that stands still while the machine is suspended; `None` before the first.
     last: Arc<Mutex<Option<Instant>>>,
     longest_pause: Duration,
 }
 
-impl Default for Heartbeat {
+impl Default for StallDetector {
     fn default() -> Self {
         Self::new(LONGEST_PAUSE)
     }
 }
 
-impl Heartbeat {
+impl StallDetector {
     fn new(longest_pause: Duration) -> Self {
         Self {
             last: Arc::default(),
@@ -79,9 +79,9 @@ mod tests {
     use super::*;
 
     /// Waits until the check says so; at most a minute.
-    fn becomes(heartbeat: &Heartbeat, stalled: bool) {
+    fn becomes(stall_detector: &StallDetector, stalled: bool) {
         let started = Instant::now();
-        while heartbeat.check().is_err() != stalled {
+        while stall_detector.check().is_err() != stalled {
             assert!(started.elapsed().as_secs() < 60, "not {stalled}");
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -94,13 +94,13 @@ mod tests {
             .enable_time()
             .build()
             .unwrap();
-        let heartbeat = Heartbeat::new(Duration::from_millis(200));
-        assert_eq!(heartbeat.check(), Ok(()), "before it starts");
-        runtime.spawn(heartbeat.clone().beat());
+        let stall_detector = StallDetector::new(Duration::from_millis(200));
+        assert_eq!(stall_detector.check(), Ok(()), "before it starts");
+        runtime.spawn(stall_detector.clone().beat());
         let (go_on, blocked) = mpsc::channel::<()>();
         runtime.spawn(async move { blocked.recv() });
-        becomes(&heartbeat, true);
+        becomes(&stall_detector, true);
         go_on.send(()).unwrap();
-        becomes(&heartbeat, false);
+        becomes(&stall_detector, false);
     }
 }

@@ -8,13 +8,13 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{
-    Defaulter, Validator, Warnings,
     panic_handler::guarded,
     patch::{Fields, changes, lines},
     rejection::Refusal,
     request::{Operation, Request},
     review::{Answer, GroupVersionKind, Question},
     serve::Webhook,
+    traits::{Defaulter, Validator, Warnings},
 };
 use crate::{cache::object::Object, metrics::WebhookMetrics, servers::http::Reply};
 

@@ -5,8 +5,6 @@ use std::{collections::HashSet, fmt};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::rejection::Refusal;
-
 /// What is wrong with one field. Messages and reasons are those of Kubernetes' own validation
 /// (`k8s.io/apimachinery/pkg/util/validation/field`), so that `kubectl` shows them alike.
 ///
@@ -157,17 +155,6 @@ impl FieldErrors {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    /// Refuses the object with all of them, if there are any.
-    ///
-    /// # Errors
-    /// The refusal.
-    pub fn check(self) -> Result<(), Refusal> {
-        if self.is_empty() {
-            return Ok(());
-        }
-        Err(self.into())
     }
 }
 

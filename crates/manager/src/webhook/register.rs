@@ -3,9 +3,10 @@
 use std::fmt::Display;
 
 use super::{
-    Defaulter, Validator, admission, convert,
+    admission, convert,
     review::GroupVersionKind,
     serve::{CONVERT, Registered, Task, Webhook},
+    traits::{Defaulter, Validator},
 };
 use crate::{cache::object::Object, manager::Manager};
 

@@ -86,6 +86,19 @@ impl<E: Into<anyhow::Error>> From<E> for Refusal {
     }
 }
 
+impl FieldErrors {
+    /// Rejects the object with all of them, if there are any.
+    ///
+    /// # Errors
+    /// The rejection.
+    pub fn check(self) -> Result<(), Refusal> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        Err(self.into())
+    }
+}
+
 impl From<FieldErrors> for Refusal {
     fn from(errors: FieldErrors) -> Self {
         Self(Why::Fields(errors))

@@ -1,11 +1,13 @@
 //! What a webhook knows of the request beside the object.
 
-use std::{collections::BTreeMap, fmt};
+use std::fmt;
 
 use kube::Client;
-use serde::Deserialize;
 
-use super::{rejection::Refusal, review::Question};
+use super::{
+    rejection::Refusal,
+    review::{Question, User},
+};
 
 /// What is done with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,23 +18,6 @@ pub enum Operation {
     Update,
     /// It is deleted.
     Delete,
-}
-
-/// Who does it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct User {
-    /// The name, such as `system:serviceaccount:default:captains`.
-    #[serde(default)]
-    pub username: String,
-    /// What tells this user from others of that name in the course of time; may be empty.
-    #[serde(default)]
-    pub uid: String,
-    /// The groups that the user is in.
-    #[serde(default)]
-    pub groups: Vec<String>,
-    /// Whatever else the authenticator knows.
-    #[serde(default)]
-    pub extra: BTreeMap<String, Vec<String>>,
 }
 
 /// The request that a webhook is asked about.

@@ -1,15 +1,33 @@
 //! What the API server asks about an object, and what it is answered: `admission.k8s.io/v1`.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::ByteString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::request::User;
 use crate::cache::object::Object;
 
 /// The form of an answer, and of what is asked.
 const VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
+
+/// Who does it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct User {
+    /// The name, such as `system:serviceaccount:default:captains`.
+    #[serde(default)]
+    pub username: String,
+    /// What tells this user from others of that name in the course of time; may be empty.
+    #[serde(default)]
+    pub uid: String,
+    /// The groups that the user is in.
+    #[serde(default)]
+    pub groups: Vec<String>,
+    /// Whatever else the authenticator knows.
+    #[serde(default)]
+    pub extra: BTreeMap<String, Vec<String>>,
+}
 
 /// A question about an object of `T`.
 #[derive(Deserialize)]

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{handler, serve::Task};
 use crate::{
-    certificates::Keeper,
+    certificates::Rotator,
     manager::Manager,
     options::WebhookCertificate,
     servers::{
@@ -121,8 +121,8 @@ impl Manager {
                     .filter(|it| !it.is_empty());
                 let namespace = namespace.unwrap_or(self.clients.always.default_namespace());
                 let client = self.clients.always.clone();
-                let (keeper, first) = Keeper::new(client, &self.id, namespace, self.trusting());
-                tasks.spawn(keeper.run(stop.clone()));
+                let (rotator, first) = Rotator::new(client, &self.id, namespace, self.trusting());
+                tasks.spawn(rotator.run(stop.clone()));
                 return Ok(Box::pin(async { Ok(first.await?) }));
             }
             WebhookCertificate::Files => {

@@ -1,11 +1,6 @@
 //! Applies a child object, and sends nothing when it is right already.
 
-use std::{
-    any::TypeId,
-    collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -19,7 +14,7 @@ use crate::{
     cache::{
         object::{Cached, Object, api, namespaced, version},
         store::Caches,
-        stripped::Lean,
+        stripped::Stripped,
     },
     controller::core::Core,
     key::Key,
@@ -34,36 +29,6 @@ const NOT_OURS: [&str; 6] = [
     "selfLink",
     "uid",
 ];
-
-/// What a controller applied last: a hash of what it sent and of the resource version that it got.
-#[derive(Default)]
-pub(crate) struct Applied(Mutex<HashMap<(TypeId, Key), u64>>);
-
-impl Applied {
-    /// Forgets a child that is gone.
-    pub(crate) fn forget<C: 'static>(&self, key: &Key) {
-        let mut applied = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        applied.remove(&(TypeId::of::<C>(), key.clone()));
-    }
-
-    /// Whether a child was applied that is not gone.
-    pub(crate) fn knows<C: 'static>(&self, key: &Key) -> bool {
-        let applied = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        applied.contains_key(&(TypeId::of::<C>(), key.clone()))
-    }
-
-    /// Whether the child is at `version` since `body` was applied.
-    fn has<C: 'static>(&self, key: &Key, body: &str, version: &str) -> bool {
-        let applied = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = applied.get(&(TypeId::of::<C>(), key.clone()));
-        known == Some(&hash(body, version))
-    }
-
-    fn set<C: 'static>(&self, key: &Key, body: &str, version: &str) {
-        let mut applied = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        applied.insert((TypeId::of::<C>(), key.clone()), hash(body, version));
-    }
-}
 
 /// What the caches hold of a child.
 pub(crate) enum Known<C> {
@@ -131,7 +96,7 @@ pub(crate) async fn apply<K: Object, C: Object>(
         match known {
             Known::Whole(object) => return Ok(object),
             _ => match api.get_opt(key.name()).await? {
-                Some(Lean(object)) => return Ok(Arc::new(object)),
+                Some(Stripped(object)) => return Ok(Arc::new(object)),
                 // Deleted this instant: it is applied anew.
                 None => core.applied.forget::<C>(&key),
             },
@@ -142,7 +107,8 @@ pub(crate) async fn apply<K: Object, C: Object>(
     let write = core.writes.begin::<C>(&key, &writer);
     let params = core.patch_params().force();
     let answer = api.patch(key.name(), &params, &Patch::Apply(&body)).await;
-    let Lean(object) = answer.with_context(|| format!("cannot apply {} `{key}`", C::kind(&())))?;
+    let Stripped(object) =
+        answer.with_context(|| format!("cannot apply {} `{key}`", C::kind(&())))?;
     let changed = known.version() != Some(version(&object));
     write.finish(Some(version(&object)).filter(|_| changed));
     // Of others nobody would say that they are gone, so they would be remembered for ever.
@@ -154,9 +120,9 @@ pub(crate) async fn apply<K: Object, C: Object>(
 
 /// Asks the API server for the metadata of an object, as no cache knows it.
 pub(crate) async fn there<C: Object>(
-    api: &Api<Lean<C>>,
+    api: &Api<Stripped<C>>,
     key: &Key,
-) -> anyhow::Result<Option<PartialObjectMeta<Lean<C>>>> {
+) -> anyhow::Result<Option<PartialObjectMeta<Stripped<C>>>> {
     let there = api.get_metadata_opt(key.name()).await;
     there.with_context(|| format!("cannot look whether {} `{key}` is there", C::kind(&())))
 }
@@ -249,10 +215,4 @@ pub(crate) fn whose(owner: &ObjectMeta, there: &ObjectMeta) -> Option<String> {
     Some(whose.map_or("nobody's child".to_owned(), |owner| {
         format!("a child of {} `{}`", owner.kind, owner.name)
     }))
-}
-
-fn hash(body: &str, version: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (body, version).hash(&mut hasher);
-    hasher.finish()
 }

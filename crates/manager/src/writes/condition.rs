@@ -1,11 +1,17 @@
 //! Status conditions, as `metav1.Condition` defines them.
 
+use std::sync::Arc;
+
 use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, Time},
     jiff::Timestamp,
 };
 
 use crate::error::cut;
+
+/// Says where the conditions and `observedGeneration` of a kind lie.
+pub(crate) type Accessor<K> =
+    Arc<dyn Fn(&mut K, &mut dyn FnMut(&mut Vec<Condition>, &mut Option<i64>)) + Send + Sync>;
 
 /// The longest message that `metav1.Condition` allows, in bytes.
 const LONGEST_MESSAGE: usize = 32_768;

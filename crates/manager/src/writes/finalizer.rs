@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     cache::{
         object::{Object, api, version},
-        stripped::Lean,
+        stripped::Stripped,
     },
     controller::core::Core,
     key::Key,
@@ -74,7 +74,7 @@ async fn change<K: Object>(
         let meta = json!({"resourceVersion": version(&*object), "finalizers": finalizers});
         let patch = Patch::Merge(json!({"metadata": meta}));
         match api.patch(key.name(), &core.patch_params(), &patch).await {
-            Ok(Lean(changed)) => {
+            Ok(Stripped(changed)) => {
                 write.finish(Some(version(&changed)));
                 let changed = Arc::new(changed);
                 core.wrote(key, changed.clone());
@@ -87,7 +87,7 @@ async fn change<K: Object>(
             }
         }
         match api.get_opt(key.name()).await? {
-            Some(Lean(fresh)) => object = Arc::new(fresh),
+            Some(Stripped(fresh)) => object = Arc::new(fresh),
             None => return Ok(None),
         }
     }

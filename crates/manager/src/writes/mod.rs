@@ -1,5 +1,6 @@
 //! Writes to the API server: children, status, finalizers, and what a controller remembers of its own writes.
 
+pub(crate) mod applied;
 pub(crate) mod apply;
 pub(crate) mod condition;
 pub(crate) mod delete;

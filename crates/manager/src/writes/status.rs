@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     cache::{
         object::{Object, api, version},
-        stripped::Lean,
+        stripped::Stripped,
     },
     controller::core::Core,
     key::Key,
@@ -48,7 +48,7 @@ pub(crate) async fn write<K: Object>(
             .patch_status(key.name(), &core.patch_params(), &Patch::Merge(patch))
             .await
         {
-            Ok(Lean(object)) => {
+            Ok(Stripped(object)) => {
                 write.finish((version(&object) != at).then(|| version(&object)));
                 core.wrote(key, Arc::new(object));
                 return Ok(());

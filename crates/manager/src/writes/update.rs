@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use crate::{
     cache::{
         object::{Object, api, version},
-        stripped::Lean,
+        stripped::Stripped,
     },
     controller::core::Core,
     key::Key,
@@ -41,7 +41,7 @@ pub(crate) async fn update<K: Object, C: Object>(
             .patch(key.name(), &core.patch_params(), &Patch::Merge(patch))
             .await
         {
-            Ok(Lean(changed)) => {
+            Ok(Stripped(changed)) => {
                 let differs = version(&changed) != version(&known);
                 write.finish(differs.then(|| version(&changed)));
                 let changed = Arc::new(changed);
@@ -55,7 +55,7 @@ pub(crate) async fn update<K: Object, C: Object>(
         }
         sleep(jitter(PAUSE)).await;
         let fresh = api.get(key.name()).await;
-        Lean(known) = fresh.with_context(|| format!("cannot read {kind} `{key}` again"))?;
+        Stripped(known) = fresh.with_context(|| format!("cannot read {kind} `{key}` again"))?;
         anyhow::ensure!(
             object.meta().uid.is_none() || known.meta().uid == object.meta().uid,
             "{kind} `{key}` was deleted and made anew meanwhile; it was not changed"

@@ -1,4 +1,4 @@
-//! What keepers do, look by look, on an API server in memory. Times are written out, so that a constant that is changed
+//! What rotators do, look by look, on an API server in memory. Times are written out, so that a constant that is changed
 //! is noticed.
 
 mod place;
@@ -18,7 +18,7 @@ use place::{
 #[tokio::test]
 async fn from_nothing_one_certificate_is_made_trusted_and_served_by_all() {
     let place = Place::new().await;
-    let (mut one, mut other) = (place.keeper(), place.keeper());
+    let (mut one, mut other) = (place.rotator(), place.rotator());
     assert_eq!(one.look(place.now).await.unwrap(), MINUTE);
     let pair = place.pair().await;
     assert!(pair.serves(&names(), place.now));
@@ -39,8 +39,8 @@ async fn from_nothing_one_certificate_is_made_trusted_and_served_by_all() {
 
     // From then on, nothing is written.
     let writes = place.writes();
-    for keeper in [&mut one, &mut other] {
-        keeper.look(place.now + DAY / 48).await.unwrap();
+    for rotator in [&mut one, &mut other] {
+        rotator.look(place.now + DAY / 48).await.unwrap();
     }
     assert_eq!(place.writes(), writes);
 }
@@ -48,7 +48,7 @@ async fn from_nothing_one_certificate_is_made_trusted_and_served_by_all() {
 #[tokio::test]
 async fn of_two_that_saw_the_same_one_writes_and_the_other_is_told() {
     let place = Place::new().await;
-    let secret = place.keeper().secret;
+    let secret = place.rotator().secret;
     let made = [0, 1].map(|_| Pair::new(&names(), place.now).unwrap());
     let first = secret.read_or_make(&place.client).await.unwrap();
     let second = secret.read_or_make(&place.client).await.unwrap();
@@ -75,7 +75,7 @@ async fn it_has_its_own_name_before_anybody_asks_for_one() {
         api,
         now: SystemTime::UNIX_EPOCH + 20_000 * DAY,
     };
-    place.keeper().look(place.now).await.unwrap();
+    place.rotator().look(place.now).await.unwrap();
     assert!(place.pair().await.serves(&names(), place.now));
 }
 
@@ -83,8 +83,8 @@ async fn it_has_its_own_name_before_anybody_asks_for_one() {
 #[tokio::test]
 async fn a_spoilt_secret_heals() {
     let place = Place::new().await;
-    let mut keeper = place.keeper();
-    keeper.look(place.now).await.unwrap();
+    let mut rotator = place.rotator();
+    rotator.look(place.now).await.unwrap();
     let of = |names: &[String], at| Pair::new(names, at).unwrap();
     let other = of(&names(), place.now);
     let wrong = of(&["elsewhere".to_owned()], place.now);
@@ -119,7 +119,7 @@ async fn a_spoilt_secret_heals() {
     for case in cases {
         place.merge(SECRET, &case).await;
         let spoilt = place.get(SECRET).await;
-        keeper
+        rotator
             .look(place.now)
             .await
             .unwrap_or_else(|error| panic!("{case}: {error}"));
@@ -129,14 +129,14 @@ async fn a_spoilt_secret_heals() {
         assert!(place.trusted().await.starts_with(&pair.authority), "{case}");
         // What is served is not touched until the other is known.
         assert!(
-            keeper.served.as_ref().unwrap().serves(&names(), place.now),
+            rotator.served.as_ref().unwrap().serves(&names(), place.now),
             "{case}"
         );
     }
     // Two dozen were made meanwhile, and as many would fill an object; the last ones are kept, and what is served.
     let trusted = place.trusted().await;
     assert_eq!(trusted.matches("BEGIN").count(), 10);
-    assert!(trusted.contains(&keeper.served.as_ref().unwrap().authority));
+    assert!(trusted.contains(&rotator.served.as_ref().unwrap().authority));
 
     // One that is deleted, or that somebody has made in another form, is no different.
     for object in [
@@ -149,7 +149,7 @@ async fn a_spoilt_secret_heals() {
         if let Some(object) = object {
             place.deploy(SECRET, &object).await;
         }
-        keeper.look(place.now).await.unwrap();
+        rotator.look(place.now).await.unwrap();
         assert!(place.pair().await.serves(&names(), place.now));
     }
 }
@@ -173,7 +173,7 @@ async fn what_has_changed_since_it_was_read_is_not_patched() {
 #[tokio::test(start_paused = true)]
 async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refused() {
     let place = Place::new().await;
-    let mut keeper = place.keeper();
+    let mut rotator = place.rotator();
     // cert-manager has been here before, and has put its authority there.
     let value = bytes(&Pair::new(&names(), place.now).unwrap().authority);
     let step = |path: &str| json!({ "op": "add", "path": path, "value": value });
@@ -194,7 +194,7 @@ async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refuse
         let injected = request::json_patch(&place.client, path, &steps, "cert-manager-cainjector");
         injected.await.unwrap();
     }
-    keeper.look(place.now).await.unwrap();
+    rotator.look(place.now).await.unwrap();
     for path in [MUTATING, VALIDATING, CRD] {
         let object = place.get(path).await;
         let entries = object["metadata"]["managedFields"].as_array().unwrap();
@@ -223,7 +223,7 @@ async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refuse
     place.deploy(MUTATING, &configuration(&["a"])).await;
     place.deploy(CRD, &crd("Webhook")).await;
     advance(2 * HOUR).await;
-    keeper.look(place.now).await.unwrap();
+    rotator.look(place.now).await.unwrap();
     assert_eq!(place.trusted().await, pair.authority);
 }
 
@@ -232,7 +232,7 @@ async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refuse
 async fn it_mends_what_it_is_told_of() {
     let place = Place::new().await;
     let stop = CancellationToken::new();
-    let running = tokio::spawn(place.keeper().run(stop.clone()));
+    let running = tokio::spawn(place.rotator().run(stop.clone()));
     place.heals("nothing at all").await;
     let none = json!({ "webhook": { "clientConfig": { "caBundle": null } } });
     for (path, change) in [

@@ -1,4 +1,4 @@
-//! What is deployed for keepers to look at, on an API server in memory.
+//! What is deployed for rotators to look at, on an API server in memory.
 
 use k8s_openapi::{
     ByteString,
@@ -53,11 +53,11 @@ impl Place {
         applied.unwrap_or_else(|error| panic!("{path}: {error}"));
     }
 
-    pub(super) fn keeper(&self) -> Keeper {
-        self.keeper_and_served().0
+    pub(super) fn rotator(&self) -> Rotator {
+        self.rotator_and_served().0
     }
 
-    pub(super) fn keeper_and_served(&self) -> (Keeper, oneshot::Receiver<Served>) {
+    pub(super) fn rotator_and_served(&self) -> (Rotator, oneshot::Receiver<Served>) {
         let targets = vec![
             (ApiResource::erase::<Mutating>(&()), "m".to_owned()),
             (ApiResource::erase::<Validating>(&()), "v".to_owned()),
@@ -68,7 +68,7 @@ impl Place {
             (ApiResource::erase::<Crd>(&()), "not.there".to_owned()),
         ];
         let (client, id) = (self.client.clone(), "guests.example.com");
-        Keeper::new(client, id, "guests-system", targets)
+        Rotator::new(client, id, "guests-system", targets)
     }
 
     pub(super) async fn get(&self, path: &str) -> Value {

@@ -15,22 +15,22 @@ use crate::request;
 #[tokio::test(start_paused = true)]
 async fn sixty_days_later_another_is_trusted_beside_the_old_and_served_three_seconds_later() {
     let place = Place::new().await;
-    let (one, first) = place.keeper_and_served();
-    let mut keepers = [one, place.keeper()];
-    for keeper in &mut keepers {
-        keeper.look(place.now).await.unwrap();
+    let (one, first) = place.rotator_and_served();
+    let mut rotators = [one, place.rotator()];
+    for rotator in &mut rotators {
+        rotator.look(place.now).await.unwrap();
     }
     let old = place.pair().await;
     let mut served = first.await.unwrap();
     served.mark_unchanged();
-    keepers[0].look(place.now + 60 * DAY).await.unwrap();
+    rotators[0].look(place.now + 60 * DAY).await.unwrap();
     assert!(place.pair().await == old);
 
     advance(60 * DAY).await;
     let now = place.now + 60 * DAY + SECOND;
-    for keeper in &mut keepers {
-        assert_eq!(keeper.look(now).await.unwrap(), 3 * SECOND);
-        assert!(keeper.served.as_ref() == Some(&old));
+    for rotator in &mut rotators {
+        assert_eq!(rotator.look(now).await.unwrap(), 3 * SECOND);
+        assert!(rotator.served.as_ref() == Some(&old));
     }
     let new = place.pair().await;
     assert!(new != old && new.serves(&names(), now + 89 * DAY));
@@ -40,32 +40,32 @@ async fn sixty_days_later_another_is_trusted_beside_the_old_and_served_three_sec
     assert!(!served.has_changed().unwrap());
 
     advance(Duration::from_millis(2900)).await;
-    for keeper in &mut keepers {
-        assert_eq!(keeper.look(now).await.unwrap(), SECOND / 10);
-        assert!(keeper.served.as_ref() == Some(&old));
+    for rotator in &mut rotators {
+        assert_eq!(rotator.look(now).await.unwrap(), SECOND / 10);
+        assert!(rotator.served.as_ref() == Some(&old));
     }
     advance(SECOND / 10).await;
-    for keeper in &mut keepers {
-        assert_eq!(keeper.look(now).await.unwrap(), MINUTE);
-        assert!(keeper.served.as_ref() == Some(&new));
+    for rotator in &mut rotators {
+        assert_eq!(rotator.look(now).await.unwrap(), MINUTE);
+        assert!(rotator.served.as_ref() == Some(&new));
     }
 
     assert!(served.has_changed().unwrap());
 
     // By a clock that nobody sets.
     advance(3597 * SECOND).await;
-    keepers[0].look(now + 2 * HOUR).await.unwrap();
+    rotators[0].look(now + 2 * HOUR).await.unwrap();
     assert_eq!(place.trusted().await, both);
     advance(SECOND).await;
-    keepers[0].look(now).await.unwrap();
+    rotators[0].look(now).await.unwrap();
     assert_eq!(place.trusted().await, new.authority);
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_that_comes_while_another_waits_waits_for_as_long() {
     let place = Place::new().await;
-    let mut keeper = place.keeper();
-    keeper.look(place.now).await.unwrap();
+    let mut rotator = place.rotator();
+    rotator.look(place.now).await.unwrap();
     let old = place.pair().await;
     for round in 0..2 {
         advance(2 * SECOND).await;
@@ -78,26 +78,30 @@ async fn one_that_comes_while_another_waits_waits_for_as_long() {
         )
         .await
         .unwrap();
-        assert_eq!(keeper.look(place.now).await.unwrap(), 3 * SECOND, "{round}");
-        assert!(keeper.served.as_ref() == Some(&old));
+        assert_eq!(
+            rotator.look(place.now).await.unwrap(),
+            3 * SECOND,
+            "{round}"
+        );
+        assert!(rotator.served.as_ref() == Some(&old));
     }
     let authorities = place.trusted().await;
     assert_eq!(authorities.matches("BEGIN").count(), 3, "{authorities}");
     advance(3 * SECOND).await;
-    keeper.look(place.now).await.unwrap();
-    assert!(keeper.served == Some(place.pair().await));
+    rotator.look(place.now).await.unwrap();
+    assert!(rotator.served == Some(place.pair().await));
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_that_goes_and_comes_back_is_waited_for_anew() {
     let place = Place::new().await;
-    let mut keeper = place.keeper();
-    keeper.look(place.now).await.unwrap();
+    let mut rotator = place.rotator();
+    rotator.look(place.now).await.unwrap();
     let (old, new) = (place.pair().await, Pair::new(&names(), place.now).unwrap());
     for (pair, wait) in [(&new, 3 * SECOND), (&old, MINUTE), (&new, 3 * SECOND)] {
         place.put(pair).await;
-        assert_eq!(keeper.look(place.now).await.unwrap(), wait);
-        assert!(keeper.served.as_ref() == Some(&old));
+        assert_eq!(rotator.look(place.now).await.unwrap(), wait);
+        assert!(rotator.served.as_ref() == Some(&old));
         advance(4 * SECOND).await;
     }
 }
@@ -105,20 +109,20 @@ async fn one_that_goes_and_comes_back_is_waited_for_anew() {
 #[tokio::test]
 async fn whoever_serves_what_is_over_serves_the_new_one_at_once() {
     let place = Place::new().await;
-    let mut keeper = place.keeper();
-    keeper.look(place.now).await.unwrap();
+    let mut rotator = place.rotator();
+    rotator.look(place.now).await.unwrap();
     // As after a long sleep of the machine.
     let now = place.now + 91 * DAY;
-    assert_eq!(keeper.look(now).await.unwrap(), MINUTE);
+    assert_eq!(rotator.look(now).await.unwrap(), MINUTE);
     let pair = place.pair().await;
-    assert!(pair.serves(&names(), now) && keeper.served == Some(pair));
+    assert!(pair.serves(&names(), now) && rotator.served == Some(pair));
 }
 
 /// Others serve the old one until then, and whoever is ready is called at once.
 #[tokio::test(start_paused = true)]
 async fn one_that_begins_during_a_rotation_serves_once_the_new_one_is_known() {
     let place = Place::new().await;
-    let (mut one, mut other) = (place.keeper(), place.keeper());
+    let (mut one, mut other) = (place.rotator(), place.rotator());
     one.look(place.now).await.unwrap();
     place.put(&Pair::new(&names(), place.now).unwrap()).await;
     for _ in 0..2 {
@@ -127,23 +131,23 @@ async fn one_that_begins_during_a_rotation_serves_once_the_new_one_is_known() {
         one.look(place.now).await.unwrap();
     }
     advance(3 * SECOND).await;
-    for keeper in [&mut one, &mut other] {
-        assert_eq!(keeper.look(place.now).await.unwrap(), MINUTE);
-        assert!(keeper.served == Some(place.pair().await));
+    for rotator in [&mut one, &mut other] {
+        assert_eq!(rotator.look(place.now).await.unwrap(), MINUTE);
+        assert!(rotator.served == Some(place.pair().await));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn whoever_has_missed_a_rotation_keeps_what_others_serve() {
     let place = Place::new().await;
-    let (mut one, mut other) = (place.keeper(), place.keeper());
+    let (mut one, mut other) = (place.rotator(), place.rotator());
     one.look(place.now).await.unwrap();
     advance(2 * HOUR).await;
     let mut authorities = vec![place.pair().await.authority];
-    for keeper in [&mut other, &mut one] {
+    for rotator in [&mut other, &mut one] {
         let pair = Pair::new(&names(), place.now).unwrap();
         place.put(&pair).await;
-        keeper.look(place.now).await.unwrap();
+        rotator.look(place.now).await.unwrap();
         authorities.insert(0, pair.authority);
     }
     for authority in &authorities {
@@ -155,19 +159,19 @@ async fn whoever_has_missed_a_rotation_keeps_what_others_serve() {
 #[tokio::test(start_paused = true)]
 async fn what_loses_its_authorities_during_a_rotation_trusts_what_is_served() {
     let place = Place::new().await;
-    let mut keepers = [place.keeper(), place.keeper()];
-    for keeper in &mut keepers {
-        keeper.look(place.now).await.unwrap();
+    let mut rotators = [place.rotator(), place.rotator()];
+    for rotator in &mut rotators {
+        rotator.look(place.now).await.unwrap();
     }
     let (old, new) = (place.pair().await, Pair::new(&names(), place.now).unwrap());
     place.put(&new).await;
-    for keeper in &mut keepers {
-        keeper.look(place.now).await.unwrap();
+    for rotator in &mut rotators {
+        rotator.look(place.now).await.unwrap();
     }
     place.merge(MUTATING, &configuration(&["a"])).await;
-    for keeper in &mut keepers {
-        keeper.look(place.now).await.unwrap();
-        assert!(keeper.served.as_ref() == Some(&old));
+    for rotator in &mut rotators {
+        rotator.look(place.now).await.unwrap();
+        assert!(rotator.served.as_ref() == Some(&old));
     }
     let both = format!("{}{}", new.authority, old.authority);
     assert_eq!(place.trusted().await, both);
@@ -177,30 +181,30 @@ async fn what_loses_its_authorities_during_a_rotation_trusts_what_is_served() {
         place.deploy(path, &json!({ "webhooks": [] })).await;
     }
     place.deploy(CRD, &crd("None")).await;
-    keepers[0].look(place.now).await.unwrap();
-    assert!(keepers[0].served.as_ref() == Some(&new));
+    rotators[0].look(place.now).await.unwrap();
+    assert!(rotators[0].served.as_ref() == Some(&new));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_jumps_loses_no_authority() {
     let place = Place::new().await;
-    let mut keeper = place.keeper();
-    keeper.look(place.now).await.unwrap();
+    let mut rotator = place.rotator();
+    rotator.look(place.now).await.unwrap();
     let (old, new) = (place.pair().await, Pair::new(&names(), place.now).unwrap());
     place.put(&new).await;
     let both = format!("{}{}", new.authority, old.authority);
     for now in [place.now, place.now + 2 * HOUR, place.now - HOUR] {
-        keeper.look(now).await.unwrap();
+        rotator.look(now).await.unwrap();
         assert_eq!(place.trusted().await, both);
-        assert!(keeper.served.as_ref() == Some(&old));
+        assert!(rotator.served.as_ref() == Some(&old));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_new_name_is_served_once_it_is_trusted_and_one_that_cannot_be_is_left_out() {
     let place = Place::new().await;
-    let mut keeper = place.keeper();
-    keeper.look(place.now).await.unwrap();
+    let mut rotator = place.rotator();
+    rotator.look(place.now).await.unwrap();
     let old = place.pair().await;
     let urls = [
         "https://127.0.0.1:1/a",
@@ -211,42 +215,42 @@ async fn a_new_name_is_served_once_it_is_trusted_and_one_that_cannot_be_is_left_
     place
         .deploy(MUTATING, &json!({ "webhooks": webhooks }))
         .await;
-    assert_eq!(keeper.look(place.now).await.unwrap(), 3 * SECOND);
+    assert_eq!(rotator.look(place.now).await.unwrap(), 3 * SECOND);
     let mut names = names();
     names.extend(["127.0.0.1", "::1"].map(str::to_owned));
     let new = place.pair().await;
     assert!(!old.serves(&names, place.now) && new.serves(&names, place.now));
-    assert!(keeper.served.as_ref() == Some(&old));
+    assert!(rotator.served.as_ref() == Some(&old));
     // What has never been trusted before trusts both, as the old one is served.
     let both = format!("{}{}", new.authority, old.authority);
     assert_eq!(place.trusted().await, both);
     advance(3 * SECOND).await;
-    keeper.look(place.now).await.unwrap();
-    assert!(place.pair().await == new && keeper.served == Some(new));
+    rotator.look(place.now).await.unwrap();
+    assert!(place.pair().await == new && rotator.served == Some(new));
 }
 
 #[tokio::test]
 async fn who_is_called_by_new_names_alone_serves_them_at_once() {
     let place = Place::new().await;
-    let mut keeper = place.keeper();
-    keeper.look(place.now).await.unwrap();
+    let mut rotator = place.rotator();
+    rotator.look(place.now).await.unwrap();
     let config = json!({ "url": "https://127.0.0.1:1/a" });
     let webhooks = json!([{ "name": "a", "clientConfig": config }]);
     for path in [MUTATING, VALIDATING] {
         place.deploy(path, &json!({ "webhooks": webhooks })).await;
     }
     place.deploy(CRD, &crd("None")).await;
-    assert_eq!(keeper.look(place.now).await.unwrap(), MINUTE);
-    assert!(keeper.served == Some(place.pair().await));
+    assert_eq!(rotator.look(place.now).await.unwrap(), MINUTE);
+    assert!(rotator.served == Some(place.pair().await));
 }
 
 /// As two versions of an operator, of which each has a webhook that the other knows nothing of.
 #[tokio::test(start_paused = true)]
 async fn replicas_that_are_called_by_different_names_agree_until_it_is_renewed() {
     let place = Place::new().await;
-    let mut keepers = [place.keeper(), place.keeper()];
-    for (keeper, path) in keepers.iter_mut().zip([VALIDATING, MUTATING]) {
-        keeper.targets.retain(|(_, name)| !path.ends_with(name));
+    let mut rotators = [place.rotator(), place.rotator()];
+    for (rotator, path) in rotators.iter_mut().zip([VALIDATING, MUTATING]) {
+        rotator.targets.retain(|(_, name)| !path.ends_with(name));
     }
     let hosts = ["127.0.0.1", "127.0.0.2"];
     for (path, host) in [MUTATING, VALIDATING].into_iter().zip(hosts) {
@@ -256,8 +260,8 @@ async fn replicas_that_are_called_by_different_names_agree_until_it_is_renewed()
     }
     let mut all = names();
     all.extend(hosts.map(str::to_owned));
-    for keeper in &mut keepers {
-        keeper.look(place.now).await.unwrap();
+    for rotator in &mut rotators {
+        rotator.look(place.now).await.unwrap();
     }
     let settled = place.pair().await;
     assert!(settled.serves(&all, place.now));
@@ -265,21 +269,21 @@ async fn replicas_that_are_called_by_different_names_agree_until_it_is_renewed()
     all.sort();
     assert_eq!(has["guests.example.com/certificate-names"], all.join(","));
     for _ in 0..2 {
-        for keeper in &mut keepers {
-            keeper.look(place.now).await.unwrap();
+        for rotator in &mut rotators {
+            rotator.look(place.now).await.unwrap();
         }
         advance(3 * SECOND).await;
     }
     assert!(place.pair().await == settled);
     assert!(
-        keepers
+        rotators
             .iter()
             .all(|it| it.served.as_ref() == Some(&settled))
     );
 
     // One of them is gone, and its name with it.
     let later = place.now + 61 * DAY;
-    keepers[0].look(later).await.unwrap();
+    rotators[0].look(later).await.unwrap();
     let renewed = place.pair().await;
     let gone = all.iter().position(|name| name == hosts[1]).unwrap();
     all.remove(gone);
@@ -290,15 +294,15 @@ async fn replicas_that_are_called_by_different_names_agree_until_it_is_renewed()
 #[tokio::test]
 async fn names_that_the_certificate_does_not_have_are_not_taken_over() {
     let place = Place::new().await;
-    let mut keeper = place.keeper();
+    let mut rotator = place.rotator();
     let wrong = Pair::new(&["elsewhere".to_owned()], place.now).unwrap();
     for has in ["", "elsewhere,another", "a!b"] {
-        keeper.look(place.now).await.unwrap();
+        rotator.look(place.now).await.unwrap();
         let has = json!({ "guests.example.com/certificate-names": has });
         let metadata = json!({ "metadata": { "annotations": has } });
         place.merge(SECRET, &metadata).await;
         place.put(&wrong).await;
-        keeper.look(place.now).await.unwrap();
+        rotator.look(place.now).await.unwrap();
         let secret = place.get(SECRET).await;
         let has = &secret["metadata"]["annotations"]["guests.example.com/certificate-names"];
         assert_eq!(has, "guests-webhook.guests-system.svc,localhost");

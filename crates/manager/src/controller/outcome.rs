@@ -1,0 +1,46 @@
+//! How a reconcile ended.
+
+use std::{fmt, time::Duration};
+
+use crate::{controller::action::Action, error::chain};
+
+/// How a reconcile ended that did not fail.
+#[derive(Debug)]
+pub(crate) enum Done {
+    /// The user's function ran.
+    Asked(Action),
+    /// There was nothing to do: the object is being deleted, and that is not ours to wait for.
+    Nothing,
+    /// There is no such object.
+    Gone,
+}
+
+impl Done {
+    /// After how long the object is to be reconciled again, if that was asked for.
+    pub(crate) fn requeue_after(&self) -> Option<Duration> {
+        match self {
+            Self::Asked(action) => action.after,
+            Self::Nothing | Self::Gone => None,
+        }
+    }
+}
+
+/// Why a reconcile failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Error(anyhow::Error),
+    Panic(String),
+    Timeout(Duration),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Error(error) => f.write_str(&chain(error.as_ref())),
+            Self::Panic(message) => write!(f, "panicked: {message}"),
+            Self::Timeout(after) => write!(f, "cancelled after {after:?}, see --reconcile-timeout"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
