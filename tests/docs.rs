@@ -126,6 +126,21 @@ fn each_path_in_the_architecture_exists() {
 }
 
 #[test]
+fn each_file_that_an_event_passes_exists() {
+    let page = fs::read_to_string(repository().join("docs/architecture.md")).expect("readable");
+    let (_, part) = page.split_once("\n### From an event").expect("the part");
+    let part = part.split("\n## ").next().expect("a first part");
+    let library = tree(&repository().join("crates/manager/src"));
+    let quoted = part.split('`').skip(1).step_by(2);
+    let files: Vec<_> = quoted.filter(|word| word.ends_with(".rs")).collect();
+    assert!(files.len() > 20, "{files:?}");
+    for file in files {
+        let is_it = |path: &String| path == file || path.ends_with(&format!("/{file}"));
+        assert!(library.keys().any(is_it), "`{file}` is not in the library");
+    }
+}
+
+#[test]
 fn each_dependency_has_its_reason() {
     let read = |path: &str| fs::read_to_string(repository().join(path)).expect("readable");
     let manifest: toml::Table = read("Cargo.toml").parse().expect("TOML");

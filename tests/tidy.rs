@@ -1,7 +1,10 @@
 //! Rules for the sources that no compiler checks.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use syn::{Attribute, Item, UseTree, Visibility};
 
 /// Calls that change a file system.
 const WRITES: [&str; 12] = [
@@ -110,5 +113,98 @@ fn only_the_module_for_output_prints() {
     assert!(
         printers > 2,
         "the test no longer sees how src/output.rs prints"
+    );
+}
+
+/// The modules of the library, each with those that it imports; tests and what is only handed on are left out.
+fn imports(root: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let mut files = Vec::new();
+    sources(root, &mut files);
+    files.retain(|file| !file.components().any(|part| part.as_os_str() == "tests"));
+    files.retain(|file| !file.ends_with("tests.rs"));
+    let module = |file: &PathBuf| {
+        let path = file.strip_prefix(root).unwrap().with_extension("");
+        let path = path.to_str().unwrap().replace('/', "::");
+        path.strip_suffix("::mod").unwrap_or(&path).to_owned()
+    };
+    let modules: BTreeSet<String> = files.iter().map(module).collect();
+    let of = |file: &PathBuf| {
+        let (name, text) = (module(file), fs::read_to_string(file).unwrap());
+        let mut paths = Vec::new();
+        for item in syn::parse_file(&text).unwrap().items {
+            if let Item::Use(item) = item
+                && matches!(item.vis, Visibility::Inherited)
+                && !item.attrs.iter().any(is_cfg)
+            {
+                expand(&item.tree, &mut Vec::new(), &mut paths);
+            }
+        }
+        let found = paths
+            .iter()
+            .filter_map(|path| resolve(path, &name, &modules));
+        (name.clone(), found.filter(|other| *other != name).collect())
+    };
+    files.iter().map(of).collect()
+}
+
+fn is_cfg(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("cfg")
+}
+
+/// `a::{b, c::d}` is `a::b` and `a::c::d`.
+fn expand(tree: &UseTree, before: &mut Vec<String>, paths: &mut Vec<Vec<String>>) {
+    match tree {
+        UseTree::Path(path) => {
+            before.push(path.ident.to_string());
+            expand(&path.tree, before, paths);
+            before.pop();
+        }
+        UseTree::Group(group) => {
+            for tree in &group.items {
+                expand(tree, before, paths);
+            }
+        }
+        UseTree::Name(name) => paths.push([&before[..], &[name.ident.to_string()]].concat()),
+        UseTree::Rename(name) => paths.push([&before[..], &[name.ident.to_string()]].concat()),
+        UseTree::Glob(_) => paths.push(before.clone()),
+    }
+}
+
+/// The module that a path in the module `here` leads to, if it is one of ours.
+fn resolve(path: &[String], here: &str, modules: &BTreeSet<String>) -> Option<String> {
+    let mut whole: Vec<&str> = match path.first()?.as_str() {
+        "crate" => Vec::new(),
+        "self" | "super" => here.split("::").collect(),
+        _ => return None,
+    };
+    for part in path {
+        match part.as_str() {
+            "crate" | "self" => {}
+            "super" => drop(whole.pop()),
+            part => whole.push(part),
+        }
+    }
+    let mut starts = (1..=whole.len()).rev().map(|end| whole[..end].join("::"));
+    starts.find(|start| modules.contains(start))
+}
+
+#[test]
+fn no_two_files_of_the_library_import_each_other() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/manager/src");
+    let mut imports = imports(&root);
+    let total: usize = imports.values().map(BTreeSet::len).sum();
+    assert!(imports.len() > 80 && total > 200, "{imports:?}");
+    // What imports nothing that is left is in no circle.
+    loop {
+        let left: BTreeSet<String> = imports.keys().cloned().collect();
+        imports.retain(|_, others| others.iter().any(|other| left.contains(other)));
+        if imports.len() == left.len() {
+            break;
+        }
+    }
+    let circle: Vec<_> = imports.keys().collect();
+    assert!(
+        circle.is_empty(),
+        "in a circle, or importing one: {circle:?}"
     );
 }
