@@ -132,7 +132,8 @@ fn each_file_that_an_event_passes_exists() {
     let part = part.split("\n## ").next().expect("a first part");
     let library = tree(&repository().join("crates/manager/src"));
     let quoted = part.split('`').skip(1).step_by(2);
-    let files: Vec<_> = quoted.filter(|word| word.ends_with(".rs")).collect();
+    let is_source = |word: &&str| Path::new(word).extension().is_some_and(|end| end == "rs");
+    let files: Vec<_> = quoted.filter(is_source).collect();
     assert!(files.len() > 20, "{files:?}");
     for file in files {
         let is_it = |path: &String| path == file || path.ends_with(&format!("/{file}"));
