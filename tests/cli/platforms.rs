@@ -16,7 +16,8 @@ fn a_build_for_windows_stops_with_one_sentence() {
     assert!(built.success());
     let errors = |unix: Option<&str>| {
         let mut run = Command::new(&script);
-        run.env_remove("CARGO_CFG_UNIX");
+        run.env_remove("CARGO_CFG_UNIX")
+            .env("OUT_DIR", folder.path());
         run.envs(unix.map(|value| ("CARGO_CFG_UNIX", value)));
         let said = String::from_utf8(run.output().unwrap().stdout).unwrap();
         let lines = said.lines().map(str::to_owned);
