@@ -11,7 +11,7 @@ use super::{
 #[test]
 fn what_the_guide_says_works_word_by_word() {
     let _turn = alone();
-    let foo = Project::new("myk8soperator");
+    let foo = Project::beside("myk8soperator");
     let script = repository().join("demo/script");
     let guide = repository().join("docs/guide.md");
     let script = foo.run("awk", &["-f", text(&script), text(&guide)]);

@@ -13,6 +13,7 @@ mod documents;
 mod generator;
 mod guide;
 mod kinds;
+mod library;
 mod markers;
 mod project;
 mod rights;

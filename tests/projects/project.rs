@@ -7,7 +7,10 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::support::{KBR, write};
+use super::{
+    library,
+    support::{KBR, write},
+};
 
 /// Where all of them are built.
 pub fn build() -> PathBuf {
@@ -20,17 +23,39 @@ pub fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A project in a folder of its own, empty at first.
-pub struct Project(pub PathBuf);
+/// A project in a folder that is empty at first. When the test ends, the folder has the project's name.
+pub struct Project(pub PathBuf, &'static str);
+
+impl Drop for Project {
+    fn drop(&mut self) {
+        let named = self.0.with_file_name(self.1);
+        if self.0 != named {
+            // What cannot be renamed is removed before the next project is made.
+            fs::remove_dir_all(&named).ok();
+            fs::rename(&self.0, named).ok();
+        }
+    }
+}
 
 impl Project {
-    pub fn new(name: &str) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    /// The project of a test that is [`alone`]. All of them lie at one path: what cargo calls the library of each is the same then,
+    /// and it is built once.
+    pub fn new(name: &'static str) -> Self {
+        Self::at("project", name)
+    }
+
+    /// One at a path of its own, as users have it: kbr names it after its folder, and its library is built for it alone.
+    pub fn beside(name: &'static str) -> Self {
+        Self::at(name, name)
+    }
+
+    fn at(folder: &str, name: &'static str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
         if folder.exists() {
             fs::remove_dir_all(&folder).expect("a removable folder");
         }
         fs::create_dir_all(&folder).expect("a folder");
-        Self(folder)
+        Self(folder, name)
     }
 
     /// Runs a command in the project; what it prints is shown when it fails.
@@ -55,6 +80,7 @@ impl Project {
     }
 
     fn command(&self, program: &str, args: &[&str]) -> Command {
+        library::keep(&self.0, &build());
         let kbr = Path::new(KBR)
             .parent()
             .expect("the binary lies in a folder");
@@ -82,7 +108,11 @@ impl Project {
     }
 
     pub fn kbr(&self, words: &str) {
-        let words: Vec<_> = words.split(' ').collect();
+        let mut words: Vec<_> = words.split(' ').collect();
+        // By itself it would take the folder's name.
+        if words[0] == "init" && !words.contains(&"--project-name") {
+            words.extend(["--project-name", self.1]);
+        }
         self.run(KBR, &words);
     }
 
@@ -113,8 +143,8 @@ impl Project {
                       *) exec \"$@\" ;;\nesac\n";
         write(&wrapper, script.as_bytes());
         self.run("chmod", &["+x", "target/strict-rustc"]);
-        self.run("touch", &["third_party/kbr-manager/src/lib.rs"]);
-        let mut build = self.command("cargo", &["build", "--workspace"]);
+        let script = "touch third_party/kbr-manager/src/lib.rs; cargo build --workspace";
+        let mut build = self.command("sh", &["-c", script]);
         let output = build.env("RUSTC_WRAPPER", &wrapper).output();
         let output = output.unwrap_or_else(|error| panic!("cannot run `cargo`: {error}"));
         self.succeeded("cargo build", &output);

@@ -18,10 +18,10 @@ shared-types-api = { path = "../shared-types/api", default-features = false }
 
 #[test]
 fn a_crate_that_depends_on_the_types_gets_neither_an_async_runtime_nor_tls() {
-    let project = Project::new("shared-types");
+    let project = Project::beside("shared-types");
     project.kbr("init --domain example.com");
     project.create_api("--group crew --version v1 --kind Captain --resource --controller");
-    let other = Project::new("other");
+    let other = Project::beside("other");
     write(&other.0.join("Cargo.toml"), CARGO.as_bytes());
     write(&other.0.join("src/lib.rs"), b"");
     fs::copy(project.0.join("Cargo.lock"), other.0.join("Cargo.lock")).expect("a lock");

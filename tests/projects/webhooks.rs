@@ -69,7 +69,7 @@ async fn objects_are_defaulted_refused_and_kept() -> anyhow::Result<()> {
 "#;
 
 /// A project as in the documents of its users: one kind, both webhooks, and rules of their own.
-fn admission(folder: &str, init: &str, group: &str, kind: &str) -> Project {
+fn admission(folder: &'static str, init: &str, group: &str, kind: &str) -> Project {
     let project = Project::new(folder);
     project.kbr(init);
     let name = format!("--group {group} --version v1 --kind {kind}");
