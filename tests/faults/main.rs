@@ -18,14 +18,15 @@ use serde_json::Value;
 /// A way to make a fresh project, and the plan to carry out there.
 type Case = (fn() -> Project, fn() -> Value);
 
-const CASES: [Case; 4] = [
-    (Project::grown, create_api),
-    (Project::missing, init),
+/// Plans that show all that a commit does.
+const PLANS: [Case; 2] = [(Project::grown, create_api), (Project::missing, init)];
+/// The one with fewer steps, for what takes the square of them.
+const SHORT: Case = PLANS[0];
+/// The commands that people type.
+const COMMANDS: [Case; 2] = [
     (Project::missing, kbr_init),
     (Project::initialised, kbr_create_api),
 ];
-/// The one with fewer steps, for what takes the square of them.
-const SHORT: Case = CASES[0];
 
 /// What the project is before and after its plan was carried out.
 fn outcomes((new, plan): Case) -> (Tree, Tree) {
@@ -42,10 +43,26 @@ fn reached(text: &str) -> bool {
 }
 
 /// Runs `check` with a fault at each step of the plan; it says whether the step was reached. Gives the number of steps.
-fn each_step(mut check: impl FnMut(usize) -> bool) -> usize {
-    let steps = (1..10_000).take_while(|&step| check(step)).count();
+fn each_step(check: impl FnMut(usize) -> bool) -> usize {
+    steps(1, check)
+}
+
+/// All cases, and how far the steps of each lie apart at which there is a fault: 1, or, for real commands, which take the same few
+/// steps for each of many files, `KBR_FAULT_STRIDE`. A prime number meets another one of these few each time.
+fn cases() -> impl Iterator<Item = (Case, usize)> {
+    let stride = std::env::var("KBR_FAULT_STRIDE");
+    let stride = stride.map_or(7, |stride| stride.parse().unwrap());
+    let plans = PLANS.into_iter().map(|case| (case, 1));
+    plans.chain(COMMANDS.map(|case| (case, stride)))
+}
+
+fn steps(stride: usize, mut check: impl FnMut(usize) -> bool) -> usize {
+    let steps = (1..10_000)
+        .step_by(stride)
+        .take_while(|&step| check(step))
+        .count();
     assert!(
-        steps > 20,
+        steps * stride > 20,
         "only {steps} steps: is `kbr` built with the feature `faults`?"
     );
     steps
@@ -119,9 +136,9 @@ fn differences<'a>(
 
 #[test]
 fn an_error_at_any_step_leaves_the_project_as_before_or_as_after() {
-    for case in CASES {
+    for (case, stride) in cases() {
         let (before, after) = outcomes(case);
-        each_step(|step| {
+        steps(stride, |step| {
             let project = case.0();
             let fault = if step % 2 == 0 { "error" } else { "full" };
             let output = run(&project, &case.1(), &format!("{step}:{fault}"));
@@ -155,10 +172,10 @@ fn an_error_at_any_step_leaves_the_project_as_before_or_as_after() {
 
 #[test]
 fn a_kill_at_any_step_leaves_what_the_next_command_brings_to_an_end() {
-    for case in CASES {
+    for (case, stride) in cases() {
         let (before, after) = outcomes(case);
         let mut finished = 0;
-        let steps = each_step(|step| {
+        let steps = steps(stride, |step| {
             let project = case.0();
             let output = run(&project, &case.1(), &format!("{step}:kill"));
             finished += usize::from(assert_ends(

@@ -21,7 +21,7 @@ fn a_project_holds_in_every_state_that_it_grows_through() {
 
     project.create_api("--group crew --version v2 --kind Captain --resource --controller=false");
     project.lint();
-    project.test();
+    project.test_before_a_release();
     let webhooks = "create webhook --group crew --kind Captain";
     project.kbr(&format!("{webhooks} --version v1 --validation"));
     project.kbr(&format!("{webhooks} --version v2 --conversion"));
@@ -29,10 +29,10 @@ fn a_project_holds_in_every_state_that_it_grows_through() {
     project.test();
     project.create_api("--group crew --version v1 --kind Ship --namespaced=false --short-name sh --resource --controller");
     project.lint();
-    project.test();
+    project.test_before_a_release();
     project.create_api("--group galley --version v1alpha1 --kind Captain --resource --controller");
     project.lint();
-    project.test();
+    project.test_before_a_release();
     project.kbr(&format!(
         "{webhooks} --version v1 --defaulting --defaulting-path /d"
     ));
@@ -41,7 +41,7 @@ fn a_project_holds_in_every_state_that_it_grows_through() {
     project.kbr("create webhook --group core --version v1 --kind Pod --defaulting --validation");
     project.create_api("--group core --version v1 --kind Namespace --resource=false --controller");
     project.lint();
-    project.test();
+    project.test_before_a_release();
     project.create_api("--group core --version v1 --kind Pod --resource=false --controller");
     foreign_crate(&project);
     project.create_api(

@@ -130,6 +130,7 @@ fn admission(folder: &'static str, init: &str, group: &str, kind: &str) -> Proje
 }
 
 #[test]
+#[ignore = "`make test-release` runs it: `Home` is the same, and more"]
 fn the_guestbook_is_defaulted_and_guarded() {
     let _turn = alone();
     admission("guestbook", "init", "webapp", "Guestbook");
