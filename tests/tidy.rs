@@ -207,3 +207,29 @@ fn no_two_files_of_the_library_import_each_other() {
     let cycle: Vec<_> = imports.keys().collect();
     assert!(cycle.is_empty(), "import each other: {cycle:?}");
 }
+
+/// The names of the test targets in a folder.
+fn targets(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let targets = paths.filter(|path| {
+        path.extension().is_some_and(|it| it == "rs") || path.join("main.rs").is_file()
+    });
+    let names = targets.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
+    names.collect()
+}
+
+#[test]
+fn make_test_runs_every_test_target() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let script = fs::read_to_string(root.join("tests/run")).unwrap();
+    let (lanes, _) = script.split_once("\ncargo=").expect("the lanes come first");
+    let parts: Vec<_> = lanes.split([' ', '\n', '\'']).collect();
+    let mut targets = targets(&root.join("tests"));
+    for entry in fs::read_dir(root.join("crates")).unwrap() {
+        targets.extend(self::targets(&entry.unwrap().path().join("tests")));
+    }
+    assert!(targets.len() > 20, "{targets:?}");
+    targets.retain(|target| !parts.contains(&target.as_str()));
+    assert!(targets.is_empty(), "no part of tests/run: {targets:?}");
+}

@@ -123,6 +123,7 @@ async fn run() -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
+    let count = tests.len();
     let mut world = World::start().await?;
     let mut failed = Vec::new();
     for (name, test) in tests {
@@ -146,9 +147,15 @@ async fn run() -> anyhow::Result<ExitCode> {
             }
         }
     }
+    let passed = count - failed.len();
     if failed.is_empty() {
+        println!("test result: ok. {passed} passed; 0 failed");
         return Ok(ExitCode::SUCCESS);
     }
+    println!(
+        "test result: FAILED. {passed} passed; {} failed",
+        failed.len()
+    );
     println!(
         "failures: {failed:#?}\nfiles of the run: {}",
         world.keep().display()
