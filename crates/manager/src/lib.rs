@@ -21,7 +21,7 @@
 //!
 //! A controller reconciles the objects of one kind: it is called for each at start and whenever one, or one that it
 //! [owns](Controller::owns) or [watches](Controller::watches), changes; [`when`](Controller::when) says which changes
-//! matter, and a [`Trigger`] wakes it for what happens elsewhere. What fails is tried again after 5 ms, then 10 ms, up
+//! matter, and a [`Trigger`] enqueues keys for what happens elsewhere. What fails is tried again after 5 ms, then 10 ms, up
 //! to 1,000 s, each object by itself. [`Context`] has what a reconcile needs: [`apply`](Context::apply) for children,
 //! [`status`](Context::status) and [`ready`](Context::ready) for what is written when it has ended,
 //! [`get`](Context::get) and [`list`](Context::list) for what is cached, [`update`](Context::update) and

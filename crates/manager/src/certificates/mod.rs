@@ -1,16 +1,16 @@
-//! Certificates of webhooks that need nobody: made, shared by all replicas, trusted by the API server, and renewed.
+//! Self-managed certificates of webhooks: made, shared by all replicas, trusted by the API server, and renewed.
 //!
-//! A new authority is made for each serving certificate, and its key is thrown away at once: nothing else can ever be
-//! signed by what the API server is told to trust. The certificate lies in a Secret that all replicas share. A replica
-//! that sees a new one there first sees to it that the API server trusts it, beside the old one, and serves it then; so
-//! there is no moment in which what one serves is not trusted. An hour later the old one is trusted no more.
+//! Each serving certificate has a CA of its own, whose key is thrown away at once: it can never sign anything else. The
+//! certificate lies in a Secret that all replicas share. A replica that finds a new one there adds its CA to the CA
+//! bundles, beside the old one, and serves the certificate afterwards, so what it serves is always trusted. The old CA
+//! is removed an hour later.
 //!
-//! A certificate has the names that its maker is called by, and those that the one before had: replicas of two versions
-//! may be called by different ones. What nobody is called by any more goes when it is renewed.
+//! A certificate covers the names in use by the replica that made it, and those of the certificate before it: replicas
+//! of two versions may be called by different names. Names that are no longer in use are dropped at renewal.
 
+mod ca_bundle;
 mod pair;
 mod rotator;
 mod secret;
-mod trust;
 
 pub(crate) use self::rotator::Rotator;

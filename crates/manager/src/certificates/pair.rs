@@ -1,4 +1,4 @@
-//! An authority, a certificate that it signed, and the key of that.
+//! A CA, the serving certificate that it signed, and the key of that.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -31,7 +31,7 @@ const SKEW: Duration = Duration::from_secs(60 * 60);
 /// All in PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Pair {
-    pub(super) authority: String,
+    pub(super) ca: String,
     pub(super) certificate: String,
     pub(super) key: String,
 }
@@ -39,16 +39,15 @@ pub(super) struct Pair {
 impl Pair {
     /// A new one for these names, good from `now` on.
     pub(super) fn new(names: &[String], now: SystemTime) -> anyhow::Result<Self> {
-        let mut authority = params(Vec::new(), now)?;
-        authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        let mut ca = params(Vec::new(), now)?;
+        ca.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        ca.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         // No two alike, as the API server trusts the old one and the new one side by side.
         let unique = RandomState::new().hash_one(now);
         let name = format!("webhook-authority-{unique:016x}");
-        authority
-            .distinguished_name
+        ca.distinguished_name
             .push(DnType::CommonName, name.as_str());
-        let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
+        let ca = CertifiedIssuer::self_signed(ca, KeyPair::generate()?)?;
 
         let mut server = params(names.to_vec(), now)?;
         server
@@ -59,8 +58,8 @@ impl Pair {
         server.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate()?;
         Ok(Self {
-            certificate: server.signed_by(&key, &authority)?.pem(),
-            authority: authority.pem(),
+            certificate: server.signed_by(&key, &ca)?.pem(),
+            ca: ca.pem(),
             key: key.serialize_pem(),
         })
     }
@@ -70,16 +69,16 @@ impl Pair {
         tls::from_pem(self.certificate.as_bytes(), self.key.as_bytes())
     }
 
-    /// Whether it serves all these names at this time, for those who trust its authority.
+    /// Whether it serves all these names at this time, for those who trust its CA.
     pub(super) fn serves(&self, names: &[String], at: SystemTime) -> bool {
         self.config().is_ok() && self.verify(names, at).is_some()
     }
 
     fn verify(&self, names: &[String], at: SystemTime) -> Option<()> {
-        let authorities = CertificateDer::pem_slice_iter(self.authority.as_bytes());
-        let authorities = authorities.collect::<Result<Vec<_>, _>>().ok()?;
+        let cas = CertificateDer::pem_slice_iter(self.ca.as_bytes());
+        let cas = cas.collect::<Result<Vec<_>, _>>().ok()?;
         let mut roots = RootCertStore::empty();
-        for root in &authorities {
+        for root in &cas {
             roots.add(root.clone()).ok()?;
         }
         let provider = Arc::new(ring::default_provider());
@@ -88,8 +87,8 @@ impl Pair {
         let certificate = CertificateDer::from_pem_slice(self.certificate.as_bytes()).ok()?;
         let at = at.duration_since(SystemTime::UNIX_EPOCH).ok()?;
         let at = UnixTime::since_unix_epoch(at);
-        let mut authorities = authorities.iter();
-        if !authorities.all(|authority| is_in_time(&verifier, authority, at)) {
+        let mut cas = cas.iter();
+        if !cas.all(|ca| is_in_time(&verifier, ca, at)) {
             return None;
         }
         names.iter().try_for_each(|name| {
@@ -100,17 +99,13 @@ impl Pair {
     }
 }
 
-/// Whether an authority is good at this time, which API servers ask, and rustls does not: it trusts one for ever.
+/// Whether a CA is good at this time, which API servers ask, and rustls does not: it trusts one for ever.
 /// Asked as if it were a server's certificate, it looks at the time first, and then finds that it is none.
-fn is_in_time(
-    verifier: &WebPkiServerVerifier,
-    authority: &CertificateDer<'_>,
-    at: UnixTime,
-) -> bool {
+fn is_in_time(verifier: &WebPkiServerVerifier, ca: &CertificateDer<'_>, at: UnixTime) -> bool {
     let Ok(name) = ServerName::try_from("localhost") else {
         return false;
     };
-    let result = verifier.verify_server_cert(authority, &[], &name, &[], at);
+    let result = verifier.verify_server_cert(ca, &[], &name, &[], at);
     !matches!(
         result,
         Err(rustls::Error::InvalidCertificate(
@@ -158,14 +153,14 @@ mod tests {
     #[test]
     fn an_authority_is_one_of_its_own_kind() {
         let (now, own) = (SystemTime::now(), names(&["localhost"]));
-        let authority = || Pair::new(&own, now).unwrap().authority;
+        let ca = || Pair::new(&own, now).unwrap().ca;
         let der = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
         let name = |der: &CertificateDer<'_>| {
             let text = String::from_utf8_lossy(der);
             let at = text.find("webhook-authority-").unwrap();
             text[at..at + 34].to_owned()
         };
-        let (one, other) = (authority(), authority());
+        let (one, other) = (ca(), ca());
         assert_ne!(name(&der(&one)), name(&der(&other)));
         // It is no server's certificate, for it may sign.
         let mut roots = RootCertStore::empty();
@@ -188,17 +183,17 @@ mod tests {
             (now - 89 * day, true),
             (now + day, false),
         ] {
-            let mut authority = params(Vec::new(), from).unwrap();
-            authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+            let mut ca = params(Vec::new(), from).unwrap();
+            ca.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
             let signer = KeyPair::generate().unwrap();
-            let authority = CertifiedIssuer::self_signed(authority, signer).unwrap();
+            let ca = CertifiedIssuer::self_signed(ca, signer).unwrap();
             let (server, key) = (
                 params(own.clone(), now).unwrap(),
                 KeyPair::generate().unwrap(),
             );
             let pair = Pair {
-                authority: authority.pem(),
-                certificate: server.signed_by(&key, &authority).unwrap().pem(),
+                ca: ca.pem(),
+                certificate: server.signed_by(&key, &ca).unwrap().pem(),
                 key: key.serialize_pem(),
             };
             assert_eq!(pair.serves(&own, now), good);
@@ -216,11 +211,11 @@ mod tests {
         };
         for pair in [
             mixed(|pair, other| pair.key.clone_from(&other.key)),
-            mixed(|pair, other| pair.authority.clone_from(&other.authority)),
+            mixed(|pair, other| pair.ca.clone_from(&other.ca)),
             mixed(|pair, other| pair.certificate.clone_from(&other.certificate)),
             mixed(|pair, _| pair.key.clear()),
             mixed(|pair, _| pair.certificate.truncate(99)),
-            mixed(|pair, _| pair.authority = "nonsense".to_owned()),
+            mixed(|pair, _| pair.ca = "nonsense".to_owned()),
         ] {
             assert!(!pair.serves(&own, now));
         }

@@ -1,4 +1,4 @@
-//! Keeps certificate, Secret and trust as they are to be, in every replica.
+//! The certificate rotator of each replica: reconciles the Secret, the CA bundles and what is served.
 
 use std::{
     slice,
@@ -23,16 +23,16 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    ca_bundle::Target,
     pair::{MARGIN, Pair},
     secret::{Secret, is},
-    trust::Target,
 };
 use crate::error::chain;
 
-/// How long API servers may take to notice that they are to trust another authority.
+/// How long API servers may take to notice that they are to trust another CA.
 const SPREAD: Duration = Duration::from_secs(3);
 
-/// How long old authorities are trusted beside the new one; by then every replica serves the new one. By each replica's
+/// How long old CAs are trusted beside the new one; by then every replica serves the new one. By each replica's
 /// own clock, and one that cannot be set.
 const RETIRE: Duration = Duration::from_secs(60 * 60);
 
@@ -60,7 +60,7 @@ pub(crate) struct Rotator {
     /// The name that it is served by in any case.
     own_name: String,
     served: Option<Pair>,
-    /// What is in the Secret, and since when its authority is trusted.
+    /// What is in the Secret, and since when its CA is trusted.
     trusted: Option<(Pair, Instant)>,
     first: Option<oneshot::Sender<Served>>,
     sender: Option<watch::Sender<Arc<ServerConfig>>>,
@@ -112,7 +112,7 @@ impl Rotator {
         }
     }
 
-    /// Looks at everything once and mends it; returns when to look again.
+    /// Reconciles the Secret, the CA bundles and what is served, once; returns when to look again.
     async fn look(&mut self, now: SystemTime) -> kube::Result<Duration> {
         let targets = self.read_targets().await?;
         let called: Vec<_> = targets.iter().flat_map(Target::names).collect();
@@ -124,21 +124,21 @@ impl Rotator {
             called.any(|name| served.serves(slice::from_ref(name), now))
         };
         let useless = self.served.as_ref().is_some_and(|it| !of_use(it));
-        let another = |target: &Target| target.trusts_another(&pair.authority);
+        let another = |target: &Target| target.trusts_another(&pair.ca);
         if useless || !targets.iter().any(another) {
             self.serve(&pair)?;
         }
-        let mut authorities = vec![pair.authority.as_str()];
+        let mut cas = vec![pair.ca.as_str()];
         // What is put there anew while another is served has to trust that one, too.
         if let Some(served) = self.served.as_ref().filter(|served| **served != pair) {
-            authorities.push(&served.authority);
+            cas.push(&served.ca);
         }
         // What an hour ago was old is served by nobody.
         let since = self.trusted.as_ref().filter(|(it, _)| *it == pair);
         let keep = since.is_none_or(|(_, since)| since.elapsed() <= RETIRE);
         for target in targets {
             let manager = &self.secret.manager;
-            let trusting = target.trust(&self.client, manager, &authorities, keep);
+            let trusting = target.trust(&self.client, manager, &cas, keep);
             trusting.await?;
         }
         self.follow(pair)

@@ -73,7 +73,7 @@ impl Secret {
             "annotations": { self.names.as_str(): names.join(",") },
         });
         let data = json!({
-            "ca.crt": data(&pair.authority),
+            "ca.crt": data(&pair.ca),
             "tls.crt": data(&pair.certificate),
             "tls.key": data(&pair.key),
         });
@@ -98,7 +98,7 @@ impl Secret {
         };
         let pair = || {
             Some(Pair {
-                authority: text("ca.crt")?,
+                ca: text("ca.crt")?,
                 certificate: text("tls.crt")?,
                 key: text("tls.key")?,
             })

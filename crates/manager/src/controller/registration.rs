@@ -47,7 +47,7 @@ impl Manager {
 #[must_use = "a controller without `.reconcile(…)` does nothing"]
 pub struct Controller<'a, K, W = K> {
     parts: Parts<'a, K>,
-    /// How `W` wakes it, and when; put to work once both are known.
+    /// How a change of a `W` becomes keys, and which changes matter; attached once both are known.
     hook: Hook<W>,
     filter: Filter<W>,
 }
@@ -110,10 +110,10 @@ impl<'a, K: Object> Controller<'a, K> {
 }
 
 impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
-    /// Wakes the controller for an update of the kind that was named last only if `predicate` says so, which is asked
-    /// of the object before and after; see [`predicate`](crate::controller::predicate). Of several, all must say so.
+    /// Reconciles on an update of the kind that was named last only if `predicate` returns true, which is called with
+    /// the object before and after; see [`predicate`](crate::predicate). Of several, all must say so.
     ///
-    /// It is never asked of the first sight of an object, nor when that is deleted or is to be: these always wake.
+    /// It is never asked of the first sight of an object, nor when that is deleted or is to be: these always trigger a reconcile.
     ///
     /// ```
     /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
@@ -137,20 +137,20 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
 
     /// Reconciles an object also when a `C` that it owns changes. Of these the metadata is cached only.
     pub fn owns<C: Object>(self) -> Controller<'a, K, PartialObjectMeta<C>> {
-        self.wake_owner::<C, _>()
+        self.enqueue_owner::<C, _>()
     }
 
     /// Reconciles an object also when a `C` that it owns changes. These are cached whole, so that reading one costs
     /// no request: for kinds whose status each reconcile looks at.
     pub fn owns_cached<C: Object>(self) -> Controller<'a, K, C> {
-        self.wake_owner::<C, _>()
+        self.enqueue_owner::<C, _>()
     }
 
     /// Reconciles the objects whose keys `map` returns also when a `C` changes that they do not own.
     ///
     /// `map` is called with the object before the change and with the object after it, so that both whom it concerned
     /// and whom it concerns are reconciled; and with what the controller caches. It must not block. If it fails or
-    /// panics that is logged, and nobody is woken. These objects are cached whole; for their metadata only, watch
+    /// panics that is logged, and nothing is enqueued. These objects are cached whole; for their metadata only, watch
     /// `PartialObjectMeta<C>`. It is controller-runtime's `EnqueueRequestsFromMapFunc`.
     ///
     /// ```
@@ -188,7 +188,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
         }
     }
 
-    fn wake_owner<C: Object, M: Cached>(self) -> Controller<'a, K, M> {
+    fn enqueue_owner<C: Object, M: Cached>(self) -> Controller<'a, K, M> {
         let mut parts = self.settle();
         let cache = parts.manager.caches.of::<M>();
         parts.need(cache.clone());
@@ -200,14 +200,14 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
         }
     }
 
-    /// Caches the objects of `C` for [`Context::get`] and [`Context::list`], without being woken by them.
+    /// Caches the objects of `C` for [`Context::get`] and [`Context::list`], without being triggered by them.
     pub fn reads<C: Cached>(mut self) -> Self {
         let cache = self.parts.manager.caches.of::<C>();
         self.parts.need(cache);
         self
     }
 
-    /// Lets `trigger` wake the controller.
+    /// Lets `trigger` enqueue objects of the controller.
     pub fn triggered_by(self, trigger: &Trigger) -> Self {
         let (queue, cache) = (self.parts.queue.clone(), self.parts.cache.clone());
         trigger.add(queue, cache);

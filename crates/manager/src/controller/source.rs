@@ -1,4 +1,4 @@
-//! What wakes a controller, and for which keys.
+//! What triggers reconciles: how a change of an object becomes keys in a queue.
 
 use std::{any::TypeId, sync::Arc};
 
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// A kind that a controller needs, whether it wakes it or is only read.
+/// A kind that a controller needs, whether it triggers reconciles or is only read.
 pub(crate) struct Source {
     pub(crate) kind: String,
     /// Waits until its cache is complete.
@@ -43,7 +43,7 @@ impl Source {
 type Note<M> = Box<dyn Fn(&Change<'_, M>) + Send + Sync>;
 type Keys<M> = Box<dyn Fn(&Change<'_, M>) -> Vec<Key> + Send + Sync>;
 
-/// How the changes in a cache wake a controller.
+/// How the changes in a cache enqueue keys of a controller.
 pub(crate) struct Hook<M> {
     pub(crate) cache: Arc<Cache<M>>,
     /// Tells one role of a kind from another, as `Writes` does.
@@ -66,17 +66,17 @@ impl<M: Cached> Hook<M> {
         writes.follow(role);
         cache.on_change(move |change| {
             note(change);
-            let wake = if filter.passes(change) {
+            let keys = if filter.passes(change) {
                 keys(change)
             } else {
                 Vec::new()
             };
-            writes.seen(role, change.key, change.new.map(version), wake);
+            writes.seen(role, change.key, change.new.map(version), keys);
         });
     }
 }
 
-/// Wakes a controller for the objects of its own kind.
+/// Enqueues the objects of the controller's own kind.
 pub(crate) fn own<K: Object>(cache: Arc<Cache<K>>, overlay: Arc<Overlay<K>>) -> Hook<K> {
     Hook {
         cache,
@@ -86,7 +86,7 @@ pub(crate) fn own<K: Object>(cache: Arc<Cache<K>>, overlay: Arc<Overlay<K>>) -> 
     }
 }
 
-/// Wakes a controller of `K` for the owner of what changes in `cache`, which holds objects of `C` or their metadata.
+/// Enqueues the `K` that owns what changes in `cache`, which holds objects of `C` or their metadata.
 pub(crate) fn owner<K: Object, C: Object, M: Cached>(
     cache: Arc<Cache<M>>,
     applied: Arc<Applied>,
@@ -114,7 +114,7 @@ pub(crate) fn owner<K: Object, C: Object, M: Cached>(
     }
 }
 
-/// Wakes a controller for the keys that `map` makes of what changes in `cache`, of the object before and after.
+/// Enqueues the keys that `map` makes of what changes in `cache`, of the object before and after.
 pub(crate) fn mapped<C: Cached>(
     cache: Arc<Cache<C>>,
     reader: &Reader,

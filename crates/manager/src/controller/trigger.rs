@@ -1,4 +1,4 @@
-//! Wakes controllers from outside of the cluster.
+//! Triggers reconciles from outside of the cluster.
 
 use std::{
     fmt,
@@ -11,10 +11,10 @@ use crate::{
     key::Key,
 };
 
-/// Wakes the controllers that it was given to by [`triggered_by`](crate::Controller::triggered_by), from any task:
+/// Triggers reconciles of the controllers that it was given to by [`triggered_by`](crate::Controller::triggered_by), from any task:
 /// for what happens where the API server does not see it, as a webhook of another system or the tick of a clock.
 ///
-/// It never waits, and works before the manager runs as well as after: what is woken early is reconciled when the
+/// It never waits, and works before the manager runs as well as after: what is enqueued early is reconciled when the
 /// caches are complete. In a replica that does not lead it does nothing that anybody would notice, as all objects are
 /// reconciled when it begins to lead. It is controller-runtime's `source.Channel`.
 ///
@@ -42,7 +42,7 @@ use crate::{
 #[derive(Clone, Default)]
 pub struct Trigger(Arc<Mutex<Vec<Target>>>);
 
-/// Wakes one controller for a key, or for all.
+/// Enqueues a key of one controller, or all.
 type Target = Arc<dyn Fn(Option<&Key>) + Send + Sync>;
 
 impl fmt::Debug for Trigger {
@@ -52,7 +52,7 @@ impl fmt::Debug for Trigger {
 }
 
 impl Trigger {
-    /// A trigger that wakes nobody yet.
+    /// A trigger of no controller yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -69,7 +69,7 @@ impl Trigger {
         self.tell(None);
     }
 
-    /// Lets it wake a controller.
+    /// Lets it enqueue objects of a controller.
     pub(crate) fn add<K: Object>(&self, queue: Arc<Queue>, cache: Arc<Cache<K>>) {
         let target = move |key: Option<&Key>| match key {
             Some(key) => queue.add(key.clone()),

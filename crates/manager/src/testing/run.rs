@@ -60,8 +60,8 @@ impl FakeApi {
 impl Run {
     /// Waits until the caches are complete, no reconcile is under way, and none is due.
     ///
-    /// What a change of an object wakes may be yet to come: wait for that with [`eventually`](super::eventually). What
-    /// time wakes ([`FakeApi::advance`]) is waited for.
+    /// Reconciles that a change of an object triggers may be yet to come: wait for that with [`eventually`](super::eventually). What
+    /// time triggers ([`FakeApi::advance`]) is waited for.
     ///
     /// # Errors
     /// What the manager ended with.

@@ -36,7 +36,7 @@ static CONVERTING: Mutex<Vec<(u16, Value)>> = Mutex::new(Vec::new());
 pub(super) struct Webhooks {
     port: u16,
     directory: PathBuf,
-    authority: String,
+    ca: String,
     installed: Vec<(String, String)>,
     converted: Vec<String>,
 }
@@ -53,12 +53,12 @@ impl Webhooks {
         fs::create_dir_all(&directory)?;
         let webhooks = Self {
             port: TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
-            authority: made.cert.pem(),
+            ca: made.cert.pem(),
             directory,
             installed: Vec::new(),
             converted: Vec::new(),
         };
-        fs::write(webhooks.directory.join("tls.crt"), &webhooks.authority)?;
+        fs::write(webhooks.directory.join("tls.crt"), &webhooks.ca)?;
         let mut key = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -110,7 +110,7 @@ impl Webhooks {
     }
 
     fn client_config(&self, path: &str) -> Value {
-        let bundle = ByteString(self.authority.clone().into_bytes());
+        let bundle = ByteString(self.ca.clone().into_bytes());
         json!({ "url": format!("https://127.0.0.1:{}{path}", self.port), "caBundle": bundle })
     }
 

@@ -1,4 +1,4 @@
-//! What a controller itself has written lately, so that it neither wakes itself nor works on what it has overwritten.
+//! What a controller itself has written lately, so that it neither enqueues its own object nor works on what it has overwritten.
 
 use std::{
     any::TypeId,
@@ -18,7 +18,7 @@ use crate::{
 /// Tells a controller's own changes from those of others as they come back by a watch.
 ///
 /// The watch may be faster than the answer to the write, so while a write is under way the changes of that object
-/// are held back. A change of our own wakes for all that it concerns but the object whose reconcile made it.
+/// are held back. A change of our own enqueues all objects that it concerns but the one whose reconcile made it.
 pub(crate) struct Writes {
     queue: Arc<Queue>,
     state: Mutex<State>,
@@ -101,9 +101,9 @@ impl Writes {
         }
     }
 
-    /// Wakes the controller for `wake`, because a watch brought this version of an object in this role; not for the
+    /// Enqueues `keys`, because a watch brought this version of an object in this role; not for the
     /// one that wrote it. `None`: the object is gone.
-    pub(crate) fn seen(&self, role: TypeId, key: &Key, version: Option<&str>, mut wake: Vec<Key>) {
+    pub(crate) fn seen(&self, role: TypeId, key: &Key, version: Option<&str>, mut keys: Vec<Key>) {
         let id = (role, key.clone());
         let mut state = self.lock();
         match (state.objects.get_mut(&id), version) {
@@ -114,13 +114,13 @@ impl Writes {
                 match own {
                     Some(at) => {
                         let (_, writer) = object.expected.remove(at);
-                        wake.retain(|key| *key != writer);
+                        keys.retain(|key| *key != writer);
                     }
                     // Ours from before will not come any more, as after a new list.
                     None => object.expected.retain(|(own, _)| later(own, version)),
                 }
                 if own.is_none() && object.under_way > 0 {
-                    return object.held.push((version.to_owned(), wake));
+                    return object.held.push((version.to_owned(), keys));
                 }
                 if object.is_idle() {
                     state.objects.remove(&id);
@@ -128,10 +128,10 @@ impl Writes {
             }
         }
         drop(state);
-        self.wake(wake);
+        self.enqueue(keys);
     }
 
-    fn wake(&self, keys: Vec<Key>) {
+    fn enqueue(&self, keys: Vec<Key>) {
         for key in keys {
             self.queue.add(key);
         }
@@ -146,7 +146,7 @@ impl Write<'_> {
     /// Ends a write that made this resource version; `None` if it changed nothing.
     pub(crate) fn finish(self, version: Option<&str>) {
         let Some(version) = version else { return };
-        let mut wake = Vec::new();
+        let mut keys = Vec::new();
         let mut state = self.writes.lock();
         for role in &self.roles {
             // Gone, if the object was deleted meanwhile.
@@ -154,21 +154,21 @@ impl Write<'_> {
                 continue;
             };
             match object.held.iter().position(|(held, _)| held == version) {
-                Some(at) => wake.extend(object.held.remove(at).1),
+                Some(at) => keys.extend(object.held.remove(at).1),
                 None => object
                     .expected
                     .push((version.to_owned(), self.writer.clone())),
             }
         }
         drop(state);
-        wake.retain(|key| key != self.writer);
-        self.writes.wake(wake);
+        keys.retain(|key| key != self.writer);
+        self.writes.enqueue(keys);
     }
 }
 
 impl Drop for Write<'_> {
     fn drop(&mut self) {
-        let mut wake = Vec::new();
+        let mut keys = Vec::new();
         let mut state = self.writes.lock();
         for role in &self.roles {
             let id = (*role, self.key.clone());
@@ -179,13 +179,13 @@ impl Drop for Write<'_> {
             if object.under_way > 0 {
                 continue;
             }
-            wake.extend(object.held.drain(..).flat_map(|(_, keys)| keys));
+            keys.extend(object.held.drain(..).flat_map(|(_, keys)| keys));
             if object.is_idle() {
                 state.objects.remove(&id);
             }
         }
         drop(state);
-        self.writes.wake(wake);
+        self.writes.enqueue(keys);
     }
 }
 
@@ -259,43 +259,43 @@ mod tests {
         writes.seen(CHILD, &"ns/child".into(), Some(version), vec![owner()]);
     }
 
-    async fn woken(writes: &Writes) -> bool {
+    async fn enqueued(writes: &Writes) -> bool {
         let next = timeout(Duration::from_nanos(1), writes.queue.next()).await;
         next.map(|key| writes.queue.done(&key)).is_ok()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_change_of_another_wakes() {
+    async fn the_change_of_another_is_enqueued() {
         let writes = writes();
         comes(&writes, "1");
-        assert!(woken(&writes).await);
+        assert!(enqueued(&writes).await);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_own_change_does_not_wake_and_the_next_does() {
+    async fn an_own_change_is_not_enqueued_and_the_next_is() {
         let writes = writes();
         begin(&writes, &owner()).finish(Some("2"));
         comes(&writes, "2");
-        assert!(!woken(&writes).await);
+        assert!(!enqueued(&writes).await);
         assert!(writes.lock().objects.is_empty());
         comes(&writes, "3");
-        assert!(woken(&writes).await);
+        assert!(enqueued(&writes).await);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_own_change_that_overtakes_its_answer_does_not_wake() {
+    async fn an_own_change_that_overtakes_its_answer_is_not_enqueued() {
         let writes = writes();
         let owner = owner();
         let write = begin(&writes, &owner);
         comes(&writes, "2");
-        assert!(!woken(&writes).await);
+        assert!(!enqueued(&writes).await);
         write.finish(Some("2"));
-        assert!(!woken(&writes).await);
+        assert!(!enqueued(&writes).await);
         assert!(writes.lock().objects.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_own_change_that_comes_during_the_next_write_does_not_wake() {
+    async fn an_own_change_that_comes_during_the_next_write_is_not_enqueued() {
         let writes = writes();
         begin(&writes, &owner()).finish(Some("2"));
         let owner = owner();
@@ -303,34 +303,34 @@ mod tests {
         comes(&writes, "2");
         next.finish(Some("3"));
         comes(&writes, "3");
-        assert!(!woken(&writes).await);
+        assert!(!enqueued(&writes).await);
         assert!(writes.lock().objects.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_change_of_another_during_a_write_wakes_when_it_is_answered() {
+    async fn the_change_of_another_during_a_write_is_enqueued_when_that_is_answered() {
         let writes = writes();
         let owner = owner();
         let write = begin(&writes, &owner);
         comes(&writes, "2");
         comes(&writes, "3");
         write.finish(Some("3"));
-        assert!(woken(&writes).await);
+        assert!(enqueued(&writes).await);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_that_is_given_up_lets_all_changes_wake() {
+    async fn a_write_that_is_given_up_enqueues_all_changes() {
         let writes = writes();
         let owner = owner();
         let write = begin(&writes, &owner);
         comes(&writes, "2");
         drop(write);
-        assert!(woken(&writes).await);
+        assert!(enqueued(&writes).await);
         assert!(writes.lock().objects.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_own_change_wakes_for_others_that_it_concerns() {
+    async fn an_own_change_enqueues_others_that_it_concerns() {
         for answered_first in [true, false] {
             let (writes, another) = (writes(), Key::from("ns/another"));
             let write = begin(&writes, &another);
@@ -341,7 +341,7 @@ mod tests {
                 comes(&writes, "2");
                 write.finish(Some("2"));
             }
-            assert!(woken(&writes).await);
+            assert!(enqueued(&writes).await);
             assert!(writes.lock().objects.is_empty());
         }
     }
@@ -357,11 +357,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_deletion_always_wakes() {
+    async fn a_deletion_is_always_enqueued() {
         let writes = writes();
         begin(&writes, &owner()).finish(Some("2"));
         writes.seen(CHILD, &"ns/child".into(), None, vec![owner()]);
-        assert!(woken(&writes).await);
+        assert!(enqueued(&writes).await);
         assert!(writes.lock().objects.is_empty());
     }
 
@@ -370,7 +370,7 @@ mod tests {
         let writes = writes();
         begin(&writes, &owner()).finish(Some("2"));
         comes(&writes, "5");
-        assert!(woken(&writes).await);
+        assert!(enqueued(&writes).await);
         assert!(writes.lock().objects.is_empty());
     }
 

@@ -1,9 +1,9 @@
 //! What a user sees of a manager that runs, on the API server in memory.
 
+mod enqueues;
 mod reads;
 mod support;
 mod time;
-mod wakes;
 mod writes;
 
 use std::{

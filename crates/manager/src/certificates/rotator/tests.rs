@@ -23,7 +23,7 @@ async fn from_nothing_one_certificate_is_made_trusted_and_served_by_all() {
     let pair = place.pair().await;
     assert!(pair.serves(&names(), place.now));
     assert!(one.served.as_ref() == Some(&pair));
-    assert_eq!(place.trusted().await, pair.authority);
+    assert_eq!(place.trusted().await, pair.ca);
 
     other.look(place.now).await.unwrap();
     assert!(place.pair().await == pair && other.served == Some(pair));
@@ -102,7 +102,7 @@ async fn a_spoilt_secret_heals() {
             cases.push(with(field, value));
         }
     }
-    cases.push(with("ca.crt", bytes(&other.authority)));
+    cases.push(with("ca.crt", bytes(&other.ca)));
     cases.push(with("tls.crt", bytes(&other.certificate)));
     cases.push(with("tls.key", bytes(&other.key)));
     for pair in [
@@ -111,7 +111,7 @@ async fn a_spoilt_secret_heals() {
         &of(&names(), place.now + DAY),
     ] {
         cases.push(json!({ "data": {
-            "ca.crt": bytes(&pair.authority),
+            "ca.crt": bytes(&pair.ca),
             "tls.crt": bytes(&pair.certificate),
             "tls.key": bytes(&pair.key),
         } }));
@@ -126,7 +126,7 @@ async fn a_spoilt_secret_heals() {
         assert_ne!(place.get(SECRET).await["data"], spoilt["data"], "{case}");
         let pair = place.pair().await;
         assert!(pair.serves(&names(), place.now + 89 * DAY), "{case}");
-        assert!(place.trusted().await.starts_with(&pair.authority), "{case}");
+        assert!(place.trusted().await.starts_with(&pair.ca), "{case}");
         // What is served is not touched until the other is known.
         assert!(
             rotator.served.as_ref().unwrap().serves(&names(), place.now),
@@ -136,7 +136,7 @@ async fn a_spoilt_secret_heals() {
     // Two dozen were made meanwhile, and as many would fill an object; the last ones are kept, and what is served.
     let trusted = place.trusted().await;
     assert_eq!(trusted.matches("BEGIN").count(), 10);
-    assert!(trusted.contains(&rotator.served.as_ref().unwrap().authority));
+    assert!(trusted.contains(&rotator.served.as_ref().unwrap().ca));
 
     // One that is deleted, or that somebody has made in another form, is no different.
     for object in [
@@ -161,10 +161,8 @@ async fn what_has_changed_since_it_was_read_is_not_patched() {
     // In the place of the second there is another one now.
     place.deploy(VALIDATING, &configuration(&["b", "d"])).await;
     let pair = Pair::new(&names(), place.now).unwrap();
-    let authorities = [&*pair.authority];
-    let patched = read
-        .unwrap()
-        .trust(&place.client, "own", &authorities, true);
+    let cas = [&*pair.ca];
+    let patched = read.unwrap().trust(&place.client, "own", &cas, true);
     let refused = patched.await.unwrap_err();
     assert!(is(&refused, 422) || is(&refused, 409), "{refused}");
     assert!(!place.get(VALIDATING).await.to_string().contains("caBundle"));
@@ -174,8 +172,8 @@ async fn what_has_changed_since_it_was_read_is_not_patched() {
 async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refused() {
     let place = Place::new().await;
     let mut rotator = place.rotator();
-    // cert-manager has been here before, and has put its authority there.
-    let value = bytes(&Pair::new(&names(), place.now).unwrap().authority);
+    // cert-manager has been here before, and has put its CA there.
+    let value = bytes(&Pair::new(&names(), place.now).unwrap().ca);
     let step = |path: &str| json!({ "op": "add", "path": path, "value": value });
     for (path, steps) in [
         (MUTATING, json!([step("/webhooks/0/clientConfig/caBundle")])),
@@ -214,7 +212,7 @@ async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refuse
     let validating = place.get(VALIDATING).await;
     assert_eq!(validating["webhooks"].as_array().unwrap().len(), 2);
     let kept = text(&validating["webhooks"][0]["clientConfig"]["caBundle"]);
-    assert!(kept.starts_with(&pair.authority), "{validating}");
+    assert!(kept.starts_with(&pair.ca), "{validating}");
     assert_eq!(
         place.get(CRD).await["spec"]["conversion"],
         json!({ "strategy": "None" })
@@ -224,7 +222,7 @@ async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refuse
     place.deploy(CRD, &crd("Webhook")).await;
     advance(2 * HOUR).await;
     rotator.look(place.now).await.unwrap();
-    assert_eq!(place.trusted().await, pair.authority);
+    assert_eq!(place.trusted().await, pair.ca);
 }
 
 /// By real time, in which nothing but the changes themselves makes it look again soon enough.

@@ -3,11 +3,11 @@
 mod caller;
 mod guests;
 mod hostile;
-mod keeping;
 mod names;
-mod rights;
+mod permissions;
+mod rotation;
 mod site;
 mod spread;
 mod tests;
 
-pub use self::{guests::main, hostile::*, keeping::*, names::*, rights::*, tests::*};
+pub use self::{guests::main, hostile::*, names::*, permissions::*, rotation::*, tests::*};

@@ -13,7 +13,7 @@ use tokio::{net::TcpStream, time::sleep};
 
 use super::{
     guests::configuration,
-    keeping::{certificate, rotated},
+    rotation::{certificate, rotated},
     site::{CRD, GUESTS, Guests, MUTATING, NAMESPACE, SECRET, Site, VALIDATING, converted, guest},
     spread::Spread,
     tests::{JSON, Load, refused},

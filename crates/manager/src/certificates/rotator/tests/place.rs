@@ -84,7 +84,7 @@ impl Place {
     pub(super) async fn pair(&self) -> Pair {
         let secret = self.get(SECRET).await;
         Pair {
-            authority: text(&secret["data"]["ca.crt"]),
+            ca: text(&secret["data"]["ca.crt"]),
             certificate: text(&secret["data"]["tls.crt"]),
             key: text(&secret["data"]["tls.key"]),
         }
@@ -93,7 +93,7 @@ impl Place {
     /// Puts it there.
     pub(super) async fn put(&self, pair: &Pair) {
         let data = json!({
-            "ca.crt": bytes(&pair.authority),
+            "ca.crt": bytes(&pair.ca),
             "tls.crt": bytes(&pair.certificate),
             "tls.key": bytes(&pair.key),
         });
@@ -127,9 +127,9 @@ impl Place {
     pub(super) async fn heals(&self, what: &str) {
         let healthy = async || {
             let secret = request::get(&self.client, SECRET).await.unwrap_or_default();
-            let authority = text(&secret["data"]["ca.crt"]);
+            let ca = text(&secret["data"]["ca.crt"]);
             let bundles = self.bundles().await;
-            !authority.is_empty() && bundles.iter().all(|it| it.starts_with(&authority))
+            !ca.is_empty() && bundles.iter().all(|it| it.starts_with(&ca))
         };
         let healed = timeout(PERIOD / 2, async {
             while !healthy().await {

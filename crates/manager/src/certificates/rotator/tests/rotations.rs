@@ -34,7 +34,7 @@ async fn sixty_days_later_another_is_trusted_beside_the_old_and_served_three_sec
     }
     let new = place.pair().await;
     assert!(new != old && new.serves(&names(), now + 89 * DAY));
-    let both = format!("{}{}", new.authority, old.authority);
+    let both = format!("{}{}", new.ca, old.ca);
     assert_eq!(place.trusted().await, both);
 
     assert!(!served.has_changed().unwrap());
@@ -58,7 +58,7 @@ async fn sixty_days_later_another_is_trusted_beside_the_old_and_served_three_sec
     assert_eq!(place.trusted().await, both);
     advance(SECOND).await;
     rotators[0].look(now).await.unwrap();
-    assert_eq!(place.trusted().await, new.authority);
+    assert_eq!(place.trusted().await, new.ca);
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,8 +85,8 @@ async fn one_that_comes_while_another_waits_waits_for_as_long() {
         );
         assert!(rotator.served.as_ref() == Some(&old));
     }
-    let authorities = place.trusted().await;
-    assert_eq!(authorities.matches("BEGIN").count(), 3, "{authorities}");
+    let cas = place.trusted().await;
+    assert_eq!(cas.matches("BEGIN").count(), 3, "{cas}");
     advance(3 * SECOND).await;
     rotator.look(place.now).await.unwrap();
     assert!(rotator.served == Some(place.pair().await));
@@ -143,15 +143,15 @@ async fn whoever_has_missed_a_rotation_keeps_what_others_serve() {
     let (mut one, mut other) = (place.rotator(), place.rotator());
     one.look(place.now).await.unwrap();
     advance(2 * HOUR).await;
-    let mut authorities = vec![place.pair().await.authority];
+    let mut cas = vec![place.pair().await.ca];
     for rotator in [&mut other, &mut one] {
         let pair = Pair::new(&names(), place.now).unwrap();
         place.put(&pair).await;
         rotator.look(place.now).await.unwrap();
-        authorities.insert(0, pair.authority);
+        cas.insert(0, pair.ca);
     }
-    for authority in &authorities {
-        assert!(place.trusted().await.contains(authority));
+    for ca in &cas {
+        assert!(place.trusted().await.contains(ca));
     }
 }
 
@@ -173,7 +173,7 @@ async fn what_loses_its_authorities_during_a_rotation_trusts_what_is_served() {
         rotator.look(place.now).await.unwrap();
         assert!(rotator.served.as_ref() == Some(&old));
     }
-    let both = format!("{}{}", new.authority, old.authority);
+    let both = format!("{}{}", new.ca, old.ca);
     assert_eq!(place.trusted().await, both);
 
     // Where nobody is trusted any more, nothing is lost.
@@ -192,7 +192,7 @@ async fn a_clock_that_jumps_loses_no_authority() {
     rotator.look(place.now).await.unwrap();
     let (old, new) = (place.pair().await, Pair::new(&names(), place.now).unwrap());
     place.put(&new).await;
-    let both = format!("{}{}", new.authority, old.authority);
+    let both = format!("{}{}", new.ca, old.ca);
     for now in [place.now, place.now + 2 * HOUR, place.now - HOUR] {
         rotator.look(now).await.unwrap();
         assert_eq!(place.trusted().await, both);
@@ -222,7 +222,7 @@ async fn a_new_name_is_served_once_it_is_trusted_and_one_that_cannot_be_is_left_
     assert!(!old.serves(&names, place.now) && new.serves(&names, place.now));
     assert!(rotator.served.as_ref() == Some(&old));
     // What has never been trusted before trusts both, as the old one is served.
-    let both = format!("{}{}", new.authority, old.authority);
+    let both = format!("{}{}", new.ca, old.ca);
     assert_eq!(place.trusted().await, both);
     advance(3 * SECOND).await;
     rotator.look(place.now).await.unwrap();

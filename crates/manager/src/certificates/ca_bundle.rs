@@ -1,8 +1,7 @@
-//! What tells the API server whom to trust: webhook configurations, and CRDs with conversion.
+//! The CA bundles of webhook configurations, and of CRDs with conversion.
 //!
-//! Authorities are put there by JSON patches, and the entry of them in `managedFields` is removed: who deploys the
-//! object again by server-side apply, without the webhook or without conversion, would else be told that the field of a
-//! webhook that is gone has another owner, and be refused.
+//! CAs are added by JSON patch, and the entry of that in `managedFields` is removed. With such an entry, a server-side
+//! apply of the object without the webhook or without conversion would conflict.
 
 use k8s_openapi::ByteString;
 use kube::Client;
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 use super::secret::is;
 use crate::request;
 
-/// At most so many old authorities are kept beside the new one.
+/// At most so many old CAs are kept beside the new one.
 const MOST: usize = 8;
 
 const END: &str = "-----END CERTIFICATE-----";
@@ -53,22 +52,22 @@ impl Target {
         self.configs().into_iter().filter_map(name).collect()
     }
 
-    /// Whether any other authority than this one is trusted.
-    pub(super) fn trusts_another(&self, authority: &str) -> bool {
+    /// Whether any other CA than this one is trusted.
+    pub(super) fn trusts_another(&self, ca: &str) -> bool {
         let bundles = self.configs();
         let mut bundles = bundles.iter().map(|pointer| self.bundle(pointer));
-        bundles.any(|bundle| certificates(&bundle).any(|one| one != authority.trim()))
+        bundles.any(|bundle| certificates(&bundle).any(|one| one != ca.trim()))
     }
 
-    /// Sees to it that these authorities are trusted; others are kept if `keep` says so. Whether anything was changed.
+    /// Sees to it that these CAs are trusted; others are kept if `keep` says so. Whether anything was changed.
     pub(super) async fn trust(
         mut self,
         client: &Client,
         manager: &str,
-        authorities: &[&str],
+        cas: &[&str],
         keep: bool,
     ) -> kube::Result<bool> {
-        let steps = self.steps(authorities, keep);
+        let steps = self.steps(cas, keep);
         let changed = !steps.is_empty();
         if changed {
             self.patch(client, manager, steps).await?;
@@ -95,7 +94,7 @@ impl Target {
         Ok(())
     }
 
-    /// Where authorities are.
+    /// Where CAs are.
     fn configs(&self) -> Vec<String> {
         if let Some(webhooks) = self.object["webhooks"].as_array() {
             let pointer = |at| format!("/webhooks/{at}/clientConfig");
@@ -115,9 +114,9 @@ impl Target {
         String::from_utf8_lossy(&bundle.0).into_owned()
     }
 
-    fn steps(&self, authorities: &[&str], keep: bool) -> Vec<Value> {
+    fn steps(&self, cas: &[&str], keep: bool) -> Vec<Value> {
         let step = |pointer: String| {
-            let new = with(&self.bundle(&pointer), authorities, keep)?;
+            let new = with(&self.bundle(&pointer), cas, keep)?;
             let path = format!("{pointer}/caBundle");
             let value = ByteString(new.into_bytes());
             Some(json!({ "op": "add", "path": path, "value": value }))
@@ -138,18 +137,18 @@ impl Target {
     }
 }
 
-/// These authorities and, if `keep` says so, those of `bundle` after them; `None` if nothing is to change. In which order
+/// These CAs and, if `keep` says so, those of `bundle` after them; `None` if nothing is to change. In which order
 /// they are is no reason to: replicas that want them in another one would change it in turns.
-fn with(bundle: &str, authorities: &[&str], keep: bool) -> Option<String> {
+fn with(bundle: &str, cas: &[&str], keep: bool) -> Option<String> {
     let old: Vec<_> = certificates(bundle).collect();
-    let mut new: Vec<_> = authorities.iter().map(|it| it.trim()).collect();
+    let mut new: Vec<_> = cas.iter().map(|it| it.trim()).collect();
     let others = old.iter().copied().filter(|it| !new.contains(it));
     let others: Vec<_> = others.take(MOST).collect();
     let changes = new.iter().any(|it| !old.contains(it)) || (!keep && !others.is_empty());
     if keep {
         new.extend(others);
     }
-    // As an authority alone is written.
+    // As a CA alone is written.
     changes.then(|| new.join("\n") + "\n")
 }
 
@@ -168,8 +167,8 @@ mod tests {
     use super::*;
     use crate::certificates::pair::Pair;
 
-    fn authority() -> String {
-        Pair::new(&[], SystemTime::now()).unwrap().authority
+    fn ca() -> String {
+        Pair::new(&[], SystemTime::now()).unwrap().ca
     }
 
     fn target(object: Value) -> Target {
@@ -181,15 +180,15 @@ mod tests {
 
     #[test]
     fn a_new_authority_is_put_before_the_old_ones_once() {
-        let (old, new, served) = (authority(), authority(), authority());
+        let (old, new, served) = (ca(), ca(), ca());
         let with = |bundle: &str, new: &[&str]| with(bundle, new, true);
         let both = format!("{new}{old}");
         assert_eq!(with(&old, &[&new]).as_ref(), Some(&both));
         assert_eq!(with("nonsense", &[&new]).as_ref(), Some(&new));
         assert_eq!(with(&format!("x{old}y"), &[&new]).as_ref(), Some(&both));
         // Two replicas that serve two of them change nothing in turns.
-        for authorities in [[&*new, &*old], [&*old, &*new]] {
-            assert_eq!(with(&both, &authorities), None);
+        for cas in [[&*new, &*old], [&*old, &*new]] {
+            assert_eq!(with(&both, &cas), None);
         }
         let all = format!("{new}{served}{old}");
         assert_eq!(with(&both, &[&new, &served]), Some(all));
@@ -197,7 +196,7 @@ mod tests {
 
     #[test]
     fn each_webhook_of_a_configuration_is_told() {
-        let (old, new) = (authority(), authority());
+        let (old, new) = (ca(), ca());
         let bundle = |text: &str| json!(ByteString(text.as_bytes().to_vec()));
         let target = target(json!({ "webhooks": [
             { "clientConfig": { "service": { "name": "a", "namespace": "b" } } },
@@ -223,9 +222,9 @@ mod tests {
         let conversion = json!({ "strategy": "Webhook", "webhook": { "clientConfig": config } });
         let crd = target(json!({ "spec": { "conversion": conversion } }));
         assert_eq!(crd.names(), ["a.b.svc"]);
-        assert_eq!(crd.steps(&[&authority()], true).len(), 1);
+        assert_eq!(crd.steps(&[&ca()], true).len(), 1);
         let crd = target(json!({ "spec": { "conversion": { "strategy": "None" } } }));
-        assert!(crd.steps(&[&authority()], true).is_empty());
+        assert!(crd.steps(&[&ca()], true).is_empty());
     }
 
     #[test]
