@@ -15,7 +15,7 @@ use crate::project::Project;
 use crate::release::Release;
 use crate::scaffold::{Part, Policy};
 
-pub use difference::{Differing, Presence, Wanted, difference};
+pub use difference::{Differing, Presence, WantedFile, difference};
 pub use file::{File, Lines};
 
 /// What contributes to the tree: the head of PROJECT, then each of its tables.

@@ -10,12 +10,12 @@ use crate::output;
 
 /// What a package is compiled to, as cargo tells of it.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Target {
+pub struct BuildTarget {
     name: String,
     kind: Vec<String>,
 }
 
-impl Target {
+impl BuildTarget {
     /// Whether it is the binary of this name.
     pub fn is_binary(&self, name: &str) -> bool {
         self.name == name && self.kind.iter().any(|kind| kind == "bin")
@@ -26,7 +26,7 @@ impl Target {
 #[derive(Deserialize)]
 struct Message {
     reason: String,
-    target: Option<Target>,
+    target: Option<BuildTarget>,
     executable: Option<PathBuf>,
 }
 

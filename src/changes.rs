@@ -1,4 +1,4 @@
-//! The difference of two trees + the disk -> every change, or every conflict. Reads, never writes.
+//! The difference that a command makes + the disk -> every change, or every conflict. Reads, never writes.
 
 mod cargo;
 mod conflict;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::blueprint::Wanted;
+use crate::blueprint::WantedFile;
 use crate::diagnostic::{Diagnostic, Problem};
 use crate::project::PROJECT;
 
@@ -25,15 +25,15 @@ pub enum Verb {
     Create,
     /// Lines go into an existing file.
     Insert,
-    /// The file is the user's by now, and stays as it is.
+    /// The file belongs to the user and stays as it is.
     Keep,
-    /// The file is what it should be already.
+    /// The file is already as it should be.
     Same,
-    /// The file is written over, because of `--force`.
+    /// The file is overwritten because of `--force`.
     Force,
-    /// A generated file, which is kbr's alone, is brought up to date; or becomes one that `cargo init` had left.
+    /// A file that belongs to kbr is updated: it is generated, or `cargo init` created it.
     Update,
-    /// A generated file is removed: nothing gives it any more, and the user wants it gone.
+    /// A generated file without a source is removed, because the user asked for it.
     Remove,
 }
 
@@ -66,7 +66,11 @@ impl Change {
 ///
 /// # Errors
 /// One error that lists every conflict, and what to type to resolve each. Nothing was written.
-pub fn resolve(root: &Path, wanted: &[Wanted], records: &Records) -> anyhow::Result<Vec<Change>> {
+pub fn resolve(
+    root: &Path,
+    wanted: &[WantedFile],
+    records: &Records,
+) -> anyhow::Result<Vec<Change>> {
     let root = real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
     let (mut changes, mut conflicts) = (Vec::new(), Vec::new());
     let mut places = BTreeMap::new();

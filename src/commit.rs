@@ -1,14 +1,14 @@
 //! Changes -> disk, all or nothing. The only writer of project files.
 //!
-//! The way of a commit, with its files in the project's `.kbr` folder:
+//! The steps of a commit, with its files in the project's `.kbr` folder:
 //!
 //! 1. every result is written to `staged/<n>`, a copy of what it replaces to `before/<n>`;
 //! 2. the targets are compared once more with what was resolved;
-//! 3. a record of it all is renamed to `commit`: from here on the commit is carried to its end, by whoever comes next if need be;
+//! 3. a record of it all is renamed to `commit`: from here on the commit will be completed, if necessary by the next command;
 //! 4. `staged/<n>` are renamed onto their targets, PROJECT last; a file to remove is renamed to its `staged/<n>`;
 //! 5. the record is removed, then the folder.
 //!
-//! An error in step 4 turns the commit round: the record is renamed to `undo`, and `before/<n>` go back onto those that were replaced.
+//! An error in step 4 reverses the commit: the record is renamed to `undo`, and `before/<n>` are restored onto their targets.
 
 mod disk;
 #[cfg(feature = "faults")]
@@ -28,11 +28,11 @@ pub use lock::{Lock, lock};
 
 use record::Record;
 
-/// The folder in a project's root that is there only while a commit is.
+/// The folder in a project's root that exists only during a commit.
 const FOLDER: &str = ".kbr";
-/// The record of a commit on its way forward.
+/// The record of a commit that moves forward.
 const COMMIT: &str = ".kbr/commit";
-/// The record of a commit on its way back.
+/// The record of a commit that is being reversed.
 const UNDO: &str = ".kbr/undo";
 /// A record that is being written.
 const DRAFT: &str = ".kbr/draft";
@@ -42,7 +42,7 @@ const BEFORE: &str = ".kbr/before";
 /// Writes `changes`: all of them, or none.
 ///
 /// # Errors
-/// What failed, what to do, and what became of the project; only if taking back failed too does it say that a part is written.
+/// What failed, what to do, and the state of the project. Only if the reversal fails too, a part of the changes stays written.
 pub fn commit(lock: &Lock, changes: &[Change]) -> anyhow::Result<()> {
     let root = lock.root();
     let mut changes: Vec<&Change> = changes.iter().filter(|change| change.writes()).collect();
@@ -69,16 +69,16 @@ pub fn commit(lock: &Lock, changes: &[Change]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says what a commit that is not ended wants, for commands that only look; those that write end it in [`lock()`].
+/// Describes an unfinished commit, for commands that only read; commands that write finish it in [`lock()`].
 ///
 /// # Errors
 /// The record cannot be read.
 pub fn unfinished(root: &Path) -> anyhow::Result<Option<String>> {
-    for (path, what) in [(UNDO, "takes back"), (COMMIT, "finishes")] {
+    for (path, what) in [(UNDO, "reverts"), (COMMIT, "finishes")] {
         if let Some(record) = Record::load(root, path)? {
-            let who = "a kbr command was interrupted here, or is at work now";
+            let who = "a kbr command was interrupted here, or is still running";
             return Ok(Some(format!(
-                "{who}; the next one that writes {what} its changes of:{}",
+                "{who}; the next kbr command that writes {what} its changes to:{}",
                 record.list()
             )));
         }
@@ -86,7 +86,7 @@ pub fn unfinished(root: &Path) -> anyhow::Result<Option<String>> {
     Ok(None)
 }
 
-/// Steps 1 to 3: whatever may fail for want of space or rights, before any file of the project is touched.
+/// Steps 1 to 3: everything that may fail for lack of space or permissions, before any file of the project is touched.
 fn stage(root: &Path, changes: &[&Change]) -> Result<Record, Problem> {
     let record = Record::new(root, changes)?;
     for folder in [FOLDER, STAGED, BEFORE] {
@@ -106,32 +106,32 @@ fn stage(root: &Path, changes: &[&Change]) -> Result<Record, Problem> {
     Ok(record)
 }
 
-/// After an error on the way forward: back to the state before.
+/// Reverts the commit after an error.
 fn take_back(root: &Path, record: &Record, failure: Problem) -> anyhow::Error {
     let back = disk::rename(&root.join(COMMIT), &root.join(UNDO))
         .and_then(|()| replace::back(root, record))
         .and_then(|()| disk::remove_file(&root.join(UNDO)));
     if let Err(second) = back {
         let (first, second) = (failure.text(), second.text());
-        return Diagnostic::new(format_args!("{first}; then, while taking back what was written: {second}"))
+        return Diagnostic::new(format_args!("{first}; then reverting the changes failed: {second}"))
             .outcome(Outcome::Unmentioned)
-            .help("a part of the changes is written; once the causes are gone, the next kbr command that writes ends this")
+            .help("some changes are written; fix both causes, and the next kbr command that writes will finish reverting them")
             .into();
     }
     clear(root);
     failure.outcome(Outcome::Restored).into()
 }
 
-/// Brings an interrupted commit to its end, forward or back, and says so on stderr.
+/// Completes an interrupted commit, forward or back, and reports it on stderr.
 fn finish(root: &Path) -> anyhow::Result<()> {
     if !disk::is_folder(&root.join(FOLDER))? {
         return Ok(());
     }
     if let Some(record) = Record::load(root, UNDO)? {
         let result = replace::back(root, &record);
-        end(root, UNDO, result, "take back")?;
+        end(root, UNDO, result, "revert")?;
         output::message(format_args!(
-            "took back the changes of a kbr command that was interrupted here:{}",
+            "reverted the changes of a kbr command that was interrupted here:{}",
             record.list()
         ));
     }
@@ -159,7 +159,7 @@ fn end(root: &Path, record: &str, result: Result<(), Problem>, verb: &str) -> an
     })
 }
 
-/// Removes what is left of a commit without a record. If that fails, the next command does it: nothing depends on it.
+/// Removes the remains of a commit without a record. If that fails, the next command does it; nothing depends on it.
 fn clear(root: &Path) {
     for folder in [STAGED, BEFORE] {
         disk::remove_tree(&root.join(folder)).ok();
@@ -168,7 +168,7 @@ fn clear(root: &Path) {
     disk::remove_folder(&root.join(FOLDER)).ok();
 }
 
-/// The result for file `at` of the record until it is in its place; of a file to remove, what was there until it was removed.
+/// The result for file `at` of the record until it is in place; for a file to remove, its old content after the removal.
 fn staged(root: &Path, at: usize) -> PathBuf {
     root.join(STAGED).join(at.to_string())
 }

@@ -2,17 +2,17 @@
 
 mod marker;
 mod order;
-mod piece;
 mod scope;
+mod snippet;
 
 use marker::marked;
 pub use marker::{hidden, marker_line, marker_name};
 use order::Item;
-pub use piece::pieces;
+pub use snippet::snippets;
 
 /// Puts `lines` above the marker, with the marker's indentation and line ending, and leaves out blank lines and what the marker's scope
 /// (see [`scope`]) has already, whatever its indentation. `mod` and `use` lines take rustfmt's place among those right above the marker. A block,
-/// which begins on a line that ends with `{` or `(` and ends on the line that closes it, is one piece: it is there if its first line is, and
+/// which begins on a line that ends with `{` or `(` and ends on the line that closes it, is one snippet: it is there if its first line is, and
 /// gets a blank line around it.
 ///
 /// # Errors
@@ -31,19 +31,19 @@ pub fn insert(path: &str, source: &str, marker: &str, lines: &str) -> Result<Str
         line => format!("{indent}{line}{ending}"),
     };
 
-    for piece in pieces(lines) {
-        if scope::has(path, &out, at, piece.key()) {
+    for snippet in snippets(lines) {
+        if scope::has(path, &out, at, snippet.key()) {
             continue;
         }
-        let mut new: Vec<String> = piece.lines.iter().map(|line| full(line)).collect();
-        let place = if piece.is_block() {
+        let mut new: Vec<String> = snippet.lines.iter().map(|line| full(line)).collect();
+        let place = if snippet.is_block() {
             if out[..at].last().is_some_and(|above| is_crowded(above)) {
                 new.insert(0, ending.to_owned());
             }
             new.push(ending.to_owned());
             at
         } else {
-            place(&out[..at], piece.key())
+            place(&out[..at], snippet.key())
         };
         at += new.len();
         out.splice(place..place, new);

@@ -13,7 +13,7 @@
 //! without lines no insertion: that is how one opts out. A section whose marker line ends with ` once` holds a choice: a repeated
 //! command does not make it again.
 
-mod home;
+mod marker_location;
 mod part;
 mod set;
 
@@ -25,7 +25,7 @@ use anyhow::Context as _;
 use include_dir::{Dir, include_dir};
 use serde::Serialize;
 
-pub use home::{Home, home};
+pub use marker_location::{MarkerLocation, marker_location};
 pub use part::{Part, Policy};
 use set::Set;
 

@@ -5,7 +5,7 @@ use crate::scaffold::Policy;
 
 /// What a command wants of one file.
 #[derive(Debug)]
-pub struct Wanted<'a> {
+pub struct WantedFile<'a> {
     /// The file's path.
     pub path: &'a str,
     /// The file in the tree, with the lines of all tables.
@@ -41,7 +41,7 @@ pub fn difference<'a>(
     tree: &'a Blueprint,
     tables: &[(Source, Presence)],
     force: bool,
-) -> Vec<Wanted<'a>> {
+) -> Vec<WantedFile<'a>> {
     let files = tree.files();
     files
         .filter_map(|(path, file)| wanted(path, file, tables, force))
@@ -53,7 +53,7 @@ fn wanted<'a>(
     file: &'a File,
     tables: &[(Source, Presence)],
     force: bool,
-) -> Option<Wanted<'a>> {
+) -> Option<WantedFile<'a>> {
     let presence = |source: Source| {
         let mut known = tables.iter().filter(|(table, _)| *table == source);
         known.next().map(|(_, presence)| *presence)
@@ -84,7 +84,7 @@ fn wanted<'a>(
         .iter()
         .filter(|lines| presence(lines.source).is_some());
     let lines: Vec<_> = mine.filter(|lines| !is_made(lines)).collect();
-    (whole.is_some() || !lines.is_empty()).then_some(Wanted {
+    (whole.is_some() || !lines.is_empty()).then_some(WantedFile {
         path,
         file,
         whole,

@@ -1,8 +1,8 @@
-//! What `cargo init` leaves in a folder: it says nothing but the package's name, which the project takes over.
+//! The files that `cargo init` creates: they contain no information except the package's name, which the project uses.
 
 use toml::{Table, Value};
 
-/// Whether the file at `path` is as cargo made it, so that nothing of anybody's is lost if it becomes another.
+/// Whether the file at `path` is exactly as cargo created it, so that replacing it loses nothing.
 pub(super) fn made(path: &str, text: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(text) else {
         return false;
@@ -15,7 +15,7 @@ pub(super) fn made(path: &str, text: &[u8]) -> bool {
     }
 }
 
-/// Without dependencies, and without a comment: with these, cargo has written it no more.
+/// A manifest without dependencies and comments. Cargo itself adds neither.
 fn is_manifest(text: &str) -> bool {
     let Ok(mut manifest) = text.parse::<Table>() else {
         return false;
@@ -44,7 +44,7 @@ mod tests {
         "[package]\nname = \"a\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n";
 
     #[test]
-    fn what_cargo_made_is_known_until_somebody_changes_it() {
+    fn files_of_cargo_init_are_recognized_until_they_change() {
         let manifest = |text: &str| made("Cargo.toml", text.as_bytes());
         assert!(manifest(MANIFEST));
         assert!(!manifest(&format!("{MANIFEST}serde = \"1\"\n")));

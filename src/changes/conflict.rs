@@ -1,12 +1,12 @@
-//! What keeps a plan from being carried out, and what to do about it.
+//! Conflicts of a command with the disk, each with its resolution.
 
 use std::fmt;
 
 use crate::diagnostic::Problem;
 use crate::edit;
-use crate::scaffold::{self, Home};
+use crate::scaffold::{self, MarkerLocation};
 
-/// How many lines are shown of what goes above a marker.
+/// How many of the lines for a marker an error shows.
 const SHOWN: usize = 4;
 
 /// About the file at `path`: `what` goes on from its name.
@@ -17,35 +17,35 @@ pub fn conflict(path: &str, what: impl fmt::Display, help: impl fmt::Display) ->
 pub fn differs(path: &str) -> Problem {
     conflict(
         path,
-        "exists already and differs",
-        "pass `--force` to write over the files that differ, or move them away; if kbr made them, bring their table in `PROJECT` back instead",
+        "exists and differs",
+        "pass `--force` to overwrite the files that differ, or move them away; if kbr created them, restore their table in `PROJECT` instead",
     )
 }
 
 /// `markers` are those that lines would go above.
 pub fn missing_file<'a>(path: &str, markers: impl Iterator<Item = &'a str>) -> Problem {
-    let mut help = format!(
-        "bring `{path}` back (`git checkout -- {path}`), or create it with these lines where others are to go above them:"
-    );
+    let mut help =
+        format!("restore `{path}` (`git checkout -- {path}`), or create it with these markers:");
     for marker in markers {
         help.extend(["\n    ", &edit::marker_line(path, marker)]);
     }
-    conflict(path, "is missing, and lines go into it", help)
+    conflict(path, "is missing, but lines must be inserted into it", help)
 }
 
 /// `found` are the numbers of the lines of `text` that are the marker; `lines` are what should go above it.
 pub fn marker(path: &str, marker: &str, found: &[usize], text: &str, lines: &str) -> Problem {
     let line = edit::marker_line(path, marker);
     if found.is_empty() {
-        let home = scaffold::home(path, marker);
-        let place = home
+        let location = scaffold::marker_location(path, marker);
+        let place = location
             .as_ref()
-            .and_then(|home| home.neighbour_in(text))
+            .and_then(|location| location.neighbour_in(text))
             .map_or_else(
-                || "right where the lines below belong".to_owned(),
+                || "where the lines below belong".to_owned(),
                 ToString::to_string,
             );
-        let help = format!("add this line to `{path}`, {place}:\n    {line}\n  kbr puts above it:");
+        let help =
+            format!("add this line to `{path}`, {place}:\n    {line}\n  kbr inserts above it:");
         // Enough to see where they belong; the whole may be a hundred lines.
         let shown = lines.lines().take(SHOWN);
         let mut help = shown.fold(help, |help, line| help + "\n    " + line);
@@ -56,7 +56,7 @@ pub fn marker(path: &str, marker: &str, found: &[usize], text: &str, lines: &str
         };
         help.push_str(&rest);
         let hidden = edit::hidden(path, text, marker)
-            .map(|(number, why)| format!(": the one in line {number} stands in {why}"));
+            .map(|(number, why)| format!(": the one in line {number} is in {why}"));
         let hidden = hidden.unwrap_or_default();
         let what = format!("has no marker `+kbr:scaffold:{marker}`{hidden}");
         return conflict(path, what, help);
@@ -67,7 +67,7 @@ pub fn marker(path: &str, marker: &str, found: &[usize], text: &str, lines: &str
         .collect::<Vec<_>>()
         .join(" and ");
     let help = format!(
-        "keep one of the lines {numbers} of `{path}`, the one that new lines should go above:\n    {line}"
+        "keep only one of the lines {numbers} of `{path}`; kbr inserts above it:\n    {line}"
     );
     conflict(
         path,
@@ -77,22 +77,28 @@ pub fn marker(path: &str, marker: &str, found: &[usize], text: &str, lines: &str
 }
 
 /// A marker that was moved to the line `number` of `text`, out of a function or into one.
-pub fn misplaced(path: &str, marker: &str, number: usize, home: &Home, text: &str) -> Problem {
+pub fn misplaced(
+    path: &str,
+    marker: &str,
+    number: usize,
+    location: &MarkerLocation,
+    text: &str,
+) -> Problem {
     let line = edit::marker_line(path, marker);
-    let (where_it_is, form) = if home.margin {
+    let (where_it_is, form) = if location.margin {
         (
-            "indented, and its lines are items of the whole file",
+            "indented, but its lines are top-level items",
             "without indentation",
         )
     } else {
         (
-            "at the margin, and its lines belong inside of a function",
+            "not indented, but its lines belong inside a function",
             "indented",
         )
     };
-    let place = home.neighbour_in(text).map_or_else(
-        || "back to where kbr put it".to_owned(),
-        |neighbour| format!("to a place such as {neighbour}"),
+    let place = location.neighbour_in(text).map_or_else(
+        || "back to its original place".to_owned(),
+        |neighbour| format!("for example {neighbour}"),
     );
     conflict(
         path,
@@ -114,14 +120,14 @@ pub fn not_toml(path: &str, error: impl fmt::Display) -> Problem {
     conflict(
         path,
         format_args!("would not be TOML:\n    {error}"),
-        format!("repair `{path}`, or remove what clashes from it"),
+        format!("fix `{path}`, or remove the clashing lines"),
     )
 }
 
 pub fn no_project() -> Problem {
     conflict(
         "PROJECT",
-        "is missing: this is not a kbr project",
+        "is missing: this folder is not a kbr project",
         "run `kbr init`, or change to the project's folder",
     )
 }
@@ -129,7 +135,7 @@ pub fn no_project() -> Problem {
 pub fn project_exists() -> Problem {
     conflict(
         "PROJECT",
-        "exists already: this is a kbr project",
+        "exists already: this folder is a kbr project",
         "use another folder, or remove `PROJECT`",
     )
 }
@@ -139,12 +145,11 @@ pub fn one_file(path: &str, other: &str) -> Problem {
     conflict(
         path,
         format_args!("is the same file as `{other}`"),
-        "replace the link by a file or folder of its own",
+        "replace the link with a file or folder",
     )
 }
 
 /// A mistake in the scaffolds.
 pub fn mistake(error: &anyhow::Error) -> Problem {
-    Problem::new(format_args!("{error:#}"))
-        .help("report it with the command that you typed, and PROJECT")
+    Problem::new(format_args!("{error:#}")).help("report it with your command and PROJECT")
 }

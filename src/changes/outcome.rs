@@ -1,14 +1,14 @@
-//! What becomes of one file.
+//! The change to one file.
 
 use super::{Change, Verb, cargo, conflict};
-use crate::blueprint::{Differing, Lines, Wanted};
+use crate::blueprint::{Differing, Lines, WantedFile};
 use crate::diagnostic::Problem;
 use crate::edit;
 use crate::project::PROJECT;
 use crate::scaffold;
 
 /// The change of a file that is `before` now.
-pub(super) fn of(wanted: &Wanted, before: Option<Vec<u8>>) -> Result<Change, Vec<Problem>> {
+pub(super) fn of(wanted: &WantedFile, before: Option<Vec<u8>>) -> Result<Change, Vec<Problem>> {
     let (verb, after) = match (&before, wanted.whole) {
         (None, None) => {
             let markers = wanted.lines.iter().map(|lines| lines.marker.as_str());
@@ -30,7 +30,7 @@ pub(super) fn of(wanted: &Wanted, before: Option<Vec<u8>>) -> Result<Change, Vec
 
 /// A file of the command's own that is there already.
 fn existing(
-    wanted: &Wanted,
+    wanted: &WantedFile,
     old: &[u8],
     differing: Differing,
 ) -> Result<(Verb, Vec<u8>), Vec<Problem>> {
@@ -51,14 +51,18 @@ fn existing(
 }
 
 /// The file as the tree has it.
-fn whole(wanted: &Wanted) -> Result<Vec<u8>, Vec<Problem>> {
+fn whole(wanted: &WantedFile) -> Result<Vec<u8>, Vec<Problem>> {
     let text = wanted.file.text(wanted.path);
     text.map(String::into_bytes)
         .map_err(|error| vec![conflict::mistake(&error)])
 }
 
 /// `old` with the command's lines, or, if it has them already, `otherwise` and the same bytes.
-fn grown(wanted: &Wanted, old: &[u8], otherwise: Verb) -> Result<(Verb, Vec<u8>), Vec<Problem>> {
+fn grown(
+    wanted: &WantedFile,
+    old: &[u8],
+    otherwise: Verb,
+) -> Result<(Verb, Vec<u8>), Vec<Problem>> {
     let path = wanted.path;
     let old = str::from_utf8(old).map_err(|_| vec![conflict::not_utf8(path)])?;
     let mut text = old.to_owned();
@@ -88,9 +92,9 @@ fn grown(wanted: &Wanted, old: &[u8], otherwise: Verb) -> Result<(Verb, Vec<u8>)
 /// A marker may be moved, and its new place counts. In Rust what goes into a function cannot go to the margin, nor the reverse.
 fn misplaced(path: &str, marker: &str, text: &str) -> Option<Problem> {
     let rust = path.rsplit_once('.').is_some_and(|(_, end)| end == "rs");
-    let home = scaffold::home(path, marker).filter(|_| rust)?;
+    let location = scaffold::marker_location(path, marker).filter(|_| rust)?;
     let (number, margin) = edit::position(path, text, marker)?;
-    (margin != home.margin).then(|| conflict::misplaced(path, marker, number, &home, text))
+    (margin != location.margin).then(|| conflict::misplaced(path, marker, number, &location, text))
 }
 
 pub(super) fn check_toml(change: &Change) -> Result<(), Vec<Problem>> {

@@ -9,7 +9,7 @@ use super::conflict;
 use crate::diagnostic::Problem;
 use crate::project::PROJECT;
 
-/// What is at a place.
+/// What exists at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     Nothing,
@@ -36,12 +36,12 @@ pub fn real(root: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Finds `path`, which is relative to the project at `root` and uses `/`. `root` is [`real`]: to find that out for each of many
-/// paths would take more time than all else.
+/// Finds `path`, which is relative to the project at `root` and uses `/`. `root` must be [`real`] already, because resolving it for each
+/// path would take more time than everything else.
 ///
 /// # Errors
-/// What is in the way: a path or link out of the project, one that leads nowhere, a file where a folder is needed, something that is
-/// neither, a folder that cannot be read.
+/// The path or a link leads out of the project, or a link leads nowhere; a file is in the place of a folder; something is neither file nor
+/// folder; a folder cannot be read.
 pub fn locate(root: &Path, path: &str) -> Result<Place, Problem> {
     check_legal(path)?;
     let mut place = Place {
@@ -57,7 +57,7 @@ pub fn locate(root: &Path, path: &str) -> Result<Place, Problem> {
                 found: Found::Nothing,
             },
             Found::File => {
-                let what = format!("cannot be there: `{name}` is a file");
+                let what = format!("cannot be created: `{name}` is a file");
                 return Err(conflict::conflict(
                     path,
                     what,
@@ -80,7 +80,7 @@ pub(super) fn read(root: &Path, path: &str) -> Result<(Place, Option<Vec<u8>>), 
         return Err(vec![conflict::conflict(
             path,
             "is a link",
-            "put the file itself in its place",
+            "replace the link with the file itself",
         )]);
     }
     let place = locate(root, path).map_err(|conflict| vec![conflict])?;
@@ -117,8 +117,8 @@ fn check_legal(path: &str) -> Result<(), Problem> {
     }
     Err(conflict::conflict(
         path,
-        "is no path of a project's file",
-        "use other names: this one leads out of the project or into `.git` or `.kbr`",
+        "is not a path of a project file",
+        "use other names: this path leads out of the project, or into `.git` or `.kbr`",
     ))
 }
 
@@ -145,11 +145,11 @@ fn step(root: &Path, next: &Path, path: &str) -> Result<Place, Problem> {
         .unwrap_or(next)
         .display()
         .to_string();
-    let help = format!("put a file or folder in the place of `{link}`");
+    let help = format!("replace `{link}` with a file or folder");
     let Ok(real) = fs::canonicalize(next) else {
         return Err(conflict::conflict(
             path,
-            format_args!("cannot be reached: `{link}` is a link that leads nowhere"),
+            format_args!("cannot be reached: the target of the link `{link}` does not exist"),
             help,
         ));
     };
@@ -157,7 +157,7 @@ fn step(root: &Path, next: &Path, path: &str) -> Result<Place, Problem> {
     if inside.is_none_or(|real| check_legal(real).is_err()) {
         return Err(conflict::conflict(
             path,
-            format_args!("is not reached: `{link}` is a link out of the project"),
+            format_args!("cannot be used: the link `{link}` leads out of the project"),
             help,
         ));
     }
@@ -180,7 +180,7 @@ fn kind(is: FileType, path: &str) -> Result<Found, Problem> {
     };
     Err(conflict::conflict(
         path,
-        format_args!("is {odd}, or lies in one"),
+        format_args!("is {odd} or inside one"),
         format!("move `{path}` away: a file goes there"),
     ))
 }

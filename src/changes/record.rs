@@ -1,10 +1,10 @@
-//! What becomes of PROJECT, which grows by whole tables.
+//! The change to PROJECT, which gains whole tables.
 
 use super::{Change, Verb, conflict, outcome};
 use crate::diagnostic::Problem;
 use crate::project::PROJECT;
 
-/// What PROJECT gets.
+/// What is added to PROJECT.
 #[derive(Debug, Default)]
 pub struct Records {
     /// The text with which it begins: TOML, ended by a line feed. Only a new project has one.

@@ -17,7 +17,7 @@ enum Op {
     Table(String),
 }
 
-/// What is known of the command's tables, and whether it has `--force`.
+/// Whether PROJECT has the command's tables, and whether it has `--force`.
 #[derive(Clone, Copy, Debug)]
 enum Run {
     First,
@@ -160,12 +160,12 @@ fn a_missing_root_has_no_files() {
 }
 
 #[test]
-fn an_owned_file_that_differs_is_a_conflict_or_kept_or_written_over() {
+fn a_differing_owned_file_is_a_conflict_or_kept_or_overwritten() {
     let (before, ops) = ([("a", "mine")], [create("a", "kbr's")]);
     check_refused(
         &before,
         &ops,
-        "a conflict, nothing was written\n  `a` exists already and differs\n\
+        "a conflict, nothing was written\n  `a` exists and differs\n\
          help: pass `--force` to write over the files that differ, or move them away; if kbr made them, bring their table in `PROJECT` back instead",
     );
     check_with(&before, &ops, Run::Again, &[(Verb::Keep, "a", "mine")]);
@@ -289,7 +289,7 @@ fn every_conflict_is_named_and_each_help_once() {
             create("a/b", ""),
         ],
         "4 conflicts, nothing was written
-  `a` exists already and differs
+  `a` exists and differs
   `a/b` cannot be there: `a` is a file
   `b` exists already and differs
   `c` is a folder
@@ -316,7 +316,7 @@ fn text_that_lines_go_into_is_utf8_and_other_files_may_be_anything() {
 }
 
 #[test]
-fn what_would_not_be_toml_is_a_conflict() {
+fn an_insertion_that_breaks_toml_is_a_conflict() {
     let manifest = "[dependencies]\nkube = \"4\"\n# +kbr:scaffold:m\n";
     let root = project(&[("Cargo.toml", manifest)]);
     let error = refused_in(root.path(), &[insert("Cargo.toml", "kube.version = \"5\"")]);

@@ -1,4 +1,4 @@
-//! Says what a command does to each file: talk on stderr, and what a dry run would write on stdout.
+//! Reports what a command does to each file: messages on stderr, and what a dry run would write on stdout.
 
 use std::fmt::Write as _;
 
@@ -11,16 +11,16 @@ pub fn report(changes: &[Change]) {
     output::text(&lines(changes));
 }
 
-/// A line for each file, and one for all files of the library that something is done to.
+/// A line for each file, and one for each verb that applies to files of the library.
 fn lines(changes: &[Change]) -> String {
     let mut lines = String::new();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for change in changes {
         let verb = change.verb;
         if !library::has(&change.path) {
             writeln!(lines, "{:>12} {}", name(verb), change.path).ok();
-        } else if !told.contains(&verb) {
-            told.push(verb);
+        } else if !reported.contains(&verb) {
+            reported.push(verb);
             let same = |other: &&Change| other.verb == verb && library::has(&other.path);
             let files = count(changes.iter().filter(same).count(), "file");
             let (verb, folder, version) = (name(verb), library::FOLDER, library::version());
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_library_is_one_line_for_all_that_happens_to_it() {
+    fn the_library_is_reported_in_one_line_per_verb() {
         let change = |verb, path: &str| Change {
             path: path.into(),
             verb,

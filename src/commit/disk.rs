@@ -1,4 +1,4 @@
-//! The only system calls that change a project, each a step at which tests can inject a fault.
+//! All system calls that change a project. Tests can inject a fault at each of them.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write as _};
@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Problem};
 #[cfg(feature = "faults")]
 use super::faults::step;
 
-/// In a release there are no faults but real ones.
+/// Releases inject no faults.
 #[cfg(not(feature = "faults"))]
 #[allow(
     clippy::unnecessary_wraps,
@@ -24,11 +24,9 @@ fn step() -> io::Result<()> {
 fn failure(action: &str, path: &Path, error: &io::Error) -> Problem {
     let help = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "make room on the disk, then run the command again"
+            "free disk space, then run the command again"
         }
-        ErrorKind::PermissionDenied => {
-            "make the folder writable for you, then run the command again"
-        }
+        ErrorKind::PermissionDenied => "make the folder writable, then run the command again",
         ErrorKind::ReadOnlyFilesystem => {
             "make the file system writable, then run the command again"
         }
@@ -41,7 +39,7 @@ fn failure(action: &str, path: &Path, error: &io::Error) -> Problem {
     .help(help)
 }
 
-/// One step; what it did not find is an error.
+/// One step; a missing file is an error.
 fn run<T>(action: &str, path: &Path, call: impl FnOnce() -> io::Result<T>) -> Result<T, Problem> {
     step()
         .and_then(|()| call())
@@ -58,9 +56,9 @@ pub fn is_folder(path: &Path) -> anyhow::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(Diagnostic::from(failure("read", path, &error)).into()),
         Ok(_) => Err(
-            Diagnostic::new(format_args!("`{}` is no folder", path.display()))
+            Diagnostic::new(format_args!("`{}` is not a folder", path.display()))
                 .help(format_args!(
-                    "move `{}` away: kbr needs this name for a folder",
+                    "move `{}` away: kbr needs a folder of this name",
                     path.display()
                 ))
                 .into(),
@@ -68,7 +66,7 @@ pub fn is_folder(path: &Path) -> anyhow::Result<bool> {
     }
 }
 
-/// Creates a folder in an existing one; one that is there already is as good.
+/// Creates a folder in an existing one; it may exist already.
 pub fn create_folder(path: &Path) -> Result<(), Problem> {
     run("create the folder", path, || match fs::create_dir(path) {
         Err(error)

@@ -13,8 +13,8 @@ use crate::changes::{self, Change, Records, Verb};
 use crate::output;
 use crate::scaffold::Part;
 
-/// Counts a step, and lets it fail if `KBR_FAULT` names its number with `error` (an I/O error), `full` (the disk is full), `kill`
-/// (SIGKILL) or `stop` (SIGSTOP; the step is taken after SIGCONT). Says on stderr that it did.
+/// Counts a step, and makes it fail if `KBR_FAULT` names its number with `error` (an I/O error), `full` (the disk is full), `kill`
+/// (SIGKILL) or `stop` (SIGSTOP; the step continues after SIGCONT). Reports the fault on stderr.
 pub fn step() -> io::Result<()> {
     static STEPS: AtomicUsize = AtomicUsize::new(0);
     let number = STEPS.fetch_add(1, Ordering::Relaxed) + 1;
@@ -42,7 +42,7 @@ pub fn step() -> io::Result<()> {
     Ok(error?)
 }
 
-/// `kbr faults-drive <root>`: carries out the plan that stdin holds as JSON, or only looks at the project if that is `null`. `None` for
+/// `kbr faults-drive <root>`: applies the plan that stdin contains as JSON, or only reads the project if that is `null`. `None` for
 /// any other command line.
 pub fn drive() -> Option<ExitCode> {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -61,7 +61,7 @@ pub fn drive() -> Option<ExitCode> {
 fn run(root: &Path) -> anyhow::Result<()> {
     let mut plan = String::new();
     io::stdin().read_to_string(&mut plan)?;
-    let Some(wanted) = serde_json::from_str::<Option<Vec<Wanted>>>(&plan)? else {
+    let Some(wanted) = serde_json::from_str::<Option<Vec<PlannedStep>>>(&plan)? else {
         output::message(format_args!(
             "{}",
             super::unfinished(root)?.unwrap_or_default()
@@ -72,10 +72,10 @@ fn run(root: &Path) -> anyhow::Result<()> {
     let (mut parts, mut removed, mut records) = (Vec::new(), Vec::new(), Records::default());
     for wanted in wanted {
         match wanted {
-            Wanted::Part(part) => parts.push(part),
-            Wanted::Head { head } => records.head = Some(head),
-            Wanted::Table { table } => records.tables.push(table),
-            Wanted::Remove { remove } => removed.push(remove),
+            PlannedStep::Part(part) => parts.push(part),
+            PlannedStep::Head { head } => records.head = Some(head),
+            PlannedStep::Table { table } => records.tables.push(table),
+            PlannedStep::Remove { remove } => removed.push(remove),
         }
     }
     let mut tree = Blueprint::default();
@@ -95,10 +95,10 @@ fn run(root: &Path) -> anyhow::Result<()> {
     super::commit(&lock, &changes)
 }
 
-/// What a command may want of a project. `kbr create` removes no file, but `kbr manifests` does.
+/// What a command does to a project. `kbr create` removes no file, but `kbr manifests` does.
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
-enum Wanted {
+enum PlannedStep {
     Part(Part),
     Head { head: String },
     Table { table: String },

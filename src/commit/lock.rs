@@ -16,7 +16,7 @@ use crate::diagnostic::Diagnostic;
 #[derive(Debug)]
 pub struct Lock {
     root: PathBuf,
-    /// Folders that had to be created, the outermost first. They are dropped, and so removed, before the lock is given up.
+    /// Folders that had to be created, the outermost first. Dropping removes them before the lock is released.
     _created: Created,
     /// The open root folder, which is what is locked.
     _folder: File,
@@ -29,7 +29,7 @@ impl Lock {
     }
 }
 
-/// Folders that go again when this is dropped, unless something is in them.
+/// Folders that are removed when this is dropped, unless they contain something.
 #[derive(Debug, Default)]
 struct Created(Vec<PathBuf>);
 
@@ -41,10 +41,10 @@ impl Drop for Created {
     }
 }
 
-/// Locks the project at `root` (created if missing, for `init`), and ends a commit that was interrupted, which it says on stderr.
+/// Locks the project at `root` (created if missing, for `init`), and completes an interrupted commit, which it reports on stderr.
 ///
 /// # Errors
-/// Another kbr holds the lock; `root` is no folder or cannot be created; the interrupted commit cannot be ended, and why.
+/// Another kbr holds the lock; `root` is not a folder or cannot be created; the interrupted commit cannot be completed.
 pub fn lock(root: &Path) -> anyhow::Result<Lock> {
     // A kbr that created the root and wrote nothing removes it: then what was opened is no longer what is there.
     for _ in 0..10 {
@@ -58,8 +58,8 @@ pub fn lock(root: &Path) -> anyhow::Result<Lock> {
         match folder.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let text = format!("another kbr is at work in `{}`", root.display());
-                let help = "wait until it has ended, then run the command again";
+                let text = format!("another kbr is running in `{}`", root.display());
+                let help = "wait until it ends, then run the command again";
                 return Err(Diagnostic::new(text).help(help).into());
             }
             Err(TryLockError::Error(error)) => {
@@ -80,7 +80,7 @@ pub fn lock(root: &Path) -> anyhow::Result<Lock> {
         }
     }
     let text = format!(
-        "`{}` is created and removed all the time by others",
+        "other programs keep creating and removing `{}`",
         root.display()
     );
     Err(Diagnostic::new(text).help("run the command again").into())
@@ -97,8 +97,8 @@ fn create(root: &Path) -> anyhow::Result<Created> {
         created.0.push(folder.to_owned());
     }
     if !root.is_dir() {
-        let text = format!("`{}` is no folder", root.display());
-        let help = "give the folder of a project, or a new one";
+        let text = format!("`{}` is not a folder", root.display());
+        let help = "pass the folder of a project, or a new one";
         return Err(Diagnostic::new(text).help(help).into());
     }
     Ok(created)

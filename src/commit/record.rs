@@ -1,4 +1,4 @@
-//! What a commit is about to do, so that it can be carried to its end by another process.
+//! The record of a commit, from which another process can complete it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::changes::{Change, Found, locate};
 use crate::diagnostic::{Diagnostic, Outcome, Problem};
 use crate::hash::sha256;
 
-/// Goes up with every change of what a record holds.
+/// Increases with every change of the format of records.
 const FORMAT: u32 = 2;
 
 /// A whole commit. The place of a file in `files` is the name of its staged result.
@@ -102,7 +102,7 @@ impl Record {
         for file in &self.files {
             if file.now(root)?.0 != file.before {
                 return Err(
-                    Problem::new(format!("`{}` changed while kbr was at work", file.path))
+                    Problem::new(format!("`{}` changed while kbr was running", file.path))
                         .help("run the command again"),
                 );
             }
@@ -134,18 +134,16 @@ impl FileRecord {
     }
 
     fn in_the_way(&self, what: &str) -> Problem {
-        Problem::new(format!("`{}` {what}", self.path)).help(format!(
-            "see to `{}`, then run the command again",
-            self.path
-        ))
+        Problem::new(format!("`{}` {what}", self.path))
+            .help(format!("check `{}`, then run the command again", self.path))
     }
 }
 
 fn foreign(path: &str) -> Diagnostic {
-    Diagnostic::new(format_args!("`{path}` is no record of this kbr"))
+    Diagnostic::new(format_args!("`{path}` is not a record of this kbr"))
         .outcome(Outcome::Unmentioned)
         .help(format_args!(
-            "end what a newer kbr began with that one; or keep the project as it is: `rm -r {FOLDER}`"
+            "if a newer kbr started the commit, finish it with that kbr; or keep the project as it is: `rm -r {FOLDER}`"
         ))
 }
 

@@ -1,4 +1,4 @@
-//! Puts the files of a commit in their places, or back. Both may be done again from any point at which they were left.
+//! Replaces the files of a commit, or restores them. Both can be repeated from any point at which they were interrupted.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use super::{FOLDER, copy_before, staged};
 use crate::changes::{Found, locate};
 use crate::diagnostic::Problem;
 
-/// Makes every file what the commit wants: one that is so already is done, one that is as before is replaced.
+/// Brings every file to its new state: skips a file that has it already, and replaces a file in its old state.
 ///
 /// # Errors
-/// Any other stops here, and both versions are kept.
+/// A file in any other state stops the commit, and both versions are kept.
 pub fn forward(root: &Path, record: &Record) -> Result<(), Problem> {
     for folder in &record.folders {
         let place = locate(root, folder)?;
@@ -35,8 +35,8 @@ pub fn forward(root: &Path, record: &Record) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Makes every file what it was before the commit, and removes the folders that it created. A file whose result is still staged was
-/// never replaced, and one to remove that is not there was never removed: whatever such a file is now is not the commit's doing.
+/// Restores every file to its state before the commit, and removes the folders that it created. A file whose result is still staged
+/// was never replaced, and a file to remove that is not staged was never removed: the commit never touched such files.
 ///
 /// # Errors
 /// A file was replaced and has changed since.
@@ -67,7 +67,7 @@ fn changed(root: &Path, at: usize, file: &FileRecord) -> Problem {
     let path = &file.path;
     let staged = staged(root, at);
     let keep = format!(
-        "to keep everything as it is now, run `rm -r {FOLDER}` and the command that was interrupted again"
+        "to keep everything as it is now, run `rm -r {FOLDER}` and repeat the interrupted command"
     );
     let help = if file.after.is_some() && staged.exists() {
         let staged = staged.strip_prefix(root).unwrap_or(&staged).display();
@@ -75,5 +75,5 @@ fn changed(root: &Path, at: usize, file: &FileRecord) -> Problem {
     } else {
         keep
     };
-    Problem::new(format!("`{path}` was changed by somebody else meanwhile")).help(help)
+    Problem::new(format!("another program changed `{path}` meanwhile")).help(help)
 }

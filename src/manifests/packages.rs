@@ -7,7 +7,7 @@ use anyhow::Context;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::cargo::{self, Target};
+use crate::cargo::{self, BuildTarget};
 use crate::output;
 
 /// The binary of a project that prints its CRDs.
@@ -30,7 +30,7 @@ struct Metadata {
 #[derive(Deserialize)]
 struct MetadataPackage {
     manifest_path: PathBuf,
-    targets: Vec<Target>,
+    targets: Vec<BuildTarget>,
 }
 
 /// The members of the workspace at `root`. Resolves nothing: needs neither network nor lock file.

@@ -284,9 +284,9 @@ fn inserted_lines_survive_rustfmt_and_are_found_again() {
                 .copied()
                 .unwrap_or_default();
             let mut seen = BTreeSet::new();
-            for piece in edit::pieces(lines) {
+            for snippet in edit::snippets(lines) {
                 let rust = path.rsplit_once('.').is_some_and(|(_, end)| end == "rs");
-                for line in &piece.lines {
+                for line in &snippet.lines {
                     // rustfmt breaks neither of these.
                     let kept = line.starts_with("use ") || line.starts_with("// +kbr:");
                     let fits = kept || indent + line.chars().count() <= WIDTH;
@@ -295,7 +295,7 @@ fn inserted_lines_survive_rustfmt_and_are_found_again() {
                         "set `{set}`, `{path}`: over {WIDTH} columns: {line}"
                     );
                 }
-                let key = piece.key();
+                let key = snippet.key();
                 assert!(
                     seen.insert(key.trim()),
                     "set `{set}`, `{path}`: a line is there twice, and would be left out: {key}"

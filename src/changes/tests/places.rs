@@ -4,7 +4,7 @@ use std::os::unix::net::UnixListener;
 use super::*;
 
 #[test]
-fn what_is_neither_file_nor_folder_is_a_conflict() {
+fn a_socket_or_pipe_is_a_conflict() {
     let root = project(&[]);
     let _socket = UnixListener::bind(root.path().join("a")).unwrap();
     assert!(
@@ -15,7 +15,7 @@ fn what_is_neither_file_nor_folder_is_a_conflict() {
     );
     assert!(refused_in(root.path(), &[create("a", "")]).contains("`a` is a socket"));
     assert!(
-        refused_in(root.path(), &[create("a/b", "")]).contains("`a/b` is a socket, or lies in one")
+        refused_in(root.path(), &[create("a/b", "")]).contains("`a/b` is a socket or inside one")
     );
 }
 
@@ -53,14 +53,14 @@ fn links_are_followed_inside_the_project_only() {
     for link in ["out", "git"] {
         let error = refused_in(&root, &[insert(&format!("{link}/a.rs"), "x")]);
         assert!(
-            error.contains(&format!("`{link}` is a link out of the project")),
+            error.contains(&format!("the link `{link}` leads out of the project")),
             "{error}"
         );
     }
     for link in ["dead", "loop"] {
         let error = refused_in(&root, &[create(link, "x")]);
         assert!(
-            error.contains(&format!("`{link}` is a link that leads nowhere")),
+            error.contains(&format!("the target of the link `{link}` does not exist")),
             "{error}"
         );
     }
@@ -90,7 +90,7 @@ fn paths_stay_in_the_project() {
     ] {
         let error = refused_in(project(&[]).path(), &[create(path, "")]);
         assert!(
-            error.contains("is no path of a project's file"),
+            error.contains("is not a path of a project file"),
             "{path}: {error}"
         );
     }

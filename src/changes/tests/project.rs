@@ -29,14 +29,14 @@ fn project_grows_by_a_table_after_a_blank_line() {
 
 #[test]
 fn project_must_be_there_for_a_table_and_must_not_for_its_head() {
-    let no_project = "a conflict, nothing was written\n  `PROJECT` is missing: this is not a kbr project\n\
+    let no_project = "a conflict, nothing was written\n  `PROJECT` is missing: this folder is not a kbr project\n\
                       help: run `kbr init`, or change to the project's folder";
     check_refused(&[], &[record("[[api]]\n")], no_project);
     check_refused(&[("PROJECT", "\n")], &[record("[[api]]\n")], no_project);
     let root = project(&[("PROJECT", "x = 1\n")]);
     let error = refused_in(root.path(), &[record("name = 1\n")]);
     assert!(
-        error.contains("`PROJECT` exists already: this is a kbr project"),
+        error.contains("`PROJECT` exists already: this folder is a kbr project"),
         "{error}"
     );
 }

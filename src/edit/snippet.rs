@@ -2,14 +2,14 @@
 
 /// Lines that are inserted together or not at all.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub struct Snippet<'a> {
     /// Never empty.
     pub lines: Vec<&'a str>,
     key: usize,
 }
 
-impl<'a> Piece<'a> {
-    /// The line that says whether the piece is there already: its only one, or that which opens the block.
+impl<'a> Snippet<'a> {
+    /// The line that says whether the snippet is there already: its only one, or that which opens the block.
     pub fn key(&self) -> &'a str {
         self.lines[self.key]
     }
@@ -20,10 +20,10 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Takes `lines` apart. Comments and attributes right above a block belong to it; blank lines between pieces are left out.
-pub fn pieces(lines: &str) -> Vec<Piece<'_>> {
+/// Takes `lines` apart. Comments and attributes right above a block belong to it; blank lines between snippets are left out.
+pub fn snippets(lines: &str) -> Vec<Snippet<'_>> {
     let lines: Vec<&str> = lines.lines().collect();
-    let mut pieces = Vec::new();
+    let mut snippets = Vec::new();
     let mut at = 0;
     while at < lines.len() {
         let head = lines[at..].iter().take_while(|line| is_head(line)).count();
@@ -34,14 +34,14 @@ pub fn pieces(lines: &str) -> Vec<Piece<'_>> {
             None => (at, at),
         };
         if !lines[first].trim().is_empty() {
-            pieces.push(Piece {
+            snippets.push(Snippet {
                 lines: lines[first..=last].to_vec(),
                 key: if end.is_some() { head } else { 0 },
             });
         }
         at = last + 1;
     }
-    pieces
+    snippets
 }
 
 /// What may stand above an item: a comment or an attribute.
@@ -76,22 +76,22 @@ mod tests {
     use super::*;
 
     fn check(lines: &str, expected: &[(&str, usize)]) {
-        let found = pieces(lines);
+        let found = snippets(lines);
         let found: Vec<_> = found
             .iter()
-            .map(|piece| (piece.key(), piece.lines.len()))
+            .map(|snippet| (snippet.key(), snippet.lines.len()))
             .collect();
         assert_eq!(found, expected);
     }
 
     #[test]
-    fn a_line_is_a_piece() {
+    fn a_line_is_a_snippet() {
         check("a\n\nb\n", &[("a", 1), ("b", 1)]);
         check("// a\n# b\n", &[("// a", 1), ("# b", 1)]);
     }
 
     #[test]
-    fn a_block_is_a_piece_with_what_stands_above_it() {
+    fn a_block_is_a_snippet_with_what_stands_above_it() {
         check(
             "/// A.\n#[a]\nimpl A {\n    fn a() {\n    }\n\n    x\n}\nb\n",
             &[("impl A {", 8), ("b", 1)],

@@ -9,7 +9,7 @@ use crate::edit::marker_name;
 
 /// A marker's place in kbr's own template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Home {
+pub struct MarkerLocation {
     /// Whether it stands at the margin: its lines are items, or the like.
     pub margin: bool,
     /// The lines around it that can be recognized, the better one first.
@@ -34,7 +34,7 @@ impl fmt::Display for Neighbour {
     }
 }
 
-impl Home {
+impl MarkerLocation {
     /// The neighbour that is in `text` too, exactly once.
     pub fn neighbour_in(&self, text: &str) -> Option<&Neighbour> {
         let is_once = |neighbour: &&Neighbour| {
@@ -45,8 +45,8 @@ impl Home {
     }
 }
 
-/// The home of `marker` in the file at `path`, if a scaffold has it.
-pub fn home(path: &str, marker: &str) -> Option<Home> {
+/// The location of `marker` in the file at `path`, if a scaffold has it.
+pub fn marker_location(path: &str, marker: &str) -> Option<MarkerLocation> {
     let sets = SCAFFOLDS.get_dir(LAYOUT).into_iter().flat_map(Dir::dirs);
     sets.flat_map(|set| files(set).unwrap_or_default())
         .filter(|(template, _)| is_for(template, path))
@@ -64,7 +64,7 @@ fn is_for(template: &str, path: &str) -> bool {
     form != Form::Insert && same && template.matches('/').count() == path.matches('/').count()
 }
 
-fn find(text: &'static str, marker: &str) -> Option<Home> {
+fn find(text: &'static str, marker: &str) -> Option<MarkerLocation> {
     let lines: Vec<&'static str> = text.lines().collect();
     let at = lines
         .iter()
@@ -76,7 +76,7 @@ fn find(text: &'static str, marker: &str) -> Option<Home> {
         below.map(|line| Neighbour::Below(line.trim())),
         above.map(|line| Neighbour::Above(line.trim())),
     ];
-    Some(Home {
+    Some(MarkerLocation {
         margin: !lines[at].starts_with([' ', '\t']),
         neighbours: neighbours.into_iter().flatten().filter(is_known).collect(),
     })
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_marker_is_found_where_its_template_has_it() {
-        let found = home("src/main.rs", "controllers").unwrap();
+        let found = marker_location("src/main.rs", "controllers").unwrap();
         assert!(!found.margin);
         let place = |text: &str| found.neighbour_in(text).map(ToString::to_string);
         assert_eq!(
@@ -104,14 +104,18 @@ mod tests {
             Some("above `manager.run().await`")
         );
         assert_eq!(place("fn main() {}\n"), None);
-        let found = home("config/default/kustomization.yaml", "components").unwrap();
+        let found = marker_location("config/default/kustomization.yaml", "components").unwrap();
         assert_eq!(
             found.neighbours,
             [Neighbour::Above("components:")],
             "the last line"
         );
-        assert!(home("api/src/crew/v1/mod.rs", "kinds").unwrap().margin);
-        assert_eq!(home("src/main.rs", "nothing"), None);
-        assert_eq!(home("main.rs", "controllers"), None);
+        assert!(
+            marker_location("api/src/crew/v1/mod.rs", "kinds")
+                .unwrap()
+                .margin
+        );
+        assert_eq!(marker_location("src/main.rs", "nothing"), None);
+        assert_eq!(marker_location("main.rs", "controllers"), None);
     }
 }
