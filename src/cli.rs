@@ -20,7 +20,7 @@ use clap::{Parser, Subcommand};
 use crate::diagnostic::Diagnostic;
 use crate::output;
 
-/// Scaffold Kubernetes operators in Rust, generate their manifests, run them against a real API server
+/// Scaffold Kubernetes operators in Rust, generate their manifests, and run them against a real API server
 ///
 /// From an empty folder to a running operator:
 ///
@@ -49,13 +49,13 @@ enum Command {
 /// Flags of every command that writes.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 struct WriteArgs {
-    /// Say what would be written, and write nothing
+    /// Report what would be written, but write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Write over files that exist and differ: what was changed in them by hand is lost
+    /// Overwrite files that exist and differ: manual changes to them are lost
     #[arg(long)]
     force: bool,
-    /// Ask nothing: answer every question with yes, or with its default
+    /// Ask no questions: answer each with yes, or with its default
     #[arg(short, long)]
     yes: bool,
 }
@@ -99,7 +99,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         output::message(format_args!("error: {answer}"));
         return ExitCode::from(2);
     }
-    // Help that cannot be printed, since nobody reads on, is no error.
+    // A closed pipe is not an error: the reader has seen enough of the help.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

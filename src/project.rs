@@ -1,6 +1,6 @@
 //! The PROJECT file: what kbr has scaffolded so far, as data. Pure.
 //!
-//! kbr edits PROJECT as text, whole tables at a time: what is read here is never written back.
+//! kbr edits PROJECT as text, whole tables at a time, and never writes back the parsed data.
 
 mod check;
 pub mod manifests;
@@ -52,7 +52,7 @@ pub struct Head {
     /// What `--repo` said, or empty.
     #[serde(default)]
     pub repo: String,
-    /// Who owns the copyright, or empty.
+    /// Copyright owner, or empty.
     #[serde(default)]
     pub owner: String,
     /// `apache2`, `mit` or `none`.
@@ -78,7 +78,7 @@ impl Head {
     pub fn text(&self) -> anyhow::Result<String> {
         let keys = toml::to_string(self)?;
         Ok(format!(
-            "# What kbr has scaffolded, for kbr to read: commands add to it and change nothing in it.\n{keys}"
+            "# The commands that created this project, recorded by kbr. It adds whole tables, and keeps comments and unknown keys.\n{keys}"
         ))
     }
 }
@@ -185,8 +185,8 @@ pub fn parse(text: &str) -> anyhow::Result<Project> {
     let table: toml::Table = match toml::from_str(text) {
         Ok(table) => table,
         Err(_) if is_kubebuilders(text) => {
-            let text = format!("`{PROJECT}` is kubebuilder's, not kbr's");
-            let help = "run `kbr init` in a folder of its own";
+            let text = format!("`{PROJECT}` belongs to kubebuilder, not to kbr");
+            let help = "run `kbr init` in another folder";
             return Err(Diagnostic::new(text).help(help).into());
         }
         Err(error) => return Err(broken(&error).into()),

@@ -3,11 +3,11 @@
 pub mod controller;
 pub mod external;
 pub mod kubernetes;
+pub mod names;
 mod plural;
 pub mod target;
 mod validate;
 pub mod webhook;
-pub mod words;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub use validate::{protected, shared};
 
 /// What the command line says of an API, as it says it.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct ApiFlags {
     /// `--group`: a word or a whole group.
     pub group: String,
     /// `--domain`, or the project's.
@@ -65,7 +65,7 @@ impl Resource {
     ///
     /// # Errors
     /// Everything that is wrong, each with a name that would do.
-    pub fn new(wanted: &Wanted) -> anyhow::Result<Self> {
+    pub fn new(wanted: &ApiFlags) -> anyhow::Result<Self> {
         let resource = Self::derive(wanted);
         let mut problems = Problems::default();
         resource.check(&mut problems);
@@ -77,15 +77,15 @@ impl Resource {
     ///
     /// # Errors
     /// Everything that is wrong, each with a name that would do.
-    pub fn foreign(wanted: &Wanted) -> anyhow::Result<Self> {
+    pub fn external(wanted: &ApiFlags) -> anyhow::Result<Self> {
         let resource = Self::derive(wanted);
         let mut problems = Problems::default();
-        resource.check_foreign(&mut problems);
+        resource.check_external(&mut problems);
         problems.into_result()?;
         Ok(resource)
     }
 
-    fn derive(wanted: &Wanted) -> Self {
+    fn derive(wanted: &ApiFlags) -> Self {
         let kind_lower = wanted.kind.to_lowercase();
         let (group, full_group) = groups(&wanted.group, &wanted.domain);
         Resource {
@@ -118,8 +118,8 @@ impl Resource {
     }
 
     /// Checks only the spelling, as of a kind that another crate defines.
-    pub fn check_foreign(&self, problems: &mut Problems) {
-        validate::check_foreign(self, problems);
+    pub fn check_external(&self, problems: &mut Problems) {
+        validate::check_external(self, problems);
     }
 
     /// Like [`Resource::check_among`].
@@ -140,12 +140,12 @@ impl Resource {
 
     /// `crew`: the module of the group in the `api` crate.
     pub fn group_module(&self) -> String {
-        words::module(&self.group)
+        names::module(&self.group)
     }
 
     /// `captain`: the module of the kind in the `api` crate.
     pub fn kind_module(&self) -> String {
-        words::module(&self.kind_lower())
+        names::module(&self.kind_lower())
     }
 
     /// `api::crew::v1::Captain`.

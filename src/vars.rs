@@ -13,7 +13,7 @@ pub struct Vars {
     pub domain: String,
     /// What `--repo` gave, or empty: a URL for the manifest's `repository`.
     pub repository: String,
-    /// Who owns the copyright, or empty.
+    /// Copyright owner, or empty.
     pub owner: String,
     /// `Apache-2.0`, `MIT` or empty.
     pub license: String,

@@ -1,4 +1,4 @@
-//! `kbr create`: what makes a project grow.
+//! `kbr create`: extends a project.
 
 mod api;
 mod existing;

@@ -14,8 +14,8 @@ use crate::diagnostic::Problems;
 use crate::output;
 use crate::project::{self, Head, KBR, Project, name};
 use crate::resource::controller::FIELD_MANAGER_MAX;
+use crate::resource::names;
 use crate::resource::protected;
-use crate::resource::words;
 use crate::scaffold::LAYOUT;
 use crate::workdir;
 
@@ -25,9 +25,9 @@ const DOMAIN: &str = "my.domain";
 /// Room for a controller's name in its field manager, `<project>.<domain>/<controller>`.
 const CONTROLLER_ROOM: usize = 24;
 
-/// Start a project in an empty folder, or one that holds no more than a `.git`, a README, a licence, or what `cargo init` left
+/// Start a project in an empty folder, or in one that contains only `.git`, a README, a license, or the result of `cargo init`
 ///
-/// Nothing is downloaded and no program is run. The same command again brings back what is missing.
+/// Downloads nothing and runs no programs. Running the command again restores missing files.
 ///
 ///     kbr init --domain example.com --repo github.com/crew/captains
 #[derive(Debug, clap::Args)]
@@ -35,24 +35,24 @@ const CONTROLLER_ROOM: usize = 24;
 pub struct Args {
     /// Suffix of the project's API groups, as in `crew.example.com` [default: my.domain]
     ///
-    /// It becomes part of names in the cluster that never change again. On a terminal kbr asks for it.
+    /// It becomes part of names in the cluster and cannot change later. On a terminal, kbr asks for it.
     #[arg(long)]
     domain: Option<String>,
-    /// Name of the crate, the binary, and everything in the cluster [default: that of a package in the folder, else the folder's]
+    /// Name of the crate, the binary, and the objects in the cluster [default: the name of the package in the folder, or of the folder]
     #[arg(long)]
     project_name: Option<String>,
     /// Repository: a URL, or a path such as `github.com/crew/captains`, for `Cargo.toml`
     ///
-    /// A bare word, as Go modules may have, is kept in PROJECT and is no URL.
+    /// A single word, as in a Go module path, is recorded in PROJECT but is not a URL.
     #[arg(long)]
     repo: Option<String>,
-    /// Who owns the copyright
+    /// Copyright owner
     #[arg(long)]
     owner: Option<String>,
-    /// Licence: a `LICENSE` file and a key in `Cargo.toml` [default: apache2]
+    /// License: a `LICENSE` file and a key in `Cargo.toml` [default: apache2]
     #[arg(long)]
     license: Option<License>,
-    /// Folder of the project, made if it is missing
+    /// Folder of the project; created if it is missing
     #[arg(long, value_name = "PATH", default_value = ".")]
     directory: PathBuf,
     #[command(flatten)]
@@ -86,7 +86,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let root = current.join(&args.directory);
     let root = root.canonicalize().unwrap_or(root);
     if root.exists() {
-        write::settle(&root, args.write)?;
+        write::recover(&root, args.write)?;
     }
     let found = workdir::load_if_any(&root)?.map(|project| project.head);
     let package = package(&root);
@@ -105,7 +105,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         None => "from the folder",
     };
     output::text(&summary(args, &wanted, found.is_some(), named_by));
-    let written = write::carry_out(&root, args.write, || {
+    let written = write::apply(&root, args.write, || {
         let found = workdir::load_if_any(&root)?;
         let presence = match found {
             Some(_) => Presence::Recorded,
@@ -190,25 +190,25 @@ fn check(project: &Head) -> anyhow::Result<()> {
 
 /// What is wrong with a domain, and what would do.
 fn domain_problem(domain: &str) -> Option<(String, String)> {
-    let nearest = match words::to_subdomain(domain) {
+    let nearest = match names::to_subdomain(domain) {
         nearest if nearest.is_empty() => DOMAIN.to_owned(),
         nearest => nearest,
     };
-    if !words::is_subdomain(domain) {
-        let rule = "lower-case letters, digits, `-` between them, and dots";
+    if !names::is_subdomain(domain) {
+        let rule = "use lower-case letters, digits, and `-` or `.` between them";
         let problem = format!("`{domain}` is not a domain: {rule}");
         return Some((problem, format!("`--domain {nearest}` would do")));
     }
     let owner = protected(domain)?;
     Some((
         format!(
-            "`{domain}` belongs to the Kubernetes project: the API server refuses new kinds under `{owner}`"
+            "`{domain}` belongs to the Kubernetes project: the API server rejects new kinds under `{owner}`"
         ),
-        "use a domain of your own: `--domain example.com`".to_owned(),
+        "use your own domain: `--domain example.com`".to_owned(),
     ))
 }
 
-/// `init` again: what PROJECT says stays.
+/// A repeated `init` must not change what PROJECT records.
 fn check_same(wanted: &Head, found: &Head) -> anyhow::Result<()> {
     let mut problems = Problems::default();
     for (flag, wanted, found) in [
@@ -220,7 +220,7 @@ fn check_same(wanted: &Head, found: &Head) -> anyhow::Result<()> {
     ] {
         if wanted != found {
             problems.add(
-                format!("this is a project already, with `--{flag} '{found}'`, not `{wanted}`"),
+                format!("the project exists already with `--{flag} '{found}'`, not `{wanted}`"),
                 format!("leave `--{flag}` out, or use another folder"),
             );
         }
@@ -235,7 +235,7 @@ fn summary(args: &Args, project: &Head, again: bool, named_by: &str) -> String {
         let source = match (given, again) {
             (true, _) => String::new(),
             (false, true) => " (from PROJECT)".to_owned(),
-            (false, false) => format!(" ({source}; `--{flag}` sets another)"),
+            (false, false) => format!(" ({source}; change it with `--{flag}`)"),
         };
         let _ = writeln!(text, "{what:>8} {value}{source}");
     };
@@ -256,7 +256,7 @@ fn summary(args: &Args, project: &Head, again: bool, named_by: &str) -> String {
         "the default",
     );
     line(
-        "licence",
+        "license",
         "license",
         &project.license,
         args.license.is_some(),
@@ -265,7 +265,7 @@ fn summary(args: &Args, project: &Head, again: bool, named_by: &str) -> String {
     if !project.repo.is_empty() && project::repository(&project.repo).is_none() {
         let _ = writeln!(
             text,
-            "note: `{}` is not a URL: PROJECT keeps it, `Cargo.toml` gets no `repository`",
+            "note: `{}` is not a URL: PROJECT records it, but `Cargo.toml` gets no `repository`",
             project.repo
         );
     }

@@ -1,4 +1,4 @@
-//! What people used to kubebuilder type and kbr does not have: said with what to do instead.
+//! kubebuilder's flags and commands that kbr does not have, and what to use instead.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -8,27 +8,27 @@ use crate::diagnostic::Diagnostic;
 const FLAGS: &[(&str, &str)] = &[
     (
         "--make",
-        "leave it out: kbr runs nothing; type `make manifests` after you have edited the types",
+        "leave it out: kbr runs no programs; run `make manifests` after editing the types",
     ),
     (
         "--plugins",
-        "leave it out: there is one layout, and parts of the deployment are switched by lines in `config/default/kustomization.yaml`",
+        "leave it out: kbr has one layout, and lines in `config/default/kustomization.yaml` turn on components",
     ),
     (
         "--project-version",
-        "leave it out: there is one layout, `v1`",
+        "leave it out: kbr has one layout, `v1`",
     ),
     (
         "--multigroup",
-        "leave it out: a project may have any number of groups, with no mode to switch",
+        "leave it out: a project can always have several groups",
     ),
     (
         "--namespaced",
-        "leave it out: `config/namespaced` is a component, switched by a line in `config/default/kustomization.yaml`",
+        "leave it out: a line in `config/default/kustomization.yaml` turns on the component `config/namespaced`",
     ),
     (
         "--fetch-deps",
-        "leave it out: kbr fetches nothing; the project comes with a `Cargo.lock`, and cargo fetches when it builds",
+        "leave it out: kbr fetches nothing; cargo fetches the crates in `Cargo.lock` when it builds",
     ),
     (
         "--skip-go-version-check",
@@ -36,7 +36,7 @@ const FLAGS: &[(&str, &str)] = &[
     ),
     (
         "--license-file",
-        "leave it out: put your licence into `LICENSE` and pass `--license none`; files get no headers",
+        "leave it out: put your license into `LICENSE` and pass `--license none`; files have no headers",
     ),
     (
         "--component-config",
@@ -44,41 +44,44 @@ const FLAGS: &[(&str, &str)] = &[
     ),
     (
         "--ssa",
-        "leave it out: controllers apply with server-side apply, and the types are their own apply configuration",
+        "leave it out: controllers always use server-side apply, and the types serve as apply configurations",
     ),
     (
         "--external-api-path",
-        "name the crate and the type instead: `--external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate`",
+        "pass the crate and the type instead: `--external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate`",
     ),
     (
         "--external-api-module",
-        "name the crate and its version instead: `--external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate`",
+        "pass the crate and its version instead: `--external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate`",
     ),
     (
         "--external-api-domain",
-        "pass the whole group instead: `--group cert-manager.io`",
+        "pass the full group instead: `--group cert-manager.io`",
     ),
     (
         "--crd-version",
         "leave it out: CRDs are `apiextensions.k8s.io/v1`",
     ),
-    ("--pattern", "leave it out: there is one form of controller"),
+    (
+        "--pattern",
+        "leave it out: kbr has one template for controllers",
+    ),
 ];
 
 /// Commands that have no counterpart, and what to do instead.
 const COMMANDS: &[(&str, &str)] = &[
     (
         "edit",
-        "there is no mode to switch: parts of the deployment are lines in `config/default/kustomization.yaml`",
+        "kbr has no modes: lines in `config/default/kustomization.yaml` turn on components",
     ),
     (
         "alpha",
-        "PROJECT is the history of the project: type its commands again, they finish what is missing",
+        "run the commands that PROJECT records again: they restore missing files and lines",
     ),
-    ("completion", "type `kbr --help`"),
+    ("completion", "run `kbr --help`"),
     (
         "controller",
-        "type `kbr create api … --resource=false --controller`",
+        "run `kbr create api … --resource=false --controller`",
     ),
 ];
 
@@ -119,7 +122,7 @@ pub fn answer(error: &clap::Error, arguments: &[String]) -> Option<Diagnostic> {
     }
 }
 
-/// About `true` or `false` after a flag, without `=`: to clap a word of its own.
+/// For `true` or `false` after a flag without `=`, which clap reads as a separate argument.
 fn no_value(word: &str, arguments: &[String]) -> Diagnostic {
     const SWITCHES: &[&str] = &["--resource", "--controller", "--namespaced"];
     let flag = arguments
@@ -131,10 +134,10 @@ fn no_value(word: &str, arguments: &[String]) -> Diagnostic {
         Some(flag) if !flag.contains('=') => format!("`{flag}` takes no value"),
         _ => format!("leave `{word}` out"),
     };
-    Diagnostic::new(format_args!("`{word}` belongs to no flag")).help(help)
+    Diagnostic::new(format_args!("`{word}` does not belong to a flag")).help(help)
 }
 
-/// Whether this process was started as `kbr init …`: clap does not say which command's argument it was.
+/// Whether this process was started as `kbr init …`: clap does not report which command an argument belongs to.
 fn is_init(arguments: &[String]) -> bool {
     arguments.get(1).is_some_and(|command| command == "init")
 }

@@ -60,7 +60,7 @@ impl Args {
 /// When the code does not compile, or says what no API server would take: everything that is wrong at once, nothing
 /// written. With `--check`, also when anything is stale.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let folder = std::env::current_dir().context("cannot tell the current folder")?;
+    let folder = std::env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&folder)?;
     if args.watch {
         watch(&root, args);

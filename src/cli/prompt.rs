@@ -7,12 +7,12 @@ use anyhow::Context as _;
 use crate::diagnostic::Diagnostic;
 use crate::output;
 
-/// Whether there is somebody to ask.
+/// Whether a user can answer questions.
 pub fn is_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Puts `question`, which gets ` [y/n]` after it; `help` says which flags answer it.
+/// Asks `question` with ` [y/n]` appended; `help` names the flags that answer it.
 ///
 /// # Errors
 /// The input ended, or cannot be read.
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn yes_and_no_may_be_short_and_in_capitals() {
+    fn yes_and_no_may_be_short_and_in_upper_case() {
         for yes in ["y", "yes", "Y\n", " YES \r\n"] {
             assert_eq!(answer(yes), Some(true));
         }

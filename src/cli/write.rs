@@ -1,4 +1,4 @@
-//! What every command that writes does with its tables.
+//! The common steps of all commands that write: from their tables to the report.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::output;
 use crate::project::{Project, Table};
 use crate::release::Release;
 
-/// The project as a command wants it, and which part of PROJECT the command is about.
+/// The project after a command, and the part of PROJECT that the command is about.
 #[derive(Debug)]
 pub struct Intent {
     /// With the command's tables.
@@ -28,7 +28,7 @@ impl Intent {
         }
     }
 
-    /// A command that is about tables; those that PROJECT lacks are still to be added.
+    /// A command that is about tables; call [`Intent::add`] for those that PROJECT lacks.
     pub fn tables(project: &Project) -> Self {
         Intent {
             project: project.clone(),
@@ -36,14 +36,14 @@ impl Intent {
         }
     }
 
-    /// `table` goes into PROJECT.
+    /// Adds `table` to PROJECT.
     pub fn add(&mut self, table: Table) {
         self.tables
             .push((Source::Table(self.project.tables.len()), Presence::New));
         self.project.tables.push(table);
     }
 
-    /// The command is about each table of PROJECT that `is_meant`, again.
+    /// Repeats each table of PROJECT that `is_meant`.
     pub fn again(&mut self, is_meant: impl Fn(&Table) -> bool) {
         let tables = self.project.tables.iter().enumerate();
         let known = tables.filter(|(_, table)| is_meant(table));
@@ -73,11 +73,11 @@ impl Intent {
     }
 }
 
-/// Finishes a commit that was interrupted, so that what is read next is the whole project; a dry run only says that there is one.
+/// Completes an interrupted commit, so that the next read sees the whole project; a dry run only reports it.
 ///
 /// # Errors
 /// Another kbr is at work, or the commit cannot be finished.
-pub fn settle(root: &Path, args: WriteArgs) -> anyhow::Result<()> {
+pub fn recover(root: &Path, args: WriteArgs) -> anyhow::Result<()> {
     if !args.dry_run {
         commit::lock(root)?;
     } else if let Some(unfinished) = commit::unfinished(root)? {
@@ -86,12 +86,12 @@ pub fn settle(root: &Path, args: WriteArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks for the intent while nothing else can change the project, and carries it out; with `--dry-run` it only reports what it would do.
+/// Gets the intent while no other kbr can change the project, and applies it; with `--dry-run` it only reports what it would do.
 /// Returns whether anything was written.
 ///
 /// # Errors
 /// Whatever stops the command; then nothing was written.
-pub fn carry_out(
+pub fn apply(
     root: &Path,
     args: WriteArgs,
     intent: impl FnOnce() -> anyhow::Result<Intent>,
@@ -107,7 +107,7 @@ pub fn carry_out(
     report::report(&changes);
     let written = changes.iter().any(Change::writes);
     if !written {
-        output::message("nothing to do: everything is there already");
+        output::message("nothing to do: the project is up to date");
     }
     Ok(written)
 }

@@ -12,7 +12,7 @@ use super::descriptions;
 use super::problem::Problem;
 use super::source_map::SourceMap;
 use super::version::priority;
-use crate::resource::words::is_subdomain;
+use crate::resource::names::is_subdomain;
 use disagreements::{disagreements, unconverted};
 use part::{conversion, name, stored, versions};
 use tidy::tidy;

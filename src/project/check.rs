@@ -1,20 +1,20 @@
-//! Whether the values in PROJECT are names: they become paths, YAML and Rust, and PROJECT may have been edited or merged by hand.
+//! Validates the names in PROJECT: they become paths, YAML and Rust, and PROJECT may have been edited or merged by hand.
 
 use super::{Project, name};
 use crate::diagnostic::Problems;
 use crate::resource::controller::Controller;
 use crate::resource::target::Target;
-use crate::resource::{Resource, words};
+use crate::resource::{Resource, names};
 
-/// What is wrong, a sentence each. Names that only clash with what this kbr brings along are let through: a later kbr brings more.
+/// The problems, a sentence each. Names that only clash with names reserved by this kbr are accepted, because a later kbr reserves more.
 pub fn problems(project: &Project) -> Vec<String> {
     let mut found: Vec<String> = name::spelling(&project.head.name).into_iter().collect();
     let domain = &project.head.domain;
-    if !words::is_subdomain(domain) {
+    if !names::is_subdomain(domain) {
         found.push(format!("`{domain}` is not a domain"));
     }
     let mut of_tables = Problems::default();
-    // Each by itself: that no two clash was checked when each was created, and all pairs of 500 kinds would take 50 ms.
+    // Each table alone: clashes were checked when it was created, and all pairs of 500 kinds would take 50 ms.
     for api in project.apis() {
         check_group(&api.group, &api.full_group, &mut of_tables);
         api.check(&mut of_tables);
@@ -34,12 +34,12 @@ pub fn problems(project: &Project) -> Vec<String> {
     found
 }
 
-/// The short group is a folder of the `api` crate, and of the whole group the beginning.
+/// The short group is a folder of the `api` crate, and the beginning of the full group.
 fn check_group(group: &str, full_group: &str, problems: &mut Problems) {
     let begins = full_group
         .strip_prefix(group)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    if !words::is_subdomain(group) || !begins {
+    if !names::is_subdomain(group) || !begins {
         problems.add(
             format!("`{group}` is not the short form of the group `{full_group}`"),
             "",
@@ -71,8 +71,8 @@ fn check_target(target: &Target, problems: &mut Problems) {
         short_names: Vec::new(),
         namespaced: target.namespaced,
     };
-    kind.check_foreign(problems);
-    if !words::is_type_path(&target.type_path) {
+    kind.check_external(problems);
+    if !names::is_type_path(&target.type_path) {
         problems.add(
             format!("`{}` is not the path of a type", target.type_path),
             "",
@@ -110,7 +110,7 @@ type = "k8s_openapi::api::core::v1::Pod"
 "#;
 
     #[test]
-    fn each_value_of_project_that_is_no_name_is_told() {
+    fn each_invalid_name_in_project_is_reported() {
         assert!(parse(PROJECT).is_ok());
         for (good, bad, said) in [
             (
@@ -134,13 +134,9 @@ type = "k8s_openapi::api::core::v1::Pod"
             (
                 "plural = \"captains\"",
                 "plural = \"a b\"",
-                "`a b` cannot be the plural",
+                "`a b` is not a valid plural",
             ),
-            (
-                "\"pod\"",
-                "\"../pod\"",
-                "`../pod` cannot be a controller's name",
-            ),
+            ("\"pod\"", "\"../pod\"", "`../pod` is not a controller name"),
             ("\"core\"", "\"..\"", "`..` is not the core group"),
             (
                 "::Pod",
@@ -160,7 +156,7 @@ type = "k8s_openapi::api::core::v1::Pod"
     }
 
     #[test]
-    fn everything_is_told_at_once() {
+    fn all_problems_are_reported_at_once() {
         let text = PROJECT
             .replace("captains\"\nd", "C\"\nd")
             .replace("example.com", "example.com.");

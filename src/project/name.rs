@@ -1,7 +1,7 @@
-//! What a project may be called: the name is that of a crate, of a binary, and the beginning of every name in the cluster.
+//! The rules for a project's name, which is the name of a crate and a binary, and the prefix of every name in the cluster.
 
 use crate::lock;
-use crate::resource::words;
+use crate::resource::names;
 
 /// Longest name: `<name>-webhook-certificate` and the names of Pods have to stay DNS labels.
 pub const NAME_MAX: usize = 40;
@@ -22,10 +22,10 @@ const OF_CARGO: &[&str] = &[
     "tests",
 ];
 
-/// Crates and binaries that every project holds.
+/// Crates and binaries in every project.
 const OF_PROJECTS: &[&str] = &["api", "crdgen", "kbr-manager", "manager"];
 
-/// What is wrong with the letters of `name`, as a sentence.
+/// What is wrong with the characters of `name`, as a sentence.
 pub fn spelling(name: &str) -> Option<String> {
     if name.len() > NAME_MAX {
         return Some(format!(
@@ -34,11 +34,11 @@ pub fn spelling(name: &str) -> Option<String> {
     }
     if name.starts_with(|first: char| first.is_ascii_digit()) {
         return Some(format!(
-            "the project name `{name}` begins with a digit, which no crate may"
+            "the project name `{name}` begins with a digit, which crate names must not"
         ));
     }
-    if !words::is_letter_label(name) {
-        let rule = "a small letter, then small letters, digits and `-`";
+    if !names::is_letter_label(name) {
+        let rule = "use lower-case letters, digits and `-`, starting with a letter";
         return Some(format!("`{name}` is not a project name: {rule}"));
     }
     None
@@ -49,15 +49,15 @@ pub fn problem(name: &str) -> Option<String> {
     if let Some(problem) = spelling(name) {
         return Some(problem);
     }
-    if words::is_keyword(&name.replace('-', "_")) || OF_CARGO.contains(&name) {
+    if names::is_keyword(&name.replace('-', "_")) || OF_CARGO.contains(&name) {
         return Some(format!("the project name `{name}` is reserved by cargo"));
     }
     if name == "null" {
-        return Some("the project name `null` is no text in YAML".to_owned());
+        return Some("the project name `null` is not a string in YAML".to_owned());
     }
     if OF_PROJECTS.contains(&name) {
         return Some(format!(
-            "the project name `{name}` is that of a part of every project"
+            "the project name `{name}` is reserved: every project has a crate of that name"
         ));
     }
     let api = format!("{name}-api");
@@ -69,9 +69,9 @@ pub fn problem(name: &str) -> Option<String> {
     ))
 }
 
-/// The name nearest to `text`: a folder's name, or one that was refused.
+/// The valid name nearest to `text`, a folder's name or an invalid one.
 pub fn propose(text: &str) -> String {
-    let label = words::to_label(text);
+    let label = names::to_label(text);
     let mut name = label
         .trim_start_matches(|first: char| !first.is_ascii_lowercase())
         .to_owned();
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_cargo_or_the_cluster_cannot_bear_is_refused_with_one_that_would_do() {
+    fn an_invalid_project_name_is_rejected_with_a_valid_one() {
         let long = "a".repeat(41);
         for (bad, reason, proposal) in [
             ("", "is not a project name", "my-operator"),
@@ -107,20 +107,20 @@ mod tests {
             (&long, "is longer than 40 characters", &long[..40]),
             (
                 "manager",
-                "is that of a part of every project",
+                "is reserved: every project has a crate of that name",
                 "manager-operator",
             ),
             (
                 "kbr-manager",
-                "is that of a part of every project",
+                "is reserved: every project has a crate of that name",
                 "kbr-manager-operator",
             ),
             (
                 "crdgen",
-                "is that of a part of every project",
+                "is reserved: every project has a crate of that name",
                 "crdgen-operator",
             ),
-            ("null", "is no text in YAML", "null-operator"),
+            ("null", "is not a string in YAML", "null-operator"),
             ("type", "is reserved by cargo", "type-operator"),
             ("test", "is reserved by cargo", "test-operator"),
             ("deps", "is reserved by cargo", "deps-operator"),

@@ -1,4 +1,4 @@
-//! One table of PROJECT: what one command recorded.
+//! One table of PROJECT: the parameters of one command.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use crate::resource::Resource;
 use crate::resource::controller::Controller;
 use crate::resource::webhook::Webhook;
 
-/// What a command was asked for, as resolved.
+/// The resolved parameters of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Table {
     /// `[[api]]`: a version of a kind of the project's own.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::resource::Wanted;
+use crate::resource::ApiFlags;
 use crate::resource::target::Target;
 
 const HEAD: &str = r#"# A comment of the user's.
@@ -15,14 +15,14 @@ fn load(text: &str) -> Result<Project, String> {
 }
 
 fn captain() -> Resource {
-    Resource::new(&Wanted {
+    Resource::new(&ApiFlags {
         group: "crew".to_owned(),
         domain: "example.com".to_owned(),
         version: "v1".to_owned(),
         kind: "Captain".to_owned(),
         short_names: vec!["cap".to_owned()],
         namespaced: true,
-        ..Wanted::default()
+        ..ApiFlags::default()
     })
     .unwrap()
 }
@@ -32,7 +32,7 @@ fn controller(name: &str) -> Table {
 }
 
 #[test]
-fn what_is_recorded_is_what_is_read_in_its_order() {
+fn tables_are_read_back_in_the_order_of_the_file() {
     let head = Head {
         layout: "v1".to_owned(),
         kbr: KBR.to_owned(),
@@ -144,7 +144,10 @@ fn a_broken_project_is_shown_with_its_line() {
     let error = load(&HEAD.replace("name = \"captains\"\n", "")).unwrap_err();
     assert!(error.contains("missing field `name`"), "{error}");
     let error = load("domain: x\nlayout:\n- go.kubebuilder.io/v4\n").unwrap_err();
-    assert!(error.starts_with("`PROJECT` is kubebuilder's"), "{error}");
+    assert!(
+        error.starts_with("`PROJECT` belongs to kubebuilder"),
+        "{error}"
+    );
 }
 
 #[test]

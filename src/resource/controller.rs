@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::names;
 use super::target::Target;
-use super::words;
 use crate::diagnostic::Problems;
 use crate::vars::Vars;
 
@@ -28,7 +28,7 @@ impl Controller {
 
     /// `captain`: file and module in `src/controllers`.
     pub fn module(&self) -> String {
-        words::module(&self.name)
+        names::module(&self.name)
     }
 
     /// `src/controllers/captain.rs`.
@@ -38,7 +38,7 @@ impl Controller {
 
     /// What the controller calls the type: its name, or another one where that is taken.
     pub fn type_name(&self) -> String {
-        self.target.type_name(words::is_taken_in_controllers)
+        self.target.type_name(names::is_taken_in_controllers)
     }
 
     /// The line that imports the type: `use api::crew::v1::Captain;`.
@@ -46,8 +46,8 @@ impl Controller {
         self.target.type_use(&self.type_name())
     }
 
-    /// `crew.example.com/captain` for a kind of the project's own. For any other kind `<manager id>/<controller>`: its group is
-    /// somebody else's, and two operators that chose one name would remove each other's finalizer.
+    /// `crew.example.com/captain` for the project's own kind. For any other kind `<manager id>/<controller>`, because two operators
+    /// with the same controller name would otherwise remove each other's finalizer.
     pub fn finalizer(&self, manager_id: &str) -> String {
         let prefix = if self.target.is_own() {
             &self.target.full_group
@@ -59,12 +59,12 @@ impl Controller {
 
     /// Checks the name, and that what follows from it is not too long.
     pub fn check(&self, manager_id: &str, problems: &mut Problems) {
-        if !words::is_letter_label(&self.name) {
-            let nearest = words::to_label(&self.name);
+        if !names::is_letter_label(&self.name) {
+            let nearest = names::to_label(&self.name);
             let nearest = nearest.trim_start_matches(|first: char| !first.is_ascii_lowercase());
             let nearest = if nearest.is_empty() { "main" } else { nearest };
             problems.add(
-                format!("`{}` cannot be a controller's name: a small letter, then small letters, digits and `-`, at most 63 in all", self.name),
+                format!("`{}` is not a controller name: use at most 63 lower-case letters, digits and `-`, starting with a letter", self.name),
                 format!("`--controller-name {nearest}` would do"),
             );
             return;
@@ -74,7 +74,7 @@ impl Controller {
             problems.add(
                 format!("the field manager `{field_manager}` is longer than {FIELD_MANAGER_MAX} characters"),
                 format!(
-                    "pass a shorter name, of at most {} characters, with `--controller-name`",
+                    "pass a name of at most {} characters with `--controller-name`",
                     FIELD_MANAGER_MAX.saturating_sub(manager_id.len() + 1)
                 ),
             );
@@ -97,9 +97,9 @@ impl Controller {
 pub fn default_names(group: &str, full_group: &str, kind: &str) -> Vec<String> {
     let kind = kind.to_lowercase();
     let with = |group: &str| {
-        let name = words::to_label(&format!("{group}-{kind}"));
+        let name = names::to_label(&format!("{group}-{kind}"));
         if name.starts_with(|first: char| first.is_ascii_digit()) {
-            words::to_label(&format!("g{name}"))
+            names::to_label(&format!("g{name}"))
         } else {
             name
         }

@@ -1,10 +1,10 @@
-//! A kind that another crate defines: `--external-crate` and `--external-type`.
+//! External kinds: `--external-crate` and `--external-type`.
 
 mod dependencies;
 
 use crate::diagnostic::Problems;
 
-use super::words;
+use super::names;
 
 pub use dependencies::Dependencies;
 
@@ -62,7 +62,7 @@ impl External {
         if PRESENT.contains(&package.replace('_', "-").as_str()) {
             problems.add(
                 format!("`{package}` is not an external crate: every project has it"),
-                "for a kind of Kubernetes or of this project, leave `--external-crate` and `--external-type` out",
+                "for a built-in kind or a kind of this project, leave `--external-crate` and `--external-type` out",
             );
         }
         problems.into_result()?;
@@ -73,11 +73,11 @@ impl External {
         })
     }
 
-    /// The line for the manifest's dependencies, which are `present`. The crate is known under the first name of the type's path.
-    /// `None` when it is there already; without a version, any that is there will do.
+    /// The line for the manifest's dependencies, which are `present`. The first name of the type's path is the name of the dependency.
+    /// `None` if the manifest has it already; if the flag has no version, any version will do.
     ///
     /// # Errors
-    /// That name is another crate's, or the crate's from elsewhere.
+    /// Another crate has that name, or the crate comes from another source.
     pub fn missing_dependency(&self, present: &Dependencies) -> anyhow::Result<Option<String>> {
         let Some(found) = present.named(self.import()) else {
             return Ok(Some(self.dependency()));
@@ -96,10 +96,13 @@ impl External {
                 self.dependency()
             ),
             if same {
-                format!("pass what is there: `--external-crate {}`", found.flag())
+                format!(
+                    "pass the existing dependency: `--external-crate {}`",
+                    found.flag()
+                )
             } else {
                 format!(
-                    "begin `--external-type` with another name for the crate, as in `other::{}`",
+                    "rename the crate in `--external-type`, for example `other::{}`",
                     self.type_path.rsplit("::").next().unwrap_or_default()
                 )
             },
@@ -108,7 +111,7 @@ impl External {
         Ok(None)
     }
 
-    /// The crate's folder, seen from the project, if that is where it comes from.
+    /// The crate's folder, relative to the project, if it is a path dependency.
     pub fn folder(&self) -> Option<&str> {
         match &self.source {
             Source::Folder(folder) => Some(folder),
@@ -142,8 +145,8 @@ impl External {
 
 type Problem = (String, String);
 
-/// The line that release 0.1.0 added to the manifest for what its two flags said. It recorded only the flags; a crate in a folder is
-/// taken to have the folder's name.
+/// The line that release 0.1.0 added to the manifest. It recorded only the two flags; a crate in a folder is assumed to have the
+/// folder's name.
 pub fn recalled_dependency(krate: &str, type_path: &str) -> Option<String> {
     let named_like_folder = |folder: &str| {
         let folder = folder.trim_end_matches('/');
@@ -158,10 +161,10 @@ fn is_folder(krate: &str) -> bool {
 }
 
 fn check_type(type_path: &str, problems: &mut Problems) {
-    if !words::is_type_path(type_path) {
+    if !names::is_type_path(type_path) {
         problems.add(
             format!("`{type_path}` is not the path of a type"),
-            "it starts with the crate: `--external-type cert_manager::v1::Certificate`",
+            "start with the crate: `--external-type cert_manager::v1::Certificate`",
         );
     }
 }
@@ -194,7 +197,7 @@ fn folder(
     let package = package_of(folder).map_err(|what| {
         (
             format!("`{folder}` is not a crate: {what}"),
-            "pass the folder of a crate, seen from the project: `--external-crate ../types`"
+            "pass the folder of a crate, relative to the project: `--external-crate ../types`"
                 .to_owned(),
         )
     })?;
@@ -243,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_of_a_crate_can_be_told_from_its_flags() {
+    fn the_line_of_a_crate_follows_from_its_flags() {
         let line = |krate, path| recalled_dependency(krate, path).unwrap();
         assert_eq!(line("a@1", "a::A"), "a = \"1\"");
         assert_eq!(
@@ -253,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_crate_or_a_type_is_refused() {
+    fn an_invalid_crate_or_type_is_rejected() {
         for krate in [
             "",
             "a b",

@@ -1,12 +1,12 @@
-//! The kinds of Kubernetes itself, as k8s-openapi has them.
+//! The built-in kinds of Kubernetes, from k8s-openapi.
 
-/// One line a kind; how it was made stands on top of it.
+/// One line per kind; the first lines of the file say how it was generated.
 const TABLE: &str = include_str!("kubernetes-1.36.txt");
 
 /// How many near names an error lists.
 const NEAREST: usize = 3;
 
-/// A kind of Kubernetes that can be watched.
+/// A built-in kind that can be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuiltIn {
     /// `apps`, empty for the core group.
@@ -68,12 +68,12 @@ pub fn kinds() -> impl Iterator<Item = BuiltIn> {
     })
 }
 
-/// The kind that the flags mean.
+/// The kind that the flags select.
 pub fn find(group: &str, version: &str, kind: &str) -> Option<BuiltIn> {
     kinds().find(|known| known.kind == kind && known.version == version && known.is_of_group(group))
 }
 
-/// The flags of the kinds nearest to what was asked for: the same kind elsewhere first, then similar spellings.
+/// The flags of the nearest kinds: the same kind in other groups first, then similar spellings.
 pub fn nearest(group: &str, version: &str, kind: &str) -> Vec<String> {
     let lower = kind.to_lowercase();
     let mut scored: Vec<(usize, BuiltIn)> = kinds()
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_have_the_names_that_people_use() {
+    fn groups_have_their_common_names() {
         let found = find("apps", "v1", "Deployment").unwrap();
         assert_eq!(found.type_path, "k8s_openapi::api::apps::v1::Deployment");
         assert_eq!((found.plural, found.namespaced), ("deployments", true));

@@ -1,8 +1,8 @@
-//! A kind that code is written for: one of the project's own, of Kubernetes itself, or of another crate.
+//! The kind of a controller or webhook: the project's own, a built-in or an external one.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Resource, external, kubernetes, words};
+use super::{Resource, external, kubernetes, names};
 use crate::vars::Vars;
 
 /// The kind of a controller or webhook; part of their tables in PROJECT.
@@ -47,7 +47,7 @@ impl Target {
         }
     }
 
-    /// A kind of Kubernetes itself.
+    /// A built-in kind.
     pub fn kubernetes(kind: &kubernetes::BuiltIn) -> Self {
         Target {
             group: match kind.group {
@@ -65,7 +65,7 @@ impl Target {
         }
     }
 
-    /// The kind's whole group for people: the core group has no name.
+    /// The kind's full group in messages: the core group has no name.
     pub fn group_shown(&self) -> &str {
         if self.full_group.is_empty() {
             "core"
@@ -79,7 +79,7 @@ impl Target {
         self.type_path.starts_with("api::")
     }
 
-    /// Whether another crate defines the kind.
+    /// Whether the kind is external.
     pub fn is_external(&self) -> bool {
         !self.external_crate.is_empty()
     }
@@ -125,11 +125,11 @@ impl Target {
     pub fn fill(&self, vars: &mut Vars) {
         vars.group.clone_from(&self.group);
         vars.full_group.clone_from(&self.full_group);
-        vars.group_module = words::module(&self.group);
+        vars.group_module = names::module(&self.group);
         vars.version.clone_from(&self.version);
         vars.kind.clone_from(&self.kind);
         vars.kind_lower = self.kind.to_lowercase();
-        vars.kind_module = words::module(&vars.kind_lower);
+        vars.kind_module = names::module(&vars.kind_lower);
         vars.plural.clone_from(&self.plural);
         vars.namespaced = self.namespaced;
         vars.own_kind = self.is_own();

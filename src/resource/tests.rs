@@ -9,14 +9,14 @@ use super::controller::Controller;
 use super::*;
 use crate::resource::target::Target;
 
-fn wanted(group: &str, domain: &str, version: &str, kind: &str) -> Wanted {
-    Wanted {
+fn wanted(group: &str, domain: &str, version: &str, kind: &str) -> ApiFlags {
+    ApiFlags {
         group: group.to_owned(),
         domain: domain.to_owned(),
         version: version.to_owned(),
         kind: kind.to_owned(),
         namespaced: true,
-        ..Wanted::default()
+        ..ApiFlags::default()
     }
 }
 

@@ -1,16 +1,16 @@
-//! What Kubernetes, Rust and the generated code ask of the names of an API.
+//! The rules of Kubernetes, Rust and the generated code for the names of an API.
 
-use super::{Resource, words};
+use super::{Resource, names};
 use crate::diagnostic::Problems;
 
-/// Longest kind: the API server wants the kind of lists, `<Kind>List`, to be a DNS label of at most 63 characters.
-const KIND_MAX: usize = words::LABEL_MAX - "List".len();
+/// Longest kind: the API server requires the list kind, `<Kind>List`, to be a DNS label of at most 63 characters.
+const KIND_MAX: usize = names::LABEL_MAX - "List".len();
 
-/// Kinds whose type would hide a name that the code of its own file needs, tried with kube-derive 5 and serde 1. `S` is the type
+/// Kinds whose type would hide a name that the code in its own file needs, found with kube-derive 5 and serde 1. `S` is the type
 /// parameter of the derived `Serialize`.
 const KINDS_TAKEN: &[&str] = &["Default", "Option", "S", "Self", "String", "Vec"];
 
-/// Groups that the API server takes from the Kubernetes project only (annotation `api-approved.kubernetes.io`).
+/// Groups that the API server accepts from the Kubernetes project only (annotation `api-approved.kubernetes.io`).
 const PROTECTED: &[&str] = &["k8s.io", "kubernetes.io"];
 
 pub(super) fn check(resource: &Resource, problems: &mut Problems) {
@@ -33,19 +33,19 @@ pub(super) fn check(resource: &Resource, problems: &mut Problems) {
         }
     }
     let name = format!("{}.{}", resource.plural, resource.full_group);
-    if name.len() > words::SUBDOMAIN_MAX {
+    if name.len() > names::SUBDOMAIN_MAX {
         problems.add(
             format!(
                 "the name of the CRD, `{name}`, is longer than {} characters",
-                words::SUBDOMAIN_MAX
+                names::SUBDOMAIN_MAX
             ),
             "use a shorter `--group`",
         );
     }
 }
 
-/// A kind of another crate is what it is, as long as Kubernetes can have it.
-pub(super) fn check_foreign(resource: &Resource, problems: &mut Problems) {
+/// An external kind only has to be valid for Kubernetes.
+pub(super) fn check_external(resource: &Resource, problems: &mut Problems) {
     check_group_spelling(resource, problems);
     check_version(&resource.version, problems);
     if let Some(problem) = kind_spelling(&resource.kind) {
@@ -64,14 +64,14 @@ fn check_group(resource: &Resource, problems: &mut Problems) {
     let group = &resource.full_group;
     if !group.contains('.') {
         problems.add(
-            format!("`{group}` is not a whole group: the API server wants one with a dot"),
+            format!("`{group}` is not a full group: the API server requires a dot in it"),
             format!("pass a domain: `--group {group} --domain example.com`"),
         );
     } else if let Some(owner) = protected(group) {
         let word = group.split('.').next().unwrap_or_default();
         problems.add(
-            format!("`{group}` belongs to the Kubernetes project: the API server refuses new kinds under `{owner}`"),
-            format!("use a domain of your own: `--group {word} --domain example.com`; for a controller of one of Kubernetes' own kinds, pass `--resource=false`"),
+            format!("`{group}` belongs to the Kubernetes project: the API server rejects new kinds under `{owner}`"),
+            format!("use your own domain: `--group {word} --domain example.com`; for a controller of a built-in kind, pass `--resource=false`"),
         );
     }
 }
@@ -81,20 +81,20 @@ fn check_group_spelling(resource: &Resource, problems: &mut Problems) -> bool {
     let group = &resource.full_group;
     if group.is_empty() {
         let help = "pass `--group`, `--domain` or both: `--group crew --domain example.com`";
-        problems.add("group and domain are both empty", help);
+        problems.add("both group and domain are empty", help);
         return false;
     }
-    if words::is_subdomain(group) {
+    if names::is_subdomain(group) {
         return true;
     }
     let domain = group.strip_prefix(&resource.group).unwrap_or_default();
-    let nearest = words::to_subdomain(&resource.group);
-    let help = if words::is_subdomain(&format!("{nearest}{domain}")) {
+    let nearest = names::to_subdomain(&resource.group);
+    let help = if names::is_subdomain(&format!("{nearest}{domain}")) {
         format!("`--group {nearest}` would do")
     } else {
         "`--group crew --domain example.com` would do".to_owned()
     };
-    let rule = "lower-case letters, digits, `-` between them, and dots, at most 253 in all";
+    let rule = "use at most 253 lower-case letters and digits, with `-` or `.` between them";
     problems.add(format!("`{group}` is not a group: {rule}"), help);
     false
 }
@@ -109,9 +109,9 @@ pub fn protected(group: &str) -> Option<&'static str> {
 }
 
 pub(super) fn check_version(version: &str, problems: &mut Problems) {
-    if !words::is_version(version) {
+    if !names::is_version(version) {
         problems.add(
-            format!("`{version}` is not a version of an API: they look like `v1`, `v2beta3` or `v1alpha1`"),
+            format!("`{version}` is not an API version such as `v1`, `v2beta3` or `v1alpha1`"),
             format!("`--version {}` would do", nearest_version(version)),
         );
     }
@@ -141,16 +141,14 @@ fn nearest_version(version: &str) -> String {
     format!("v{}", number(&lower))
 }
 
-/// Checks the spelling of a kind, and that its file can bear it.
+/// Checks the spelling of a kind, and that its file can use the name.
 pub(super) fn check_kind(kind: &str, problems: &mut Problems) {
     let would_do = |name: String| format!("`--kind {name}` would do");
     if let Some(problem) = kind_spelling(kind) {
         problems.add(problem, would_do(nearest_kind(kind)));
     } else if KINDS_TAKEN.contains(&kind) {
         problems.add(
-            format!(
-                "a kind cannot be called `{kind}`: its own code needs that name for something else"
-            ),
+            format!("a kind cannot be named `{kind}`: the generated code uses that name"),
             would_do(format!("App{kind}")),
         );
     } else if kind.ends_with("List") {
@@ -159,7 +157,7 @@ pub(super) fn check_kind(kind: &str, problems: &mut Problems) {
             stem => nearest_kind(stem),
         };
         problems.add(
-            format!("a kind cannot be called `{kind}`: Kubernetes takes it for a list of others"),
+            format!("a kind cannot be named `{kind}`: Kubernetes treats it as a list kind"),
             would_do(nearest),
         );
     }
@@ -168,7 +166,7 @@ pub(super) fn check_kind(kind: &str, problems: &mut Problems) {
 fn kind_spelling(kind: &str) -> Option<String> {
     let letters = kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if !letters || !kind.starts_with(|first: char| first.is_ascii_uppercase()) {
-        let rule = "a capital letter, then letters and digits";
+        let rule = "use letters and digits, starting with an upper-case letter";
         return Some(format!("`{kind}` is not a kind: {rule}"));
     }
     (kind.len() > KIND_MAX)
@@ -199,18 +197,18 @@ fn nearest_kind(kind: &str) -> String {
 }
 
 fn check_label(flag: &str, name: &str, problems: &mut Problems) {
-    if words::is_letter_label(name) {
+    if names::is_letter_label(name) {
         return;
     }
-    let nearest = words::to_label(name);
+    let nearest = names::to_label(name);
     let nearest = nearest.trim_start_matches(|first: char| !first.is_ascii_lowercase());
     let help = match nearest {
         "" => format!("pass another `--{flag}`"),
         nearest => format!("`--{flag} {nearest}` would do"),
     };
-    let rule = "a small letter, then small letters, digits and `-`, at most 63 in all";
+    let rule = "use at most 63 lower-case letters, digits and `-`, starting with a letter";
     problems.add(
-        format!("`{name}` cannot be the {}: {rule}", flag.replace('-', " ")),
+        format!("`{name}` is not a valid {}: {rule}", flag.replace('-', " ")),
         help,
     );
 }
@@ -234,21 +232,21 @@ fn check_groups(new: &Resource, old: &Resource, problems: &mut Problems) {
         return;
     }
     let (new, old) = (&new.full_group, &old.full_group);
-    let module = words::module(new);
-    let help = if module == words::module(old) {
+    let module = names::module(new);
+    let help = if module == names::module(old) {
         "use another `--group`".to_owned()
     } else {
         format!(
-            "pass the whole group, which gives the module `{module}`: `--group {new} --domain ''`"
+            "pass the full group, so that the module is `{module}`: `--group {new} --domain ''`"
         )
     };
     problems.add(
-        format!("the groups `{new}` and `{old}` would be one module of the `api` crate"),
+        format!("the groups `{new}` and `{old}` would both be the same module of the `api` crate"),
         help,
     );
 }
 
-/// All versions of a kind are one CRD: its names and scope are theirs.
+/// All versions of a kind share the names and scope of one CRD.
 fn check_versions(new: &Resource, old: &Resource, problems: &mut Problems) {
     for (flag, new_value, old_value) in shared(new, old) {
         if new_value != old_value {
@@ -282,10 +280,10 @@ fn check_kinds(new: &Resource, old: &Resource, problems: &mut Problems) {
     if new.kind_lower() == old.kind_lower() {
         problems.add(
             format!(
-                "`{}` and `{}` are one name to Kubernetes, which writes kinds in small letters too",
+                "`{}` and `{}` are the same name to Kubernetes, which also uses kinds in lower case",
                 new.kind, old.kind
             ),
-            format!("`--kind {}` is the one that is there", old.kind),
+            format!("the existing kind is `--kind {}`", old.kind),
         );
         return;
     }
@@ -300,7 +298,7 @@ fn check_kinds(new: &Resource, old: &Resource, problems: &mut Problems) {
         if taken.contains(&name) {
             problems.add(
                 format!(
-                    "`{name}.{}` is a name of `{}` already",
+                    "`{name}.{}` is already a name of `{}`",
                     old.full_group, old.kind
                 ),
                 format!(

@@ -5,18 +5,18 @@ pub mod selector;
 
 use serde::{Deserialize, Serialize};
 
+use super::names;
 use super::target::Target;
-use super::words;
 use crate::diagnostic::Problems;
 use crate::vars::Vars;
 
-/// How long the API server waits for an answer when nobody says otherwise, in seconds; also its own default.
+/// Default timeout of a webhook in seconds, the same as the API server's.
 pub const TIMEOUT: u8 = 10;
 
 /// What one command added; also a table `[[webhook]]` of PROJECT. A kind and version may have several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Webhook {
-    /// What it is for. Of a conversion: the hub.
+    /// The kind; for a conversion, the hub.
     #[serde(flatten)]
     pub target: Target,
     /// Where defaults are served: `/mutate-crew-example-com-v1-captain`, or empty for none.
@@ -28,12 +28,12 @@ pub struct Webhook {
     /// The versions that are converted to and from this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spokes: Vec<String>,
-    /// What the API server asks, and how.
+    /// When and how the API server calls.
     #[serde(flatten)]
     pub calls: Calls,
 }
 
-/// When the API server calls a webhook of admission, and what it does without an answer.
+/// When the API server calls an admission webhook, and what it does without an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calls {
     /// `Ignore`, or empty for `Fail`.
@@ -55,7 +55,7 @@ pub struct Calls {
 
 /// What a webhook does with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
+pub enum AdmissionKind {
     Mutate,
     Validate,
 }
@@ -80,7 +80,7 @@ impl Webhook {
             kind,
             ..
         } = &self.target;
-        words::module(&format!("{group}_{version}_{}", kind.to_lowercase()))
+        names::module(&format!("{group}_{version}_{}", kind.to_lowercase()))
     }
 
     /// `src/webhooks/crew_v1_captain.rs`.
@@ -90,33 +90,39 @@ impl Webhook {
 
     /// What the file calls the type: its name, or another one where that is taken.
     pub fn type_name(&self) -> String {
-        self.target.type_name(words::is_taken_in_webhooks)
+        self.target.type_name(names::is_taken_in_webhooks)
     }
 
-    /// Whether it is asked about objects, rather than only converts them.
+    /// Whether it has admission webhooks, not only conversions.
     pub fn admits(&self) -> bool {
         !(self.defaulting.is_empty() && self.validation.is_empty())
     }
 
-    /// The comment from which `kbr manifests` makes the entry of a configuration.
-    pub fn marker(&self, verb: Verb, path: &str, project: &str, manager_id: &str) -> String {
+    /// The comment from which `kbr manifests` generates a webhook configuration.
+    pub fn marker(
+        &self,
+        verb: AdmissionKind,
+        path: &str,
+        project: &str,
+        manager_id: &str,
+    ) -> String {
         marker::marker(self, verb, path, project, manager_id)
     }
 
-    /// Checks what can be wrong with it by itself.
+    /// Checks the webhook alone, without others.
     pub fn check(&self, problems: &mut Problems) {
         for (path, verb) in [
-            (&self.defaulting, Verb::Mutate),
-            (&self.validation, Verb::Validate),
+            (&self.defaulting, AdmissionKind::Mutate),
+            (&self.validation, AdmissionKind::Validate),
         ] {
             if path == "/convert" {
                 problems.add(
-                    "conversion is served at `/convert`, for all kinds",
+                    "`/convert` is the path of the conversion webhook, for all kinds",
                     "pass another path",
                 );
             } else if !path.is_empty() && !is_path(path) {
                 problems.add(
-                    format!("`{path}` cannot be the path of a webhook: `/`, then small letters, digits, `-` and `.`, with single `/` between"),
+                    format!("`{path}` is not a webhook path: use `/`, lower-case letters, digits, `-` and `.`"),
                     format!("`{}` would do", self.target.webhook_path(verb)),
                 );
             }
@@ -124,7 +130,7 @@ impl Webhook {
         if !self.defaulting.is_empty() && self.defaulting == self.validation {
             problems.add(
                 format!("`{}` is the path of both webhooks", self.defaulting),
-                "give each one of its own, or leave both flags out",
+                "give each its own path, or leave both flags out",
             );
         }
         self.calls.check(problems);
@@ -146,33 +152,33 @@ impl Webhook {
         };
         if !self.defaulting.is_empty() {
             vars.defaulting_marker = self.marker(
-                Verb::Mutate,
+                AdmissionKind::Mutate,
                 &self.defaulting,
                 &vars.project,
                 &vars.manager_id,
             );
-            vars.defaulting_path = own_path(&self.defaulting, Verb::Mutate);
+            vars.defaulting_path = own_path(&self.defaulting, AdmissionKind::Mutate);
         }
         if !self.validation.is_empty() {
             vars.validation_marker = self.marker(
-                Verb::Validate,
+                AdmissionKind::Validate,
                 &self.validation,
                 &vars.project,
                 &vars.manager_id,
             );
-            vars.validation_path = own_path(&self.validation, Verb::Validate);
+            vars.validation_path = own_path(&self.validation, AdmissionKind::Validate);
         }
     }
 }
 
 impl Target {
-    /// Where a webhook for the kind is served, if nobody says otherwise: `/mutate-crew-example-com-v1-captain`, with
-    /// `validate` for a validator; `/mutate--v1-pod` in the core group, whose name is empty. That is where
-    /// controller-runtime serves it, and `manager` too.
-    pub fn webhook_path(&self, verb: Verb) -> String {
+    /// The default path of a webhook for the kind: `/mutate-crew-example-com-v1-captain`, with
+    /// `validate` for a validator; `/mutate--v1-pod` in the core group, whose name is empty. controller-runtime and
+    /// `manager` use the same path.
+    pub fn webhook_path(&self, verb: AdmissionKind) -> String {
         let verb = match verb {
-            Verb::Mutate => "mutate",
-            Verb::Validate => "validate",
+            AdmissionKind::Mutate => "mutate",
+            AdmissionKind::Validate => "validate",
         };
         let group = self.full_group.replace('.', "-");
         format!(
@@ -188,7 +194,7 @@ impl Calls {
         if !["", "Fail", "Ignore"].contains(&self.failure_policy.as_str()) {
             problems.add(
                 format!("`{}` is not a failure policy", self.failure_policy),
-                "`Fail` refuses an object when the webhook does not answer, `Ignore` admits it",
+                "`Fail` rejects an object if the webhook does not answer, `Ignore` admits it",
             );
         }
         if self
@@ -196,15 +202,15 @@ impl Calls {
             .is_some_and(|seconds| !(1..=30).contains(&seconds))
         {
             problems.add(
-                "the API server waits for a webhook between 1 and 30 seconds",
-                "pass such a number with `--timeout`",
+                "the timeout of a webhook must be between 1 and 30 seconds",
+                "pass a number from 1 to 30 with `--timeout`",
             );
         }
         for selector in [&self.namespace_selector, &self.object_selector] {
             if let Err(reason) = selector::parse(selector) {
                 problems.add(
                     format!("`{selector}` is not a label selector: {reason}"),
-                    "write it as for kubectl: `team=deck,tier in (front,back),!legacy`",
+                    "use kubectl's syntax: `team=deck,tier in (front,back),!legacy`",
                 );
             }
         }
@@ -215,7 +221,7 @@ impl Calls {
             {
                 problems.add(
                     format!("`{condition}` is not a match condition"),
-                    "write a name, `=` and an expression in CEL: `not-by-nodes=!request.userInfo.groups.exists(g, g == 'system:nodes')`",
+                    "write a name, `=` and a CEL expression: `not-by-nodes=!request.userInfo.groups.exists(g, g == 'system:nodes')`",
                 );
             }
         }
@@ -225,13 +231,13 @@ impl Calls {
 /// The API server's rule for paths of a service.
 fn is_path(path: &str) -> bool {
     path.strip_prefix('/')
-        .is_some_and(|rest| rest.split('/').all(words::is_subdomain))
+        .is_some_and(|rest| rest.split('/').all(names::is_subdomain))
 }
 
 /// A qualified name without a prefix: letters, digits, `-`, `_` and `.`, the first and last a letter or digit.
 fn is_condition_name(name: &str) -> bool {
     let ends = |end: Option<char>| end.is_some_and(|end| end.is_ascii_alphanumeric());
-    name.len() <= words::LABEL_MAX
+    name.len() <= names::LABEL_MAX
         && ends(name.chars().next())
         && ends(name.chars().last())
         && name
@@ -260,22 +266,25 @@ mod tests {
     fn names_follow_from_the_kind() {
         let pod = pod();
         assert_eq!(pod.path(), "src/webhooks/core_v1_pod.rs");
-        assert_eq!(pod.target.webhook_path(Verb::Mutate), "/mutate--v1-pod");
+        assert_eq!(
+            pod.target.webhook_path(AdmissionKind::Mutate),
+            "/mutate--v1-pod"
+        );
         let role = kubernetes::find("rbac", "v1", "Role").unwrap();
         let role = Webhook::new(Target::kubernetes(&role));
         assert_eq!(role.module(), "rbac_authorization_k8s_io_v1_role");
         assert_eq!(
-            role.target.webhook_path(Verb::Validate),
+            role.target.webhook_path(AdmissionKind::Validate),
             "/validate-rbac-authorization-k8s-io-v1-role"
         );
     }
 
     #[test]
-    fn paths_are_those_that_the_server_can_have() {
+    fn paths_follow_the_rules_of_the_api_server() {
         for good in ["/a", "/a-b/c.d/9"] {
             assert!(is_path(good), "{good}");
         }
-        // The API server takes none of them but `/`, which says nothing.
+        // The API server rejects all of them except `/`, which is meaningless.
         for bad in [
             "", "/", "a", "/a/", "//a", "/a b", "/a?b", "/A", "/a_b", "/-a", "/ä", "/convert",
         ] {
@@ -290,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_is_told() {
+    fn every_problem_is_reported() {
         let mut webhook = pod();
         webhook.defaulting = "/a".to_owned();
         webhook.validation = "/a".to_owned();

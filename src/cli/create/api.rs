@@ -1,8 +1,8 @@
 //! `kbr create api`: a kind of the project's own, a controller, or both.
 
 mod controller;
+mod messages;
 mod own;
-mod talk;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -11,7 +11,7 @@ use std::env;
 
 use anyhow::Context as _;
 
-use self::target::{Chosen, Named};
+use self::target::{ApiSelection, Planned};
 use super::super::write::{self, Intent};
 use super::super::{WriteArgs, prompt};
 use super::existing::KindArgs;
@@ -24,13 +24,13 @@ use crate::workdir;
 
 /// Add a kind with its types, a controller for a kind, or both
 ///
-/// Without `--resource` or `--controller` kbr asks for what to create. The same command again brings back what is missing.
+/// Without `--resource` or `--controller`, kbr asks what to create. Running the command again restores missing files and lines.
 ///
-/// A kind of the project's own:
+/// A new kind of this project:
 ///
 ///     kbr create api --group crew --version v1 --kind Captain
 ///
-/// A controller for a kind of Kubernetes, and for one of another crate:
+/// A controller for a built-in kind of Kubernetes, and for an external kind:
 ///
 ///     kbr create api --group apps --version v1 --kind Deployment --resource=false --controller
 ///     kbr create api --group cert-manager.io --version v1 --kind Certificate --controller \
@@ -40,13 +40,13 @@ use crate::workdir;
 pub struct Args {
     #[command(flatten)]
     of: KindArgs,
-    /// Singular, small letters [default: the kind]
+    /// Singular in lower case [default: the kind]
     #[arg(long)]
     singular: Option<String>,
-    /// Short name for kubectl; may be given several times
+    /// Short name for kubectl; repeatable
     #[arg(long = "short-name", value_name = "NAME", value_delimiter = ',')]
     short_names: Vec<String>,
-    /// Whether objects live in namespaces [default: true]
+    /// Whether objects are namespaced [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     namespaced: Option<bool>,
     /// Create the kind: its types, CRD, sample and roles
@@ -55,7 +55,7 @@ pub struct Args {
     /// Create a controller
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     controller: Option<bool>,
-    /// Name of the controller, for several of one kind [default: the kind]
+    /// Name of the controller, if a kind has several [default: the kind]
     #[arg(long, value_name = "NAME")]
     controller_name: Option<String>,
     #[command(flatten)]
@@ -64,7 +64,7 @@ pub struct Args {
 
 /// What to create, flags and answers together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Parts {
+struct ApiParts {
     resource: bool,
     controller: bool,
 }
@@ -76,22 +76,22 @@ struct Parts {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let current = env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&current)?;
-    write::settle(&root, args.write)?;
+    write::recover(&root, args.write)?;
     let project = workdir::load(&root)?;
     library::check(workdir::library_manifest(&root)?.as_deref())?;
     let resource = match args.of.external_crate {
         Some(_) => Some(args.resource.unwrap_or(false)),
         None => args.resource,
     };
-    // Everything that can be wrong is said before anything is asked.
+    // Report errors before asking questions.
     target::check(args, resource, &project, &root)?;
     let parts = ask(args, resource)?;
     if !(parts.resource || parts.controller) {
-        output::message("nothing to do: neither a resource nor a controller is wanted");
+        output::message("nothing to do: you chose neither a resource nor a controller");
         return Ok(());
     }
     let chosen = target::choose(args, parts, &project, &root)?;
-    let written = write::carry_out(&root, args.write, || {
+    let written = write::apply(&root, args.write, || {
         let project = workdir::load(&root)?;
         Ok(intent(
             target::choose(args, parts, &project, &root)?,
@@ -105,7 +105,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn ask(args: &Args, resource: Option<bool>) -> anyhow::Result<Parts> {
+fn ask(args: &Args, resource: Option<bool>) -> anyhow::Result<ApiParts> {
     const HELP: &str = "pass `--resource` or `--resource=false`, and `--controller` or `--controller=false`; `--yes` creates both";
     let answer = |flag: Option<bool>, question: &str| match flag {
         Some(flag) => Ok(flag),
@@ -116,20 +116,20 @@ fn ask(args: &Args, resource: Option<bool>) -> anyhow::Result<Parts> {
         Some(_) => args.controller.or(Some(true)),
         None => args.controller,
     };
-    Ok(Parts {
+    Ok(ApiParts {
         resource: answer(resource, "Create Resource")?,
         controller: answer(controller, "Create Controller")?,
     })
 }
 
-fn intent(chosen: Chosen, project: &Project) -> Intent {
+fn intent(chosen: ApiSelection, project: &Project) -> Intent {
     let mut intent = Intent::tables(project);
-    if let Some(Named {
+    if let Some(Planned {
         value: api,
         recorded,
     }) = chosen.api
     {
-        // Once a kind has a hub, each of its versions is converted.
+        // Each version of a kind with a hub needs a conversion.
         let conversion = conversion(&api, project);
         if recorded {
             intent.again(|table| is_api(table, &api) || is_conversion_of(table, &api));
@@ -140,7 +140,7 @@ fn intent(chosen: Chosen, project: &Project) -> Intent {
             }
         }
     }
-    if let Some(Named {
+    if let Some(Planned {
         value: controller,
         recorded,
     }) = chosen.controller
@@ -169,7 +169,7 @@ fn is_api(table: &Table, api: &Resource) -> bool {
     matches!(table, Table::Api(known) if known.is(api))
 }
 
-/// Whether the table is of nothing but the conversion of this version.
+/// Whether the table contains only the conversion of this version.
 fn is_conversion_of(table: &Table, api: &Resource) -> bool {
     let Table::Webhook(webhook) = table else {
         return false;

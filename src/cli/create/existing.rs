@@ -1,4 +1,4 @@
-//! A kind that is there already, for a controller or a webhook: in the project, in another crate, or in Kubernetes.
+//! An existing kind, for a controller or a webhook: the project's own, an external or a built-in one.
 
 use std::path::Path;
 
@@ -6,31 +6,31 @@ use crate::diagnostic::{Diagnostic, Problems};
 use crate::project::Project;
 use crate::resource::external::{Dependencies, External};
 use crate::resource::target::Target;
-use crate::resource::{Resource, Wanted, groups, kubernetes};
+use crate::resource::{ApiFlags, Resource, groups, kubernetes};
 use crate::workdir;
 
-/// The flags that name a kind, of every command that has to do with one.
+/// The flags that select a kind.
 #[derive(Debug, clap::Args)]
 pub struct KindArgs {
-    /// Group: a word before the project's domain, or a whole group with `--domain ''`; `''` makes the domain the group, `core` is Kubernetes' own
+    /// API group: a prefix of the project's domain, or a full group with `--domain ''`; `''` uses the domain as the group, `core` is Kubernetes' core group
     #[arg(long)]
     pub group: String,
     /// Version of the API: `v1`, `v2beta3`, `v1alpha1`
     #[arg(long)]
     pub version: String,
-    /// Kind: capitals at the beginning of words, as in `Captain` or `IPPool`
+    /// Kind in PascalCase: `Captain`, `IPPool`
     #[arg(long)]
     pub kind: String,
     /// Domain of this API's group [default: the project's]
     #[arg(long)]
     pub domain: Option<String>,
-    /// Plural, small letters [default: English]
+    /// Plural in lower case [default: the English plural]
     #[arg(long)]
     pub plural: Option<String>,
-    /// Crate that defines the kind: its name on crates.io, or a path
+    /// Crate that defines an external kind: its name on crates.io, or a path
     #[arg(long, value_name = "NAME[@VERSION]|PATH", requires = "external_type")]
     pub external_crate: Option<String>,
-    /// Type of the kind in that crate: `cert_manager::v1::Certificate`
+    /// Type of the external kind in that crate: `cert_manager::v1::Certificate`
     #[arg(long, value_name = "TYPE", requires = "external_crate")]
     pub external_type: Option<String>,
 }
@@ -45,34 +45,33 @@ pub struct Added {
 }
 
 impl Added {
-    /// What a crate that is new to the manifest asks of the machine and of the image.
+    /// What a crate that is new to the manifest requires: the network once, and a line of the Dockerfile.
     pub fn notes(&self) -> String {
         let Added { line, folder } = self;
         let Some(folder) = folder else {
             return format!(
-                "note: `Cargo.lock` does not have `{line}`: the next cargo command looks it up, once, and needs the network\n"
+                "note: `Cargo.lock` does not have `{line}`: the next cargo command adds it and needs the network\n"
             );
         };
-        let lock = format!(
-            "note: `Cargo.lock` does not have `{line}`: the next cargo command adds it, once\n"
-        );
+        let lock =
+            format!("note: `Cargo.lock` does not have `{line}`: the next cargo command adds it\n");
         let image = if folder.starts_with("..") || folder.starts_with('/') {
             format!(
-                "note: an image is built from the project's folder alone, and `{folder}` lies outside: move the crate into the project before `make docker-build`\n"
+                "note: the image is built from the project's folder only, and `{folder}` is outside: move the crate into the project before `make docker-build`\n"
             )
         } else {
             format!(
-                "note: an image needs the crate too: add `COPY {folder} {folder}` to `Dockerfile`, below `COPY manager manager`\n"
+                "note: the image needs the crate too: add `COPY {folder} {folder}` to `Dockerfile`, below `COPY third_party third_party`\n"
             )
         };
         lock + &image
     }
 }
 
-/// The kind that the flags mean; `added` becomes what its crate adds to the manifest.
+/// The kind that the flags select; sets `added` to what its crate adds to the manifest.
 ///
 /// # Errors
-/// There is no such kind: with the nearest ones, never one that nobody serves.
+/// No such kind exists; suggests the nearest ones.
 pub fn find(
     args: &KindArgs,
     namespaced: Option<bool>,
@@ -88,7 +87,7 @@ pub fn find(
         let package_of = |folder: &str| workdir::package_name(root, folder);
         let external = External::new(krate, type_path, package_of)?;
         let line = external.missing_dependency(&Dependencies::parse(&workdir::manifest(root)))?;
-        let mut target = foreign(args, namespaced, krate, type_path)?;
+        let mut target = self::external(args, namespaced, krate, type_path)?;
         target.dependency = Some(dependency(&external, line.as_deref(), project));
         *added = line.map(|line| Added {
             line,
@@ -96,8 +95,8 @@ pub fn find(
         });
         return Ok(target);
     }
-    // The crate of a kind need not be said twice.
-    if let Some(target) = project.targets().find(|target| is_foreign(target, args)) {
+    // The crate of a known kind need not be repeated.
+    if let Some(target) = project.targets().find(|target| is_external(target, args)) {
         check_known(args, namespaced, &target.plural, target.namespaced)?;
         return Ok(target.clone());
     }
@@ -128,7 +127,7 @@ fn dependency(external: &External, missing: Option<&str>, project: &Project) -> 
     }
 }
 
-/// Whether the flags mean this kind of the project's: by its whole group, or by the word for it.
+/// Whether the flags select this kind of the project: by its full group, or by its short group.
 fn is_meant(api: &Resource, args: &KindArgs, project: &Project) -> bool {
     let domain = args.domain.as_ref().unwrap_or(&project.head.domain);
     let (_, full_group) = groups(&args.group, domain);
@@ -138,15 +137,15 @@ fn is_meant(api: &Resource, args: &KindArgs, project: &Project) -> bool {
         && (api.full_group == full_group || by_word)
 }
 
-/// Whether the flags mean this kind of another crate, for which the project has code already.
-fn is_foreign(target: &Target, args: &KindArgs) -> bool {
+/// Whether the flags select this external kind, which the project already has code for.
+fn is_external(target: &Target, args: &KindArgs) -> bool {
     target.is_external()
         && target.kind == args.kind
         && target.version == args.version
         && target.full_group == args.group
 }
 
-/// A kind that is there has its names and scope.
+/// Names and scope of an existing kind are fixed.
 fn check_known(
     args: &KindArgs,
     wanted: Option<bool>,
@@ -158,7 +157,7 @@ fn check_known(
         if differs {
             problems.add(
                 format!(
-                    "`--{flag}` cannot change `{}`, which is there already",
+                    "`--{flag}` cannot change `{}`, which exists already",
                     args.kind
                 ),
                 format!("leave `--{flag}` out"),
@@ -173,23 +172,23 @@ fn check_known(
     problems.into_result()
 }
 
-/// A kind of another crate. Its group is as it is: the project's domain is for kinds of the project's own.
-fn foreign(
+/// An external kind. The project's domain does not apply to its group.
+fn external(
     args: &KindArgs,
     namespaced: Option<bool>,
     krate: &str,
     type_path: &str,
 ) -> anyhow::Result<Target> {
-    let wanted = Wanted {
+    let wanted = ApiFlags {
         group: args.group.clone(),
         domain: args.domain.clone().unwrap_or_default(),
         version: args.version.clone(),
         kind: args.kind.clone(),
         plural: args.plural.clone(),
         namespaced: namespaced.unwrap_or(true),
-        ..Wanted::default()
+        ..ApiFlags::default()
     };
-    let resource = Resource::foreign(&wanted)?;
+    let resource = Resource::external(&wanted)?;
     let mut target = Target::own(&resource);
     type_path.clone_into(&mut target.type_path);
     krate.clone_into(&mut target.external_crate);
@@ -208,7 +207,7 @@ fn unknown(args: &KindArgs, project: &Project) -> anyhow::Error {
     };
     let mut near: Vec<String> = project.apis().filter_map(own).collect();
     let kubernetes = kubernetes::nearest(&args.group, &args.version, &args.kind);
-    // Who misspells a kind of Kubernetes wants none of their own.
+    // A misspelled built-in kind is not a new kind.
     let may_be_new = kubernetes.is_empty();
     near.extend(kubernetes);
     let group = if args.group.is_empty() {
@@ -217,17 +216,16 @@ fn unknown(args: &KindArgs, project: &Project) -> anyhow::Error {
         &args.group
     };
     let mut error = Diagnostic::new(format_args!(
-        "there is no kind `{}` in `{}/{}`, neither in this project nor in Kubernetes 1.36",
+        "no kind `{}` found in `{}/{}`, neither in this project nor in Kubernetes 1.36",
         args.kind, group, args.version
     ));
     for flags in near {
         error = error.help(format_args!("did you mean `{flags}`?"));
     }
-    error =
-        error.help("for a kind of another crate, pass `--external-crate` and `--external-type`");
+    error = error.help("for an external kind, pass `--external-crate` and `--external-type`");
     if may_be_new {
         error = error.help(format_args!(
-            "for a new kind of this project: `kbr create api --group {} --version {} --kind {} --resource`",
+            "to create a new kind: `kbr create api --group {} --version {} --kind {} --resource`",
             group, args.version, args.kind
         ));
     }

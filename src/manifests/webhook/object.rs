@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::manifests::allow::is_allowable;
 use crate::manifests::problem::Problem;
-use crate::resource::words;
+use crate::resource::names;
 
-pub use words::is_subdomain;
+pub use names::is_subdomain;
 
 /// The fields of a webhook in `admissionregistration.k8s.io/v1`.
 const FIELDS: [&str; 12] = [

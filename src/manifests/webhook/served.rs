@@ -10,7 +10,7 @@ use crate::manifests::problem::Problem;
 use crate::project::Project;
 use crate::resource::kubernetes;
 use crate::resource::target::Target;
-use crate::resource::webhook::{self, Verb};
+use crate::resource::webhook::{self, AdmissionKind};
 
 /// Every kind whose type has a name that kbr knows, and how the project calls its webhooks.
 pub struct Kinds {
@@ -47,7 +47,7 @@ impl Kinds {
     }
 
     /// The comment that has the API server call a webhook at `path`, as `kbr create webhook` writes it.
-    fn marker(&self, target: &Target, verb: Verb, path: &str) -> String {
+    fn marker(&self, target: &Target, verb: AdmissionKind, path: &str) -> String {
         let webhook = webhook::Webhook::new(target.clone());
         webhook.marker(verb, path, &self.project, &self.manager_id)
     }
@@ -175,9 +175,9 @@ fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
                 continue;
             };
             let verb = if mutating {
-                Verb::Mutate
+                AdmissionKind::Mutate
             } else {
-                Verb::Validate
+                AdmissionKind::Validate
             };
             let kind = type_name.and_then(|name| kinds.find(&resolve(&uses, &name)));
             let path = if explicit {

@@ -13,14 +13,14 @@ pub(super) struct Dependency {
     pub key: String,
     /// The crate's own name.
     pub package: String,
-    /// `None` for what no flag can say: a repository, for one.
+    /// `None` for a source that no flag can express, such as a repository.
     pub source: Option<Source>,
     /// As TOML: `"0.20"`.
     pub value: String,
 }
 
 impl Dependencies {
-    /// Those of a manifest. One that is broken has none: what inserts into it reports that.
+    /// The dependencies of a manifest. A broken manifest has none; inserting into it reports the error.
     pub fn parse(manifest: &str) -> Self {
         let manifest: toml::Table = toml::from_str(manifest).unwrap_or_default();
         let of_workspace = |key: &str| manifest.get("workspace")?.get("dependencies")?.get(key);
@@ -57,7 +57,7 @@ impl Dependencies {
 }
 
 impl Dependency {
-    /// What `--external-crate` would have to say.
+    /// The value of `--external-crate` for this dependency.
     pub(super) fn flag(&self) -> String {
         match &self.source {
             Some(Source::Registry(version)) if version.contains(' ') => {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crate_that_the_manifest_has_is_taken_from_there_or_refused() {
+    fn an_existing_dependency_is_used_or_clashes() {
         let present = Dependencies::parse(
             r#"
 [workspace.dependencies]
@@ -128,12 +128,12 @@ forked = { git = "https://example.com/forked" }
             (of_registry("kinds@1", "kinds::A"), "./kinds"),
         ] {
             assert!(said.contains("` already, not `"), "{said}");
-            let help = format!("\nhelp: pass what is there: `--external-crate {help}`");
+            let help = format!("\nhelp: pass the existing dependency: `--external-crate {help}`");
             assert!(said.ends_with(&help), "{said}");
         }
         let other = of_registry("another@1", "tokio::A");
         assert!(
-            other.ends_with("another name for the crate, as in `other::A`"),
+            other.ends_with("rename the crate in `--external-type`, for example `other::A`"),
             "{other}"
         );
     }

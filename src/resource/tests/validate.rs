@@ -81,7 +81,7 @@ fn kinds_that_no_file_can_bear_are_refused_with_another_name() {
 #[test]
 fn groups_that_the_api_server_refuses_are_refused() {
     for (group, domain, reason) in [
-        ("", "", "group and domain are both empty"),
+        ("", "", "both group and domain are empty"),
         ("Crew", "example.com", "`Crew.example.com` is not a group"),
         ("crew", "-example.com", "`crew.-example.com` is not a group"),
         ("a_b", "example.com", "`a_b.example.com` is not a group"),
@@ -116,7 +116,7 @@ fn everything_wrong_is_said_at_once() {
 
 #[test]
 fn names_for_kubectl_are_labels() {
-    let check = |change: fn(&mut Wanted)| {
+    let check = |change: fn(&mut ApiFlags)| {
         let mut wanted = wanted("crew", "example.com", "v1", "Captain");
         change(&mut wanted);
         Resource::new(&wanted).map_err(|error| error.to_string())

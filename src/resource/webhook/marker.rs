@@ -1,24 +1,24 @@
-//! The comment that says when the API server calls a webhook.
+//! The marker that says when the API server calls a webhook.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::{Calls, TIMEOUT, Verb, Webhook, selector};
+use super::{AdmissionKind, Calls, TIMEOUT, Webhook, selector};
 
 /// `// +kbr:webhook:path=…`, with controller-gen's arguments.
 pub(super) fn marker(
     webhook: &Webhook,
-    verb: Verb,
+    verb: AdmissionKind,
     path: &str,
     project: &str,
     manager_id: &str,
 ) -> String {
     let target = &webhook.target;
     let (letter, mutating, verbs) = match verb {
-        Verb::Mutate => ('m', true, "create;update"),
-        // Deletion too: a method that is never called would be a promise that nobody keeps.
-        Verb::Validate => ('v', false, "create;update;delete"),
+        AdmissionKind::Mutate => ('m', true, "create;update"),
+        // Deletion too: otherwise the scaffolded `validate_delete` would never be called.
+        AdmissionKind::Validate => ('v', false, "create;update;delete"),
     };
     let calls = &webhook.calls;
     let policy = match calls.failure_policy.as_str() {
@@ -35,7 +35,7 @@ pub(super) fn marker(
     if let Some(seconds) = calls.timeout.filter(|seconds| *seconds != TIMEOUT) {
         let _ = write!(marker, ",timeoutSeconds={seconds}");
     }
-    // A Namespace is selected by its own labels, as what is in it is.
+    // A Namespace is selected by its own labels, as are the objects in it.
     let in_namespaces = target.namespaced || target.kind == "Namespace";
     let rest = patch(calls, !target.is_own() && in_namespaces, project);
     if !rest.is_empty() {
@@ -44,8 +44,8 @@ pub(super) fn marker(
     marker
 }
 
-/// JSON that can stand between backticks in a comment: a backtick would end the value, and rustc rejects a comment with characters
-/// that change the direction of text. They occur in strings only, where JSON has an escape for them.
+/// JSON that fits between backticks in a comment: a backtick would end the value, and rustc rejects comments with characters
+/// that change the direction of text. They occur only in strings, where JSON can escape them.
 fn raw(json: &Value) -> String {
     let mut text = String::new();
     for character in json.to_string().chars() {
@@ -59,7 +59,8 @@ fn raw(json: &Value) -> String {
     text
 }
 
-/// `captain-v1.crew.example.com`. A kind of somebody else's gets the operator's own name too: another operator may have a webhook for it.
+/// `captain-v1.crew.example.com`. For a built-in or external kind the name includes the operator's, because another operator may have a
+/// webhook for it.
 fn name(webhook: &Webhook, manager_id: &str) -> String {
     let target = &webhook.target;
     let kind = target.kind.to_lowercase();
@@ -71,8 +72,8 @@ fn name(webhook: &Webhook, manager_id: &str) -> String {
     format!("{kind}-{}.{whose}", target.version)
 }
 
-/// What controller-gen has no argument for. With `foreign`, the operator's own namespace is left out: a webhook that had to admit its
-/// own Pod, Secret or Lease could not start.
+/// The fields that controller-gen has no argument for. With `foreign`, the webhook skips the operator's own namespace, because an operator
+/// that had to admit its own Pod, Secret or Lease could not start.
 fn patch(calls: &Calls, foreign: bool, project: &str) -> Map<String, Value> {
     let mut patch = Map::new();
     let selector = |text: &String| selector::parse(text).ok().flatten();
@@ -108,9 +109,9 @@ fn patch(calls: &Calls, foreign: bool, project: &str) -> Map<String, Value> {
 mod tests {
     use super::*;
     use crate::resource::target::Target;
-    use crate::resource::{Resource, Wanted, kubernetes};
+    use crate::resource::{ApiFlags, Resource, kubernetes};
 
-    fn marker(target: Target, verb: Verb, calls: Calls) -> String {
+    fn marker(target: Target, verb: AdmissionKind, calls: Calls) -> String {
         let path = target.webhook_path(verb);
         let webhook = Webhook {
             calls,
@@ -120,21 +121,21 @@ mod tests {
     }
 
     fn captain() -> Target {
-        let wanted = Wanted {
+        let wanted = ApiFlags {
             group: "crew".to_owned(),
             domain: "example.com".to_owned(),
             version: "v1".to_owned(),
             kind: "Captain".to_owned(),
             namespaced: true,
-            ..Wanted::default()
+            ..ApiFlags::default()
         };
         Target::own(&Resource::new(&wanted).unwrap())
     }
 
     #[test]
-    fn a_kind_of_the_projects_own_is_asked_about_everywhere() {
+    fn webhooks_for_own_kinds_apply_to_all_namespaces() {
         assert_eq!(
-            marker(captain(), Verb::Validate, Calls::default()),
+            marker(captain(), AdmissionKind::Validate, Calls::default()),
             "// +kbr:webhook:path=/validate-crew-example-com-v1-captain,mutating=false,failurePolicy=Fail,sideEffects=None,\
              groups=crew.example.com,resources=captains,verbs=create;update;delete,versions=v1,\
              name=vcaptain-v1.crew.example.com,admissionReviewVersions=v1"
@@ -142,9 +143,9 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_of_kubernetes_is_not_asked_about_in_the_operators_namespace() {
+    fn webhooks_for_built_in_kinds_skip_the_operators_namespace() {
         let pod = Target::kubernetes(&kubernetes::find("core", "v1", "Pod").unwrap());
-        let marker = marker(pod, Verb::Mutate, Calls::default());
+        let marker = marker(pod, AdmissionKind::Mutate, Calls::default());
         assert!(marker.contains(",groups=core,resources=pods,"), "{marker}");
         assert!(
             marker.contains(",name=mpod-v1.core.captains.example.com,"),
@@ -162,7 +163,7 @@ mod tests {
     fn the_operators_namespace_is_left_out_itself_and_nothing_else_without_one() {
         let marker = |group, kind| {
             let target = Target::kubernetes(&kubernetes::find(group, "v1", kind).unwrap());
-            marker(target, Verb::Validate, Calls::default())
+            marker(target, AdmissionKind::Validate, Calls::default())
         };
         let left_out = r#""operator":"NotIn","values":["captains"]"#;
         assert!(marker("core", "Namespace").contains(left_out));
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_flags_say_is_in_it() {
+    fn the_flags_are_in_the_marker() {
         let calls = Calls {
             failure_policy: "Ignore".to_owned(),
             timeout: Some(3),
@@ -178,7 +179,7 @@ mod tests {
             object_selector: "!c".to_owned(),
             match_conditions: vec!["x=1 == 1".to_owned()],
         };
-        let marker = marker(captain(), Verb::Mutate, calls);
+        let marker = marker(captain(), AdmissionKind::Mutate, calls);
         for part in [
             "failurePolicy=Ignore,",
             ",timeoutSeconds=3,",

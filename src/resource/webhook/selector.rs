@@ -1,8 +1,8 @@
-//! Label selectors as kubectl takes them, as the API has them.
+//! Parses label selectors in kubectl's syntax into the API's type.
 
 use serde_json::{Map, Value, json};
 
-/// Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k` into a `LabelSelector`; nothing is `None`.
+/// Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k` into a `LabelSelector`; empty text gives `None`.
 ///
 /// The grammar is that of `k8s.io/apimachinery/pkg/labels`, without its comparisons of numbers, which no `LabelSelector` has.
 ///
@@ -19,7 +19,7 @@ pub fn parse(text: &str) -> Result<Option<Value>, String> {
         if let Some((key, value)) = equality(requirement) {
             let (key, value) = (key_of(key)?, value_of(value)?);
             if labels.insert(key.to_owned(), value.into()).is_some() {
-                return Err(format!("`{key}` is there twice"));
+                return Err(format!("`{key}` occurs twice"));
             }
         } else {
             expressions.push(expression(requirement)?);
@@ -35,7 +35,7 @@ pub fn parse(text: &str) -> Result<Option<Value>, String> {
     Ok((!selector.is_empty()).then_some(Value::Object(selector)))
 }
 
-/// Splits at commas that are in no brackets.
+/// Splits at commas outside of parentheses.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0;
     text.split(move |c| {
@@ -75,7 +75,7 @@ fn expression(text: &str) -> Result<Value, String> {
         .trim()
         .strip_prefix('(')
         .and_then(|values| values.strip_suffix(')'))
-        .ok_or_else(|| format!("the values of `{key}` stand in brackets"))?;
+        .ok_or_else(|| format!("the values of `{key}` must be in parentheses"))?;
     let values = values.split(',').map(value_of);
     Ok(requirement(
         key_of(key)?,
@@ -88,22 +88,22 @@ fn requirement(key: &str, operator: &str, values: &[&str]) -> Value {
     json!({ "key": key, "operator": operator, "values": values })
 }
 
-/// A label's key: a name of at most 63 characters, and before it perhaps a DNS name and `/`.
+/// A label's key: a name of at most 63 characters, with an optional DNS name and `/` before it.
 fn key_of(text: &str) -> Result<&str, String> {
     let key = text.trim();
     let (prefix, name) = key
         .split_once('/')
         .map_or((None, key), |(prefix, name)| (Some(prefix), name));
-    let good = prefix.is_none_or(super::words::is_subdomain) && super::is_condition_name(name);
+    let good = prefix.is_none_or(super::names::is_subdomain) && super::is_condition_name(name);
     good.then_some(key)
-        .ok_or_else(|| format!("`{key}` is no key of a label"))
+        .ok_or_else(|| format!("`{key}` is not a label key"))
 }
 
 fn value_of(text: &str) -> Result<&str, String> {
     let value = text.trim();
     let good = value.is_empty() || super::is_condition_name(value);
     good.then_some(value)
-        .ok_or_else(|| format!("`{value}` is no value of a label"))
+        .ok_or_else(|| format!("`{value}` is not a label value"))
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_selector_reads_as_for_kubectl() {
+    fn a_selector_has_kubectls_syntax() {
         for (text, expected) in [
             ("", Value::Null),
             (
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_selector_is_refused() {
+    fn an_invalid_selector_is_rejected() {
         for text in [
             "a b", "a in b", "a in (b", "-a=b", "a=b c", "a/b/c=d", "a=b,a=c", "A_/x",
         ] {

@@ -1,17 +1,17 @@
-//! What a controller is called.
+//! The name of a controller.
 
 use super::Args;
-use super::target::Named;
+use super::target::Planned;
 use crate::diagnostic::Problems;
 use crate::project::Project;
 use crate::resource::controller::{Controller, default_names};
 use crate::resource::target::Target;
 
-/// The controller of `target`, with its name: the one that was passed, or the first of the default ones that is free or its own already.
+/// The controller of `target`, with the name from the flags, or the first default name that is free or already its own.
 ///
 /// # Errors
 /// The name is not one, or another controller has it.
-pub fn name(target: Target, args: &Args, project: &Project) -> anyhow::Result<Named<Controller>> {
+pub fn name(target: Target, args: &Args, project: &Project) -> anyhow::Result<Planned<Controller>> {
     let is_other = |name: &str| {
         project
             .controllers()
@@ -35,14 +35,14 @@ pub fn name(target: Target, args: &Args, project: &Project) -> anyhow::Result<Na
     if let Some(known) = known {
         same_controller(&controller, known)?;
     }
-    Ok(Named {
+    Ok(Planned {
         recorded: known.is_some(),
         value: controller,
     })
 }
 
 fn same_controller(wanted: &Controller, known: &Controller) -> anyhow::Result<()> {
-    // Plural and scope of a kind of the project's own stand in its `[[api]]`, which may have followed the types since.
+    // The `[[api]]` of the project's own kind has its plural and scope, and may have followed the types since.
     let mut wanted = wanted.clone();
     wanted
         .target
@@ -66,7 +66,7 @@ fn same_controller(wanted: &Controller, known: &Controller) -> anyhow::Result<()
     };
     let (there, here) = (&known.target, &wanted.target);
     let difference = if wanted.name != known.name {
-        format!("has the file of `{}`", wanted.name)
+        format!("uses the file of `{}`", wanted.name)
     } else if whose(here) != whose(there) {
         format!("is for {}, not for {}", whose(there), whose(here))
     } else if here.type_path != there.type_path {
@@ -84,7 +84,7 @@ fn same_controller(wanted: &Controller, known: &Controller) -> anyhow::Result<()
     };
     problems.add(
         format!(
-            "the controller `{}` is there already, and {difference}",
+            "the controller `{}` exists already and {difference}",
             known.name
         ),
         "pass another name with `--controller-name`, or `--controller=false`",

@@ -1,24 +1,24 @@
 //! A kind of the project's own, from the flags of `kbr create api`.
 
 use super::Args;
-use super::target::Named;
+use super::target::Planned;
 use crate::diagnostic::Problems;
 use crate::project::Project;
-use crate::resource::{Resource, Wanted, groups, shared};
+use crate::resource::{ApiFlags, Resource, groups, shared};
 
 /// The kind of the project's own that the flags describe.
 ///
 /// # Errors
 /// Everything that is wrong with it, and what it clashes with.
-pub fn find(args: &Args, project: &Project) -> anyhow::Result<Named<Resource>> {
+pub fn find(args: &Args, project: &Project) -> anyhow::Result<Planned<Resource>> {
     let domain = args.of.domain.as_ref().unwrap_or(&project.head.domain);
     let (_, full_group) = groups(&args.of.group, domain);
     let of_kind = |api: &&Resource| api.full_group == full_group && api.kind == args.of.kind;
     let same = |api: &&Resource| of_kind(api) && api.version == args.of.version;
     let recorded = project.apis().find(same);
-    // What the flags leave open is as it was for the version before.
+    // The previous version supplies the defaults.
     let before = recorded.or_else(|| project.apis().find(of_kind));
-    let wanted = Wanted {
+    let wanted = ApiFlags {
         group: args.of.group.clone(),
         domain: domain.clone(),
         version: args.of.version.clone(),
@@ -53,23 +53,26 @@ pub fn find(args: &Args, project: &Project) -> anyhow::Result<Named<Resource>> {
         same_parameters(&api, recorded)?;
     }
     api.check_among(project.apis())?;
-    Ok(Named {
+    Ok(Planned {
         value: api,
         recorded: recorded.is_some(),
     })
 }
 
-/// The command again: what PROJECT says of the kind stays.
+/// A repeated command must not change what PROJECT records of the kind.
 fn same_parameters(wanted: &Resource, recorded: &Resource) -> anyhow::Result<()> {
     let mut problems = Problems::default();
     for (flag, wanted_value, recorded_value) in shared(wanted, recorded) {
         if wanted_value != recorded_value {
             problems.add(
                 format!(
-                    "`{}` {} is there already, with {flag} `{recorded_value}`, not `{wanted_value}`",
+                    "`{}` {} exists already with {flag} `{recorded_value}`, not `{wanted_value}`",
                     recorded.kind, recorded.version
                 ),
-                format!("leave `--{flag}` out; to change it, edit `{}`", recorded.path()),
+                format!(
+                    "leave `--{flag}` out; to change it, edit `{}`",
+                    recorded.path()
+                ),
             );
         }
     }

@@ -1,9 +1,9 @@
-//! Which kind and which controller the flags of `kbr create api` mean, in the project as it is.
+//! The kind and the controller that the flags of `kbr create api` select in the existing project.
 
 use std::path::Path;
 
 use super::super::existing::{self, Added};
-use super::{Args, Parts, controller, own};
+use super::{ApiParts, Args, controller, own};
 use crate::diagnostic::Problems;
 use crate::project::Project;
 use crate::resource::Resource;
@@ -12,20 +12,20 @@ use crate::resource::target::Target;
 
 /// Something to create, and whether PROJECT has it already.
 #[derive(Debug)]
-pub struct Named<T> {
+pub struct Planned<T> {
     pub value: T,
     pub recorded: bool,
 }
 
 /// What the command creates.
 #[derive(Debug)]
-pub struct Chosen {
-    pub api: Option<Named<Resource>>,
-    pub controller: Option<Named<Controller>>,
+pub struct ApiSelection {
+    pub api: Option<Planned<Resource>>,
+    pub controller: Option<Planned<Controller>>,
     pub added: Option<Added>,
 }
 
-/// Says everything that is wrong before questions are asked: as far as it does not depend on the answers.
+/// Reports errors that do not depend on answers, before any question is asked.
 ///
 /// # Errors
 /// All of it.
@@ -35,7 +35,7 @@ pub fn check(
     project: &Project,
     root: &Path,
 ) -> anyhow::Result<()> {
-    let parts = Parts {
+    let parts = ApiParts {
         resource: resource != Some(false),
         controller: args
             .controller
@@ -48,9 +48,14 @@ pub fn check(
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn choose(args: &Args, parts: Parts, project: &Project, root: &Path) -> anyhow::Result<Chosen> {
+pub fn choose(
+    args: &Args,
+    parts: ApiParts,
+    project: &Project,
+    root: &Path,
+) -> anyhow::Result<ApiSelection> {
     check_flags(args, parts)?;
-    let mut chosen = Chosen {
+    let mut chosen = ApiSelection {
         api: None,
         controller: None,
         added: None,
@@ -68,18 +73,18 @@ pub fn choose(args: &Args, parts: Parts, project: &Project, root: &Path) -> anyh
     Ok(chosen)
 }
 
-/// Flags that do not go together.
-fn check_flags(args: &Args, parts: Parts) -> anyhow::Result<()> {
+/// Flags that contradict each other.
+fn check_flags(args: &Args, parts: ApiParts) -> anyhow::Result<()> {
     let mut problems = Problems::default();
     if args.of.external_crate.is_some() && parts.resource {
         problems.add(
-            "`--external-crate` is for a kind that another crate defines, and `--resource` defines one here",
+            "`--external-crate` selects an external kind, and `--resource` creates a new kind",
             "leave `--resource` out",
         );
     }
     if args.controller_name.is_some() && args.controller == Some(false) {
         problems.add(
-            "`--controller-name` names a controller, and `--controller=false` wants none",
+            "`--controller-name` has no effect with `--controller=false`",
             "leave one of them out",
         );
     }
@@ -90,7 +95,7 @@ fn check_flags(args: &Args, parts: Parts) -> anyhow::Result<()> {
     for (flag, given) in of_new_kinds {
         if given && !parts.resource {
             problems.add(
-                format!("`--{flag}` is for a new kind of the project's own, and this creates none"),
+                format!("`--{flag}` has no effect without a new kind"),
                 format!("leave `--{flag}` out"),
             );
         }

@@ -2,8 +2,8 @@ use std::path::Path;
 
 use clap::Parser;
 
-use super::target::{Chosen, choose};
-use super::{Args, Parts};
+use super::target::{ApiSelection, choose};
+use super::{ApiParts, Args};
 use crate::project::{Head, KBR, Project, Table};
 use crate::resource::controller::Controller;
 
@@ -13,7 +13,7 @@ struct Command {
     args: Args,
 }
 
-/// A project on which commands are tried one after another, as far as PROJECT goes.
+/// Runs commands one after another on PROJECT alone.
 struct Try {
     project: Project,
 }
@@ -38,12 +38,12 @@ impl Try {
         self.project.controllers().nth(at).unwrap()
     }
 
-    fn choose(&self, flags: &str) -> Result<Chosen, String> {
+    fn choose(&self, flags: &str) -> Result<ApiSelection, String> {
         let flags = flags.split(' ').map(|flag| flag.trim_matches('\''));
         let args = Command::try_parse_from(std::iter::once("kbr").chain(flags))
             .map_err(|error| error.to_string())?
             .args;
-        let parts = Parts {
+        let parts = ApiParts {
             resource: args.resource.unwrap_or(args.of.external_crate.is_none()),
             controller: args.controller.unwrap_or(true),
         };
@@ -51,7 +51,7 @@ impl Try {
             .map_err(|error| error.to_string())
     }
 
-    /// What PROJECT has after the command: `api,controller`, `=` before what was there already.
+    /// What PROJECT has after the command: `api,controller`, with `=` before what it had already.
     #[track_caller]
     fn run(&mut self, flags: &str) -> String {
         let chosen = self.choose(flags).unwrap();
@@ -125,7 +125,7 @@ fn the_same_command_again_finds_what_is_there() {
     assert_eq!(project.run(whole), "=api::crew::v1::Captain,=captain");
     project.refused(
         &format!("{short} --plural captains"),
-        "`Captain` v1 is there already, with plural `captain`, not `captains`",
+        "`Captain` v1 exists already with plural `captain`, not `captains`",
         "leave `--plural` out; to change it, edit `api/src/crew/v1/captain.rs`",
     );
     project.refused(
@@ -153,7 +153,7 @@ fn a_further_version_has_the_names_and_scope_of_the_first() {
     );
     project.refused(
         "--group crew --version v2 --kind Captain",
-        "the controller `captain` is there already, and is for `Captain` of `crew.example.com/v1`",
+        "the controller `captain` exists already and is for `Captain` of `crew.example.com/v1`",
         "pass another name with `--controller-name`, or `--controller=false`",
     );
     let stored = |flags: &str| {
@@ -182,12 +182,12 @@ fn one_kind_may_have_several_controllers() {
     );
     project.refused(
         "--group ship --version v1 --kind Sail --controller-name captain",
-        "the controller `captain` is there already, and is for `Captain` of `crew.example.com/v1`, not for `Sail`",
+        "the controller `captain` exists already and is for `Captain` of `crew.example.com/v1`, not for `Sail`",
         "pass another name",
     );
     project.refused(
         "--group crew --version v1 --kind Captain --controller-name My_Backup",
-        "`My_Backup` cannot be a controller's name",
+        "`My_Backup` is not a controller name",
         "`--controller-name my-backup` would do",
     );
 }
@@ -261,18 +261,18 @@ fn an_unknown_kind_is_refused_with_the_nearest_ones() {
     project.run("--group crew --version v1 --kind Captain");
     project.refused(
         "--group apps --version v1 --kind Deploment --resource=false",
-        "there is no kind `Deploment` in `apps/v1`, neither in this project nor in Kubernetes 1.36",
+        "no kind `Deploment` found in `apps/v1`, neither in this project nor in Kubernetes 1.36",
         "did you mean `--group apps --version v1 --kind Deployment`?",
     );
     project.refused(
         "--group crew --version v2 --kind Captan --resource=false",
-        "there is no kind `Captan`",
+        "no kind `Captan` found",
         "did you mean `--group crew --version v1 --kind Captain`?",
     );
     project.refused(
         "--group x --version v1 --kind Zymurgy --resource=false",
-        "there is no kind `Zymurgy`",
-        "for a kind of another crate, pass `--external-crate` and `--external-type`",
+        "no kind `Zymurgy` found",
+        "for an external kind, pass `--external-crate` and `--external-type`",
     );
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::existing::{self, Added};
-use super::{Args, Parts, others, wanted};
+use super::{Args, WebhookParts, others, wanted};
 use crate::project::Project;
 use crate::resource::Resource;
 use crate::resource::target::Target;
@@ -11,7 +11,7 @@ use crate::resource::webhook::{Calls, Webhook};
 
 /// What the command creates.
 #[derive(Debug)]
-pub struct Chosen {
+pub struct WebhookSelection {
     /// The kind.
     pub target: Target,
     /// The tables that PROJECT has for the kind and version.
@@ -28,7 +28,12 @@ pub struct Chosen {
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn choose(args: &Args, parts: Parts, project: &Project, root: &Path) -> anyhow::Result<Chosen> {
+pub fn choose(
+    args: &Args,
+    parts: WebhookParts,
+    project: &Project,
+    root: &Path,
+) -> anyhow::Result<WebhookSelection> {
     let mut added = None;
     let target = existing::find(&args.of, None, project, root, &mut added)?;
     let wanted = wanted::webhook(args, parts, project, &target)?;
@@ -36,7 +41,7 @@ pub fn choose(args: &Args, parts: Parts, project: &Project, root: &Path) -> anyh
     let known: Vec<Webhook> = of_kind.cloned().collect();
     others::check(&wanted, &known, project)?;
     let new = new(&wanted, &known);
-    Ok(Chosen {
+    Ok(WebhookSelection {
         spokes: spokes(&target, &known, new.as_ref(), project),
         target,
         known,
@@ -45,7 +50,7 @@ pub fn choose(args: &Args, parts: Parts, project: &Project, root: &Path) -> anyh
     })
 }
 
-/// What of `wanted` is not in `known`.
+/// The part of `wanted` that `known` lacks.
 fn new(wanted: &Webhook, known: &[Webhook]) -> Option<Webhook> {
     let mut new = wanted.clone();
     for table in known {
@@ -80,8 +85,8 @@ fn spokes(
         .collect()
 }
 
-impl Chosen {
-    /// Those that PROJECT has in the end.
+impl WebhookSelection {
+    /// The tables that PROJECT has after the command.
     pub fn tables(&self) -> impl Iterator<Item = &Webhook> {
         self.known.iter().chain(&self.new)
     }

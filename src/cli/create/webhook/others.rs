@@ -1,4 +1,4 @@
-//! What the webhooks of `kbr create webhook` may clash with: those that PROJECT has already.
+//! Clashes between the webhooks of `kbr create webhook` and those in PROJECT.
 
 use crate::diagnostic::Problems;
 use crate::project::Project;
@@ -16,11 +16,11 @@ pub fn check(wanted: &Webhook, known: &[Webhook], project: &Project) -> anyhow::
         if !same && other.module() == wanted.module() {
             problems.add(
                 format!(
-                    "`{file}` is the file of `{}` of `{}` already",
+                    "`{file}` already belongs to `{}` of `{}`",
                     other.target.kind,
                     other.target.group_shown()
                 ),
-                "one of both groups needs another short name",
+                "one of the two groups needs another short name",
             );
         }
         let paths = [&wanted.defaulting, &wanted.validation];
@@ -28,7 +28,7 @@ pub fn check(wanted: &Webhook, known: &[Webhook], project: &Project) -> anyhow::
             if !same && [&other.defaulting, &other.validation].contains(&path) {
                 problems.add(
                     format!(
-                        "`{path}` is served for `{}` of `{}` already",
+                        "`{path}` is already the path of a webhook for `{}` of `{}`",
                         other.target.kind,
                         other.target.group_shown()
                     ),
@@ -40,7 +40,7 @@ pub fn check(wanted: &Webhook, known: &[Webhook], project: &Project) -> anyhow::
         if hub && !wanted.spokes.is_empty() && other.target.is_version_of(&wanted.target) {
             problems.add(
                 format!(
-                    "the hub of `{}` is `{}` already",
+                    "the hub of `{}` is already `{}`",
                     other.target.kind, other.target.version
                 ),
                 format!("pass `--version {}`", other.target.version),
@@ -53,7 +53,7 @@ pub fn check(wanted: &Webhook, known: &[Webhook], project: &Project) -> anyhow::
     problems.into_result()
 }
 
-/// The command again: what stands in the user's file by now stays.
+/// A repeated command must not change the user's file.
 fn same_parameters(wanted: &Webhook, known: &Webhook, file: &str, problems: &mut Problems) {
     let defaulting = (&wanted.defaulting, &known.defaulting);
     let validation = (&wanted.validation, &known.validation);
@@ -64,7 +64,7 @@ fn same_parameters(wanted: &Webhook, known: &Webhook, file: &str, problems: &mut
         let given = wanted.calls != Calls::default() && wanted.calls != known.calls;
         if wanted_path != known_path || given {
             problems.add(
-                format!("the webhook `{known_path}` is there already, with other parameters"),
+                format!("the webhook `{known_path}` exists already with other parameters"),
                 format!("edit its comment `+kbr:webhook:path={known_path}` in `{file}`, and leave the flags out"),
             );
         }

@@ -2,10 +2,10 @@ use std::path::Path;
 
 use clap::Parser;
 
-use super::chosen::{Chosen, choose};
-use super::{Args, Parts};
+use super::chosen::{WebhookSelection, choose};
+use super::{Args, WebhookParts};
 use crate::project::{self, Project, Table};
-use crate::resource::{Resource, Wanted};
+use crate::resource::{ApiFlags, Resource};
 
 #[derive(Parser)]
 struct Command {
@@ -13,7 +13,7 @@ struct Command {
     args: Args,
 }
 
-/// A project on which commands are tried one after another, as far as PROJECT goes.
+/// Runs commands one after another on PROJECT alone.
 struct Try {
     project: Project,
 }
@@ -22,13 +22,13 @@ impl Try {
     /// With a kind `Captain` in these versions.
     fn new(versions: &[&str]) -> Self {
         let api = |version: &&str| {
-            let wanted = Wanted {
+            let wanted = ApiFlags {
                 group: "crew".to_owned(),
                 domain: "example.com".to_owned(),
                 version: (*version).to_owned(),
                 kind: "Captain".to_owned(),
                 namespaced: true,
-                ..Wanted::default()
+                ..ApiFlags::default()
             };
             Resource::new(&wanted).unwrap()
         };
@@ -38,12 +38,12 @@ impl Try {
         Try { project }
     }
 
-    fn choose(&self, flags: &str) -> Result<Chosen, String> {
+    fn choose(&self, flags: &str) -> Result<WebhookSelection, String> {
         let flags = flags.split(' ');
         let args = Command::try_parse_from(std::iter::once("kbr").chain(flags))
             .map_err(|error| error.to_string())?
             .args;
-        let parts = Parts {
+        let parts = WebhookParts {
             defaulting: args.defaulting,
             validation: args.validation,
             conversion: args.conversion,
@@ -101,7 +101,7 @@ fn what_is_there_already_is_changed_in_its_file() {
     let help = "edit its comment `+kbr:webhook:path=/mutate-crew-example-com-v1-captain` in `src/webhooks/crew_v1_captain.rs`";
     for flags in ["--timeout 4", "--defaulting-path /x"] {
         let flags = format!("{CAPTAIN} --defaulting {flags}");
-        project.refused(&flags, "is there already, with other parameters", help);
+        project.refused(&flags, "exists already with other parameters", help);
     }
     assert_eq!(
         project.run(&format!("{CAPTAIN} --defaulting --timeout 3")),
@@ -124,8 +124,8 @@ fn flags_that_say_nothing_are_refused() {
     ] {
         project.refused(
             &format!("{CAPTAIN} {flags}"),
-            "says something of a webhook that is not asked for",
-            &format!("pass {with} too"),
+            "has no effect without",
+            &format!("pass {with}"),
         );
     }
 }
@@ -141,13 +141,13 @@ fn spokes_are_other_versions_of_the_kind() {
     );
     project.refused(
         &format!("{hub} --spoke v4"),
-        "`v4` is no version of `Captain`",
+        "`v4` is not a version of `Captain`",
         "its other versions are: v1, v3",
     );
     assert_eq!(project.run(&format!("{hub} --spoke v1,v1")), "v1");
     project.refused(
         &format!("{CAPTAIN} --conversion"),
-        "the hub of `Captain` is `v2` already",
+        "the hub of `Captain` is already `v2`",
         "pass `--version v2`",
     );
     assert_eq!(project.run(hub), "v3");
@@ -159,12 +159,12 @@ fn conversion_is_for_kinds_of_the_projects_own_with_several_versions() {
     let project = Try::new(&["v1"]);
     project.refused(
         &format!("{CAPTAIN} --conversion"),
-        "`Captain` has no other version than `v1`",
+        "`Captain` has only the version `v1`",
         "create it first: `kbr create api",
     );
     project.refused(
         "--group core --version v1 --kind Pod --conversion",
-        "versions of `Pod` are converted by whoever defines it",
+        "`Pod` is not a kind of this project",
         "leave `--conversion` out",
     );
 }
@@ -175,7 +175,7 @@ fn no_two_kinds_share_a_path() {
     project.run(&format!("{CAPTAIN} --defaulting --defaulting-path /x"));
     project.refused(
         "--group core --version v1 --kind Pod --defaulting --defaulting-path /x",
-        "`/x` is served for `Captain` of `crew.example.com` already",
+        "`/x` is already the path of a webhook for `Captain` of `crew.example.com`",
         "pass another path",
     );
 }
@@ -185,7 +185,7 @@ fn a_kind_that_nobody_knows_is_refused() {
     let project = Try::new(&["v1"]);
     project.refused(
         "--group crew --version v2 --kind Captain --defaulting",
-        "there is no kind `Captain` in `crew/v2`",
+        "no kind `Captain` found in `crew/v2`",
         "did you mean `--group crew --version v1 --kind Captain`?",
     );
 }
@@ -201,8 +201,16 @@ fn a_switch_takes_a_value_or_none() {
 fn values_that_no_webhook_has_are_refused() {
     let project = Try::new(&["v1"]);
     for (flags, reason, help) in [
-        ("--timeout 0", "between 1 and 30", "pass such a number"),
-        ("--timeout 300", "between 1 and 30", "pass such a number"),
+        (
+            "--timeout 0",
+            "between 1 and 30",
+            "pass a number from 1 to 30",
+        ),
+        (
+            "--timeout 300",
+            "between 1 and 30",
+            "pass a number from 1 to 30",
+        ),
         (
             "--defaulting-path=",
             "is empty",
@@ -210,12 +218,12 @@ fn values_that_no_webhook_has_are_refused() {
         ),
         (
             "--defaulting-path /Captain",
-            "cannot be the path of a webhook",
+            "is not a webhook path",
             "`/mutate-crew-example-com-v1-captain` would do",
         ),
         (
             "--defaulting-path /convert",
-            "conversion is served at `/convert`",
+            "`/convert` is the path of the conversion webhook",
             "pass another path",
         ),
         (
@@ -225,13 +233,13 @@ fn values_that_no_webhook_has_are_refused() {
         ),
         (
             "--match-condition x=true --match-condition x=false",
-            "there are two match conditions `x`",
-            "give each a name of its own",
+            "two match conditions are named `x`",
+            "give each its own name",
         ),
         (
             "--namespace-selector a=b=c",
-            "`b=c` is no value of a label",
-            "write it as for kubectl",
+            "`b=c` is not a label value",
+            "use kubectl's syntax",
         ),
     ] {
         project.refused(&format!("{CAPTAIN} --defaulting {flags}"), reason, help);

@@ -1,20 +1,20 @@
-//! The webhooks that the flags of `kbr create webhook` mean.
+//! The webhooks that the flags of `kbr create webhook` select.
 
 use crd_lint::rules::check_condition;
 
-use super::{Args, Parts};
+use super::{Args, WebhookParts};
 use crate::diagnostic::Problems;
 use crate::project::Project;
 use crate::resource::target::Target;
-use crate::resource::webhook::{Calls, Verb, Webhook};
+use crate::resource::webhook::{AdmissionKind, Calls, Webhook};
 
-/// What the flags say, with what they leave open filled in.
+/// What the flags select, with defaults filled in.
 ///
 /// # Errors
 /// Everything that is wrong with it.
 pub fn webhook(
     args: &Args,
-    parts: Parts,
+    parts: WebhookParts,
     project: &Project,
     target: &Target,
 ) -> anyhow::Result<Webhook> {
@@ -28,15 +28,23 @@ pub fn webhook(
     };
     let mut webhook = Webhook {
         target: target.clone(),
-        defaulting: path(parts.defaulting, &args.defaulting_path, Verb::Mutate),
-        validation: path(parts.validation, &args.validation_path, Verb::Validate),
+        defaulting: path(
+            parts.defaulting,
+            &args.defaulting_path,
+            AdmissionKind::Mutate,
+        ),
+        validation: path(
+            parts.validation,
+            &args.validation_path,
+            AdmissionKind::Validate,
+        ),
         spokes: Vec::new(),
         calls: Calls {
             failure_policy: match args.failure_policy.as_deref() {
                 Some(policy) if policy.eq_ignore_ascii_case("ignore") => "Ignore".to_owned(),
                 _ => String::new(),
             },
-            // What no byte holds is told as too long, too.
+            // A number beyond a byte is reported as too long as well.
             timeout: args
                 .timeout
                 .map(|seconds| seconds.try_into().unwrap_or(u8::MAX)),
@@ -62,8 +70,8 @@ fn check_conditions(conditions: &[String], allow: &[String], problems: &mut Prob
     for (name, expression) in conditions.iter().filter_map(|text| text.split_once('=')) {
         if names.contains(&name) {
             problems.add(
-                format!("there are two match conditions `{name}`"),
-                "give each a name of its own",
+                format!("two match conditions are named `{name}`"),
+                "give each its own name",
             );
         }
         names.push(name);
@@ -87,7 +95,7 @@ fn check_conditions(conditions: &[String], allow: &[String], problems: &mut Prob
     }
 }
 
-/// No path is not the usual one.
+/// An empty path does not mean the default path.
 fn check_empty(args: &Args, problems: &mut Problems) {
     for (flag, path) in [
         ("defaulting-path", &args.defaulting_path),
@@ -96,15 +104,15 @@ fn check_empty(args: &Args, problems: &mut Problems) {
         if path.as_deref() == Some("") {
             problems.add(
                 format!("`--{flag}` is empty"),
-                format!("leave `--{flag}` out for the usual path"),
+                format!("leave `--{flag}` out for the default path"),
             );
         }
     }
 }
 
-/// Flags that say something of what is not created.
-fn check_flags(args: &Args, parts: Parts, problems: &mut Problems) {
-    // Nobody has said yet what is wanted; but conversion is not always asked about.
+/// Flags without effect, because their webhook is not created.
+fn check_flags(args: &Args, parts: WebhookParts, problems: &mut Problems) {
+    // kbr will ask which webhooks to create; but it does not always ask about conversion.
     let open = !parts.any();
     let admission = parts.defaulting || parts.validation;
     let either = "--defaulting` or `--validation";
@@ -156,8 +164,8 @@ fn check_flags(args: &Args, parts: Parts, problems: &mut Problems) {
     for (flag, given, sense, with) in pairs {
         if given && !sense && (!open || flag == "spoke") {
             problems.add(
-                format!("`--{flag}` says something of a webhook that is not asked for"),
-                format!("pass `{with}` too, or leave `--{flag}` out"),
+                format!("`--{flag}` has no effect without `{with}`"),
+                format!("pass `{with}`, or leave `--{flag}` out"),
             );
         }
     }
@@ -178,7 +186,7 @@ fn wanted_spokes(
     if !target.is_own() {
         problems.add(
             format!(
-                "versions of `{}` are converted by whoever defines it",
+                "`{}` is not a kind of this project, so the operator cannot convert its versions",
                 target.kind
             ),
             "leave `--conversion` out",
@@ -187,7 +195,7 @@ fn wanted_spokes(
     }
     if others.is_empty() {
         problems.add(
-            format!("`{}` has no other version than `{}`", target.kind, target.version),
+            format!("`{}` has only the version `{}`", target.kind, target.version),
             format!(
                 "create it first: `kbr create api --group {} --version … --kind {} --resource --controller=false`",
                 target.group, target.kind
@@ -203,7 +211,7 @@ fn wanted_spokes(
             let what = if *spoke == target.version {
                 "is the hub itself".to_owned()
             } else {
-                format!("is no version of `{}`", target.kind)
+                format!("is not a version of `{}`", target.kind)
             };
             problems.add(
                 format!("`{spoke}` {what}"),

@@ -1,12 +1,12 @@
-//! What `kbr create api` says at the end.
+//! The messages that `kbr create api` prints at the end.
 
 use std::fmt::Write as _;
 
-use super::target::{Chosen, Named};
+use super::target::{ApiSelection, Planned};
 use crate::project::Project;
 
-impl Chosen {
-    /// What the user would not expect.
+impl ApiSelection {
+    /// Consequences that the user might not expect.
     pub fn notes(&self, project: &Project) -> String {
         let mut text = String::new();
         if let Some(api) = &self.api
@@ -17,11 +17,11 @@ impl Chosen {
         {
             let _ = writeln!(
                 text,
-                "note: `{}` {} is served and not stored, and nothing converts between its versions yet: keep their fields alike, or type `kbr create webhook --group {2} --version {1} --kind {0} --conversion`",
+                "note: `{}` {} is served but not stored, and its versions are not converted yet: keep their fields equal, or run `kbr create webhook --group {2} --version {1} --kind {0} --conversion`",
                 api.value.kind, api.value.version, api.value.group
             );
         }
-        if let Some(Named {
+        if let Some(Planned {
             value,
             recorded: false,
         }) = &self.controller
@@ -33,7 +33,7 @@ impl Chosen {
             {
                 let _ = writeln!(
                     text,
-                    "note: the controller is called `{}`: `{kind}` is the one for `{}` of `{}`",
+                    "note: the controller is named `{}`, because `{kind}` is the controller for `{}` of `{}`",
                     value.name,
                     other.target.kind,
                     other.target.group_shown()

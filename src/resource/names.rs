@@ -1,6 +1,6 @@
-//! What Kubernetes and Rust allow in a name.
+//! The rules of Kubernetes and Rust for names.
 
-/// Rust's words, of every edition, with those it reserves.
+/// Rust's keywords in every edition, including reserved ones.
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
     "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
@@ -9,8 +9,8 @@ const KEYWORDS: &[&str] = &[
     "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// Names that a module of a generated project cannot bear: a `use` of the crate would be ambiguous, or cargo looks for something
-/// else at that path (`api/src/bin/`, `api/src/lib.rs`, `api/src/main.rs`).
+/// Names that a module of a generated project cannot have: a `use` of the crate would be ambiguous, or cargo gives that path
+/// (`api/src/bin/`, `api/src/lib.rs`, `api/src/main.rs`) a special meaning.
 const MODULES_TAKEN: &[&str] = &[
     "alloc",
     "bin",
@@ -26,7 +26,7 @@ const MODULES_TAKEN: &[&str] = &[
     "std",
 ];
 
-/// Names of the standard library's prelude: a controller that imported a kind under one of them would lose the original.
+/// Names in the standard library's prelude: importing a kind under one of them would hide the original.
 const PRELUDE: &[&str] = &[
     "AsMut",
     "AsRef",
@@ -75,7 +75,7 @@ const PRELUDE: &[&str] = &[
     "Vec",
 ];
 
-/// Names that the scaffolded controller imports for itself.
+/// Names that the scaffolded controller imports.
 const CONTROLLER_IMPORTS: &[&str] = &[
     "Action",
     "Api",
@@ -90,7 +90,7 @@ const CONTROLLER_IMPORTS: &[&str] = &[
     "ResourceExt",
 ];
 
-/// Names that the scaffolded webhooks import for themselves.
+/// Names that the scaffolded webhooks import.
 const WEBHOOK_IMPORTS: &[&str] = &["FakeApi", "Manager"];
 
 /// Longest DNS label.
@@ -98,7 +98,7 @@ pub const LABEL_MAX: usize = 63;
 /// Longest DNS name.
 pub const SUBDOMAIN_MAX: usize = 253;
 
-/// Whether `word` is one of Rust's.
+/// Whether `word` is a keyword of Rust.
 pub fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
@@ -113,8 +113,8 @@ pub fn is_taken_in_webhooks(name: &str) -> bool {
     PRELUDE.contains(&name) || WEBHOOK_IMPORTS.contains(&name)
 }
 
-/// The Rust module of a group, kind or controller: `.` and `-` become `_`, a leading digit gets `g` before it, a word that is
-/// taken gets `_` after it, and so does one that looks like a version: those are the modules between groups and kinds.
+/// The Rust module of a group, kind or controller: `.` and `-` become `_`, and a leading digit gets the prefix `g`. A keyword, a
+/// reserved name and a name that looks like a version get the suffix `_`, because the modules between groups and kinds are versions.
 pub fn module(name: &str) -> String {
     let mut module = name.replace(['.', '-'], "_");
     if module.starts_with(|first: char| first.is_ascii_digit()) {
@@ -158,7 +158,7 @@ pub fn is_letter_label(name: &str) -> bool {
     is_label(name) && name.starts_with(|first: char| first.is_ascii_lowercase())
 }
 
-/// Whether `name` is a DNS name as Kubernetes takes it: labels of RFC 1123 with dots between, at most 253 characters.
+/// Whether `name` is a DNS name by Kubernetes' rules: labels of RFC 1123 separated by dots, at most 253 characters.
 pub fn is_subdomain(name: &str) -> bool {
     name.len() <= SUBDOMAIN_MAX
         && name.split('.').all(|label| {
@@ -172,7 +172,7 @@ pub fn is_subdomain(name: &str) -> bool {
         })
 }
 
-/// The label nearest to `text`: lower case, everything else than letters and digits a `-`, none doubled or at an end.
+/// The label nearest to `text`: in lower case, with single `-` in place of all other characters, and none at an end.
 pub fn to_label(text: &str) -> String {
     let mut label = String::new();
     for character in text.chars() {
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_module_is_a_rust_identifier_that_nothing_else_bears() {
+    fn a_module_is_a_unique_rust_identifier() {
         for (name, expected) in [
             ("crew", "crew"),
             ("programming-kubernetes.info", "programming_kubernetes_info"),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_name_is_one() {
+    fn the_nearest_name_is_valid() {
         assert_eq!(to_label("My Operator_2.0"), "my-operator-2-0");
         assert_eq!(to_label("--x--"), "x");
         assert_eq!(to_label("日本"), "");

@@ -1,12 +1,12 @@
-//! What `kbr create webhook` says at the end.
+//! The messages that `kbr create webhook` prints at the end.
 
 use std::fmt::Write as _;
 
-use super::chosen::Chosen;
+use super::chosen::WebhookSelection;
 use crate::project::Project;
 
-impl Chosen {
-    /// What the user would not expect.
+impl WebhookSelection {
+    /// Consequences that the user might not expect.
     pub fn notes(&self, project: &Project) -> String {
         let mut text = String::new();
         let Some(new) = &self.new else {
@@ -15,7 +15,7 @@ impl Chosen {
         if !self.target.is_own() && new.admits() {
             let _ = writeln!(
                 text,
-                "note: objects in the operator's own namespace pass by these webhooks: one that had to admit the operator's own Pod could not start"
+                "note: these webhooks skip objects in the operator's own namespace, because an operator that had to admit its own Pod could not start"
             );
         }
         if !new.spokes.is_empty() {
@@ -35,7 +35,7 @@ impl Chosen {
         let of_hub = versions().find(|api| api.version == *hub)?;
         (stored.version != *hub).then(|| {
             format!(
-                "note: `{}` is stored and `{hub}` is the hub, which works; to store `{hub}`, move the line `storage = false,` from `{}` to `{}`\n",
+                "note: `{}` is the storage version and `{hub}` the hub, which works; to store `{hub}`, move the line `storage = false,` from `{}` to `{}`\n",
                 stored.version,
                 of_hub.path(),
                 stored.path(),
