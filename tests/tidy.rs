@@ -191,20 +191,88 @@ fn resolve(path: &[String], here: &str, modules: &BTreeSet<String>) -> Option<St
 #[test]
 fn no_two_files_of_the_library_import_each_other() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/manager/src");
-    let mut imports = imports(&root);
+    let imports = imports(&root);
     let total: usize = imports.values().map(BTreeSet::len).sum();
     assert!(imports.len() > 80 && total > 200, "{imports:?}");
-    // A module that imports none of the rest, or that none of the rest imports, is in no cycle.
+    let cycle = in_cycles(imports);
+    assert!(cycle.is_empty(), "import each other: {cycle:?}");
+}
+
+/// What is left of a graph without the modules that import none of the rest, or that none of the rest imports: those in cycles.
+fn in_cycles(mut imports: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     loop {
         let left: BTreeSet<String> = imports.keys().cloned().collect();
         imports.retain(|_, others| others.iter().any(|other| left.contains(other)));
         let used: BTreeSet<String> = imports.values().flatten().cloned().collect();
         imports.retain(|module, _| used.contains(module));
         if imports.len() == left.len() {
-            break;
+            return imports.into_keys().collect();
         }
     }
-    let cycle: Vec<_> = imports.keys().collect();
+}
+
+/// The modules of kbr that only turn data into data: no files, environment or processes.
+const PURE: [&str; 15] = [
+    "blueprint",
+    "comments",
+    "diagnostic",
+    "edit",
+    "hash",
+    "library",
+    "lock",
+    "project",
+    "release",
+    "resource",
+    "sample",
+    "scaffold",
+    "vars",
+    "changes/conflict",
+    "changes/record",
+];
+
+#[test]
+fn pure_modules_use_no_files_environment_or_processes() {
+    let outside = [
+        "fs::",
+        "std::fs",
+        "env::",
+        "std::env",
+        "process::",
+        "std::process",
+    ];
+    let (_, uses) = calls(&outside, &[]);
+    let is_pure = |line: &String| {
+        let mut paths = PURE.iter().map(|name| format!("src/{name}"));
+        paths.any(|path| {
+            let rest = line.strip_prefix(&path);
+            rest.is_some_and(|rest| rest.starts_with(['/', '.']))
+        })
+    };
+    let uses: Vec<_> = uses.into_iter().filter(is_pure).collect();
+    assert!(
+        uses.is_empty(),
+        "these modules are pure:\n{}",
+        uses.join("\n")
+    );
+}
+
+#[test]
+fn imports_between_the_modules_of_kbr_go_one_way() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let top = |path: &str| path.split("::").next().unwrap_or_default().to_owned();
+    let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (module, others) in imports(&root) {
+        let module = top(&module);
+        let others = others
+            .iter()
+            .map(|other| top(other))
+            .filter(|other| *other != module);
+        modules.entry(module.clone()).or_default().extend(others);
+    }
+    modules.remove("main");
+    let total: usize = modules.values().map(BTreeSet::len).sum();
+    assert!(modules.len() > 20 && total > 40, "{modules:?}");
+    let cycle = in_cycles(modules);
     assert!(cycle.is_empty(), "import each other: {cycle:?}");
 }
 
