@@ -202,6 +202,8 @@ impl Resource {
         vars.short_names.clone_from(&self.short_names);
         vars.namespaced = self.namespaced;
         vars.storage = storage;
+        // Names and numbers: nothing that JSON does not have.
+        vars.api = serde_json::to_value(self).unwrap_or_default();
         vars.own_kind = true;
     }
 }

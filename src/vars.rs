@@ -1,6 +1,7 @@
 //! All that a template may use.
 
 use serde::Serialize;
+use serde_json::Value;
 
 /// The variables of every template: one flat struct. What a command has no value for is empty.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -40,8 +41,10 @@ pub struct Vars {
     pub plural: String,
     /// `captain`.
     pub singular: String,
-    /// `["cap"]`.
+    /// `["cap"]`. Templates of 0.1.0 use it.
     pub short_names: Vec<String>,
+    /// The table `[[api]]` of the kind, key by key: `{{ api.short_names }}`. A key that has no variable of its own needs none.
+    pub api: Value,
     /// Whether objects live in namespaces.
     pub namespaced: bool,
     /// Whether this version is the stored one: the first version of its kind that was created.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::edit;
@@ -94,6 +94,8 @@ fn sample([group, version, lower, kind]: &[String; 4], on: bool) -> Value {
     ];
     for (name, value) in &mut vars {
         match value {
+            // The table `[[api]]`, which kinds of other crates do not have.
+            Value::Null => *value = table(on),
             Value::Bool(switch) => *switch = on,
             Value::Array(list) if on => list.push("sample".into()),
             Value::String(text) => {
@@ -113,6 +115,12 @@ fn sample([group, version, lower, kind]: &[String; 4], on: bool) -> Value {
         }
     }
     Value::Object(vars)
+}
+
+/// A table `[[api]]`; with `on`, no list of it is empty.
+fn table(on: bool) -> Value {
+    let short_names = if on { vec!["sample"] } else { Vec::new() };
+    json!({ "short_names": short_names })
 }
 
 /// Every part of every set with `vars`, by set.

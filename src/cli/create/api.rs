@@ -11,6 +11,7 @@ use std::env;
 
 use anyhow::Context as _;
 
+use self::own::NewKindArgs;
 use self::target::{ApiSelection, Planned};
 use super::super::write::{self, Intent};
 use super::super::{WriteArgs, prompt};
@@ -40,15 +41,8 @@ use crate::workdir;
 pub struct Args {
     #[command(flatten)]
     of: KindArgs,
-    /// Singular in lower case [default: the kind]
-    #[arg(long)]
-    singular: Option<String>,
-    /// Short name for kubectl; repeatable
-    #[arg(long = "short-name", value_name = "NAME", value_delimiter = ',')]
-    short_names: Vec<String>,
-    /// Whether objects are namespaced [default: true]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    namespaced: Option<bool>,
+    #[command(flatten)]
+    new: NewKindArgs,
     /// Create the kind: its types, CRD, sample and roles
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     resource: Option<bool>,

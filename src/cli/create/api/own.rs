@@ -6,6 +6,30 @@ use crate::diagnostic::Problems;
 use crate::project::Project;
 use crate::resource::{ApiFlags, Resource, groups, shared};
 
+/// The flags of a new kind: a flag of `kbr create api` that ends up in its types or CRD belongs here.
+#[derive(Debug, clap::Args)]
+pub struct NewKindArgs {
+    /// Singular in lower case [default: the kind]
+    #[arg(long)]
+    singular: Option<String>,
+    /// Short name for kubectl; repeatable
+    #[arg(long = "short-name", value_name = "NAME", value_delimiter = ',')]
+    short_names: Vec<String>,
+    /// Whether objects are namespaced [default: true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub namespaced: Option<bool>,
+}
+
+impl NewKindArgs {
+    /// The flags that have no effect without a new kind, and whether they were passed.
+    pub fn passed(&self) -> [(&'static str, bool); 2] {
+        [
+            ("singular", self.singular.is_some()),
+            ("short-name", !self.short_names.is_empty()),
+        ]
+    }
+}
+
 /// The kind of the project's own that the flags describe.
 ///
 /// # Errors
@@ -18,6 +42,7 @@ pub fn find(args: &Args, project: &Project) -> anyhow::Result<Planned<Resource>>
     let recorded = project.apis().find(same);
     // The previous version supplies the defaults.
     let before = recorded.or_else(|| project.apis().find(of_kind));
+    let new = &args.new;
     let wanted = ApiFlags {
         group: args.of.group.clone(),
         domain: domain.clone(),
@@ -28,15 +53,15 @@ pub fn find(args: &Args, project: &Project) -> anyhow::Result<Planned<Resource>>
             .plural
             .clone()
             .or_else(|| before.map(|api| api.plural.clone())),
-        singular: args
+        singular: new
             .singular
             .clone()
             .or_else(|| before.map(|api| api.singular.clone())),
         short_names: match before {
-            Some(before) if args.short_names.is_empty() => before.short_names.clone(),
-            _ => args.short_names.clone(),
+            Some(before) if new.short_names.is_empty() => before.short_names.clone(),
+            _ => new.short_names.clone(),
         },
-        namespaced: args
+        namespaced: new
             .namespaced
             .or_else(|| before.map(|api| api.namespaced))
             .unwrap_or(true),

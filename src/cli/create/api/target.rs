@@ -66,7 +66,13 @@ pub fn choose(
     if parts.controller {
         let target = match &chosen.api {
             Some(api) => Target::own(&api.value),
-            None => existing::find(&args.of, args.namespaced, project, root, &mut chosen.added)?,
+            None => existing::find(
+                &args.of,
+                args.new.namespaced,
+                project,
+                root,
+                &mut chosen.added,
+            )?,
         };
         chosen.controller = Some(controller::name(target, args, project)?);
     }
@@ -88,12 +94,8 @@ fn check_flags(args: &Args, parts: ApiParts) -> anyhow::Result<()> {
             "leave one of them out",
         );
     }
-    let of_new_kinds = [
-        ("singular", args.singular.is_some()),
-        ("short-name", !args.short_names.is_empty()),
-    ];
-    for (flag, given) in of_new_kinds {
-        if given && !parts.resource {
+    for (flag, passed) in args.new.passed() {
+        if passed && !parts.resource {
             problems.add(
                 format!("`--{flag}` has no effect without a new kind"),
                 format!("leave `--{flag}` out"),
