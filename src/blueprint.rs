@@ -7,13 +7,13 @@ mod contributions;
 mod difference;
 mod file;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail};
 
 use crate::project::Project;
 use crate::release::Release;
-use crate::scaffold::{Part, Policy};
+use crate::scaffold::{Part, Paths, Policy};
 
 pub use difference::{Differing, Presence, WantedFile, difference};
 pub use file::{File, Lines};
@@ -38,10 +38,36 @@ impl Blueprint {
     ///
     /// # Errors
     /// A mistake in the templates.
+    #[cfg(test)]
     pub fn new(project: &Project, release: &Release) -> anyhow::Result<Self> {
         let sets = release.scaffolds.sets();
         let mut blueprint = Blueprint::default();
-        for (source, parts) in contributions::all(project, release, &sets)? {
+        for source in sources(project) {
+            let parts = contributions::of(source, project, release, &sets, Paths::All)?;
+            blueprint.add(source, parts)?;
+        }
+        Ok(blueprint)
+    }
+
+    /// The files of the tree to which `tables` contribute, each with what all others contribute to it.
+    ///
+    /// # Errors
+    /// As [`Blueprint::new`].
+    pub fn around(tables: &[Source], project: &Project, release: &Release) -> anyhow::Result<Self> {
+        let sets = release.scaffolds.sets();
+        let mut own = BTreeMap::new();
+        for source in tables {
+            let parts = contributions::of(*source, project, release, &sets, Paths::All)?;
+            own.insert(*source, parts);
+        }
+        let paths = own.values().flatten().map(|part| part.path().to_owned());
+        let paths: BTreeSet<String> = paths.collect();
+        let mut blueprint = Blueprint::default();
+        for source in sources(project) {
+            let parts = match own.remove(&source) {
+                Some(parts) => parts,
+                None => contributions::of(source, project, release, &sets, Paths::These(&paths))?,
+            };
             blueprint.add(source, parts)?;
         }
         Ok(blueprint)
@@ -102,6 +128,11 @@ impl Blueprint {
         file.writers.push(source);
         Ok(())
     }
+}
+
+/// All that contributes, in the order of PROJECT.
+fn sources(project: &Project) -> impl Iterator<Item = Source> {
+    std::iter::once(Source::Head).chain((0..project.tables.len()).map(Source::Table))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ mod set;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use include_dir::{Dir, include_dir};
@@ -88,20 +88,42 @@ impl Scaffolds {
 }
 
 impl Sets<'_> {
-    /// Renders the set `scaffolds/v1/<name>/` with the fields of `vars`, in order of path.
+    /// Renders the files at `paths` of the set `scaffolds/v1/<name>/` with the fields of `vars`, in order of path.
     ///
     /// # Errors
     /// Names the template and what tera says about it: a variable that is not in `vars`, a section without its marker.
-    pub fn render(&self, name: &str, vars: &impl Serialize) -> anyhow::Result<Vec<Part>> {
+    pub fn render(
+        &self,
+        name: &str,
+        vars: &impl Serialize,
+        paths: Paths,
+    ) -> anyhow::Result<Vec<Part>> {
         let unparsed = self
             .sets
             .get(name)
             .with_context(|| format!("there is no scaffold `{LAYOUT}/{name}`"))?;
         if let Some(set) = unparsed.set.get() {
-            return set.render(vars);
+            return set.render(vars, paths);
         }
         let set = Set::parse(name, unparsed.files.clone())?;
-        unparsed.set.get_or_init(|| set).render(vars)
+        unparsed.set.get_or_init(|| set).render(vars, paths)
+    }
+}
+
+/// Which files to render: in a project with hundreds of kinds, a command touches few of them.
+#[derive(Clone, Copy)]
+pub enum Paths<'a> {
+    All,
+    These(&'a BTreeSet<String>),
+}
+
+impl Paths<'_> {
+    /// Whether the file at `path` is one of them.
+    pub fn have(self, path: &str) -> bool {
+        match self {
+            Paths::All => true,
+            Paths::These(paths) => paths.contains(path),
+        }
     }
 }
 

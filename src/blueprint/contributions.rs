@@ -7,38 +7,41 @@ use crate::release::Release;
 use crate::resource::Resource;
 use crate::resource::target::Target;
 use crate::resource::webhook::Webhook;
-use crate::scaffold::{Part, Policy, Sets};
+use crate::scaffold::{Part, Paths, Policy, Sets};
 use crate::vars::Vars;
 
-/// All contributions, in the order of PROJECT.
-pub fn all(
+const LOCK: &str = "Cargo.lock";
+
+/// What `source` contributes to the files at `paths`.
+///
+/// # Errors
+/// A mistake in the templates.
+pub fn of(
+    source: Source,
     project: &Project,
     release: &Release,
     sets: &Sets,
-) -> anyhow::Result<Vec<(Source, Vec<Part>)>> {
-    let vars = Vars {
+    paths: Paths,
+) -> anyhow::Result<Vec<Part>> {
+    let mut vars = Vars {
         kbr_version: release.version.clone().into_owned(),
         ..project.vars()
     };
-    let mut all = vec![(Source::Head, head(project, release, sets, &vars)?)];
-    for (at, table) in project.tables.iter().enumerate() {
-        let vars = vars.clone();
-        let parts = match table {
-            Table::Api(api) => {
-                let mut vars = vars;
-                api.fill(&mut vars, project.is_storage(api));
-                sets.render("api", &vars)?
-            }
-            Table::Controller(controller) => {
-                let mut vars = vars;
-                controller.fill(&mut vars);
-                sets.render("controller", &vars)?
-            }
-            Table::Webhook(table) => webhook(table, project, sets, vars)?,
-        };
-        all.push((Source::Table(at), parts));
+    let table = match source {
+        Source::Head => return head(project, release, sets, &vars, paths),
+        Source::Table(at) => &project.tables[at],
+    };
+    match table {
+        Table::Api(api) => {
+            api.fill(&mut vars, project.is_storage(api));
+            sets.render("api", &vars, paths)
+        }
+        Table::Controller(controller) => {
+            controller.fill(&mut vars);
+            sets.render("controller", &vars, paths)
+        }
+        Table::Webhook(table) => webhook(table, project, sets, vars, paths),
     }
-    Ok(all)
 }
 
 fn head(
@@ -46,11 +49,12 @@ fn head(
     release: &Release,
     sets: &Sets,
     vars: &Vars,
+    paths: Paths,
 ) -> anyhow::Result<Vec<Part>> {
-    let mut parts = sets.render("init", vars)?;
+    let mut parts = sets.render("init", vars, paths)?;
     let license = &project.head.license;
     if !["", "none"].contains(&license.as_str()) {
-        parts.extend(sets.render(&format!("license-{license}"), vars)?);
+        parts.extend(sets.render(&format!("license-{license}"), vars, paths)?);
     }
     // Once cargo has resolved another crate, the lock is the user's.
     let policy = if project.tables.iter().any(Table::is_external) {
@@ -58,12 +62,15 @@ fn head(
     } else {
         Policy::Owned
     };
-    parts.push(Part::Whole {
-        path: "Cargo.lock".to_owned(),
-        policy,
-        text: lock::named(&release.lock, &project.head.name),
-    });
-    parts.extend(release.library.iter().map(|(path, text)| Part::Whole {
+    if paths.have(LOCK) {
+        parts.push(Part::Whole {
+            path: LOCK.to_owned(),
+            policy,
+            text: lock::named(&release.lock, &project.head.name),
+        });
+    }
+    let library = release.library.iter().filter(|(path, _)| paths.have(path));
+    parts.extend(library.map(|(path, text)| Part::Whole {
         path: path.clone(),
         policy: Policy::Owned,
         text: text.clone().into_owned(),
@@ -76,16 +83,17 @@ fn webhook(
     project: &Project,
     sets: &Sets,
     mut vars: Vars,
+    paths: Paths,
 ) -> anyhow::Result<Vec<Part>> {
     webhook.fill(&mut vars);
     webhook.fill_calls(&mut vars);
     "webhook-self-signed".clone_into(&mut vars.webhook_component);
-    let mut parts = sets.render("webhook", &vars)?;
+    let mut parts = sets.render("webhook", &vars, paths)?;
     for version in &webhook.spokes {
         let mut versions = project.versions(&webhook.target);
         if let Some(spoke) = versions.find(|api| api.version == *version) {
             fill_spoke(&mut vars, &webhook.target, spoke);
-            parts.extend(sets.render("conversion", &vars)?);
+            parts.extend(sets.render("conversion", &vars, paths)?);
         }
     }
     Ok(parts)

@@ -67,7 +67,8 @@ impl Intent {
 
     /// The difference that the command makes on the disk.
     fn resolve(&self, root: &Path, force: bool) -> anyhow::Result<Vec<Change>> {
-        let blueprint = Blueprint::new(&self.project, &Release::current()?)?;
+        let sources: Vec<Source> = self.tables.iter().map(|(source, _)| *source).collect();
+        let blueprint = Blueprint::around(&sources, &self.project, &Release::current()?)?;
         let wanted = blueprint::difference(&blueprint, &self.tables, force);
         changes::resolve(root, &wanted, &self.records()?)
     }

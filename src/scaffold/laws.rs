@@ -129,7 +129,7 @@ fn planned(vars: &Value) -> Vec<(&'static str, Part)> {
     let sets = scaffolds.sets();
     let mut names: Vec<&str> = everything().into_iter().map(|(set, _, _)| set).collect();
     names.dedup();
-    let render = |set: &'static str| match sets.render(set, vars) {
+    let render = |set: &'static str| match sets.render(set, vars, Paths::All) {
         Ok(parts) => parts.into_iter().map(move |part| (set, part)),
         Err(error) => panic!("{error:#}"),
     };

@@ -27,6 +27,15 @@ pub enum Part {
     },
 }
 
+impl Part {
+    /// The file that it is about.
+    pub fn path(&self) -> &str {
+        match self {
+            Part::Whole { path, .. } | Part::Lines { path, .. } => path,
+        }
+    }
+}
+
 /// Who changes a file after it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "faults", derive(serde::Deserialize))]

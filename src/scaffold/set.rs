@@ -4,7 +4,7 @@ use anyhow::{Context as _, bail};
 use serde::Serialize;
 use tera::{Context, Tera};
 
-use super::{Form, Part, Policy, form};
+use super::{Form, Part, Paths, Policy, form};
 use crate::{edit, sample};
 
 /// The files of one folder `scaffolds/v1/<set>`.
@@ -37,29 +37,38 @@ impl<'a> Set<'a> {
         })
     }
 
-    /// Renders every file with the fields of `vars`, in order of path.
+    /// Renders the files at `paths` with the fields of `vars`, in order of path.
     ///
     /// # Errors
     /// Names the template and what tera says about it: a variable that is not in `vars`, a section without its marker.
-    pub fn render(&self, vars: &impl Serialize) -> anyhow::Result<Vec<Part>> {
+    pub fn render(&self, vars: &impl Serialize, paths: Paths) -> anyhow::Result<Vec<Part>> {
         let context = Context::from_serialize(vars).context("the variables of the templates")?;
         let mut parts = Vec::new();
         for (path, text) in &self.files {
             let rendered = self
-                .file(path, text, &context)
+                .file(path, text, &context, paths)
                 .with_context(|| format!("in the scaffold `{}/{path}`", self.name))?;
             parts.extend(rendered);
         }
         Ok(parts)
     }
 
-    fn file(&self, template: &str, text: &str, context: &Context) -> anyhow::Result<Vec<Part>> {
+    fn file(
+        &self,
+        template: &str,
+        text: &str,
+        context: &Context,
+        paths: Paths,
+    ) -> anyhow::Result<Vec<Part>> {
         let (form, path) = form(template);
         let path = if has_variable(template) {
             self.tera.render(&path_name(template), context)?
         } else {
             path.to_owned()
         };
+        if !paths.have(&path) {
+            return Ok(Vec::new());
+        }
         let text = if is_template(template) {
             sample::sign(self.tera.render(&text_name(template), context)?)
         } else {
@@ -68,19 +77,13 @@ impl<'a> Set<'a> {
         if is_template(template) && text.trim().is_empty() {
             return Ok(Vec::new());
         }
-        let whole = |policy| {
-            vec![Part::Whole {
-                path: path.clone(),
-                policy,
-                text: text.clone(),
-            }]
+        let policy = match form {
+            Form::Insert => return sections(&path, &text),
+            Form::Copied | Form::Owned => Policy::Owned,
+            Form::Once => Policy::Once,
+            Form::Generated => Policy::Generated,
         };
-        Ok(match form {
-            Form::Copied | Form::Owned => whole(Policy::Owned),
-            Form::Once => whole(Policy::Once),
-            Form::Generated => whole(Policy::Generated),
-            Form::Insert => sections(&path, &text)?,
-        })
+        Ok(vec![Part::Whole { path, policy, text }])
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 
 fn planned(path: &str, text: &str) -> anyhow::Result<Vec<Part>> {
     let vars = json!({"kind": "Captain", "group": "crew", "on": true, "off": false});
-    Set::parse("set", vec![(path, text)])?.render(&vars)
+    Set::parse("set", vec![(path, text)])?.render(&vars, Paths::All)
 }
 
 fn check(path: &str, text: &str, parts: &[Part]) {
@@ -123,6 +123,9 @@ fn an_unknown_variable_is_an_error() {
 #[test]
 fn an_unknown_set_is_an_error() {
     let scaffolds = Scaffolds::current().unwrap();
-    let error = scaffolds.sets().render("no-such", &json!({})).unwrap_err();
+    let error = scaffolds
+        .sets()
+        .render("no-such", &json!({}), Paths::All)
+        .unwrap_err();
     assert_eq!(error.to_string(), "there is no scaffold `v1/no-such`");
 }
