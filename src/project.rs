@@ -78,7 +78,7 @@ impl Head {
     pub fn text(&self) -> anyhow::Result<String> {
         let keys = toml::to_string(self)?;
         Ok(format!(
-            "# The commands that created this project, recorded by kbr. It adds whole tables, and keeps comments and unknown keys.\n{keys}"
+            "# The commands that created this project, recorded by kbr. It changes only whole tables, and keeps comments and unknown keys.\n{keys}"
         ))
     }
 }
@@ -267,9 +267,11 @@ fn is_kubebuilders(text: &str) -> bool {
 
 /// PROJECT cannot be read, because of `error`.
 pub fn broken(error: &dyn std::fmt::Display) -> Diagnostic {
-    Diagnostic::new(format_args!("`{PROJECT}` is broken")).details(error).help(format_args!(
-        "repair that line, or put the file that kbr wrote back in its place: `git checkout -- {PROJECT}`"
-    ))
+    Diagnostic::new(format_args!("`{PROJECT}` is broken"))
+        .details(error)
+        .help(format_args!(
+            "repair that line, or restore the file that kbr wrote: `git checkout -- {PROJECT}`"
+        ))
 }
 
 /// The URL that cargo shows as the repository, for what `--repo` said: `github.com/x/y` and `git@github.com:x/y.git` get the
@@ -288,7 +290,7 @@ pub fn repository(repo: &str) -> Option<String> {
     host.contains('.').then(|| format!("https://{repo}"))
 }
 
-/// The name of a licence as cargo writes it, or empty.
+/// The SPDX name of a license, or empty.
 pub fn spdx(license: &str) -> &'static str {
     match license {
         "apache2" => "Apache-2.0",

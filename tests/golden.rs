@@ -1,4 +1,4 @@
-//! Golden projects: what each command writes, file by file, and what it says.
+//! Golden projects: the files that each command writes, and its output.
 //!
 //! A case is a folder `tests/golden/<sentence>/`:
 //!
@@ -9,8 +9,8 @@
 //! - `said`: what it printed, and its exit code.
 //!
 //! `third_party/kbr-manager/` is not compared (`tests/package/` does that), so that no case changes when the library does, and what
-//! is said of it is `[files]`; `Cargo.lock` is compared only where a case has one in `out/`.
-//! `UPDATE=1` writes `out/` and `said` anew.
+//! kbr prints about it is `[files]`; `Cargo.lock` is compared only where a case has one in `out/`.
+//! `UPDATE=1` rewrites `out/` and `said`.
 
 mod support;
 
@@ -26,7 +26,7 @@ use support::{copy, folders, repository, shell, stderr, stdout, tree, write};
 type Tree = BTreeMap<String, Vec<u8>>;
 
 #[test]
-fn every_case_writes_and_says_what_is_recorded() {
+fn every_case_matches_its_record() {
     let update = std::env::var_os("UPDATE").is_some();
     let mut wrong = String::new();
     let cases = folders(&repository().join("tests/golden"));
@@ -41,7 +41,7 @@ fn every_case_writes_and_says_what_is_recorded() {
     }
     assert!(
         wrong.is_empty(),
-        "{wrong}\nUPDATE=1 cargo test --test golden records what is now"
+        "{wrong}\nUPDATE=1 cargo test --test golden records the current output"
     );
 }
 
@@ -106,7 +106,7 @@ fn script(case: &Path) -> String {
         .unwrap_or_else(|error| panic!("{}: {error}", case.display()))
 }
 
-/// Leaves the library out, and the lock where the case does not record it.
+/// Removes the library, and the lock if the case does not record it.
 fn summarize(case: &Path, files: &mut Tree) {
     files.retain(|path, _| !path.starts_with("third_party/kbr-manager/"));
     if !case.join("out/Cargo.lock").exists() {
@@ -114,7 +114,7 @@ fn summarize(case: &Path, files: &mut Tree) {
     }
 }
 
-/// Without what is in lines about the library: `third_party/kbr-manager (kbr-manager 0.2.0, 93 files)`.
+/// Replaces the version and number of files in lines about the library: `third_party/kbr-manager (kbr-manager 0.2.0, 93 files)`.
 fn without_library(said: &str) -> String {
     let line = |line: &str| {
         let folder = "third_party/kbr-manager";

@@ -7,26 +7,26 @@ use std::time::Duration;
 
 use crate::dev::{self, Options};
 
-/// Run the operator here, with an API server of its own, and again whenever a source changes
+/// Run the operator locally with its own API server, and restart it whenever a source changes
 ///
-/// Starts etcd and kube-apiserver on free ports of the loopback, as `kbr envtest run` does. Then, and after each change: generates
-/// the manifests, installs the CRDs, builds the operator, starts it, and has the API server call its webhooks. While the code
-/// is wrong, the operator that runs goes on. In another terminal, use what it prints: `export KUBECONFIG=…`.
-/// Ctrl-C ends it all, and what was in the API server is gone.
+/// Starts etcd and kube-apiserver on free ports of the loopback, like `kbr envtest run`. Then, and after each change, it generates
+/// the manifests, installs the CRDs, builds and starts the operator, and lets the API server call its webhooks. If the build
+/// fails, the running operator is left alone. To use the API server in another terminal, run the printed line
+/// `export KUBECONFIG=…` there. Ctrl-C stops everything and discards the objects in the API server.
 ///
-/// With `ENABLE_WEBHOOKS=false` nobody calls the webhooks, and kinds are not converted.
+/// With `ENABLE_WEBHOOKS=false` the API server does not call webhooks, and kinds are not converted.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Run it against the cluster of your kubeconfig, and install nothing there: what `make run` does, with each change
+    /// Use the cluster in your kubeconfig and install nothing there: like `make run` after each change
     #[arg(long)]
     use_existing_cluster: bool,
-    /// How long the servers may take to be ready
+    /// Timeout for the servers to become ready
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     start_timeout: u64,
-    /// Where their binaries are kept [default: the store of setup-envtest]
+    /// Folder of the binaries [default: the store of setup-envtest]
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
-    /// What is passed to the operator
+    /// Flags for the operator
     #[arg(last = true, value_name = "ARGS")]
     operator: Vec<OsString>,
 }

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use crate::envtest::assets::{Assets, Store};
 use crate::envtest::servers::Setup;
-use crate::envtest::{build, exec, guard, run};
+use crate::envtest::{build, exec, run, supervisor};
 use crate::output;
 
 /// Test against a real API server, without a cluster
 ///
-/// The binaries are those of setup-envtest, in its store: a Go project and this one share them.
+/// kbr shares the binaries with setup-envtest: they are in its store.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -23,24 +23,24 @@ pub struct Args {
 enum Command {
     /// Build etcd, kube-apiserver and kubectl from source, with Go
     ///
-    /// Prints their folder. Does nothing when they are there already; the first time takes some 7 minutes on two cores.
+    /// Prints their folder. Does nothing if they exist already; the first build takes about 7 minutes on two cores.
     Build(StoreArgs),
     /// Print the folder of the binaries
     ///
-    /// This is what `setup-envtest use -i -p path` prints: `KUBEBUILDER_ASSETS` if that is set, else the folder in the store.
+    /// Like `setup-envtest use -i -p path`: prints `KUBEBUILDER_ASSETS` if it is set, otherwise the folder in the store.
     Path(StoreArgs),
-    /// Run a command with an API server of its own
+    /// Run a command with its own API server
     ///
-    /// Starts etcd and kube-apiserver on free ports of the loopback, installs the CRDs of the project, runs the command,
-    /// and removes everything again. The command finds `KUBECONFIG`, `KUBEBUILDER_ASSETS` and `KBR_ENVTEST=1` in its
-    /// environment, and the matching kubectl first in PATH; kbr exits with its code. Example:
+    /// Starts etcd and kube-apiserver on free ports of the loopback, installs the project's CRDs, runs the command,
+    /// and removes everything again. The command gets `KUBECONFIG`, `KUBEBUILDER_ASSETS` and `KBR_ENVTEST=1` in its
+    /// environment, and the matching kubectl first in PATH. kbr exits with the command's exit code. Example:
     ///
     ///     kbr envtest run -- cargo test --features envtest
     #[command(verbatim_doc_comment)]
     Run(RunArgs),
     /// Start the servers, and stop them at the end of standard input
     #[command(hide = true)]
-    Guard(GuardArgs),
+    Supervisor(SupervisorArgs),
     /// Become a command that ends with its parent
     #[command(hide = true)]
     Exec(ExecArgs),
@@ -48,7 +48,7 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct StoreArgs {
-    /// Where the binaries are kept [default: the store of setup-envtest]
+    /// Folder of the binaries [default: the store of setup-envtest]
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
 }
@@ -56,16 +56,16 @@ struct StoreArgs {
 /// The command, and how to start its control plane.
 #[derive(Debug, clap::Args)]
 struct RunArgs {
-    /// Install the CRDs of this folder too, besides `config/crd/bases` of the project [may be repeated]
+    /// Also install the CRDs in this folder, in addition to the project's `config/crd/bases`; repeatable
     #[arg(long, value_name = "DIR")]
     crds: Vec<PathBuf>,
-    /// Write the logs of the two servers to this folder
+    /// Write the servers' logs to this folder
     #[arg(long, value_name = "DIR")]
     keep_logs: Option<PathBuf>,
-    /// How long the servers may take to be ready
+    /// Timeout for the servers to become ready
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     start_timeout: u64,
-    /// Where the binaries are kept [default: the store of setup-envtest]
+    /// Folder of the binaries [default: the store of setup-envtest]
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
     /// The command and its arguments
@@ -73,9 +73,9 @@ struct RunArgs {
     command: Vec<OsString>,
 }
 
-/// What to guard.
+/// The servers to supervise.
 #[derive(Debug, clap::Args)]
-struct GuardArgs {
+struct SupervisorArgs {
     #[command(flatten)]
     setup: Setup,
 }
@@ -93,7 +93,7 @@ struct ExecArgs {
     command: Vec<OsString>,
 }
 
-/// Runs `kbr envtest`. The exit code is that of the command where there is one (128 + n for signal n), otherwise 0.
+/// Runs `kbr envtest`. The exit code is that of the command, if there is one (128 + n for signal n), otherwise 0.
 ///
 /// # Errors
 /// Whatever stops it.
@@ -102,7 +102,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Build(args) => print_folder(&build::build(&Store::new(args.store)?)?)?,
         Command::Path(args) => print_folder(&Assets::find(args.store)?)?,
         Command::Run(args) => return run_command(args),
-        Command::Guard(args) => guard::run(&args.setup)?,
+        Command::Supervisor(args) => supervisor::run(&args.setup)?,
         Command::Exec(args) => return exec_command(args),
     }
     Ok(ExitCode::SUCCESS)

@@ -12,7 +12,7 @@ use crate::workdir;
 /// The flags that select a kind.
 #[derive(Debug, clap::Args)]
 pub struct KindArgs {
-    /// API group: a prefix of the project's domain, or a full group with `--domain ''`; `''` uses the domain as the group, `core` is Kubernetes' core group
+    /// API group without the project's domain, or a full group with `--domain ''`; `''` uses the domain as the group, `core` is Kubernetes' core group
     #[arg(long)]
     pub group: String,
     /// Version of the API: `v1`, `v2beta3`, `v1alpha1`

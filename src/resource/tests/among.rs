@@ -3,17 +3,17 @@
 use super::*;
 
 #[test]
-fn apis_that_would_share_a_name_are_refused() {
+fn apis_with_a_shared_name_are_rejected() {
     let at = |group, version, kind| resource(group, "example.com", version, kind);
     let captain = at("crew", "v1", "Captain");
     for (new, reason) in [
         (
             at("crew", "v1", "CAPTAIN"),
-            "`CAPTAIN` and `Captain` are one name to Kubernetes",
+            "`CAPTAIN` and `Captain` are the same name to Kubernetes",
         ),
         (
             at("crew", "v2", "CapTain"),
-            "`CapTain` and `Captain` are one name to Kubernetes",
+            "`CapTain` and `Captain` are the same name to Kubernetes",
         ),
         (
             at("crew", "v1", "CaptainSpec"),
@@ -25,11 +25,11 @@ fn apis_that_would_share_a_name_are_refused() {
         ),
         (
             at("crew", "v1", "Captains"),
-            "`captains.crew.example.com` is a name of `Captain` already",
+            "`captains.crew.example.com` is already a name of `Captain`",
         ),
         (
             resource("crew", "other.io", "v1", "Captain"),
-            "the groups `crew.other.io` and `crew.example.com` would be one module",
+            "the groups `crew.other.io` and `crew.example.com` would both be the same module",
         ),
     ] {
         let error = clash(&new, &captain);
@@ -42,7 +42,7 @@ fn apis_that_would_share_a_name_are_refused() {
     assert!(clash(&dots, &dashes).ends_with("help: use another `--group`"));
     let error = clash(&resource("crew", "other.io", "v1", "Captain"), &captain);
     assert!(
-        error.ends_with("module `crew_other_io`: `--group crew.other.io --domain ''`"),
+        error.ends_with("module is `crew_other_io`: `--group crew.other.io --domain ''`"),
         "{error}"
     );
     for fine in [

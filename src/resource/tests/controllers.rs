@@ -4,7 +4,7 @@ use super::*;
 use crate::resource::controller::default_names;
 
 #[test]
-fn a_kind_of_somebody_else_has_the_operators_own_finalizer() {
+fn a_built_in_or_external_kind_has_the_operators_own_finalizer() {
     let pod = kubernetes::find("core", "v1", "Pod").unwrap();
     let controller = Controller::new("pod".to_owned(), Target::kubernetes(&pod));
     let target = &controller.target;

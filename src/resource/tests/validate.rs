@@ -1,4 +1,4 @@
-//! What is refused, and with which proposal.
+//! Invalid names, and the proposals for them.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn versions_are_those_of_kubernetes() {
     ] {
         let error = refusal("crew", "example.com", bad, "Captain");
         assert!(
-            error.starts_with(&format!("`{bad}` is not a version of an API")),
+            error.starts_with(&format!("`{bad}` is not an API version")),
             "{error}"
         );
         assert!(
@@ -37,7 +37,7 @@ fn versions_are_those_of_kubernetes() {
 }
 
 #[test]
-fn kinds_that_no_file_can_bear_are_refused_with_another_name() {
+fn kinds_that_clash_with_their_own_code_are_rejected_with_another_name() {
     let long = format!("K{}", "k".repeat(59));
     for (bad, proposal) in [
         ("captain", "Captain"),
@@ -79,13 +79,13 @@ fn kinds_that_no_file_can_bear_are_refused_with_another_name() {
 }
 
 #[test]
-fn groups_that_the_api_server_refuses_are_refused() {
+fn groups_that_the_api_server_rejects_are_rejected() {
     for (group, domain, reason) in [
         ("", "", "both group and domain are empty"),
         ("Crew", "example.com", "`Crew.example.com` is not a group"),
         ("crew", "-example.com", "`crew.-example.com` is not a group"),
         ("a_b", "example.com", "`a_b.example.com` is not a group"),
-        ("crew", "", "`crew` is not a whole group"),
+        ("crew", "", "`crew` is not a full group"),
         (
             "crew",
             "k8s.io",
@@ -105,7 +105,7 @@ fn groups_that_the_api_server_refuses_are_refused() {
 }
 
 #[test]
-fn everything_wrong_is_said_at_once() {
+fn all_errors_are_reported_at_once() {
     let error = refusal("Crew", "example.com", "1", "captain");
     assert!(
         error.starts_with("3 problems, nothing was written\n"),

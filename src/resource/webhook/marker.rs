@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operators_namespace_is_left_out_itself_and_nothing_else_without_one() {
+    fn webhooks_for_namespaces_skip_only_the_operators_namespace() {
         let marker = |group, kind| {
             let target = Target::kubernetes(&kubernetes::find(group, "v1", kind).unwrap());
             marker(target, AdmissionKind::Validate, Calls::default())

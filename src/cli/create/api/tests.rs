@@ -76,7 +76,7 @@ impl Try {
     }
 
     #[track_caller]
-    fn refused(&self, flags: &str, reason: &str, help: &str) {
+    fn rejects(&self, flags: &str, reason: &str, help: &str) {
         let error = self.choose(flags).unwrap_err();
         assert!(error.contains(reason), "{error}");
         assert!(error.contains(&format!("help: {help}")), "{error}");
@@ -114,7 +114,7 @@ fn a_second_kind_version_and_group_need_no_mode() {
 }
 
 #[test]
-fn the_same_command_again_finds_what_is_there() {
+fn the_same_command_again_finds_its_tables() {
     let mut project = Try::new("example.com");
     let flags = "--group crew --version v1 --kind Captain --plural captain --short-name cap --namespaced=false";
     assert_eq!(project.run(flags), "api::crew::v1::Captain,captain");
@@ -123,12 +123,12 @@ fn the_same_command_again_finds_what_is_there() {
     assert_eq!(project.run(short), "=api::crew::v1::Captain,=captain");
     let whole = "--group crew.example.com --domain '' --version v1 --kind Captain";
     assert_eq!(project.run(whole), "=api::crew::v1::Captain,=captain");
-    project.refused(
+    project.rejects(
         &format!("{short} --plural captains"),
         "`Captain` v1 exists already with plural `captain`, not `captains`",
         "leave `--plural` out; to change it, edit `api/src/crew/v1/captain.rs`",
     );
-    project.refused(
+    project.rejects(
         &format!("{short} --namespaced"),
         "with namespaced `false`, not `true`",
         "leave `--namespaced` out",
@@ -136,7 +136,7 @@ fn the_same_command_again_finds_what_is_there() {
 }
 
 #[test]
-fn a_further_version_has_the_names_and_scope_of_the_first() {
+fn another_version_has_the_names_and_scope_of_the_first() {
     let mut project = Try::new("example.com");
     project.run("--group crew --version v1 --kind Captain --plural captain --short-name cap --namespaced=false");
     project.run("--group crew --version v2 --kind Captain --controller=false");
@@ -146,12 +146,12 @@ fn a_further_version_has_the_names_and_scope_of_the_first() {
         ("captain", false)
     );
     assert_eq!(second.short_names, ["cap"]);
-    project.refused(
+    project.rejects(
         "--group crew --version v3 --kind Captain --namespaced",
         "all versions of a kind share it",
         "leave `--namespaced` out",
     );
-    project.refused(
+    project.rejects(
         "--group crew --version v2 --kind Captain",
         "the controller `captain` exists already and is for `Captain` of `crew.example.com/v1`",
         "pass another name with `--controller-name`, or `--controller=false`",
@@ -180,12 +180,12 @@ fn one_kind_may_have_several_controllers() {
         project.run("--group crew --version v1 --kind Captain --resource=false"),
         "=captain"
     );
-    project.refused(
+    project.rejects(
         "--group ship --version v1 --kind Sail --controller-name captain",
         "the controller `captain` exists already and is for `Captain` of `crew.example.com/v1`, not for `Sail`",
         "pass another name",
     );
-    project.refused(
+    project.rejects(
         "--group crew --version v1 --kind Captain --controller-name My_Backup",
         "`My_Backup` is not a controller name",
         "`--controller-name my-backup` would do",
@@ -193,7 +193,7 @@ fn one_kind_may_have_several_controllers() {
 }
 
 #[test]
-fn domains_may_be_the_whole_group_or_another() {
+fn a_domain_can_be_the_full_group_or_another_domain() {
     let mut project = Try::new("hopegi.com");
     for (flags, expected) in [
         (
@@ -222,7 +222,7 @@ fn domains_may_be_the_whole_group_or_another() {
 }
 
 #[test]
-fn a_controller_for_a_kind_of_kubernetes_has_its_type() {
+fn a_controller_for_a_built_in_kind_has_its_type() {
     let mut project = Try::new("example.com");
     let flags = "--group apps --version v1 --kind Deployment --resource=false";
     assert_eq!(project.run(flags), "deployment");
@@ -248,7 +248,7 @@ fn a_controller_for_a_kind_of_kubernetes_has_its_type() {
         project.run("--group core --version v1 --kind Event --resource=false"),
         "core-event"
     );
-    project.refused(
+    project.rejects(
         "--group apps --version v1 --kind Deployment --resource=false --namespaced=false",
         "`--namespaced` cannot change `Deployment`",
         "leave `--namespaced` out",
@@ -256,20 +256,20 @@ fn a_controller_for_a_kind_of_kubernetes_has_its_type() {
 }
 
 #[test]
-fn an_unknown_kind_is_refused_with_the_nearest_ones() {
+fn an_unknown_kind_is_rejected_with_the_nearest_ones() {
     let mut project = Try::new("example.com");
     project.run("--group crew --version v1 --kind Captain");
-    project.refused(
+    project.rejects(
         "--group apps --version v1 --kind Deploment --resource=false",
         "no kind `Deploment` found in `apps/v1`, neither in this project nor in Kubernetes 1.36",
         "did you mean `--group apps --version v1 --kind Deployment`?",
     );
-    project.refused(
+    project.rejects(
         "--group crew --version v2 --kind Captan --resource=false",
         "no kind `Captan` found",
         "did you mean `--group crew --version v1 --kind Captain`?",
     );
-    project.refused(
+    project.rejects(
         "--group x --version v1 --kind Zymurgy --resource=false",
         "no kind `Zymurgy` found",
         "for an external kind, pass `--external-crate` and `--external-type`",
@@ -277,7 +277,7 @@ fn an_unknown_kind_is_refused_with_the_nearest_ones() {
 }
 
 #[test]
-fn a_kind_of_another_crate_keeps_its_group() {
+fn an_external_kind_keeps_its_group() {
     let mut project = Try::new("example.com");
     let flags = "--group cert-manager.io --version v1 --kind Certificate --external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate";
     let chosen = project.choose(flags).unwrap();
@@ -288,12 +288,12 @@ fn a_kind_of_another_crate_keeps_its_group() {
     assert_eq!(controller.target.full_group, "cert-manager.io");
     assert_eq!(controller.target.plural, "certificates");
     assert_eq!(controller.target.type_path, "cert_manager::v1::Certificate");
-    project.refused(
+    project.rejects(
         &format!("{flags} --resource"),
-        "`--external-crate` is for a kind that another crate defines",
+        "`--external-crate` selects an external kind",
         "leave `--resource` out",
     );
-    project.refused(
+    project.rejects(
         &flags.replace("@0.5", "@0.6"),
         "takes its type from `cert-manager@0.5`, not `cert-manager@0.6`",
         "pass another name",

@@ -70,7 +70,7 @@ impl Try {
     }
 
     #[track_caller]
-    fn refused(&self, flags: &str, reason: &str, help: &str) {
+    fn rejects(&self, flags: &str, reason: &str, help: &str) {
         let error = self.choose(flags).unwrap_err();
         assert!(error.contains(reason), "{error}");
         assert!(error.contains(&format!("help: {help}")), "{error}");
@@ -81,7 +81,7 @@ impl Try {
 const CAPTAIN: &str = "--group crew --version v1 --kind Captain";
 
 #[test]
-fn one_may_come_after_the_other_and_each_once() {
+fn webhooks_can_be_added_one_after_the_other_once_each() {
     let mut project = Try::new(&["v1"]);
     let defaulting = format!("{CAPTAIN} --defaulting");
     assert_eq!(
@@ -95,13 +95,13 @@ fn one_may_come_after_the_other_and_each_once() {
 }
 
 #[test]
-fn what_is_there_already_is_changed_in_its_file() {
+fn existing_webhooks_are_changed_in_their_file() {
     let mut project = Try::new(&["v1"]);
     project.run(&format!("{CAPTAIN} --defaulting --timeout 3"));
     let help = "edit its comment `+kbr:webhook:path=/mutate-crew-example-com-v1-captain` in `src/webhooks/crew_v1_captain.rs`";
     for flags in ["--timeout 4", "--defaulting-path /x"] {
         let flags = format!("{CAPTAIN} --defaulting {flags}");
-        project.refused(&flags, "exists already with other parameters", help);
+        project.rejects(&flags, "exists already with other parameters", help);
     }
     assert_eq!(
         project.run(&format!("{CAPTAIN} --defaulting --timeout 3")),
@@ -110,7 +110,7 @@ fn what_is_there_already_is_changed_in_its_file() {
 }
 
 #[test]
-fn flags_that_say_nothing_are_refused() {
+fn flags_without_effect_are_rejected() {
     let project = Try::new(&["v1", "v2"]);
     for (flags, with) in [
         ("--defaulting --validation-path /x", "`--validation`"),
@@ -122,7 +122,7 @@ fn flags_that_say_nothing_are_refused() {
         ),
         ("--spoke v2", "`--conversion`"),
     ] {
-        project.refused(
+        project.rejects(
             &format!("{CAPTAIN} {flags}"),
             "has no effect without",
             &format!("pass {with}"),
@@ -134,18 +134,18 @@ fn flags_that_say_nothing_are_refused() {
 fn spokes_are_other_versions_of_the_kind() {
     let mut project = Try::new(&["v1", "v2", "v3"]);
     let hub = "--group crew --version v2 --kind Captain --conversion";
-    project.refused(
+    project.rejects(
         &format!("{hub} --spoke v2"),
         "`v2` is the hub itself",
         "its other versions are: v1, v3",
     );
-    project.refused(
+    project.rejects(
         &format!("{hub} --spoke v4"),
         "`v4` is not a version of `Captain`",
         "its other versions are: v1, v3",
     );
     assert_eq!(project.run(&format!("{hub} --spoke v1,v1")), "v1");
-    project.refused(
+    project.rejects(
         &format!("{CAPTAIN} --conversion"),
         "the hub of `Captain` is already `v2`",
         "pass `--version v2`",
@@ -155,14 +155,14 @@ fn spokes_are_other_versions_of_the_kind() {
 }
 
 #[test]
-fn conversion_is_for_kinds_of_the_projects_own_with_several_versions() {
+fn conversion_needs_an_own_kind_with_several_versions() {
     let project = Try::new(&["v1"]);
-    project.refused(
+    project.rejects(
         &format!("{CAPTAIN} --conversion"),
         "`Captain` has only the version `v1`",
         "create it first: `kbr create api",
     );
-    project.refused(
+    project.rejects(
         "--group core --version v1 --kind Pod --conversion",
         "`Pod` is not a kind of this project",
         "leave `--conversion` out",
@@ -173,7 +173,7 @@ fn conversion_is_for_kinds_of_the_projects_own_with_several_versions() {
 fn no_two_kinds_share_a_path() {
     let mut project = Try::new(&["v1"]);
     project.run(&format!("{CAPTAIN} --defaulting --defaulting-path /x"));
-    project.refused(
+    project.rejects(
         "--group core --version v1 --kind Pod --defaulting --defaulting-path /x",
         "`/x` is already the path of a webhook for `Captain` of `crew.example.com`",
         "pass another path",
@@ -181,9 +181,9 @@ fn no_two_kinds_share_a_path() {
 }
 
 #[test]
-fn a_kind_that_nobody_knows_is_refused() {
+fn an_unknown_kind_is_rejected() {
     let project = Try::new(&["v1"]);
-    project.refused(
+    project.rejects(
         "--group crew --version v2 --kind Captain --defaulting",
         "no kind `Captain` found in `crew/v2`",
         "did you mean `--group crew --version v1 --kind Captain`?",
@@ -198,7 +198,7 @@ fn a_switch_takes_a_value_or_none() {
 }
 
 #[test]
-fn values_that_no_webhook_has_are_refused() {
+fn invalid_webhook_values_are_rejected() {
     let project = Try::new(&["v1"]);
     for (flags, reason, help) in [
         (
@@ -242,7 +242,7 @@ fn values_that_no_webhook_has_are_refused() {
             "use kubectl's syntax",
         ),
     ] {
-        project.refused(&format!("{CAPTAIN} --defaulting {flags}"), reason, help);
+        project.rejects(&format!("{CAPTAIN} --defaulting {flags}"), reason, help);
     }
 }
 
@@ -251,7 +251,7 @@ fn a_match_condition_that_only_a_newer_kubernetes_knows_is_allowed_by_project() 
     let mut project = Try::new(&["v1"]);
     let flags = format!("{CAPTAIN} --defaulting --match-condition x=future(object)");
     let help = "`allow = [\"unknown-function\"]` under `[manifests]` in PROJECT";
-    project.refused(&flags, "there is no function `future`", "it is CEL about");
+    project.rejects(&flags, "there is no function `future`", "it is CEL about");
     let error = project.choose(&flags).unwrap_err();
     assert!(error.contains(help), "{error}");
     project.project.manifests.allow = vec!["unknown-function".to_owned()];
