@@ -1,4 +1,4 @@
-//! `kbr dev`: the operator on this machine, generated, built and started again whenever its sources change.
+//! `kbr dev`: runs the operator on this machine, and generates, builds and restarts it whenever its sources change.
 
 mod cluster;
 mod operator;
@@ -26,21 +26,21 @@ use crate::workdir;
 pub struct Options {
     /// Against the cluster of the kubeconfig, where nothing is installed.
     pub use_existing_cluster: bool,
-    /// How long the servers may take to be ready.
+    /// Timeout for the servers to become ready.
     pub start_timeout: Duration,
     /// Where their binaries are kept, if not in the store of setup-envtest.
     pub store: Option<PathBuf>,
-    /// What is passed to the operator.
+    /// Flags for the operator.
     pub operator: Vec<OsString>,
 }
 
 /// Runs until a signal ends it: then the exit code is 0, or 128 + n if signal n came before the API server was ready.
 ///
 /// # Errors
-/// There is no project, or no API server. What is wrong with the code is told, and waited for.
+/// No project, or no API server. Errors in the code are reported instead, and kbr waits for a change.
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let stop = Stop::register()?;
-    let folder = std::env::current_dir().context("cannot tell the current folder")?;
+    let folder = std::env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&folder)?;
     let cluster = if options.use_existing_cluster {
         None
@@ -67,7 +67,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
             session.update()
         });
         match updated {
-            // Ctrl-C ends cargo, too.
+            // Ctrl-C also ends cargo.
             Err(error) if !stop.requested() => session.wait_after(&error),
             _ => {}
         }
@@ -78,19 +78,19 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All that lasts from one change to the next. Dropped, it ends: the operator first.
+/// Everything that lives from one change to the next. Dropping it stops everything, the operator first.
 struct Session {
     root: PathBuf,
     operator: Option<Operator>,
-    /// None: the cluster is the user's.
+    /// `None` with the user's own cluster.
     cluster: Option<Cluster>,
     arguments: Vec<OsString>,
-    /// The warnings that the user has read.
+    /// The warnings that were printed already.
     told: Vec<Problem>,
 }
 
 impl Session {
-    /// Brings the manifests up to date; the paths of those that it wrote.
+    /// Updates the manifests; returns the paths that it wrote.
     fn generate(&mut self) -> anyhow::Result<Vec<String>> {
         let quietly = manifests::Options {
             quiet: true,
@@ -104,7 +104,7 @@ impl Session {
         Ok(run.written)
     }
 
-    /// Brings the API server and the operator up to date.
+    /// Updates the API server and the operator.
     fn update(&mut self) -> anyhow::Result<()> {
         let name = workdir::load(&self.root)?.head.name;
         if let Some(cluster) = &mut self.cluster {
@@ -114,7 +114,7 @@ impl Session {
         self.notice_its_end();
         let running = self.operator.as_mut();
         if !running.is_some_and(|operator| operator.runs() && operator.is(&executable)) {
-            // The old one first: both would reconcile, and serve at one port.
+            // Stop the old one first: both would reconcile, and use the same port.
             self.operator = None;
             let mut arguments = self.arguments.clone();
             let mut environment = Vec::new();
@@ -131,20 +131,24 @@ impl Session {
         Ok(())
     }
 
-    /// Says what is wrong, and what happens now.
+    /// Reports what is wrong, and what happens now.
     fn wait_after(&mut self, error: &anyhow::Error) {
         output::message(format_args!("error: {error:#}"));
         let runs = self.operator.as_mut().is_some_and(Operator::runs);
-        let meanwhile = if runs { "; the operator goes on" } else { "" };
+        let meanwhile = if runs {
+            "; the operator keeps running"
+        } else {
+            ""
+        };
         say("waiting", &format!("for a change{meanwhile}"));
     }
 
-    /// Tells once when the operator has ended by itself.
+    /// Reports once that the operator has ended by itself.
     fn notice_its_end(&mut self) {
         if let Some(status) = self.operator.as_mut().and_then(Operator::end) {
             say(
                 "ended",
-                &format!("the operator ({status}); the next change starts it again"),
+                &format!("the operator ({status}); the next change restarts it"),
             );
         }
     }

@@ -1,7 +1,7 @@
 //! `kbr envtest`: a real etcd and kube-apiserver to test against, without a cluster.
 //!
-//! The binaries lie in the store of setup-envtest (`assets`), built from source by `build`. `run` starts a control
-//! plane (`control_plane`) through a guard process (`guard`), which tears it down however kbr ends.
+//! `build` builds the binaries from source into the store of setup-envtest (`assets`). `run` starts a control
+//! plane (`control_plane`) through a supervisor process (`supervisor`), which tears it down however kbr ends.
 
 pub mod apply;
 pub mod assets;
@@ -11,14 +11,14 @@ pub mod control_plane;
 pub mod crds;
 pub mod exec;
 mod folder;
-pub mod guard;
 mod logs;
 pub mod run;
 pub mod servers;
+pub mod supervisor;
 
 use crate::output;
 
-/// Tells the user on stderr what is being done, in the form of the scaffolder's reports.
+/// Reports progress on stderr, in the format of the scaffolder's reports.
 pub fn say(verb: &str, what: &str) {
     output::message(format_args!("{verb:>12} {what}"));
 }

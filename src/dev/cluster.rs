@@ -1,4 +1,4 @@
-//! An API server of our own, and what is installed in it.
+//! kbr's own API server, and the objects installed in it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::envtest::{crds, say};
 use crate::output;
 use crate::signals::Stop;
 
-/// An API server of our own, and what was installed in it.
+/// kbr's own API server, and the objects installed in it.
 pub struct Cluster {
     webhooks: Webhooks,
     definitions: Vec<Value>,
@@ -49,17 +49,17 @@ impl Cluster {
         })
     }
 
-    /// What the operator is to be told so that its API server can call it.
+    /// The operator's flags for webhooks that this API server can call.
     pub fn arguments(&self) -> Vec<OsString> {
         self.webhooks.arguments()
     }
 
-    /// What a program needs to find the API server.
+    /// The environment in which programs find the API server.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         self.plane.environment()
     }
 
-    /// Installs the CRDs, if they are others than those that are there.
+    /// Installs the CRDs if they have changed.
     pub fn install_definitions(&mut self, root: &Path) -> anyhow::Result<()> {
         let bases = root.join("config/crd/bases");
         if !bases.is_dir() {
@@ -76,7 +76,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Has the API server call the webhooks that there are now, and no others.
+    /// Lets the API server call exactly the current webhooks.
     pub fn install_webhooks(&mut self, root: &Path) -> anyhow::Result<()> {
         let configurations = self.webhooks.configurations(root)?;
         if configurations != self.configurations {

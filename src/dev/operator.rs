@@ -12,21 +12,21 @@ use rustix::process::{Pid, Signal};
 
 use crate::envtest::{exec, say};
 
-/// How long it may take to end when it is told to: what is under way, and a little more (`--shutdown-timeout` is 30 s).
+/// How long it may take to stop: a little longer than its own shutdown (`--shutdown-timeout` is 30 s).
 const GRACE: Duration = Duration::from_secs(35);
 
-/// A running operator. Dropped, it is ended.
+/// A running operator. Dropping it stops it.
 #[derive(Debug)]
 pub struct Operator {
     process: Child,
     executable: PathBuf,
-    /// When what it runs was built.
+    /// When its executable was built.
     built: Option<SystemTime>,
     ended: bool,
 }
 
 impl Operator {
-    /// Starts it. It ends with kbr, however that ends (on Linux).
+    /// Starts it. It ends with kbr, however kbr ends (on Linux).
     pub fn start(
         executable: PathBuf,
         arguments: Vec<OsString>,
@@ -37,7 +37,7 @@ impl Operator {
             .args(arguments)
             .envs(environment)
             .stdin(Stdio::null())
-            // Ctrl-C is for kbr, which ends it in its turn.
+            // Ctrl-C is for kbr, which then stops the operator.
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start `{}`", executable.display()))?;
@@ -49,7 +49,7 @@ impl Operator {
         })
     }
 
-    /// Whether this is what it runs: it has not been built again since.
+    /// Whether it runs the current executable, which was not rebuilt since.
     pub fn is(&self, executable: &Path) -> bool {
         self.executable == executable && self.built == built(executable)
     }
@@ -58,7 +58,7 @@ impl Operator {
         matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// How it has ended, if it has, and this was not asked before.
+    /// Its exit status, once, if it has ended.
     pub fn end(&mut self) -> Option<ExitStatus> {
         let status = self.process.try_wait().ok()?.filter(|_| !self.ended);
         self.ended |= status.is_some();
@@ -70,14 +70,14 @@ impl Drop for Operator {
     fn drop(&mut self) {
         let told = Instant::now();
         if self.runs() {
-            // It has not been waited for, so its id is still its own.
+            // Its exit status has not been collected, so its id is still valid.
             let _ = rustix::process::kill_process(Pid::from_child(&self.process), Signal::TERM);
         }
         while self.runs() && told.elapsed() < GRACE {
             sleep(Duration::from_millis(10));
         }
         if self.runs() {
-            say("killing", "the operator, which does not end");
+            say("killing", "the operator, which does not stop");
             let _ = self.process.kill();
             let _ = self.process.wait();
         }

@@ -1,4 +1,4 @@
-//! The operator's webhooks, as its API server is told to call them: by `url`, on the loopback.
+//! Lets the API server call the operator's webhooks by `url` on the loopback.
 
 use std::ffi::OsString;
 use std::net::TcpListener;
@@ -11,35 +11,35 @@ use serde_json::{Value, json};
 use crate::envtest::{certificates, crds};
 use crate::manifests::WEBHOOKS;
 
-/// Where they are served, and how they are trusted.
+/// The port and the CA of the webhooks.
 #[derive(Debug)]
 pub struct Webhooks {
     port: u16,
     /// Holds `tls.crt` and `tls.key`.
     folder: PathBuf,
     /// In base64.
-    authority: String,
+    ca_bundle: String,
     enabled: bool,
 }
 
 impl Webhooks {
-    /// Makes a certificate, in `folder`, and takes a port that is free now. As the operator does, it heeds `ENABLE_WEBHOOKS`.
+    /// Creates a certificate in `folder`, and picks a free port. Like the operator, it respects `ENABLE_WEBHOOKS`.
     pub fn new(folder: &Path) -> anyhow::Result<Self> {
         let folder = folder.join("webhooks");
         Ok(Self {
             port: TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
-            authority: BASE64_STANDARD.encode(certificates::loopback(&folder)?),
+            ca_bundle: BASE64_STANDARD.encode(certificates::loopback(&folder)?),
             folder,
             enabled: std::env::var("ENABLE_WEBHOOKS").as_deref() != Ok("false"),
         })
     }
 
-    /// What the operator is to be told.
+    /// The operator's flags.
     pub fn arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = vec![
             "--webhook-host=127.0.0.1".into(),
             format!("--webhook-port={}", self.port).into(),
-            // Nobody else serves them meanwhile.
+            // No other operator serves them meanwhile.
             "--shutdown-delay=0s".into(),
         ];
         let mut path = OsString::from("--webhook-cert-path=");
@@ -48,7 +48,7 @@ impl Webhooks {
         arguments
     }
 
-    /// Has a CRD be converted, or a configuration call, here instead of in the cluster.
+    /// Points a CRD's conversion or a webhook configuration here instead of at a Service.
     pub fn redirect(&self, object: &mut Value) {
         let conversion = object.pointer_mut("/spec/conversion");
         if let Some(conversion) = conversion.filter(|how| how["strategy"] == "Webhook") {
@@ -64,15 +64,15 @@ impl Webhooks {
         }
     }
 
-    /// One that has a `url` of its own keeps it.
+    /// Keeps a `url` that the client configuration already has.
     fn redirect_client(&self, config: &mut Value) {
         if let Some(path) = config["service"]["path"].as_str() {
             let url = format!("https://127.0.0.1:{}{path}", self.port);
-            *config = json!({ "url": url, "caBundle": self.authority });
+            *config = json!({ "url": url, "caBundle": self.ca_bundle });
         }
     }
 
-    /// The configurations that the project has, to be called here. One that is not to be called any more is empty in it.
+    /// The project's webhook configurations, pointed here. A configuration without webhooks is empty.
     pub fn configurations(&self, root: &Path) -> anyhow::Result<Vec<Value>> {
         let path = root.join(WEBHOOKS);
         if !self.enabled || !path.is_file() {
@@ -95,7 +95,7 @@ mod tests {
         let webhooks = Webhooks {
             port: 1,
             folder: PathBuf::new(),
-            authority: "CA".to_owned(),
+            ca_bundle: "CA".to_owned(),
             enabled,
         };
         webhooks.redirect(&mut object);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn services_of_the_cluster_are_called_here() {
+    fn webhooks_of_services_are_pointed_here() {
         let own = json!({ "url": "https://example.com" });
         let webhooks = json!([{ "clientConfig": service("/a") }, { "clientConfig": own }]);
         let object = redirected(json!({ "webhooks": webhooks }), true);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_converted_here_or_not_at_all() {
+    fn conversion_webhooks_are_pointed_here_or_removed() {
         let crd = |webhook: &Value| json!({ "spec": { "conversion": { "strategy": "Webhook", "webhook": webhook } } });
         let webhook =
             |config| json!({ "clientConfig": config, "conversionReviewVersions": ["v1"] });

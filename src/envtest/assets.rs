@@ -1,4 +1,4 @@
-//! The binaries of the control plane, and the store of setup-envtest that they lie in.
+//! The binaries of the control plane, in the store of setup-envtest.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Outcome};
 /// The programs of a complete folder.
 pub const PROGRAMS: [&str; 3] = ["etcd", "kube-apiserver", "kubectl"];
 
-/// The Go module file that says which versions are built.
+/// The Go module file that determines the versions.
 pub const GO_MOD: &str = include_str!("control-plane/go.mod");
 
 /// A folder that holds etcd, kube-apiserver and kubectl.
@@ -24,7 +24,7 @@ impl Assets {
     /// The binaries of `KUBEBUILDER_ASSETS` if that is set, else those of the store (see [`Store::new`]).
     pub fn find(store: Option<PathBuf>) -> anyhow::Result<Self> {
         if let Some(folder) = env::var_os("KUBEBUILDER_ASSETS").filter(|value| !value.is_empty()) {
-            let help = "unset KUBEBUILDER_ASSETS, or let it name a folder with etcd, kube-apiserver and kubectl";
+            let help = "unset KUBEBUILDER_ASSETS, or set it to a folder with etcd, kube-apiserver and kubectl";
             return complete(Path::new(&folder), help);
         }
         complete(&Store::new(store)?.folder(), "run kbr envtest build")
@@ -44,10 +44,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// The store in `root`, or in setup-envtest's own place.
+    /// The store in `root`, or in setup-envtest's default folder.
     pub fn new(root: Option<PathBuf>) -> anyhow::Result<Self> {
         let root = root.or_else(default_root).ok_or_else(|| {
-            Diagnostic::new("there is no home folder to keep the binaries in")
+            Diagnostic::new("no home folder found for the store of binaries")
                 .outcome(Outcome::Unmentioned)
                 .help("pass --store DIR, or set HOME")
         })?;

@@ -1,4 +1,4 @@
-//! `kbr envtest build`: etcd, kube-apiserver and kubectl from source, by Go and its module proxy alone.
+//! `kbr envtest build`: builds etcd, kube-apiserver and kubectl from source, with Go and its module proxy only.
 
 use std::fmt::{Display, Write};
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ const VERSION_PACKAGES: [&str; 2] = [
     "k8s.io/client-go/pkg/version",
 ];
 
-/// Builds what is not in `store` yet. The folder appears there at once, complete; a second `build` waits for the first.
+/// Builds the programs that `store` lacks. The complete folder appears atomically; a second `build` waits for the first.
 pub fn build(store: &Store) -> anyhow::Result<Assets> {
     let folder = store.folder();
     if let Ok(assets) = assets::complete(&folder, "") {
@@ -31,7 +31,7 @@ pub fn build(store: &Store) -> anyhow::Result<Assets> {
     if let Ok(assets) = assets::complete(&folder, "") {
         return Ok(assets);
     }
-    // Its name is always the same: whoever holds the lock clears what a killed build has left.
+    // The name is fixed, so that the holder of the lock can remove the remains of a killed build.
     let work = store.root.join(".kbr-build");
     remove(&work)?;
     let built = build_in(&work).and_then(|built| publish(&built, &folder));
@@ -63,7 +63,7 @@ fn remove(folder: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Builds the programs in `work`; the result is a folder with nothing else in it.
+/// Builds the programs in `work`; the result is a folder that contains only them.
 fn build_in(work: &Path) -> anyhow::Result<PathBuf> {
     let (module, out) = (work.join("module"), work.join("out"));
     let write = || -> std::io::Result<()> {
@@ -80,7 +80,7 @@ fn build_in(work: &Path) -> anyhow::Result<PathBuf> {
     Ok(out)
 }
 
-/// Go, in the module, without what the user's environment may say about workspaces and vendoring.
+/// Go in the module's folder, without the user's settings for workspaces and vendoring.
 fn go(module: &Path) -> Command {
     let mut go = Command::new("go");
     go.current_dir(module)
@@ -91,7 +91,7 @@ fn go(module: &Path) -> Command {
     go
 }
 
-/// Fails unless Go is there and new enough; Go itself downloads a newer toolchain where it may.
+/// Fails unless Go is installed and new enough; Go itself downloads a newer toolchain if that is allowed.
 fn check_go(module: &Path) -> anyhow::Result<()> {
     let wanted = assets::required(GO_MOD, "go ").unwrap_or("1.26.0");
     let help =
@@ -152,7 +152,7 @@ fn go_build(module: &Path, out: &Path) -> anyhow::Result<()> {
     let said = child.stderr.take().map(follow).unwrap_or_default();
     let status = child.wait().context("cannot wait for `go build`")?;
     if !status.success() {
-        let help = "if modules could not be downloaded, set GOPROXY to a proxy within reach";
+        let help = "if modules could not be downloaded, set GOPROXY to a reachable proxy";
         return Err(failure(
             format_args!("`go build` failed ({status})\n{}", said.trim_end()),
             help,
@@ -179,7 +179,7 @@ fn ldflags(version: &str) -> String {
     flags
 }
 
-/// Reads what `go build -v` says, tells how far it is every few seconds, and returns the lines that are errors.
+/// Reads the output of `go build -v`, reports progress every few seconds, and returns the error lines.
 fn follow(stderr: ChildStderr) -> String {
     let began = Instant::now();
     let (mut downloaded, mut compiled, mut told) = (0, 0, Duration::ZERO);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_programs_are_told_their_version() {
+    fn the_programs_report_their_version() {
         let flags = ldflags("1.36.3");
         assert!(flags.starts_with("-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3 "));
         assert!(

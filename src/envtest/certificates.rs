@@ -1,4 +1,4 @@
-//! The certificates of one control plane: X.509 v3 (rustls refuses v1), ECDSA P-256, made anew for each.
+//! The certificates of one control plane: X.509 v3 (rustls rejects v1), ECDSA P-256, newly created for each.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -16,15 +16,15 @@ use rcgen::{
 /// - `client-ca.crt`, and `admin.crt` and `.key` signed by it, of the group `system:masters`;
 /// - `sa.pub` and `sa.key`, which sign the tokens of service accounts.
 ///
-/// The keys of the two authorities are never written. Nothing expires: it all goes with the folder.
+/// The keys of the two CAs are never written. Nothing expires, because everything is removed with the folder.
 pub fn write(folder: &Path) -> anyhow::Result<()> {
-    let serving_ca = authority("kbr envtest")?;
+    let serving_ca = new_ca("kbr envtest")?;
     let serving = for_loopback("kube-apiserver")?;
     pair(folder, "apiserver", &serving, &serving_ca)?;
     file(folder, "ca.crt", &serving_ca.pem())?;
 
-    // An authority of its own: a serving certificate must not let anybody in.
-    let client_ca = authority("kbr envtest clients")?;
+    // A separate CA: a serving certificate must not authenticate clients.
+    let client_ca = new_ca("kbr envtest clients")?;
     let mut admin = leaf("admin", ExtendedKeyUsagePurpose::ClientAuth);
     admin
         .distinguished_name
@@ -37,16 +37,16 @@ pub fn write(folder: &Path) -> anyhow::Result<()> {
     file(folder, "sa.key", &tokens.serialize_pem())
 }
 
-/// Makes `folder`, and in it `tls.crt` and `tls.key` for a server on the loopback; gives the PEM of the authority that signed.
+/// Creates `folder` with `tls.crt` and `tls.key` for a server on the loopback; returns the PEM of the CA that signed.
 pub fn loopback(folder: &Path) -> anyhow::Result<String> {
     fs::create_dir(folder)?;
-    let ca = authority("kbr dev")?;
+    let ca = new_ca("kbr dev")?;
     let serving = for_loopback("webhooks")?;
     pair(folder, "tls", &serving, &ca)?;
     Ok(ca.pem())
 }
 
-/// What serves on the loopback.
+/// The parameters of a serving certificate for the loopback.
 fn for_loopback(name: &str) -> anyhow::Result<CertificateParams> {
     let mut serving = leaf(name, ExtendedKeyUsagePurpose::ServerAuth);
     serving.subject_alt_names =
@@ -54,7 +54,7 @@ fn for_loopback(name: &str) -> anyhow::Result<CertificateParams> {
     Ok(serving)
 }
 
-fn authority(name: &str) -> anyhow::Result<CertifiedIssuer<'static, KeyPair>> {
+fn new_ca(name: &str) -> anyhow::Result<CertifiedIssuer<'static, KeyPair>> {
     let mut params = named(name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
@@ -65,7 +65,7 @@ fn leaf(name: &str, usage: ExtendedKeyUsagePurpose) -> CertificateParams {
     let mut params = named(name);
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![usage];
-    // Strict verifiers, as of Python 3.13, ask for it.
+    // Strict verifiers, such as Python 3.13, require it.
     params.use_authority_key_identifier_extension = true;
     params
 }

@@ -1,4 +1,4 @@
-//! A running control plane, as kbr sees it: the guard's pipe, the folder, and kubectl.
+//! A running control plane as kbr sees it: the supervisor's pipe, the folder, and kubectl.
 
 use std::env;
 use std::ffi::OsString;
@@ -23,11 +23,11 @@ use crate::diagnostic::{Diagnostic, Outcome};
 use crate::output;
 use crate::signals::Stop;
 
-/// How often the whole start is tried when a port was taken in the meantime.
+/// How often the whole start is tried if another program takes a port.
 const ATTEMPTS: usize = 5;
 
-/// Everything but two parts that only begin after a second's pause: the default roles of RBAC, which nobody in
-/// `system:masters` needs, and the priority classes. CRDs are installed meanwhile.
+/// Everything except two parts that start only after a second: RBAC's default roles, which `system:masters` does not
+/// need, and the priority classes. CRDs are installed meanwhile.
 const SERVING: &str = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes";
 
 /// etcd and kube-apiserver. Dropped, it is stopped and its folder removed, which takes up to half a second.
@@ -35,11 +35,11 @@ const SERVING: &str = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclud
 pub struct ControlPlane {
     setup: Setup,
     assets: Assets,
-    guard: Child,
-    /// Its end tells the guard to stop.
+    supervisor: Child,
+    /// Its end tells the supervisor to stop.
     pipe: Option<ChildStdin>,
     events: Option<Receiver<String>>,
-    /// Removed after the guard has ended; it does that itself, unless it was killed.
+    /// Removed after the supervisor has ended, which removes it itself unless it was killed.
     _folder: Folder,
     deadline: Instant,
     /// Ends the wait for the servers.
@@ -47,8 +47,8 @@ pub struct ControlPlane {
     stopping: Arc<AtomicBool>,
 }
 
-/// Starts a control plane that answers requests of the administrator within `limit`. The logs go to `logs`, or away
-/// with the folder. [`ControlPlane::wait_until_ready`] is still to be called.
+/// Starts a control plane that answers the administrator's requests within `limit`. The logs go to `logs`, or are removed
+/// with the folder. Call [`ControlPlane::wait_until_ready`] next.
 /// `stop` ends the wait with an error.
 pub fn start(
     assets: &Assets,
@@ -66,10 +66,7 @@ pub fn start(
             Err(_) if attempt < ATTEMPTS && plane.lost_its_port() => attempt += 1,
             Err(error) => return Err(error),
         }
-        say(
-            "starting",
-            "once more, since a port was taken in the meantime",
-        );
+        say("starting", "again, because another program took a port");
     }
 }
 
@@ -85,28 +82,28 @@ impl ControlPlane {
         let setup = Setup::new(assets, &folder.path, logs)?;
         certificates::write(&folder.path)?;
         fs::write(folder.path.join("kubeconfig"), kubeconfig(&setup))?;
-        let mut guard = Command::new(env::current_exe()?)
-            .args(["envtest", "guard"])
+        let mut supervisor = Command::new(env::current_exe()?)
+            .args(["envtest", "supervisor"])
             .args(setup.to_args())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(folder.lock()?)
             .spawn()
-            .context("cannot start kbr envtest guard")?;
+            .context("cannot start kbr envtest supervisor")?;
         Ok(Self {
-            pipe: guard.stdin.take(),
-            events: guard.stdout.take().map(events),
+            pipe: supervisor.stdin.take(),
+            events: supervisor.stdout.take().map(events),
             assets: assets.clone(),
             deadline: Instant::now() + limit,
             _folder: folder,
             stop: stop.clone(),
             stopping: Arc::default(),
-            guard,
+            supervisor,
             setup,
         })
     }
 
-    /// Waits until all of the server's own start is done, and the namespace `default` is there.
+    /// Waits until the server has finished its start and the namespace `default` exists.
     pub fn wait_until_ready(&self) -> anyhow::Result<()> {
         self.wait_for("/readyz")?;
         self.wait_for("/api/v1/namespaces/default")
@@ -129,7 +126,10 @@ impl ControlPlane {
             self.check_servers()?;
             if Instant::now() > self.deadline {
                 let said = String::from_utf8_lossy(&answer.stderr);
-                let what = format!("kube-apiserver is not ready in time: {}", said.trim());
+                let what = format!(
+                    "kube-apiserver did not become ready in time: {}",
+                    said.trim()
+                );
                 return Err(self.with_log(
                     &what,
                     "kube-apiserver",
@@ -143,17 +143,17 @@ impl ControlPlane {
         }
     }
 
-    /// Fails if a server has ended. Takes a moment, so that it may be called in a loop.
+    /// Fails if a server has ended. Waits a moment, so that it can be called in a loop.
     fn check_servers(&self) -> anyhow::Result<()> {
         let Some(events) = &self.events else {
             return Ok(());
         };
         match events.recv_timeout(Duration::from_millis(50)) {
             Err(RecvTimeoutError::Timeout) => Ok(()),
-            Err(RecvTimeoutError::Disconnected) => bail!("kbr envtest guard has ended"),
+            Err(RecvTimeoutError::Disconnected) => bail!("kbr envtest supervisor has ended"),
             Ok(event) => match exited(&event) {
                 Some((name, status)) => {
-                    let what = format!("{name} ended at its start ({status})");
+                    let what = format!("{name} ended during startup ({status})");
                     Err(self.with_log(&what, name, "pass --keep-logs DIR to keep the whole log"))
                 }
                 None => Err(anyhow!("{}", event.trim_start_matches("failed "))),
@@ -179,22 +179,22 @@ impl ControlPlane {
     /// The matching kubectl, as administrator, without stdin.
     pub fn kubectl(&self) -> Command {
         let mut kubectl = Command::new(self.assets.program("kubectl"));
-        // Without what the user's own preferences add to its commands.
+        // Without the user's kubectl preferences.
         kubectl.env("KUBERC", "off");
         kubectl.envs(self.environment()).stdin(Stdio::null());
         kubectl
     }
 
-    /// Its folder, where its kubeconfig is, for nobody else to read.
+    /// Its folder with the kubeconfig, readable only by the user.
     pub fn folder(&self) -> &Path {
         &self.setup.folder
     }
 
-    /// What a program needs to find this API server and nothing else.
+    /// The environment in which programs use this API server and no other.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         vec![
             ("KUBECONFIG", self.setup.folder.join("kubeconfig").into()),
-            // What kubectl has learnt of another server on the same port must not be believed.
+            // kubectl's cached discovery of another server on the same port must not be used.
             (
                 "KUBECACHEDIR",
                 self.setup.folder.join("kubectl-cache").into(),
@@ -204,7 +204,7 @@ impl ControlPlane {
         ]
     }
 
-    /// From now on tells on stderr when a server ends, instead of failing.
+    /// From now on reports the end of a server on stderr instead of failing.
     pub fn tell_when_servers_end(&mut self) {
         let Some(events) = self.events.take() else {
             return;
@@ -220,7 +220,9 @@ impl ControlPlane {
                 }
             }
             if !stopping.load(Ordering::Relaxed) {
-                output::message("warning: kbr envtest guard was killed, and with it the servers");
+                output::message(
+                    "warning: kbr envtest supervisor was killed, and the servers with it",
+                );
             }
         });
     }
@@ -230,7 +232,7 @@ impl Drop for ControlPlane {
     fn drop(&mut self) {
         self.stopping.store(true, Ordering::Relaxed);
         drop(self.pipe.take());
-        let _ = self.guard.wait();
+        let _ = self.supervisor.wait();
     }
 }
 
@@ -239,7 +241,7 @@ fn exited(event: &str) -> Option<(&str, &str)> {
     event.strip_prefix("exited ")?.split_once(' ')
 }
 
-/// The lines the guard prints.
+/// The lines that the supervisor prints.
 fn events(stdout: ChildStdout) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -252,7 +254,7 @@ fn events(stdout: ChildStdout) -> Receiver<String> {
     receiver
 }
 
-/// The hosts that are reached without a proxy, and the loopback.
+/// The hosts that need no proxy, including the loopback.
 fn without_proxy() -> OsString {
     let set = |name| env::var_os(name).filter(|hosts| !hosts.is_empty());
     let mut hosts = OsString::from("127.0.0.1,localhost");

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::apply::{apply, said, say_installed};
 use super::control_plane::ControlPlane;
 
-/// How long the API server may take to serve what was installed.
+/// How long the API server may take to serve an installed CRD.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// The custom resource definitions in the `.yaml`, `.yml` and `.json` files of `folder`; other objects are left out.
@@ -34,14 +34,14 @@ pub fn read(folder: &Path) -> anyhow::Result<Vec<Value>> {
     Ok(crds)
 }
 
-/// All that is in a file of YAML, or of JSON.
+/// All documents in a YAML or JSON file.
 pub fn documents(path: &Path) -> anyhow::Result<Vec<Value>> {
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     serde_saphyr::from_multiple(&text).with_context(|| format!("`{}` is not YAML", path.display()))
 }
 
-/// Applies `crds`, waits until each served version is found in discovery, and says so.
+/// Applies `crds`, waits until discovery has each served version, and reports them.
 pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
     apply(plane, crds, "CRDs")?;
     let deadline = Instant::now() + LIMIT;
@@ -96,7 +96,7 @@ fn is_listed(plane: &ControlPlane, version: &Served) -> anyhow::Result<bool> {
     Ok(resources.any(|resource| resource["name"] == version.plural.as_str()))
 }
 
-/// Why a kind is not served: the conditions of its definition, as the API server gives them.
+/// Why a kind is not served: the conditions in the status of its CRD.
 fn conditions(plane: &ControlPlane, version: &Served) -> anyhow::Result<String> {
     let name = format!("crd/{}.{}", version.plural, version.group);
     let output = plane

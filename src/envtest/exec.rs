@@ -1,4 +1,4 @@
-//! `kbr envtest exec`: becomes another program, which ends when its parent does.
+//! `kbr envtest exec`: becomes another program, which ends with its parent.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -37,10 +37,7 @@ pub fn ending_with_us(program: impl Into<OsString>, signal: Signal) -> anyhow::R
 /// Becomes the command. Returns only if that fails: 127 if there is no such program, else 126, as a shell would.
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     end_with_parent(options)?;
-    let (program, rest) = options
-        .command
-        .split_first()
-        .context("there is no command")?;
+    let (program, rest) = options.command.split_first().context("no command given")?;
     let error = Command::new(program).args(rest).exec();
     output::message(format_args!(
         "error: cannot run `{}`: {error}",
@@ -58,7 +55,7 @@ fn end_with_parent(options: &Options) -> anyhow::Result<()> {
         Signal::TERM
     };
     rustix::process::set_parent_process_death_signal(Some(signal))?;
-    // The parent may have ended before the line above: then nobody would send the signal.
+    // The parent may have ended before the line above, and then the signal would never be sent.
     if rustix::process::getppid().map(Pid::as_raw_pid) != Some(options.parent) {
         anyhow::bail!("kbr has ended");
     }

@@ -1,4 +1,4 @@
-//! The temporary folder of one control plane, and those that nobody owns any more.
+//! The temporary folder of one control plane, and abandoned ones.
 
 use std::env;
 use std::fs::{self, File};
@@ -12,8 +12,8 @@ use crate::output;
 
 const PREFIX: &str = "kbr-envtest-";
 
-/// Its lock says that the folder is in use; the kernel releases it, however its holders end.
-const LOCK: &str = "guard.log";
+/// A lock on it means that the folder is in use; the kernel releases the lock, however its holders end.
+const LOCK: &str = "supervisor.log";
 
 /// A folder, mode 0700, that is removed when dropped.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Folder {
     pub fn create() -> anyhow::Result<Self> {
         let create = || -> io::Result<Self> {
             let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
-            // Locked first and named then: a folder with an unlocked file of that name is never in use.
+            // Lock first, then name: a folder with an unlocked file of that name is never in use.
             let unnamed = folder.path().join("new");
             let lock = File::create(&unnamed)?;
             lock.lock()?;
@@ -39,7 +39,7 @@ impl Folder {
         create().with_context(|| format!("cannot make a folder in `{}`", env::temp_dir().display()))
     }
 
-    /// A share of the lock, to be the stderr of the guard: so it is held as long as kbr or the guard lives.
+    /// A second handle of the lock, used as the supervisor's stderr: kbr or the supervisor holds the lock as long as it lives.
     pub fn lock(&self) -> io::Result<File> {
         self.lock.try_clone()
     }
@@ -63,7 +63,7 @@ pub fn remove(folder: &Path) {
     }
 }
 
-/// Removes the folders whose kbr and guard were both killed with SIGKILL.
+/// Removes the folders whose kbr and supervisor were both killed with SIGKILL.
 pub fn remove_stale() {
     let Ok(entries) = fs::read_dir(env::temp_dir()) else {
         return;
@@ -74,19 +74,19 @@ pub fn remove_stale() {
         if !ours || !is_abandoned(&folder) {
             continue;
         }
-        // On Linux the servers ended with their guard (see `exec`). Elsewhere they may live on, and a process id is no
-        // proof of whose they are, so it is for the user to look.
+        // On Linux the servers ended with their supervisor (see `exec`). Elsewhere they may still run. A process id
+        // does not prove which run they belong to, so the user has to check.
         if cfg!(not(target_os = "linux")) {
             let servers = fs::read_to_string(folder.join("pids")).unwrap_or_default();
             let folder = folder.display();
             output::message(format_args!(
-                "warning: `{folder}` is left from a killed run, whose servers were:\n{servers}"
+                "warning: `{folder}` remains from a killed run with these servers:\n{servers}"
             ));
             continue;
         }
         say(
             "removing",
-            &format!("{}, left from a killed run", folder.display()),
+            &format!("{}, which remained from a killed run", folder.display()),
         );
         remove(&folder);
     }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_abandoned_when_the_last_holder_of_its_lock_is_gone() {
+    fn a_folder_is_abandoned_when_no_process_holds_its_lock() {
         let Folder { path, lock } = &Folder::create().unwrap();
         assert!(!is_abandoned(path));
         lock.unlock().unwrap();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_the_lock_holds_it() {
+    fn a_second_handle_keeps_the_lock() {
         let folder = Folder::create().unwrap();
         let share = folder.lock().unwrap();
         // As if kbr were killed: its file is closed, and the folder is still there.
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_goes_when_it_is_dropped() {
+    fn a_dropped_folder_is_removed() {
         let folder = Folder::create().unwrap();
         let path = folder.path.clone();
         assert!(path.is_dir());

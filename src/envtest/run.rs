@@ -1,4 +1,4 @@
-//! `kbr envtest run`: a command, with a control plane of its own.
+//! `kbr envtest run`: runs a command with its own control plane.
 
 use std::env;
 use std::ffi::OsString;
@@ -25,7 +25,7 @@ pub struct Options {
     pub crds: Vec<PathBuf>,
     /// Where the logs of the two servers go, if they are kept.
     pub keep_logs: Option<PathBuf>,
-    /// How long the servers may take to be ready.
+    /// Timeout for the servers to become ready.
     pub start_timeout: Duration,
     /// Where the binaries are kept, if not in the store of setup-envtest.
     pub store: Option<PathBuf>,
@@ -35,9 +35,9 @@ pub struct Options {
 
 /// Runs the command; the exit code is its own, or 128 + n if signal n ended it.
 ///
-/// Ctrl-C reaches the command, as it does in a shell; kbr waits for it. SIGTERM and SIGHUP are handed on to it. A signal that kbr was
-/// started to ignore is ignored by both.
-/// If kbr is killed with SIGKILL, the command gets SIGTERM (on Linux; elsewhere it merely loses its API server).
+/// Ctrl-C reaches the command, as it does in a shell, and kbr waits for it. kbr forwards SIGTERM and SIGHUP. Both ignore a signal
+/// that kbr was started to ignore.
+/// If kbr is killed with SIGKILL, the command gets SIGTERM (on Linux; elsewhere it only loses its API server).
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let assets = Assets::find(options.store)?;
@@ -63,7 +63,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
 
 /// The CRDs of the project that the current folder is in, if any, and those of `folders`.
 fn definitions(folders: &[PathBuf]) -> anyhow::Result<Vec<serde_json::Value>> {
-    let here = env::current_dir().context("there is no current folder")?;
+    let here = env::current_dir().context("cannot find the current folder")?;
     let bases = workdir::find_root(&here)
         .ok()
         .map(|project| project.join("config/crd/bases"))
@@ -86,10 +86,10 @@ fn run_command(
     assets: &Assets,
     command: &[OsString],
 ) -> anyhow::Result<ExitStatus> {
-    // Before the command is there, so that its end cannot be missed.
+    // Before the command starts, so that its end cannot be missed.
     let heeded = signals::ending().into_iter().chain([SIGCHLD]);
     let mut signals = Signals::new(heeded)?;
-    let (program, rest) = command.split_first().context("there is no command")?;
+    let (program, rest) = command.split_first().context("no command given")?;
     let mut child = exec::ending_with_us(program, Signal::TERM)?
         .args(rest)
         .envs(plane.environment())
@@ -108,14 +108,14 @@ fn run_command(
     }
 }
 
-/// What a terminal sends (SIGINT, SIGQUIT) goes to the command by itself.
+/// Signals from the terminal (SIGINT, SIGQUIT) reach the command without help.
 fn hand_on(signal: i32, command: &Child) {
     let signal = match signal {
         SIGHUP => Signal::HUP,
         SIGTERM => Signal::TERM,
         _ => return,
     };
-    // It has not been waited for, so its id is still its own.
+    // Its exit status has not been collected, so its id is still valid.
     let _ = rustix::process::kill_process(Pid::from_child(command), signal);
 }
 

@@ -1,4 +1,4 @@
-//! The command lines of etcd and kube-apiserver: what envtest of controller-runtime passes, and why kbr adds to it.
+//! The command lines of etcd and kube-apiserver: the flags of controller-runtime's envtest, and kbr's own with their reasons.
 
 use std::ffi::OsString;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use super::assets::Assets;
 
-/// What the two servers of one control plane are started from. It is also the command line of the guard.
+/// The parameters of the two servers of one control plane. It is also the command line of the supervisor.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Setup {
     /// The folder of the programs.
@@ -23,7 +23,7 @@ pub struct Setup {
     /// Where etcd serves its clients.
     #[arg(long)]
     pub etcd_port: u16,
-    /// Where etcd serves its peers, of which there are none.
+    /// Where etcd serves its peers, which do not exist.
     #[arg(long)]
     pub peer_port: u16,
     /// Where kube-apiserver serves HTTPS.
@@ -71,7 +71,7 @@ impl Setup {
             flag("--listen-client-urls", &clients),
             flag("--advertise-client-urls", &clients),
             flag("--listen-peer-urls", peers),
-            // The data is thrown away: it need not survive a power loss.
+            // The data is temporary and need not survive a power loss.
             "--unsafe-no-fsync=true".into(),
         ]
     }
@@ -86,11 +86,11 @@ impl Setup {
                 "--etcd-servers",
                 format!("http://127.0.0.1:{}", self.etcd_port),
             ),
-            // If another etcd took the port, this server writes nothing among the objects of that one's.
+            // If another etcd took the port, this server does not mix its objects with those of that one's server.
             flag("--etcd-prefix", prefix),
             "--bind-address=127.0.0.1".into(),
             flag("--secure-port", self.port.to_string()),
-            // Without these two a machine that is offline has no address to advertise, and the server refuses to start.
+            // Without these two a machine that is offline has no address to advertise, and the server does not start.
             "--advertise-address=127.0.0.1".into(),
             "--endpoint-reconciler-type=none".into(),
             flag("--cert-dir", &self.folder),
@@ -106,7 +106,7 @@ impl Setup {
             "--service-cluster-ip-range=10.0.0.0/24".into(),
             "--authorization-mode=RBAC".into(),
             "--allow-privileged=true".into(),
-            // There is no controller that would make the default service account of a namespace.
+            // No controller creates the default service account of a namespace.
             "--disable-admission-plugins=ServiceAccount".into(),
         ]
     }
@@ -136,19 +136,19 @@ mod tests {
     use clap::Parser;
 
     #[derive(Parser)]
-    struct Guard {
+    struct Supervisor {
         #[command(flatten)]
         setup: Setup,
     }
 
     #[test]
-    fn the_arguments_of_the_guard_make_the_same_setup() {
+    fn the_arguments_of_the_supervisor_give_the_same_setup() {
         let assets = Assets {
             folder: "/a b/assets".into(),
         };
         let setup = Setup::new(&assets, Path::new("/tmp/x"), Path::new("--logs")).unwrap();
-        let args = std::iter::once("guard".into()).chain(setup.to_args());
-        let parsed = Guard::try_parse_from(args).unwrap().setup;
+        let args = std::iter::once("supervisor".into()).chain(setup.to_args());
+        let parsed = Supervisor::try_parse_from(args).unwrap().setup;
         assert_eq!(format!("{parsed:?}"), format!("{setup:?}"));
     }
 

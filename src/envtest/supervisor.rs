@@ -1,8 +1,8 @@
-//! `kbr envtest guard`: the parent of the servers, which outlives kbr just long enough to tidy up.
+//! `kbr envtest supervisor`: the parent of the servers, which outlives kbr just long enough to clean up.
 //!
-//! It holds the reading end of a pipe from kbr. The kernel closes the other end however kbr ends, and then the guard
-//! stops the servers and removes their folder. If the guard itself is killed with SIGKILL, the kernel ends the servers
-//! (Linux), and the folder is removed by kbr, or else by the next `kbr envtest run`.
+//! It holds the reading end of a pipe from kbr. The kernel closes the other end however kbr ends, and then the supervisor
+//! stops the servers and removes their folder. If the supervisor itself is killed with SIGKILL, the kernel ends the servers
+//! (Linux), and kbr or the next `kbr envtest run` removes the folder.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -18,11 +18,11 @@ use super::servers::Setup;
 use super::{exec, folder};
 use crate::output;
 
-/// How long a server may take to end by itself. Nothing is lost if it does not: the data goes anyway. kube-apiserver
-/// closes its connections within 20 ms of SIGTERM, then lingers for a second; without its etcd it does for minutes.
+/// How long a server may take to stop before it is killed, which loses nothing because the data is removed anyway.
+/// kube-apiserver closes its connections within 20 ms of SIGTERM, then lingers for a second; without etcd, for minutes.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// How often to look whether a server has ended.
+/// How often to check whether a server has ended.
 const TICK: Duration = Duration::from_millis(50);
 
 struct Server {
@@ -31,9 +31,9 @@ struct Server {
     ended: bool,
 }
 
-/// Runs the servers until the end of stdin. Reports on stdout, a line each: `exited <program> <status>`.
+/// Runs the servers until the end of stdin. Reports each end of a server as a line on stdout: `exited <program> <status>`.
 pub fn run(setup: &Setup) -> anyhow::Result<()> {
-    // Away from the terminal: Ctrl-C is for the command that uses the servers.
+    // Detach from the terminal: Ctrl-C is for the command that uses the servers.
     let _ = rustix::process::setsid();
     let kbr = end_of_stdin();
     let mut servers = Vec::new();
@@ -42,7 +42,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<()> {
         report(&format!("failed {error:#}"));
     }
     watch(&mut servers, &kbr);
-    // kube-apiserver first: once its etcd is gone it does not react to SIGTERM.
+    // kube-apiserver first: it ignores SIGTERM once etcd has stopped.
     while let Some(server) = servers.pop() {
         stop(server);
     }
@@ -51,7 +51,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<()> {
 }
 
 fn start(setup: &Setup, servers: &mut Vec<Server>) -> anyhow::Result<()> {
-    // Both at once: kube-apiserver waits for etcd by itself.
+    // Both at once, because kube-apiserver waits for etcd.
     for (name, args) in [
         ("etcd", setup.etcd()),
         ("kube-apiserver", setup.kube_apiserver()),
@@ -106,7 +106,7 @@ fn watch(servers: &mut [Server], kbr: &Receiver<()>) {
     }
 }
 
-/// kbr may be gone: then nobody needs the report.
+/// kbr may have ended, and then the report is not needed.
 fn report(line: &str) {
     output::data(&format!("{line}\n")).ok();
 }

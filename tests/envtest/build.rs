@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::place::{Place, text};
 
-/// A `go` that notes what it is asked to build, and makes empty programs.
+/// A `go` that records what it is called to build, and creates empty programs.
 fn fake_go(place: &Place, version: &str) -> String {
     let script = format!(
         "#!/bin/sh\ncase $1 in env) echo {version}; exit;; esac\n\
@@ -68,7 +68,7 @@ fn two_builds_at_once_build_once_and_leave_nothing_but_the_programs() {
 }
 
 #[test]
-fn a_build_without_go_or_with_an_old_one_says_what_to_install() {
+fn a_build_without_a_recent_go_says_what_to_install() {
     let place = Place::new();
     let old = fake_go(&place, "go1.24.5");
     let none = place.path("tmp").display().to_string();

@@ -1,4 +1,4 @@
-//! Nothing is left, whoever is killed.
+//! Nothing remains, whichever process is killed.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::place::{Place, Running, is_running, parent_of, send, wait_until};
 
 #[test]
-fn nothing_is_left_when_kbr_is_killed() {
+fn nothing_remains_after_kbr_is_killed() {
     let place = Place::new();
     let mut kbr = place.start("echo $$ > command; echo up; exec sleep 1000");
     let mut pids = place.servers();
@@ -33,7 +33,7 @@ fn nothing_is_left_when_kbr_is_killed() {
 }
 
 #[test]
-fn the_end_of_the_api_server_is_told_and_the_code_is_the_commands() {
+fn the_end_of_the_api_server_is_reported_and_the_exit_code_is_the_commands() {
     let place = Place::new();
     let script = r#"
         echo up
@@ -47,7 +47,7 @@ fn the_end_of_the_api_server_is_told_and_the_code_is_the_commands() {
 }
 
 #[test]
-fn nothing_is_left_when_the_guard_is_killed() {
+fn nothing_remains_after_the_supervisor_is_killed() {
     let place = Place::new();
     place.fakes("exec sleep 1000", "exec sleep 1000", "exit 0");
     let mut kbr = place.start("echo up; while ! test -e go; do sleep 0.02; done; exit 5");
@@ -56,9 +56,9 @@ fn nothing_is_left_when_the_guard_is_killed() {
     for pid in servers {
         wait_until("the servers have ended", || !is_running(pid));
     }
-    wait_until("it is told", || {
+    wait_until("it is reported", || {
         let stderr = fs::read_to_string(place.path("stderr")).unwrap();
-        stderr.contains("warning: kbr envtest guard was killed, and with it the servers\n")
+        stderr.contains("warning: kbr envtest supervisor was killed, and the servers with it\n")
     });
     place.write("go", "");
     assert_eq!(kbr.0.wait().unwrap().code(), Some(5));
@@ -66,7 +66,7 @@ fn nothing_is_left_when_the_guard_is_killed() {
 }
 
 #[test]
-fn the_next_run_tidies_up_when_kbr_and_the_guard_were_killed_but_leaves_a_running_one_alone() {
+fn the_next_run_cleans_up_after_a_killed_kbr_and_supervisor_and_leaves_a_running_one_alone() {
     let place = Place::new();
     place.fakes("exec sleep 1000", "exec sleep 1000", "exit 0");
     let mut killed = place.start("echo up; exec sleep 1000");
@@ -113,7 +113,7 @@ fn control_c_ends_kbr_dev_while_its_api_server_starts() {
 }
 
 #[test]
-fn nothing_is_left_when_control_c_ends_the_start() {
+fn nothing_remains_after_control_c_during_the_start() {
     let place = Place::new();
     place.fakes("exec sleep 1000", "exec sleep 1000", "touch polled; exit 1");
     let mut kbr = place.kbr(&["run", "--", "echo", "never"]);

@@ -1,4 +1,4 @@
-//! `kbr envtest`, with the real servers where it matters and with scripts in their place where it does not.
+//! `kbr envtest`, with the real servers where necessary and with scripts otherwise.
 
 #![allow(missing_docs, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers of the tests.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -15,7 +15,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag::register_conditional_shutdown;
 use tempfile::TempDir;
 
-/// A place of its own for each test: what kbr leaves there, it has forgotten.
+/// A temporary folder for each test: files that kbr leaves there were not cleaned up.
 pub struct Place {
     root: TempDir,
 }
@@ -39,7 +39,7 @@ impl Place {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Programs that stand in for the servers; `sleep` never ends, and a kubectl of `exit 0` finds it ready at once.
+    /// Fake servers: `sleep` never ends, and with the kubectl `exit 0` it is ready at once.
     pub fn fakes(&self, etcd: &str, kube_apiserver: &str, kubectl: &str) {
         for (name, script) in [
             ("etcd", etcd),
@@ -123,7 +123,7 @@ impl Drop for Running {
     }
 }
 
-/// Children of this process start with the signals as they are by default. Whoever runs the tests may ignore some, as nohup and
+/// Children of this process start with the default signals. The parent of the tests may ignore some, as nohup and
 /// the background jobs of a script do, and children would inherit that; a handler they do not inherit.
 fn take_default_signals() {
     static ONCE: Once = Once::new();
@@ -145,7 +145,7 @@ fn require_binaries() {
         .success();
     assert!(
         found,
-        "there is no kube-apiserver; type: cargo run -- envtest build"
+        "no kube-apiserver found; run: cargo run -- envtest build"
     );
 }
 

@@ -1,4 +1,4 @@
-//! The command: what it is given, and what becomes of its signals and its exit code.
+//! The command: its environment, its signals and its exit code.
 
 use std::fs;
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ fn the_command_finds_an_api_server_with_the_crds_of_the_project() {
 }
 
 #[test]
-fn a_crd_that_the_api_server_refuses_is_an_error_with_its_reason() {
+fn a_crd_that_the_api_server_rejects_is_an_error_with_the_reason() {
     let place = Place::new();
     place.write(
         "crds/widgets.yaml",
@@ -87,7 +87,7 @@ fn a_crd_that_the_api_server_refuses_is_an_error_with_its_reason() {
 }
 
 #[test]
-fn the_code_of_a_command_that_a_signal_ends_is_128_and_its_number() {
+fn the_exit_code_of_a_command_ended_by_a_signal_is_128_plus_its_number() {
     let place = Place::new();
     place.fakes("exec sleep 1000", "exec sleep 1000", "exit 0");
     assert_eq!(place.run("kill -9 $$").status.code(), Some(137));
@@ -95,7 +95,7 @@ fn the_code_of_a_command_that_a_signal_ends_is_128_and_its_number() {
 }
 
 #[test]
-fn a_command_that_does_not_exist_gives_127_as_in_a_shell() {
+fn a_missing_command_exits_with_127_as_in_a_shell() {
     let place = Place::new();
     place.fakes("exec sleep 1000", "exec sleep 1000", "exit 0");
     let output = place
@@ -107,7 +107,7 @@ fn a_command_that_does_not_exist_gives_127_as_in_a_shell() {
 }
 
 #[test]
-fn control_c_is_for_the_command_and_sigterm_is_handed_on_to_it() {
+fn control_c_reaches_the_command_and_sigterm_is_forwarded() {
     for (signal, name) in [(Signal::INT, "INT"), (Signal::TERM, "TERM")] {
         let place = Place::new();
         place.fakes("exec sleep 1000", "exec sleep 1000", "exit 0");
@@ -117,7 +117,7 @@ fn control_c_is_for_the_command_and_sigterm_is_handed_on_to_it() {
         let servers = place.servers();
         let pid = Pid::from_child(&kbr.0);
         if signal == Signal::INT {
-            // As a terminal does: to everybody in the foreground.
+            // Like a terminal, to all processes in the foreground.
             kill_process_group(pid, signal).unwrap();
         } else {
             kill_process(pid, signal).unwrap();

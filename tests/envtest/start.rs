@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::place::{Place, is_running, text};
 
 #[test]
-fn a_server_that_ends_at_its_start_is_an_error_with_the_end_of_its_log() {
+fn a_server_that_ends_during_startup_is_an_error_with_the_end_of_its_log() {
     let place = Place::new();
     place.fakes(
         "echo the disk is full >&2; exit 3",
@@ -46,7 +46,7 @@ fn a_server_that_is_never_ready_is_an_error() {
 }
 
 #[test]
-fn a_start_that_finds_its_port_taken_is_tried_five_times() {
+fn a_start_with_a_taken_port_is_tried_five_times() {
     let place = Place::new();
     let etcd = "echo start >> starts; echo bind: address already in use; exit 1";
     place.fakes(etcd, "exec sleep 1000", "exit 1");
