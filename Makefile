@@ -1,9 +1,9 @@
-# What a developer of kbr types. `make` alone lists it.
+# Targets for developers of kbr. `make` alone lists them.
 
 .DEFAULT_GOAL := help
 .PHONY: help build lint test test-release soak bench demo control-plane libfaketime freeze update lock
 
-help: ## Show this list
+help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build kbr for release: target/release/kbr
@@ -12,11 +12,11 @@ build: ## Build kbr for release: target/release/kbr
 control-plane: ## Build etcd, kube-apiserver and kubectl from Go modules, once, into setup-envtest's store
 	cargo run --quiet -- envtest build
 
-lint: ## Check the form of kbr and of its library
+lint: ## Check formatting and run clippy
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 
-libfaketime: ## Install libfaketime, which sets the clock of a test's processes, if it is not there
+libfaketime: ## Install libfaketime, which tests use to set clocks, unless it is installed
 	@[ -n "$(wildcard /usr/lib/faketime/libfaketime.so.1 /usr/lib/*/faketime/libfaketime.so.1)" ] \
 	  || { apt-get update --quiet && apt-get install --yes --quiet libfaketime; } \
 	  || { echo "help: install libfaketime, as root or with your system's packages" >&2; exit 1; }
@@ -34,21 +34,21 @@ soak: control-plane libfaketime ## Run the long form of the tests of faults, and
 	KBR_FAULTS=long cargo test --workspace --all-features --test processes
 	tests/certmanager/run
 
-bench: control-plane ## Measure kbr and a generated operator; prints figures and judges none
+bench: control-plane ## Measure kbr and a generated operator, without pass or fail
 	tests/bench/run
 	tests/bench/operator
 	tests/bench/admission
 
-freeze: ## Keep what the release of this checkout writes, for every later kbr: releases/<version>.tar.gz
+freeze: ## Archive the release of this checkout for later versions of kbr: releases/<version>.tar.gz
 	releases/freeze
 
 demo: ## Scaffold an operator and watch it reconcile on a real API server
 	demo/run
 
-update: ## Record golden files, docs and the manifest of the library as they are now
+update: ## Update golden files, generated docs and the library's manifest
 	UPDATE=1 cargo test --all-features --test golden --test docs --test package
 
-lock: ## Resolve the Cargo.lock of projects anew, after a change of the dependencies in scaffolds/
+lock: ## Update the Cargo.lock of new projects after changing the dependencies in scaffolds/
 	rm -rf target/reference
 	cargo run --quiet -- init --directory target/reference --project-name kbr-reference --domain example.com --yes
 	cd target/reference && cargo metadata --format-version 1 >/dev/null

@@ -1,4 +1,4 @@
-//! What `kbr manifests` writes is what a real API server takes.
+//! A real API server accepts the output of `kbr manifests`.
 
 #[path = "support/mod.rs"]
 mod support;
@@ -14,7 +14,7 @@ use support::{KBR, write};
 const PROJECT: &str =
     "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
 
-/// A project without kinds whose code says what `source` says, with its manifests.
+/// A project without kinds, with `source` in its code and the generated manifests.
 fn project(name: &str, source: &str) -> std::path::PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::remove_dir_all(&root).ok();

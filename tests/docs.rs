@@ -1,5 +1,5 @@
-//! The docs say what is so: the reference equals the real help, links and paths lead to files, and each dependency has its reason.
-//! What the guide says is run by `tests/projects/`.
+//! The docs are correct: the reference equals the real help, links and paths lead to files, and each dependency has its reason.
+//! `tests/projects/` runs the guide.
 
 mod support;
 
@@ -23,10 +23,7 @@ fn the_reference_of_commands_is_the_real_help() {
         fs::write(&path, &page).expect("a writable file");
     }
     let found = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        found == page,
-        "docs/cli.md is stale: `make update` writes it anew"
-    );
+    assert!(found == page, "docs/cli.md is stale: run `make update`");
 }
 
 /// Adds a section for the command `words`, and for each of its subcommands.
@@ -174,13 +171,13 @@ fn each_dependency_has_its_reason() {
     for name in named.iter().skip(1) {
         assert!(
             dependencies.iter().any(|key| key == name),
-            "`{name}` is no dependency"
+            "`{name}` is not a dependency"
         );
     }
 }
 
 #[test]
-fn each_name_that_the_words_of_controller_runtime_are_mapped_to_exists() {
+fn each_name_in_the_table_of_controller_runtime_exists() {
     let page = fs::read_to_string(repository().join("docs/controller-runtime.md")).expect("a page");
     let library = repository().join("crates/manager/src");
     let sources: String = tree(&library)

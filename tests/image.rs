@@ -8,7 +8,7 @@ use std::path::Path;
 
 use support::{copy, shell, stderr, stdout, write};
 
-/// Names of Debian's releases, as images of Rust have them, and numbers, as distroless images have them.
+/// Debian releases: the names in Rust's images, and the numbers in distroless images.
 const RELEASES: [(&str, &str); 3] = [("bookworm", "12"), ("trixie", "13"), ("forky", "14")];
 
 #[test]
@@ -43,8 +43,8 @@ fn builder_and_runtime_are_of_the_same_debian_release() {
     );
 }
 
-/// The layer of the dependencies, with `cargo build` replaced by what looks only at the files: every member of the workspace must have
-/// its manifest, and every target that a manifest names its source.
+/// The layer of the dependencies, with `cargo build` replaced by a check of the files: every member of the workspace must have its
+/// manifest, and every target in a manifest its source.
 #[test]
 fn the_layer_of_the_dependencies_has_every_manifest_and_target() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Names of every length and place in the alphabet: what they become is formatted, and the lock stays as cargo would write it.
+//! Names of every length and position in the alphabet: the project is formatted, and the lock is the same as cargo's.
 
 mod support;
 
@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fs, path::Path, process::Command};
 use serde_json::Value;
 use support::{KBR, repository};
 
-/// Kinds, groups and versions as short and as long as projects are formatted for.
+/// The shortest and the longest kinds, groups and versions for which projects are formatted.
 const KINDS: [&str; 3] = ["A", "Captains", "Abcdefghijklmnopqrstuvwx"];
 const GROUPS: [&str; 3] = ["a", "crewcrew", "abcdefghijklmnopqrstuvwx"];
 const VERSIONS: [&str; 3] = ["v1", "v1beta12", "v12345678alpha1234567890"];
@@ -30,7 +30,7 @@ fn assert_formatted(apis: &[[&str; 3]]) {
     run(folder.path(), KBR, &["init", "--project-name", "captains"]);
     let mut reconciled = BTreeSet::new();
     for [kind, group, version] in apis {
-        // A further version of a kind has the controller of the first one.
+        // Another version of a kind shares the first one's controller.
         let controller = format!("--controller={}", reconciled.insert((kind, group)));
         let words = [
             "create",
@@ -65,7 +65,7 @@ fn assert_formatted(apis: &[[&str; 3]]) {
 }
 
 #[test]
-fn a_controller_for_any_kind_of_kubernetes_is_formatted() {
+fn a_controller_for_any_built_in_kind_is_formatted() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     run(folder.path(), KBR, &["init", "--project-name", "captains"]);
     let kinds = include_str!("../src/resource/kubernetes-1.36.txt").lines();
@@ -79,7 +79,7 @@ fn a_controller_for_any_kind_of_kubernetes_is_formatted() {
         let [group, version, kind, ..] = words[..] else {
             panic!("`{line}` is a group, a version and a kind");
         };
-        // A second version would ask for another name.
+        // A second version would need another name.
         if reconciled.insert((group, kind)) {
             let group = if group == "-" { "core" } else { group };
             let words = [
@@ -139,13 +139,13 @@ fn the_lock_of_a_project_of_any_name_is_the_one_that_cargo_would_write() {
             &["metadata", "--offline", "--format-version", "1"],
         );
         let after = fs::read(&path).expect("a lock");
-        assert!(before == after, "cargo wrote the lock of `{name}` anew");
+        assert!(before == after, "cargo changed the lock of `{name}`");
         fs::remove_dir_all(&project).expect("a removable folder");
     }
 }
 
 #[test]
-fn no_crate_of_a_project_needs_a_newer_rust_than_the_project_says() {
+fn no_dependency_needs_a_newer_rust_than_the_project() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     run(folder.path(), KBR, &["init", "--project-name", "captains"]);
     let metadata = run(
@@ -163,8 +163,8 @@ fn no_crate_of_a_project_needs_a_newer_rust_than_the_project_says() {
         .map(|package| &package["id"])
         .collect();
     assert!(newer.is_empty(), "newer than {ours:?}: {newer:#?}");
-    let told = packages.iter().filter(|package| rust(package).is_some());
-    assert!(told.count() > 100);
+    let with_version = packages.iter().filter(|package| rust(package).is_some());
+    assert!(with_version.count() > 100);
 }
 
 /// The oldest Rust that builds a package, as it says itself: 1.89 or 1.89.0 is (1, 89).
@@ -176,7 +176,7 @@ fn rust(package: &Value) -> Option<(u32, u32)> {
     Some((numbers.next()?, numbers.next().unwrap_or(0)))
 }
 
-/// Gives what the program prints on stdout.
+/// Returns the program's stdout.
 fn run(folder: &Path, program: &str, args: &[&str]) -> Vec<u8> {
     let output = Command::new(program)
         .args(args)

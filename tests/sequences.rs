@@ -1,4 +1,4 @@
-//! What holds of every sequence of commands, tried on random ones.
+//! Invariants of every sequence of commands, tested on random ones.
 //!
 //! `KBR_SEQUENCES` sets how many (10), `KBR_SEED` the first seed (1).
 
@@ -50,7 +50,7 @@ fn init(random: &mut Random) -> String {
     format!("kbr init --domain example.com{license}{rest}")
 }
 
-/// A kind: of the project, of Kubernetes, or of another crate.
+/// A kind: the project's own, a built-in or an external one.
 fn kind(random: &mut Random) -> String {
     match random.below(8) {
         0 => random.one_of(&["--group apps --version v1 --kind Deployment", "--group core --version v1 --kind Pod"]).to_owned(),
@@ -110,7 +110,7 @@ fn create(random: &mut Random) -> String {
     }
 }
 
-/// A folder in which the commands of one sequence have run; the last part of its path gives the project its name.
+/// A folder in which the commands of one sequence have run; its name is the project's name.
 struct Project {
     folder: tempfile::TempDir,
     /// Those that succeeded.
@@ -227,7 +227,7 @@ fn is_owned_by_init(path: &str, init: &Tree) -> bool {
 }
 
 #[test]
-fn a_project_is_what_project_says_and_whatever_is_deleted_comes_back() {
+fn project_describes_every_file_and_deleted_files_come_back() {
     each_sequence(|project, random| {
         let whole = project.tree();
 

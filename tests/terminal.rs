@@ -1,4 +1,4 @@
-//! Questions on a terminal: kbr with a pseudo-terminal as its input and output, and a person who types.
+//! Questions on a terminal: kbr with a pseudo-terminal as its input and output, and typed answers.
 
 use std::{
     ffi::OsStr,
@@ -14,7 +14,7 @@ use std::{
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// Long enough for a machine that is busy with other tests.
+/// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// kbr at a terminal.
@@ -50,7 +50,7 @@ impl Session {
         let (sender, screen) = mpsc::channel();
         thread::spawn(move || {
             let mut bytes = [0; 1024];
-            // When nobody has the terminal open any more, reading it fails.
+            // Reading the terminal fails once no process has it open.
             while let Ok(read @ 1..) = output.read(&mut bytes) {
                 if sender.send(bytes[..read].to_vec()).is_err() {
                     break;
@@ -73,13 +73,13 @@ impl Session {
             let more = more.unwrap_or_else(|error| panic!("{error}: {}", self.seen));
             self.seen += &String::from_utf8_lossy(&more);
         }
-        // What comes before the question is behind us.
+        // Continue after the question.
         let (_, rest) = self.seen.split_once(question).expect("it is there");
         self.seen = rest.to_owned();
         write!(self.keys, "{answer}\r").expect("a terminal takes keys");
     }
 
-    /// What was said after the last question, when kbr has ended well.
+    /// The output after the last question, if kbr succeeded.
     #[track_caller]
     fn end(mut self) -> String {
         while let Ok(more) = self.screen.recv_timeout(PATIENCE) {
@@ -93,14 +93,14 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // A test that failed leaves nobody behind who waits for an answer.
+        // A failed test leaves no process behind that waits for an answer.
         drop(self.kbr.kill());
         drop(self.kbr.wait());
     }
 }
 
 #[test]
-fn init_asks_for_the_domain_alone_and_create_api_for_what_to_create() {
+fn init_asks_for_the_domain_and_create_api_for_what_to_create() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let exists = |path: &str| folder.path().join(path).exists();
 
@@ -127,7 +127,7 @@ fn init_asks_for_the_domain_alone_and_create_api_for_what_to_create() {
 }
 
 #[test]
-fn an_answer_that_is_none_is_asked_for_again_and_enter_takes_the_default() {
+fn an_invalid_answer_is_asked_for_again_and_enter_takes_the_default() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut init = Session::start(folder.path(), &["init", "--project-name", "captains"]);
     init.answer("Domain [my.domain]", "No Domain");

@@ -1,4 +1,4 @@
-//! Rules for the sources that no compiler checks.
+//! Rules for the sources that the compiler does not check.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,8 +25,8 @@ const WRITES: [&str; 12] = [
 /// Calls that print, all but clap's own, which ignores that no one reads.
 const PRINTS: [&str; 5] = ["print!(", "println!(", "dbg!(", "stdout()", "stderr()"];
 
-/// Who may change files: the commit those of a project, the test environment its store and folders of its own outside of any project,
-/// and the build script what cargo builds.
+/// The modules that may change files: the commit in projects, the test environment in its store and temporary folders, and the build
+/// script in cargo's output folder.
 const WRITERS: [&str; 5] = [
     "src/build.rs",
     "src/commit.rs",

@@ -15,12 +15,12 @@ eventually() {
   exit 1
 }
 
-# What a Secret has under a key.
+# Prints the value of a Secret's key.
 kept() {
   kubectl get secret --namespace $system "$1" --output go-template="{{index .data \"$2\" | base64decode}}"
 }
 
-# The authority of this Secret is trusted wherever the captain's webhooks are.
+# Waits until all CA bundles of the captain's webhooks contain the CA in this Secret.
 trusted_everywhere() {
   authority=$(kept "$1" ca.crt)
   eventually trusts $mutating mcaptain-v1.crew.example.com
@@ -35,7 +35,7 @@ trusts() {
   esac
 }
 
-# What kubelet does with the Secret: its files are exchanged together.
+# Updates the files of the Secret atomically, as the kubelet does.
 mounted() {
   version=$(kubectl get secret --namespace $system harbor-webhook-certmanager --output jsonpath='{.metadata.resourceVersion}')
   mkdir -p target/secret-$version
@@ -43,7 +43,7 @@ mounted() {
   ln -sfn secret-$version target/mounted
 }
 
-# Starts the operator, and has the API server find it under the Service's name: on the loopback, at the operator's own port.
+# Starts the operator, and lets the API server reach it by the Service's name: on the loopback, at the operator's port.
 reachable() {
   start "$@"
   eventually grep 'serving webhooks' target/operator.log
@@ -67,7 +67,7 @@ YAML
   works deploy OVERLAY=config/loopback
 }
 
-# All three kinds of webhook are called: both of admission have to answer, as their failurePolicy is Fail.
+# Calls all three kinds of webhooks: both admission webhooks must answer, because their failurePolicy is Fail.
 answered() {
   sed 's/captain-sample/another/' $sample | kubectl create --dry-run=server --filename - &&
     sed "s/captain-sample/$(printf 'a%.0s' $(seq 64))/" $sample | kubectl create --dry-run=server --filename - 2>&1 |
@@ -76,7 +76,7 @@ answered() {
     kubectl get captains.v2.crew.example.com captain-sample
 }
 
-# Asks again and again, until it is enough.
+# Sends requests in a loop until it is told to stop.
 ask() {
   : > target/asked
   : > target/unanswered
@@ -88,7 +88,7 @@ ask() {
   asking=$!
 }
 
-# By now, ten more have been asked; all were answered.
+# Waits for ten more requests; all must succeed.
 asked() {
   more=$(($(wc -l < target/asked) + 10))
   eventually eval 'test $(wc -l < target/asked) -ge $more'
@@ -153,11 +153,11 @@ kubectl delete secret --namespace $system harbor-webhook-certmanager
 kubectl wait --for jsonpath='{.status.revision}'=$((revision + 1)) --timeout 60s --namespace $system certificate/harbor-webhook
 trusted_everywhere harbor-webhook-certmanager
 asked
-# cert-manager has nothing to say against what it was asked for.
+# cert-manager reports no problem with the manifests.
 is "$(kubectl get events --namespace $system --field-selector type=Warning,involvedObject.kind=CertificateRequest --output name)" ''
 mounted
 eventually grep 'reloaded certificate' target/operator.log
-# Whoever trusts nothing else reaches the server, which refuses what is no review.
+# A client that trusts only this CA reaches the server, which rejects a request that is not a review.
 echo '{}' > target/nothing.json
 eventually eval 'kubectl --kubeconfig /dev/null --server "https://127.0.0.1:$port" --certificate-authority target/mounted/tls.crt \
   --tls-server-name $name --token none create --raw /convert --filename target/nothing.json 2>&1 | grep "Unsupported Media Type"'

@@ -9,7 +9,7 @@ fn bytes(text: &[u8]) -> OsString {
 }
 
 #[test]
-fn an_argument_that_is_not_utf_8_is_a_usage_error_in_plain_words() {
+fn an_argument_that_is_not_utf_8_is_a_usage_error() {
     for words in [
         "",
         "init",

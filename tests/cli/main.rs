@@ -1,4 +1,4 @@
-//! The command line itself: arguments of any bytes, and output that no one reads.
+//! The command line itself: arguments of any bytes, and closed output.
 
 #![allow(missing_docs, reason = "tests")]
 

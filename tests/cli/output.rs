@@ -1,10 +1,10 @@
-//! Output that no one reads any more, as after `| head -1`.
+//! Closed output, as after `| head -1`.
 
 use std::fs::OpenOptions;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// The writing end of a pipe that no one reads.
+/// The writing end of a closed pipe.
 fn closed_pipe() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -26,7 +26,7 @@ fn code(status: std::io::Result<ExitStatus>) -> Option<i32> {
 }
 
 #[test]
-fn a_project_is_whole_though_no_one_reads_the_report() {
+fn a_command_completes_even_if_its_output_is_closed() {
     let folder = tempfile::tempdir().unwrap();
     for command in [
         "init --domain example.com --project-name captains",
@@ -54,7 +54,7 @@ fn a_project_is_whole_though_no_one_reads_the_report() {
 }
 
 #[test]
-fn an_error_keeps_its_exit_code_though_no_one_reads_it() {
+fn an_error_keeps_its_exit_code_even_if_the_output_is_closed() {
     let folder = tempfile::tempdir().unwrap();
     for (command, expected) in [
         ("manifests", 1),
@@ -68,7 +68,7 @@ fn an_error_keeps_its_exit_code_though_no_one_reads_it() {
 }
 
 #[test]
-fn what_is_printed_may_be_read_in_part() {
+fn output_can_be_read_in_part() {
     let folder = tempfile::tempdir().unwrap();
     for command in [
         "--help",
@@ -84,7 +84,7 @@ fn what_is_printed_may_be_read_in_part() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn data_that_is_lost_is_an_error() {
+fn lost_data_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     for command in ["version", "init --domain example.com --dry-run"] {
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();

@@ -1,4 +1,4 @@
-//! Systems that kbr does not run on.
+//! Unsupported systems.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Disks that are full or may not be written to.
+//! Full and read-only disks.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -9,15 +9,15 @@ use std::process::{Command, Output};
 use crate::project::{Project, command, create_api, init, spawn, stderr};
 use crate::{SHORT, assert_ends, outcomes};
 
-/// A user without rights; only root can become one, and root alone needs to.
+/// An unprivileged user. Only root can, and only root needs to, become one.
 const NOBODY: u32 = 65534;
 
-/// Runs the plan of [`SHORT`] with no more rights than a user has.
+/// Runs the plan of [`SHORT`] as an unprivileged user.
 fn run_as_user(project: &Project) -> Output {
     let mut kbr = command(&project.root, &create_api(), "");
     if rustix::process::getuid().is_root() {
-        // Where the user can reach it. Not copied by this process: a child that another test forks meanwhile would hold it open for
-        // writing, and what is open for writing cannot be executed.
+        // Copied to a folder that the user can access, but not by this process: a child that another test forks meanwhile would hold the
+        // file open for writing, and such a file cannot be executed.
         let copy = project.root.join("../kbr");
         let copied = Command::new("cp")
             .arg(env!("CARGO_BIN_EXE_kbr"))
@@ -55,42 +55,39 @@ fn check_read_only(folder: &str, error: &str) {
     fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
     let text = stderr(&output);
     assert!(!output.status.success() && text.contains(error), "{text}");
-    assert!(
-        text.contains("help: make the folder writable for you"),
-        "{text}"
-    );
+    assert!(text.contains("help: make the folder writable"), "{text}");
     assert_eq!(project.tree(), before);
     assert!(!project.has_commit());
 }
 
 #[test]
-fn a_read_only_project_is_as_before() {
+fn a_read_only_project_is_unchanged() {
     check_read_only("", "nothing was written");
 }
 
 #[test]
-fn a_read_only_folder_in_the_project_takes_the_rest_back() {
-    check_read_only("src", "the project is as it was");
-    check_read_only("real", "the project is as it was");
+fn a_read_only_folder_reverts_the_commit() {
+    check_read_only("src", "the project is unchanged");
+    check_read_only("real", "the project is unchanged");
 }
 
 #[test]
-fn a_user_without_special_rights_can_commit() {
+fn an_unprivileged_user_can_commit() {
     let project = Project::grown();
     let output = run_as_user(&project);
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(project.tree(), outcomes(SHORT).1);
 }
 
-/// A limit on the size of files, which needs no rights: each write that goes beyond it stops halfway.
+/// A limit on the size of files, which needs no privileges: each write beyond it stops halfway.
 #[test]
-fn a_write_that_stops_halfway_leaves_the_project_as_before() {
+fn a_partial_write_leaves_the_project_unchanged() {
     let project = Project::grown();
     fs::remove_file(project.root.join("PROJECT")).unwrap();
     fs::remove_file(project.root.join("config")).unwrap();
     let before = project.tree();
     let mut shell = Command::new("sh");
-    // Blocks of 512 bytes; the signal would end kbr, and is what a disk does not send.
+    // Blocks of 512 bytes. The signal would end kbr; a real disk does not send it.
     shell.args([
         "-c",
         "trap '' XFSZ; ulimit -f 1; exec \"$0\" faults-drive \"$1\"",
@@ -106,11 +103,11 @@ fn a_write_that_stops_halfway_leaves_the_project_as_before() {
     assert!(!project.has_commit());
 }
 
-/// A small file system of its own, in a mount namespace that ends with the shell. Each size gives up at another file.
+/// A small file system in a mount namespace that ends with the shell. Each size fills up at another file.
 ///
-/// Only root may mount one; for everybody else the injected errors and the limit above stand for it.
+/// Only root can mount it; for other users the injected errors and the limit above replace it.
 #[test]
-fn a_full_disk_leaves_the_project_as_before() {
+fn a_full_disk_leaves_the_project_unchanged() {
     if !rustix::process::getuid().is_root() {
         return;
     }
@@ -120,7 +117,7 @@ fn a_full_disk_leaves_the_project_as_before() {
         .expect("`unshare`, of util-linux");
     assert!(
         tried.status.success(),
-        "cannot mount a small disk: {}\nhelp: give this container the right to mount, or run the tests as another user than root",
+        "cannot mount a small disk: {}\nhelp: allow this container to mount, or run the tests as a user other than root",
         stderr(&tried)
     );
     let (mut failed, mut succeeded) = (0, 0);
@@ -155,8 +152,7 @@ fn a_full_disk_leaves_the_project_as_before() {
         } else {
             failed += 1;
             assert!(
-                text.contains("No space left on device")
-                    && text.contains("help: make room on the disk"),
+                text.contains("No space left on device") && text.contains("help: free disk space"),
                 "{text}"
             );
             assert_eq!(result.tree(), before, "{pages}: {text}");
@@ -170,7 +166,7 @@ fn a_full_disk_leaves_the_project_as_before() {
 }
 
 #[test]
-fn an_error_that_is_taken_back_leaves_modes_and_links_as_they_were() {
+fn a_reverted_commit_restores_modes_and_links() {
     let (before, after) = outcomes(SHORT);
     let project = Project::grown();
     fs::create_dir(project.root.join("api")).unwrap();

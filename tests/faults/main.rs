@@ -1,6 +1,6 @@
-//! What becomes of a project when a commit fails or is killed, at each of its steps and at any time.
+//! Commits that fail or are killed, at each of their steps and at any time.
 //!
-//! Whatever happens, the project is as before, or as after, or becomes one of these with the next command that writes.
+//! In every case the project has its old or its new state, at the latest after the next command that writes.
 
 mod disk;
 mod others;
@@ -15,7 +15,7 @@ use project::{
 };
 use serde_json::Value;
 
-/// A way to make a fresh project, and the plan to carry out there.
+/// Creates a fresh project, and the plan to apply to it.
 type Case = (fn() -> Project, fn() -> Value);
 
 /// Plans that show all that a commit does.
@@ -28,7 +28,7 @@ const COMMANDS: [Case; 2] = [
     (Project::initialised, kbr_create_api),
 ];
 
-/// What the project is before and after its plan was carried out.
+/// The project before and after its plan is applied.
 fn outcomes((new, plan): Case) -> (Tree, Tree) {
     let project = new();
     let before = project.tree();
@@ -68,7 +68,7 @@ fn steps(stride: usize, mut check: impl FnMut(usize) -> bool) -> usize {
     steps
 }
 
-/// Every file is wholly as before or wholly as after, none is missing that was there before, and PROJECT is the last to change.
+/// Every file is completely old or completely new, no old file is missing, and PROJECT changes last.
 fn assert_nothing_lost(now: &Tree, before: &Tree, after: &Tree, context: &str) {
     for (path, old) in before {
         let new = now.get(path);
@@ -90,13 +90,13 @@ fn assert_nothing_lost(now: &Tree, before: &Tree, after: &Tree, context: &str) {
     );
 }
 
-/// The next command that writes leaves one of the two trees, and nothing else; gives whether it is the second.
+/// The next command that writes leaves exactly one of the two trees; returns whether it is the new one.
 fn assert_ends(project: &Project, before: &Tree, after: &Tree, context: &str) -> bool {
     assert_nothing_lost(&project.tree(), before, after, context);
     let changed = project.tree() != *before && project.tree() != *after;
     let next = run(project, &nothing(), "");
     assert!(next.status.success(), "{context}: {}", stderr(&next));
-    let said = ["finished the changes", "took back the changes"]
+    let said = ["finished the changes", "reverted the changes"]
         .iter()
         .any(|what| stderr(&next).contains(what));
     assert!(
@@ -113,7 +113,7 @@ fn assert_ends(project: &Project, before: &Tree, after: &Tree, context: &str) ->
     now == *after
 }
 
-/// Each file that is not the same before and after, and which of them it is.
+/// Each file that differs between the old and the new tree, and its current state.
 fn differences<'a>(
     now: &'a Tree,
     before: &'a Tree,
@@ -150,13 +150,13 @@ fn an_error_at_any_step_leaves_the_project_as_before_or_as_after() {
             );
             if !output.status.success() {
                 assert!(text.contains("\nhelp: "), "{context}: {text}");
-                let told = [
+                let states = [
                     "nothing was written",
                     "everything was written",
-                    "the project is as it was",
+                    "the project is unchanged",
                 ];
                 assert!(
-                    told.iter().any(|state| text.contains(state)),
+                    states.iter().any(|state| text.contains(state)),
                     "{context}: {text}"
                 );
             }
@@ -194,7 +194,7 @@ fn a_kill_at_any_step_leaves_what_the_next_command_brings_to_an_end() {
 }
 
 #[test]
-fn a_second_fault_while_an_error_is_taken_back_is_ended_by_the_next_command() {
+fn the_next_command_recovers_from_a_second_fault_during_a_reversal() {
     let (before, after) = outcomes(SHORT);
     let mut pairs = 0;
     each_step(|first| {
@@ -219,7 +219,7 @@ fn a_second_fault_while_an_error_is_taken_back_is_ended_by_the_next_command() {
 }
 
 #[test]
-fn a_command_that_finishes_may_be_killed_at_any_step_too() {
+fn a_recovering_command_can_be_killed_at_any_step() {
     let (before, after) = outcomes(SHORT);
     let mut pairs = 0;
     each_step(|first| {
@@ -248,7 +248,7 @@ fn a_command_that_finishes_may_be_killed_at_any_step_too() {
 }
 
 #[test]
-fn a_real_kill_at_any_time_leaves_what_the_next_command_brings_to_an_end() {
+fn the_next_command_recovers_from_a_real_kill_at_any_time() {
     let case: Case = (Project::missing, large_init);
     let (before, after) = outcomes(case);
     let started = Instant::now();
@@ -259,7 +259,7 @@ fn a_real_kill_at_any_time_leaves_what_the_next_command_brings_to_an_end() {
     for round in 0..rounds {
         let project = case.0();
         let mut child = start(&project, &case.1(), "");
-        // The time is what is tested: it goes evenly over the length of the command.
+        // The test varies the time of the kill evenly over the duration of the command.
         std::thread::sleep(
             whole * round / rounds + Duration::from_micros(u64::from(round % 7) * 13),
         );

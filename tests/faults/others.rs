@@ -1,4 +1,4 @@
-//! Other processes and people at work in the same project.
+//! Other programs and users that change the same project.
 
 use std::fs;
 use std::process::Child;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::project::{Project, create_api, nothing, run, start, stderr};
 use crate::{SHORT, assert_ends, each_step, outcomes, reached};
 
-/// Starts the plan with a stop at `step`, and waits until it is there. `None` if it ended without.
+/// Starts the plan with a stop at `step`, and waits for the stop. `None` if the plan ended before.
 fn stopped(project: &Project, step: usize) -> Option<Child> {
     let child = start(project, &create_api(), &format!("{step}:stop"));
     let pid = Pid::from_child(&child);
@@ -24,7 +24,7 @@ fn go_on(child: Child) -> (bool, String) {
 }
 
 #[test]
-fn a_second_kbr_is_refused_while_one_is_at_work() {
+fn a_second_kbr_fails_while_one_is_running() {
     let (_, after) = outcomes(SHORT);
     each_step(|step| {
         let project = Project::grown();
@@ -35,7 +35,7 @@ fn a_second_kbr_is_refused_while_one_is_at_work() {
         let second = run(&project, &create_api(), "");
         assert!(!second.status.success());
         assert!(
-            stderr(&second).contains("another kbr is at work")
+            stderr(&second).contains("another kbr is running")
                 && stderr(&second).contains("nothing was written")
         );
         assert_eq!(project.tree(), tree);
@@ -47,7 +47,7 @@ fn a_second_kbr_is_refused_while_one_is_at_work() {
 }
 
 #[test]
-fn an_edit_between_resolving_and_committing_is_kept_and_named() {
+fn an_edit_between_resolve_and_commit_is_kept_and_reported() {
     let mut edits = 0;
     each_step(|step| {
         let project = Project::grown();
@@ -55,7 +55,7 @@ fn an_edit_between_resolving_and_committing_is_kept_and_named() {
         let Some(child) = stopped(&project, step) else {
             return false;
         };
-        // Once it is committing, see the test after this one.
+        // The next test covers later edits.
         let committing = project.root.join(".kbr/commit").exists() || project.tree() != before;
         if !committing && project.has_commit() {
             let mine = format!("{}// mine\r\n", project.read("src/main.rs"));
@@ -63,12 +63,12 @@ fn an_edit_between_resolving_and_committing_is_kept_and_named() {
             let (success, text) = go_on(child);
             assert!(!success, "step {step}: {text}");
             assert!(
-                text.contains("`src/main.rs` changed while kbr was at work")
+                text.contains("`src/main.rs` changed while kbr was running")
                     || text.contains("`src/main.rs` was changed"),
                 "{text}"
             );
             assert!(
-                text.contains("nothing was written") || text.contains("the project is as it was"),
+                text.contains("nothing was written") || text.contains("the project is unchanged"),
                 "{text}"
             );
             assert_eq!(project.read("src/main.rs"), mine);
@@ -104,7 +104,7 @@ fn an_edit_after_a_kill_stops_the_next_command_and_both_versions_are_kept() {
             let text = stderr(&next);
             assert!(
                 !next.status.success()
-                    && text.contains("`src/main.rs` was changed by somebody else"),
+                    && text.contains("another program changed `src/main.rs` meanwhile"),
                 "step {step}: {text}"
             );
             assert!(
@@ -114,7 +114,7 @@ fn an_edit_after_a_kill_stops_the_next_command_and_both_versions_are_kept() {
             assert_eq!(project.read("src/main.rs"), "mine");
         }
         stops += 1;
-        // What the help says: take kbr's version.
+        // As the help says, take kbr's version.
         if let Some(kbrs) = theirs(&project, &after["src/main.rs"].2) {
             fs::rename(kbrs, project.root.join("src/main.rs")).unwrap();
             assert!(assert_ends(
@@ -138,7 +138,7 @@ fn theirs(project: &Project, content: &[u8]) -> Option<std::path::PathBuf> {
 }
 
 #[test]
-fn a_command_that_only_looks_reports_what_was_interrupted_and_leaves_it() {
+fn a_read_only_command_reports_an_interrupted_commit_and_leaves_it() {
     let before = Project::grown().tree();
     let mut reports = 0;
     each_step(|step| {
@@ -174,13 +174,13 @@ fn a_command_that_only_looks_reports_what_was_interrupted_and_leaves_it() {
 }
 
 #[test]
-fn a_folder_named_kbr_that_is_no_folder_is_named() {
+fn a_file_named_kbr_in_place_of_the_folder_is_reported() {
     let project = Project::grown();
     let before = project.tree();
     project.write(".kbr", "mine");
     let output = run(&project, &create_api(), "");
     assert!(
-        !output.status.success() && stderr(&output).contains(".kbr` is no folder"),
+        !output.status.success() && stderr(&output).contains(".kbr` is not a folder"),
         "{}",
         stderr(&output)
     );
@@ -191,7 +191,7 @@ fn a_folder_named_kbr_that_is_no_folder_is_named() {
 }
 
 #[test]
-fn files_of_others_in_the_folder_are_left_alone() {
+fn foreign_files_in_the_folder_are_left_alone() {
     let project = Project::grown();
     fs::create_dir(project.root.join(".kbr")).unwrap();
     project.write(".kbr/mine", "mine");
@@ -204,7 +204,7 @@ fn files_of_others_in_the_folder_are_left_alone() {
 }
 
 #[test]
-fn a_record_that_is_not_kbrs_is_named() {
+fn a_foreign_commit_record_is_reported() {
     let project = Project::grown();
     let before = project.tree();
     fs::create_dir(project.root.join(".kbr")).unwrap();

@@ -1,4 +1,4 @@
-//! A project to commit into, and what it looks like from outside.
+//! A project to commit into, and its state on disk.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 /// Path -> kind, mode and content of everything in a project but `.kbr`.
 pub type Tree = BTreeMap<String, (char, u32, Vec<u8>)>;
 
-/// A project in a folder of its own, which goes with this value.
+/// A project in a temporary folder, which is removed with this value.
 pub struct Project {
     _folder: tempfile::TempDir,
     pub root: PathBuf,
 }
 
 impl Project {
-    /// A project that has seen `init` and somebody's work.
+    /// A project after `init` and a user's own changes.
     pub fn grown() -> Self {
         let project = Project::missing();
         let root = &project.root;
@@ -41,7 +41,7 @@ impl Project {
         project
     }
 
-    /// What `kbr init` leaves.
+    /// A project after `kbr init`.
     pub fn initialised() -> Self {
         let project = Project::missing();
         let output = run(&project, &kbr_init(), "");
@@ -67,7 +67,7 @@ impl Project {
         tree
     }
 
-    /// Whether a commit, or what is left of one, is there.
+    /// Whether a commit or its remains exist.
     pub fn has_commit(&self) -> bool {
         self.root.join(".kbr").exists()
     }
@@ -165,12 +165,12 @@ fn new_files(count: usize) -> Value {
     Value::Array(ops)
 }
 
-/// A command that writes nothing itself, but as every command that writes ends a commit that it finds.
+/// A command that writes nothing itself, but completes an unfinished commit, as every command that writes does.
 pub fn nothing() -> Value {
     json!([])
 }
 
-/// The command that carries out `plan` on `root`, with `KBR_FAULT`: operations are for the driver, strings are kbr's own arguments.
+/// The command that applies `plan` to `root`, with `KBR_FAULT`: operations are for the driver, strings are kbr's own arguments.
 pub fn command(root: &Path, plan: &Value, fault: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
     command.env("KBR_FAULT", fault);

@@ -17,7 +17,7 @@ pub fn named(object: &Value, kind: &str, name: &str) -> bool {
     text(object, "/kind") == kind && text(object, "/metadata/name") == name
 }
 
-/// Every object is there once, in `namespace` or in none, and whatever refers to another finds it.
+/// Every object exists once, in `namespace` or in none, and all references resolve.
 #[track_caller]
 pub fn check(objects: &[Value], namespace: &str) {
     let ids: Ids = objects.iter().map(id).collect();

@@ -1,4 +1,4 @@
-//! `config/` of a generated project renders in every state, and is consistent in itself.
+//! `config/` of a generated project renders in every state, and is consistent.
 
 mod consistent;
 
@@ -29,7 +29,7 @@ fn a_project_without_a_kind_renders() {
 }
 
 #[test]
-fn components_render_the_same_in_any_order() {
+fn components_can_be_in_any_order() {
     let project = create_api(init());
     let default = fs::read_to_string(project.path().join(DEFAULT)).unwrap();
     for subset in subsets() {
@@ -49,7 +49,7 @@ fn components_render_the_same_in_any_order() {
 }
 
 #[test]
-fn both_ways_to_a_certificate_render_with_every_other_component() {
+fn both_certificate_components_render_with_every_other_component() {
     let project = create_webhooks(create_api(init()));
     let default = fs::read_to_string(project.path().join(DEFAULT)).unwrap();
     let self_signed = "  - ../webhook-self-signed\n";
@@ -81,7 +81,7 @@ fn an_overlay_moves_webhooks_to_another_namespace() {
 }
 
 #[test]
-fn the_overlay_of_the_docs_moves_what_cert_manager_reads() {
+fn the_overlay_in_the_docs_moves_the_namespace_for_cert_manager() {
     let project = create_conversion(create_webhooks(create_api(init())));
     let default = fs::read_to_string(project.path().join(DEFAULT)).unwrap();
     let default = default.replace("../webhook-self-signed", "../webhook-certmanager");
@@ -98,7 +98,7 @@ fn the_overlay_of_the_docs_moves_what_cert_manager_reads() {
 }
 
 #[test]
-fn a_project_that_only_converts_renders() {
+fn a_project_with_only_conversion_renders() {
     let project = create_conversion(create_api(init()));
     check(&render(&project, "config/default"), "captains-system");
     let overlay = "namespace: fleet\nresources: [../default]\n";
@@ -119,7 +119,7 @@ fn an_overlay_moves_everything_to_another_namespace() {
 }
 
 #[test]
-fn a_second_namespace_is_a_folder_and_two_words() {
+fn a_second_namespace_is_a_folder_and_two_lines() {
     let project = create_api(init());
     let default = fs::read_to_string(project.path().join(DEFAULT)).unwrap();
     enable(&project, &default, &["namespaced"]);
@@ -174,7 +174,7 @@ fn init() -> TempDir {
     project
 }
 
-/// Adds a kind, and the CRD that `kbr manifests` would take from its types.
+/// Adds a kind, and the CRD that `kbr manifests` would generate.
 fn create_api(project: TempDir) -> TempDir {
     let command =
         "create api --group crew --version v1 --kind Captain --resource --controller --yes";
@@ -188,7 +188,7 @@ fn create_api(project: TempDir) -> TempDir {
     project
 }
 
-/// Adds webhooks, and the configurations that `kbr manifests` would take from their comments.
+/// Adds webhooks, and the configurations that `kbr manifests` would generate.
 fn create_webhooks(project: TempDir) -> TempDir {
     kbr(
         &project,
@@ -215,7 +215,7 @@ fn create_webhooks(project: TempDir) -> TempDir {
     project
 }
 
-/// Adds a second version and its conversion, and the CRD that `kbr manifests` would take from the types.
+/// Adds a second version and its conversion, and the CRD that `kbr manifests` would generate.
 fn create_conversion(project: TempDir) -> TempDir {
     let kind = "--group crew --version v2 --kind Captain";
     kbr(
@@ -238,7 +238,7 @@ fn create_conversion(project: TempDir) -> TempDir {
     project
 }
 
-/// The webhooks are called at a service that there is, with a certificate that is kept by one and trusted.
+/// The webhooks use an existing Service, and a certificate with exactly one manager and a CA bundle.
 #[track_caller]
 fn check_webhooks(objects: &[Value], certificate: &str, namespace: &str) {
     let find = |kind: &str, name: &str| {
@@ -280,7 +280,7 @@ fn check_webhooks(objects: &[Value], certificate: &str, namespace: &str) {
     }
     assert_eq!(of_kind(objects, "Certificate").is_empty(), self_managed);
     for certificate in of_kind(objects, "Certificate") {
-        // Nobody else's, least of all the one that the operator keeps.
+        // Not the Secret of the other component.
         let secret = text(certificate, "/spec/secretName");
         assert_eq!(secret, "captains-webhook-certmanager");
         let pod = &of_kind(objects, "Deployment")[0]["spec"]["template"]["spec"];
@@ -298,7 +298,7 @@ fn check_webhooks(objects: &[Value], certificate: &str, namespace: &str) {
     let [port] = &ports[..] else {
         panic!("not one port for webhooks: {container}")
     };
-    // Where the Pod listens, not where the Service does; and from anywhere, as the API server is no Pod.
+    // The Pod's port, not the Service's; and from anywhere, because the API server is not a Pod.
     for policy in of_kind(objects, "NetworkPolicy") {
         let open = json!({ "ports": [{ "port": port["containerPort"] }] });
         let rules = policy["spec"]["ingress"].as_array();
@@ -371,7 +371,7 @@ fn kubectl() -> PathBuf {
     KUBECTL.get_or_init(find).clone()
 }
 
-/// What each component is for is there when it is on, and not otherwise.
+/// The objects of each component exist if and only if it is on.
 #[track_caller]
 fn check_components(objects: &[Value], on: &[&str]) {
     let marks = [

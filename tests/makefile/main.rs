@@ -1,4 +1,4 @@
-//! The Makefile of a generated project against a real API server: what it installs, deploys and removes, and when it refuses to.
+//! The Makefile of a generated project on a real API server: installs, deployments and removals, and their checks.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -23,7 +23,7 @@ spec:
       schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
 ";
 
-/// One project and one API server for all of it: what one command leaves is what the next one finds.
+/// One project and one API server for the whole script, so that each command starts where the previous one ended.
 #[test]
 fn the_makefile_installs_deploys_and_removes() {
     let project = tempfile::tempdir().expect("a folder");

@@ -32,7 +32,7 @@ image() {
   kubectl get deployment --namespace $system captains-controller-manager --output jsonpath='{.spec.template.spec.containers[0].image}'
 }
 
-# An API server alone has nobody who ends a namespace.
+# An API server alone has no controller that deletes a namespace.
 end_namespaces() {
   kubectl get namespaces --watch --output jsonpath='{.metadata.name} {.status.phase}{"\n"}' | while read -r name phase; do
     test "$phase" = Terminating || continue
@@ -58,7 +58,7 @@ grep --quiet 'image: captains:v3' dist/install.yaml
 works docker-build docker-push IMG=x:1 CONTAINER_TOOL=echo
 is "$(grep -v '^echo' target/said)" "$(printf '%s\n' 'build --tag x:1 .' 'push x:1')"
 
-# The namespace takes the Pod of the Deployment, and none that keeps less to the strictest standard.
+# The namespace admits the Deployment's Pod, and rejects a Pod that violates the strictest standard.
 pod() {
   spec=$(kubectl get deployment --namespace $system captains-controller-manager --output jsonpath='{.spec.template.spec}' | sed "s/RuntimeDefault/$1/")
   echo "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"probe\",\"namespace\":\"$system\"},\"spec\":$spec}" |
@@ -70,7 +70,7 @@ case $(pod Unconfined) in
   *) echo "the Pod security standard is not enforced: $(pod Unconfined)"; exit 1 ;;
 esac
 
-# Rights in the whole cluster end when they are confined to a namespace.
+# Cluster-wide permissions end when the operator is restricted to a namespace.
 may() {
   kubectl auth can-i list $captain --as system:serviceaccount:$system:captains-controller-manager --namespace "$1" || true
 }
@@ -87,7 +87,7 @@ is "$(may default)" no
 is "$(may $system)" yes
 find config -name '*.kept' | while read -r kept; do mv "$kept" "${kept%.kept}"; done
 
-# An object that needs the operator keeps it.
+# An object that needs the operator prevents undeploy.
 finalizers $captain captain-sample '["other.example.com/x","crew.example.com/captain"]'
 fails 'captains.crew.example.com default/captain-sample has the finalizer crew.example.com/captain' undeploy
 finalizers $captain captain-sample '["other.example.com/x"]'
@@ -112,7 +112,7 @@ is "$(kubectl get crds,clusterroles,clusterrolebindings --output name | grep cap
 fails 'not found' uninstall ignore-not-found=false
 fails 'not found' undeploy ignore-not-found=false
 
-# A cluster that is not there is an error.
+# An unreachable cluster is an error.
 for target in install uninstall deploy undeploy; do
   fails 'refused' $target KUBECTL='kubectl --server https://127.0.0.1:1'
 done

@@ -207,7 +207,7 @@ fn code_that_does_not_compile_shows_cargos_error_and_nothing_is_written() {
 }
 
 #[test]
-fn a_controller_that_does_not_compile_hinders_nothing() {
+fn a_controller_that_does_not_compile_does_not_affect_manifests() {
     let root = project(&json!([crd("Captain", "v1")]));
     write(&root, "src/main.rs", "fn main() { nonsense }\n");
     succeeds(&root, &[]);
@@ -413,7 +413,7 @@ fn where_project_and_the_types_differ_is_told_and_the_types_count() {
 }
 
 #[test]
-fn a_check_fails_though_no_one_reads_the_diff() {
+fn a_check_fails_even_if_the_output_is_closed() {
     let root = project(&json!([crd("Captain", "v1")]));
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -427,7 +427,7 @@ fn a_check_fails_though_no_one_reads_the_diff() {
 }
 
 #[test]
-fn manifests_are_written_though_no_one_reads_the_report() {
+fn manifests_are_written_even_if_the_output_is_closed() {
     let root = project(&json!([crd("Captain", "v1")]));
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

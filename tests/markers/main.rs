@@ -1,4 +1,4 @@
-//! Markers are read where they are comments, and nowhere else.
+//! Markers count only in comments.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -9,10 +9,10 @@ use std::process::{Command, Output};
 use support::{KBR, repository, write};
 use tempfile::TempDir;
 
-/// A Rust file with markers in every kind of text; its head says which are real.
+/// A Rust file with markers in every kind of text; its first lines say which are real.
 const TEXTS: &str = include_str!("texts.rs");
 
-/// A project of one crate that is `text`.
+/// A project of one crate with the source `text`.
 fn project(text: &str) -> TempDir {
     let root = tempfile::tempdir().expect("a folder");
     let files = [
@@ -41,8 +41,8 @@ fn kbr(root: &Path, arguments: &[&str]) -> Output {
         .expect("kbr runs")
 }
 
-/// What it says when it refuses.
-fn refused(root: &Path, arguments: &[&str]) -> String {
+/// The error message.
+fn error(root: &Path, arguments: &[&str]) -> String {
     let output = kbr(root, arguments);
     let said = String::from_utf8(output.stderr).expect("UTF-8");
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -68,7 +68,7 @@ fn the_texts_are_rust() {
 }
 
 #[test]
-fn markers_in_strings_and_block_comments_and_the_like_give_no_rights_and_no_webhooks() {
+fn markers_in_strings_and_block_comments_are_ignored() {
     let root = project(TEXTS);
     let output = kbr(root.path(), &["manifests"]);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -92,7 +92,7 @@ fn markers_in_strings_and_block_comments_and_the_like_give_no_rights_and_no_webh
 }
 
 #[test]
-fn a_marker_in_a_doc_comment_is_refused_with_the_reason() {
+fn a_marker_in_a_doc_comment_is_rejected_with_the_reason() {
     let markers = [
         "+kbr:rbac:groups=apps,resources=deployments,verbs=get",
         "+kubebuilder:rbac:groups=apps,resources=deployments,verbs=get",
@@ -111,7 +111,7 @@ fn a_marker_in_a_doc_comment_is_refused_with_the_reason() {
     for marker in markers {
         for (form, line) in forms {
             let root = project(&form.replace("MARKER", marker));
-            let said = refused(root.path(), &["manifests"]);
+            let said = error(root.path(), &["manifests"]);
             let expected = format!(
                 "`src/main.rs:{line}`: a marker in a doc comment would end up in rustdoc and in descriptions of CRDs\n    help: write `// {marker}`"
             );
@@ -147,14 +147,14 @@ fn scaffolded(change: impl Fn(&str) -> String) -> TempDir {
 }
 
 #[test]
-fn lines_go_above_the_marker_that_is_a_comment_and_not_into_texts() {
-    // The real marker stands in a function of the texts, and is the only one.
+fn lines_go_above_the_marker_comment_and_not_into_strings() {
+    // The file has only one real marker, in a function.
     let root = scaffolded(|main| {
         let main: String = main
             .split_inclusive('\n')
             .filter(|line| !line.contains("+kbr:scaffold:controllers"))
             .collect();
-        // Also what goes above it is there already, as text.
+        // The text also contains the line that goes above the marker.
         let line = "controllers::captain::register(&mut manager);";
         format!("{TEXTS}{main}/*\n{line}\n*/\nconst LINE: &str = \"\n{line}\n\";\n")
     });
@@ -174,7 +174,7 @@ fn lines_go_above_the_marker_that_is_a_comment_and_not_into_texts() {
 }
 
 #[test]
-fn a_scaffold_marker_that_is_no_comment_is_refused_with_the_reason() {
+fn a_scaffold_marker_that_is_not_a_comment_is_rejected_with_the_reason() {
     let real = "// +kbr:scaffold:controllers";
     let table = [
         (
@@ -196,7 +196,7 @@ fn a_scaffold_marker_that_is_no_comment_is_refused_with_the_reason() {
     ];
     for (text, why) in table {
         let root = scaffolded(|main| main.replace(real, text));
-        let said = refused(
+        let said = error(
             &root.path().join("texts"),
             &[&CREATE[..], &["--resource"]].concat(),
         );

@@ -1,4 +1,4 @@
-//! The library that projects get is the crate that cargo publishes. `tests/package/release` proves that a published kbr carries it.
+//! Projects get the library exactly as cargo publishes it. `tests/package/release` proves that a published kbr contains it.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use support::{repository, shell, stderr, tree};
 
-/// What cargo adds to a package, and would differ from one build of the same sources to the next.
+/// The files that cargo adds to a package, which differ between builds of the same sources.
 const NOT_OURS: [&str; 3] = [".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml.orig"];
 
 /// The files of the package `kbr-manager`.
@@ -97,7 +97,7 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn create_says_what_brings_a_library_back_that_is_missing() {
+fn create_says_how_to_restore_a_missing_library() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let create = "kbr create api --group crew --version v1 --kind Captain --yes";
     let script =
@@ -105,7 +105,7 @@ fn create_says_what_brings_a_library_back_that_is_missing() {
     let output = shell(folder.path(), &script);
     let said = stderr(&output, folder.path());
     assert!(
-        said.ends_with("help: `kbr init` brings the library back\n"),
+        said.ends_with("help: `kbr init` restores the library\n"),
         "{said}"
     );
     assert!(!folder.path().join("src/controllers/captain.rs").exists());
@@ -118,7 +118,7 @@ fn create_says_what_brings_a_library_back_that_is_missing() {
 }
 
 #[test]
-fn make_fmt_leaves_it_alone_whatever_the_style_of_the_project_is() {
+fn make_fmt_leaves_the_library_alone() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let run = |script: &str| {
         let output = shell_with_cargo(folder.path(), script);
@@ -146,7 +146,7 @@ fn make_fmt_leaves_it_alone_whatever_the_style_of_the_project_is() {
 }
 
 #[test]
-fn a_checkout_with_carriage_returns_has_it_byte_for_byte() {
+fn a_checkout_with_crlf_keeps_the_library_byte_for_byte() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let script = "
         kbr init --directory captains --project-name captains

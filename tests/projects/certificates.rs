@@ -1,13 +1,13 @@
-//! Whether a deployment goes through again, whatever became of webhooks, conversion, and who keeps the certificate.
+//! Redeployments after changes to webhooks, conversion, and the manager of the certificate.
 
 use super::{
     project::{Project, alone, build},
     support::repository,
 };
 
-/// The operator that puts authorities there is the project's own, with the rights that it is deployed with.
+/// The project's own operator injects the CA bundles, with the permissions of its deployment.
 #[test]
-fn a_project_is_deployed_again_after_its_webhooks_have_changed() {
+fn a_project_can_be_redeployed_after_its_webhooks_change() {
     let _turn = alone();
     let project = Project::new("harbor");
     project.kbr("init --domain example.com");

@@ -2,7 +2,7 @@
 operator=$1
 . "$(dirname "$0")/deployment.sh"
 
-# The operator's authority is trusted there: by now, or soon.
+# Waits until the CA bundle there contains the operator's CA.
 trusted() {
   is "$(bundle "$1" "$2")" "$(kubectl get secret --namespace $system harbor-webhook-certificate --output jsonpath='{.data.ca\.crt}')"
 }
@@ -12,7 +12,7 @@ trusts() {
   trusted "$1" "$2"
 }
 
-# The operator is gone while something is deployed: what is trusted then is what was left alone, and not what was put there anew.
+# Deploys while the operator is stopped: untouched objects keep their CA bundle, and new ones have none yet.
 
 # From nothing: `kbr envtest run` has installed the CRDs.
 works uninstall
@@ -45,7 +45,7 @@ start --webhook-certificate=self-managed
 trusts $validating hull-v1.crew.example.com
 stop
 
-# It is removed, and with it the only one that sets defaults.
+# It is removed, and with it the only defaulting webhook.
 cp $ship $captain target/
 sed -i '/+kbr:webhook:/d' $ship
 sed -i '/+kbr:webhook:.*mutating=true/d' $captain
@@ -75,7 +75,7 @@ start --webhook-certificate=self-managed
 trusts $crd ''
 stop
 
-# cert-manager keeps the certificate: of it, only the kinds are here.
+# cert-manager manages the certificate; only its kinds exist here.
 for kind in Certificate Issuer; do
   plural=$(echo $kind | tr CI ci)s
   cat <<YAML | kubectl apply --filename -
@@ -108,7 +108,7 @@ case $(arguments) in
   *) arguments; exit 1 ;;
 esac
 
-# It puts its authority there, and owns what it names for that; here, a certificate of this control plane.
+# It injects its CA bundle and owns the fields that it sets; here the CA is one of this control plane.
 authority=$(kubectl config view --raw --flatten --output jsonpath='{.clusters[0].cluster.certificate-authority-data}')
 trust="clientConfig: { caBundle: $authority }"
 inject() {
@@ -133,7 +133,7 @@ works install
 is "$(kubectl get $crd --output jsonpath='{.metadata.annotations.cert-manager\.io/inject-ca-from}')" $system/harbor-webhook
 is "$(bundle $validating hull-v1.crew.example.com)" "$authority"
 is "$(bundle $crd '')" "$authority"
-# What is left out goes, though cert-manager owns a part of it.
+# Webhooks that are no longer in the manifests disappear, although cert-manager co-owns them.
 sed -i '/+kbr:webhook:/d' $ship
 sed -i '/+kbr:webhook:.*mutating=true/d' $captain
 works deploy
@@ -148,7 +148,7 @@ cp target/lib.rs api/src/
 works deploy
 inject_all
 
-# And the operator again.
+# The operator manages it again.
 sed -i 's|\.\./webhook-certmanager$|../webhook-self-signed|' $default
 works deploy
 valid
@@ -161,7 +161,7 @@ case $(arguments) in
   *self-managed*) ;;
   *) arguments; exit 1 ;;
 esac
-# What cert-manager has put there is trusted beside the operator's for a while, and owned by nobody; what it is put into still is.
+# cert-manager's CA stays in the bundle next to the operator's for a while, and its field has no owner; the object still has one.
 owned() {
   kubectl get $1 --show-managed-fields --output jsonpath='{.metadata.managedFields}' | grep --only-matching f:caBundle | wc -l
 }

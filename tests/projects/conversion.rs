@@ -5,7 +5,7 @@ use super::{
     support::write,
 };
 
-/// Each version has its own name for the one field, by which what is stored can be told.
+/// Each version has its own name for the one field, so that the stored version can be recognized.
 const CONVERSION: &str = r#"//! Conversion, asked for by the API server.
 
 use std::time::Duration;
@@ -31,14 +31,14 @@ impl Captains {
         Ok(serde_json::from_str(&self.cluster.kubectl(&["get", "--raw", &path])?)?)
     }
 
-    /// Whether each object is read in each version, with nothing lost.
+    /// Whether each object can be read in each version without loss.
     fn all_in_each(&self) -> anyhow::Result<Option<()>> {
         for (version, field) in FIELDS {
             for (written, _) in FIELDS {
                 let object = self.read(version, &format!("of-{written}"))?;
                 anyhow::ensure!(object["spec"] == json!({ field: "ahoy" }), "{version}: {object}");
                 anyhow::ensure!(object["metadata"]["annotations"]["a"] == "b", "{object}");
-                // By the controller, which knows v1 only.
+                // Set by the controller, which knows only v1.
                 anyhow::ensure!(object["status"]["conditions"][0]["type"] == "Ready", "{object}");
             }
         }
@@ -76,7 +76,7 @@ impl Captains {
         self.change_crd(&json!({ "versions": versions })).await
     }
 
-    /// Writes each object anew, as whoever moves a stored version does.
+    /// Rewrites each object, as a storage version migration does.
     fn rewrite(&self, stored: &str) -> anyhow::Result<Option<()>> {
         for (written, _) in FIELDS {
             let label = format!("stored={stored}");
@@ -116,8 +116,8 @@ async fn what_is_written_in_one_version_is_read_in_each_however_it_is_stored() -
     for stored in ["v2", "v1", "v3", "v2"] {
         captains.store(stored).await?;
         eventually(LIMIT, "all are read in each version", async || captains.all_in_each()).await?;
-        eventually(LIMIT, "all are stored anew", async || {
-            eventually(LIMIT, "all are written anew", async || captains.rewrite(stored)).await?;
+        eventually(LIMIT, "all are stored again", async || {
+            eventually(LIMIT, "all are rewritten", async || captains.rewrite(stored)).await?;
             let conversion = captains.crd().await?.spec.conversion;
             captains.change_crd(&json!({ "conversion": { "strategy": "None", "webhook": null } })).await?;
             let found = eventually(Duration::from_secs(3), "stored", async || captains.stored_as(stored)).await;
@@ -148,7 +148,7 @@ fn three_versions_of_a_kind_are_converted_through_the_hub() {
     project.lint();
     project.test();
 
-    // Fields with other names: nothing carries them over, and the scaffolded test finds that.
+    // Renamed fields are not copied, and the scaffolded test finds that.
     project.replace("api/src/crew/v2/captain.rs", "pub message:", "pub salute:");
     project.replace("api/src/crew/v3/captain.rs", "pub message:", "pub words:");
     project.run("make", &["manifests"]);
@@ -173,7 +173,7 @@ fn three_versions_of_a_kind_are_converted_through_the_hub() {
             .replacen(carried, &from_hub, 1);
         write(&project.0.join(file), text.as_bytes());
     }
-    // What `create webhook` said there is to do, if the hub is to be the stored version.
+    // Follows the note of `create webhook`, so that the hub becomes the storage version.
     let line = "    storage = false,\n";
     project.replace("api/src/crew/v2/captain.rs", line, "");
     let namespaced = "    namespaced,\n";
@@ -191,10 +191,10 @@ fn three_versions_of_a_kind_are_converted_through_the_hub() {
     project.run("cargo", &["fmt", "--all"]);
     project.test();
 
-    // Nothing but conversion: there is no configuration of webhooks, and nothing refers to one.
+    // Only conversion: no webhook configuration exists, and nothing refers to one.
     project.cluster("make install deploy IMG=registry.example.com/fleet:v1");
 
-    // A version that is served without a conversion does not compile, or is told.
+    // A served version without a conversion does not compile, or is reported.
     project.replace("api/src/crew/v3/mod.rs", "mod captain_conversion;\n", "");
     let missing = project.fails("cargo", &["check", "--package", "fleet-api"]);
     assert!(

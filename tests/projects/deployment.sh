@@ -1,4 +1,4 @@
-# What tests say of the deployed project `harbor`; they run in it, with an API server and its kubectl.
+# Checks of the deployed project `harbor`, which run in it with an API server and its kubectl.
 system=harbor-system
 account=system:serviceaccount:$system:harbor-controller-manager
 mutating=mutatingwebhookconfiguration/harbor-mutating-webhook-configuration
@@ -20,13 +20,13 @@ is() {
   test "$1" = "$2" || { echo "\`$1\` is not \`$2\`"; exit 1; }
 }
 
-# The operator on this machine, with the rights of its service account; the arguments are flags.
+# Runs the operator on this machine with the permissions of its service account; the arguments are flags.
 start() {
   kubectl config view --raw --flatten > target/deployed.kubeconfig
   token=$(kubectl create token --namespace $system harbor-controller-manager)
   kubectl --kubeconfig target/deployed.kubeconfig config set-credentials deployed --token="$token"
   kubectl --kubeconfig target/deployed.kubeconfig config set-context --current --user=deployed
-  # What an earlier one has said is not to be read.
+  # Ignore the output of an earlier operator.
   rm -f target/operator.log
   KUBECONFIG=target/deployed.kubeconfig POD_NAMESPACE=$system "$operator" "$@" --webhook-host 127.0.0.1 --webhook-port 0 \
     --log-format text --health-probe-bind-address 0 --metrics-bind-address 0 > target/operator.log 2>&1 &
@@ -39,7 +39,7 @@ stop() {
   running=
 }
 
-# With an operator that still runs, something has failed.
+# A running operator means that something has failed.
 running=
 others=
 ended() {
@@ -50,7 +50,7 @@ ended() {
 }
 trap ended EXIT
 
-# Where the authority of a webhook is, by its name; without one, that of a kind.
+# The path of a webhook's CA bundle, by its name; without a name, that of a CRD.
 place() {
   if test -n "$1"; then
     echo "{.webhooks[?(@.name==\"$1\")].clientConfig.caBundle}"
@@ -85,7 +85,7 @@ rights() {
   answers "$1" create secret/harbor-webhook-certificate --namespace $system
 }
 
-# All that is rendered is valid, and nothing in it waits to be filled in.
+# All rendered objects are valid, and have no placeholders.
 valid() {
   kubectl kustomize target/deploy > target/rendered.yaml
   if grep --extended-regexp 'SERVICE_NAME|CERTIFICATE_|ISSUER_|PLACEHOLDER|TODO|name: any$' target/rendered.yaml; then exit 1; fi

@@ -2,7 +2,7 @@
 
 use super::project::{Project, alone};
 
-/// What both scripts need: `kbr dev` as a job, what it said, and the object that tells which code runs.
+/// The common part of both scripts: `kbr dev` as a job, its output, and an object that shows which code runs.
 const TOOLS: &str = r#"
 flags='--log-format text --health-probe-bind-address 127.0.0.1:0'
 code=src/webhooks/crew_v1_captain.rs
@@ -25,7 +25,7 @@ said() {
   echo "not said $2 times: $1"
   exit 1
 }
-# The API server notices a configuration when it likes.
+# The API server notices a configuration with some delay.
 defaulted() {
   for _ in $(seq 300); do
     if kubectl create --dry-run=server -o jsonpath='{.spec.message}' -f object.yaml | grep -x "$1"; then return; fi
@@ -50,18 +50,18 @@ kubectl create namespace crew
 kubectl --namespace crew create -f object.yaml
 kubectl --namespace crew wait --for=condition=Ready --timeout=60s captain/a
 
-# Other code runs, and the API server is still the same.
+# The new code runs, on the same API server.
 sed -i 's/ahoy/avast/' $code
 said 'started captains' 2
 defaulted avast
 
-# Code that does not compile leaves the operator as it is.
+# A failed build leaves the operator running.
 cp $code before
 echo 'fn' >> $code
 said 'waiting for a change; the operator goes on' 1
 defaulted avast
 
-# Another type is another CRD.
+# A changed type updates the CRD.
 cp before $code
 sed -i 's|^    pub message: Option<String>,|&\n\n    /// Another one.\n    pub another: Option<String>,|' api/src/crew/v1/captain.rs
 said 'installed 1 CRD' 2
@@ -69,13 +69,13 @@ said 'started captains' 3
 kubectl explain captains.spec.another
 defaulted avast
 
-# A change of what is not compiled starts nothing.
+# A change to a file that is not compiled restarts nothing.
 runs=$(grep -c 'Finished' dev.log)
 touch config/samples/crew_v1_captain.yaml
 said 'Finished' $((runs + 1))
 test "$(grep -c 'started captains' dev.log)" = 3
 
-# An operator that has ended is told of, and there again after a change.
+# The end of the operator is reported, and a change restarts it.
 operator=
 for process in $(cat /proc/$dev/task/$dev/children); do
   case $(readlink /proc/$process/exe) in */captains) operator=$process ;; esac
@@ -86,7 +86,7 @@ sed -i 's/avast/belay/' $code
 said 'started captains' 4
 defaulted belay
 
-# Nothing of it is left. A background job of a script ignores SIGINT.
+# Nothing remains. A background job of a script ignores SIGINT.
 kill -TERM $dev
 wait $dev
 dev=
@@ -109,7 +109,7 @@ kubectl get captain a
 "#;
 
 #[test]
-fn an_operator_is_built_and_started_again_whenever_its_sources_change() {
+fn an_operator_is_rebuilt_and_restarted_whenever_its_sources_change() {
     let _turn = alone();
     let captains = Project::new("captains");
     captains.kbr("init --domain my.domain");

@@ -1,4 +1,4 @@
-//! What people's own documents type, with `kubebuilder` replaced by `kbr`, each in a folder of its own; those with webhooks are in
+//! The commands of users' own documents, with `kbr` instead of `kubebuilder`, each in its own folder; those with webhooks are in
 //! `webhooks.rs`.
 
 use std::fs;
@@ -30,7 +30,7 @@ fn ippool_becomes_cluster_scoped_by_its_type_alone() {
 }
 
 #[test]
-fn ecsbinding_has_a_group_without_a_word_a_plural_like_its_singular_and_its_columns() {
+fn ecsbinding_has_the_domain_as_group_a_plural_like_its_singular_and_its_columns() {
     let _turn = alone();
     let project = Project::new("ecs");
     project.kbr("init");
@@ -78,7 +78,7 @@ END
 }
 
 #[test]
-fn at_has_a_group_with_a_hyphen_and_dots_and_carries_a_time_as_text() {
+fn at_has_a_group_with_hyphen_and_dots_and_a_time_as_text() {
     let _turn = alone();
     let project = Project::new("cnat");
     project.kbr("init");

@@ -1,4 +1,4 @@
-//! What the generator of CRDs costs whoever has built the operator.
+//! The build time of the CRD generator after the operator was built.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use super::{
     support::write,
 };
 
-/// A `cargo` that also writes down what it prints.
+/// A `cargo` that also records its output.
 const CARGO: &str = r#"#!/bin/sh
 PATH=${PATH#*:} cargo "$@" | tee "$SAID"
 "#;
 
-/// The files of crates that are not the project's own, of all that cargo said it needs.
+/// The files of external crates in cargo's output.
 fn of_others(said: &str) -> BTreeSet<String> {
     let messages = Deserializer::from_str(said).into_iter::<Value>();
     let artifacts = messages
@@ -29,7 +29,7 @@ fn of_others(said: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn after_the_operator_the_generator_compiles_only_what_is_the_projects_own() {
+fn the_generator_shares_the_operators_compiled_dependencies() {
     let _alone = alone();
     let project = Project::new("generator");
     project.kbr("init --domain example.com");
@@ -41,7 +41,7 @@ fn after_the_operator_the_generator_compiles_only_what_is_the_projects_own() {
         );
         of_others(&project.run("sh", &["-c", &script]))
     };
-    // Names of files have a hash of all that they were built with: no other test that builds the same hides anything.
+    // File names contain a hash of the build's inputs, so other tests that build the same crates do not hide anything.
     let operator = run("cargo build --message-format=json");
     let generator = run("kbr manifests");
     assert!(operator.len() > 200 && generator.len() > 100);

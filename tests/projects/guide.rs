@@ -1,4 +1,4 @@
-//! The guide, and what it says of the operator that it makes.
+//! The guide, and its statements about the operator that it creates.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::{
 
 /// From an empty folder to a status that follows its Deployment.
 #[test]
-fn what_the_guide_says_works_word_by_word() {
+fn the_guide_works_as_written() {
     let _turn = alone();
     let foo = Project::beside("myk8soperator");
     let script = repository().join("demo/script");
@@ -25,7 +25,7 @@ fn what_the_guide_says_works_word_by_word() {
     }
     foo.lint();
 
-    // What the API server knows of a Foo, and what it refuses.
+    // The fields that the API server knows of a Foo, and objects that it rejects.
     foo.cluster(
         r#"
         schema() { kubectl get crd foos.samplecontroller.c9g.io -o jsonpath="{.spec.versions[0].schema.openAPIV3Schema.properties.$1}"; }
@@ -39,7 +39,7 @@ fn what_the_guide_says_works_word_by_word() {
         "#,
     );
 
-    // An object that was there first is reconciled at start, and the log tells the start in order.
+    // An existing object is reconciled at start, and the log shows the steps of the start in order.
     let shown = foo.cluster(&format!(
         r"
         kubectl apply -f config/samples/samplecontroller_v1alpha1_foo.yaml

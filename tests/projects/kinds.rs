@@ -1,4 +1,4 @@
-//! Webhooks for kinds that could be taken for each other, and for kinds of others, called by a real API server.
+//! Webhooks for kinds with similar names, and for built-in and external kinds, called by a real API server.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::{
     support::write,
 };
 
-/// What the users of the operator see.
+/// The behavior that users of the operator see.
 const TEST: &str = r##"//! The webhooks of all kinds, called by the API server.
 
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn refusal<T>(result: kube::Result<T>) -> Option<ErrorResponse> {
 }
 
 #[tokio::test]
-async fn each_kind_has_its_own() -> anyhow::Result<()> {
+async fn each_kind_has_its_own_webhooks_file() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
     let file = std::env::temp_dir().join(cluster.namespace());
     std::fs::write(&file, WIDGETS)?;
@@ -73,30 +73,30 @@ async fn each_kind_has_its_own() -> anyhow::Result<()> {
     });
     assert_eq!(of_galley.await?, "from the galley");
     let long = "a".repeat(64);
-    let refused = eventually(LIMIT, "a refusal", || async {
+    let refused = eventually(LIMIT, "a rejection", || async {
         Ok(refusal(crew.create(&dry_run(), &object(&long, &none)).await))
     });
     let refused = refused.await?;
     assert_eq!((refused.code, refused.reason.as_str()), (422, "Invalid"), "{refused:?}");
     assert!(refused.message.contains("vcaptain-v1.crew.example.com"), "{refused:?}");
 
-    // One second is too long for the first, and does not matter to the second, whose webhook may be ignored.
+    // One second exceeds the first webhook's timeout; the second one's failure policy ignores it.
     let late = refusal(crew.create(&dry_run(), &object("slow", &none)).await);
     let late = late.expect("no answer is a refusal");
     assert!(late.message.contains("failed calling webhook \"mcaptain-v1.crew.example.com\""), "{late:?}");
     let ignored = galley.create(&dry_run(), &object("slow", &none)).await?;
     assert_eq!(ignored.spec.message, None);
 
-    // A kind of another crate.
+    // An external kind.
     let widgets: Api<widgets::Widget> = cluster.api();
     let size = json!({ "size": 1 });
-    let refused = eventually(LIMIT, "a refusal", || async {
+    let refused = eventually(LIMIT, "a rejection", || async {
         Ok(refusal(widgets.create(&dry_run(), &object(&long, &size)).await))
     });
     assert_eq!(refused.await?.reason, "Invalid");
     widgets.create(&dry_run(), &object("right", &size)).await?;
 
-    // A kind of Kubernetes: only in namespaces, for objects and under conditions that were asked for.
+    // A built-in kind: only in the selected namespaces, for the selected objects, under the conditions.
     let pods: Api<Pod> = cluster.api();
     let called = async |name: &str, labels: Value| {
         let mut pod: Pod = object(name, &json!({ "containers": [{ "name": "main", "image": "a" }] }));
@@ -117,7 +117,7 @@ async fn each_kind_has_its_own() -> anyhow::Result<()> {
     .await?;
     assert!(!called("a", json!({ "legacy": "" })).await?, "its labels say no");
     assert!(!called("unseen", json!({})).await?, "the condition says no");
-    // What the namespace of the operator has, and no other.
+    // A label that only the operator's namespace has.
     label(json!({ "app.kubernetes.io/name": "harbour" })).await?;
     eventually(LIMIT, "the operator's own Pod would be let alone", async || {
         Ok((!called("a", json!({})).await?).then_some(()))
@@ -127,7 +127,7 @@ async fn each_kind_has_its_own() -> anyhow::Result<()> {
 }
 "##;
 
-/// What the user writes into a defaulter, and into its test, which fails otherwise.
+/// The user's code in a defaulter, and in its test, which would fail otherwise.
 fn edit(project: &Project, file: &str, line: &str, found: &str) {
     project.replace(
         file,
@@ -143,11 +143,11 @@ fn edit(project: &Project, file: &str, line: &str, found: &str) {
 }
 
 #[test]
-fn kinds_of_two_groups_of_kubernetes_and_of_another_crate_have_webhooks_of_their_own() {
+fn built_in_and_external_kinds_have_their_own_webhooks() {
     let _turn = alone();
     let project = Project::new("harbour");
     project.kbr("init --domain example.com");
-    // Before there is any kind of its own.
+    // Before the project has its own kind.
     project.kbr(
         "create webhook --group core --version v1 --kind Pod --defaulting --namespace-selector team=deck \
          --object-selector !legacy --match-condition seen=object.metadata.name!='unseen'",
@@ -174,7 +174,7 @@ fn kinds_of_two_groups_of_kubernetes_and_of_another_crate_have_webhooks_of_their
         );
     }
 
-    // A second webhook in a file with the user's code: its lines are all there, in their order.
+    // A second webhook in a file with the user's code: all of the user's lines remain, in their order.
     let file = project.0.join("src/webhooks/crew_v1_captain.rs");
     let before = fs::read_to_string(&file).expect("a file");
     project.kbr("create webhook --group crew --version v1 --kind Captain --validation");
@@ -189,7 +189,7 @@ fn kinds_of_two_groups_of_kubernetes_and_of_another_crate_have_webhooks_of_their
         "create webhook --group widgets.example.org --domain= --version v1 --kind Widget --plural widgets \
          --validation --external-crate ./widgets --external-type widgets::Widget",
     );
-    // As kbr says then: cargo looks the crate up once.
+    // As kbr's note says, cargo adds the crate once.
     project.run("cargo", &["metadata", "--format-version", "1"]);
     project.lint();
     write(

@@ -1,4 +1,4 @@
-//! The page of markers: each row compiles, and gives what the page says.
+//! The markers page: each row compiles, and gives the CRD on the page.
 
 use std::{fmt::Write as _, fs};
 
@@ -9,7 +9,7 @@ use super::{
     support::{repository, write},
 };
 
-/// A row of a table: what to write in Rust, and what it gives.
+/// A row of a table: the Rust, and the resulting CRD.
 struct Row {
     rust: String,
     gives: Value,
@@ -58,7 +58,7 @@ fn attributes(rust: &str) -> (&str, &str) {
     (rust[..at].trim(), rust[at..].trim())
 }
 
-/// A struct for a row; gives the name of its one field, if the row is about a field.
+/// A struct for a row; returns the name of its only field, if the row is about a field.
 fn item(source: &mut String, name: &str, row: &str) -> Option<String> {
     const DERIVE: &str =
         "#[derive(kube::KubeSchema, Clone, Debug, serde::Serialize, serde::Deserialize)]";
@@ -80,7 +80,7 @@ fn item(source: &mut String, name: &str, row: &str) -> Option<String> {
     Some(field.to_owned())
 }
 
-/// Whether `found` has all of `wanted`; `null` there means nothing here.
+/// Whether `found` has all of `wanted`; `null` in `wanted` means absent.
 fn has(found: &Value, wanted: &Value) -> bool {
     match (found, wanted) {
         (Value::Object(_), Value::Object(fields)) => {
@@ -146,7 +146,7 @@ impl Page {
         (source, fields)
     }
 
-    /// Version `v2`, which is what one version may be and another must not.
+    /// Version `v2`, for properties that only one of several versions can have.
     fn second(&self) -> String {
         const SHARED: [&str; 7] = [
             "plural",
@@ -173,7 +173,7 @@ impl Page {
             .join(", ")
     }
 
-    /// Each row that gives something else than it says.
+    /// Each row whose result differs from the page.
     fn differences(&self, fields: &[Option<String>], crd: &Value) -> String {
         let versions = crd["spec"]["versions"].as_array().expect("versions");
         let version = |name: &str| {
@@ -228,7 +228,7 @@ fn of_v2(row: &Row) -> bool {
 }
 
 #[test]
-fn each_row_of_the_page_of_markers_compiles_and_gives_what_it_says() {
+fn each_row_of_the_markers_page_compiles_and_gives_its_crd() {
     let _turn = alone();
     let page = Page::read();
     let counts = (page.on_fields.len(), page.on_kinds.len());
@@ -256,6 +256,6 @@ fn each_row_of_the_page_of_markers_compiles_and_gives_what_it_says() {
     let wrong = page.differences(&fields, &crd);
     assert!(wrong.is_empty(), "{wrong}");
 
-    // Nobody has touched the sample, so it has all that the type requires by now.
+    // The sample was not edited, so kbr has added all required fields.
     project.cluster("kubectl apply -f config/samples/demo_v1_row.yaml");
 }

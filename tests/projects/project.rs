@@ -1,4 +1,4 @@
-//! A generated project, as a test has it.
+//! A generated project in a test.
 
 use std::{
     fs,
@@ -58,14 +58,14 @@ impl Project {
         Self(folder, name)
     }
 
-    /// Runs a command in the project; what it prints is shown when it fails.
+    /// Runs a command in the project; shows its output if it fails.
     pub fn run(&self, program: &str, args: &[&str]) -> String {
         let output = self.command(program, args).stdin(Stdio::null()).output();
         let output = output.unwrap_or_else(|error| panic!("cannot run `{program}`: {error}"));
         self.succeeded(&format!("{program} {}", args.join(" ")), &output)
     }
 
-    /// Runs a command that has to fail; returns all that it printed.
+    /// Runs a command that must fail; returns its output.
     pub fn fails(&self, program: &str, args: &[&str]) -> String {
         let output = self.command(program, args).stdin(Stdio::null()).output();
         let output = output.unwrap_or_else(|error| panic!("cannot run `{program}`: {error}"));
@@ -120,7 +120,7 @@ impl Project {
         self.kbr(&format!("create api {words}"));
     }
 
-    /// What every state must stand: manifests, formatting, clippy.
+    /// The checks of every state: manifests, formatting, clippy.
     pub fn lint(&self) {
         self.run("cargo", &["metadata", "--locked", "--format-version", "1"]);
         self.run("make", &["manifests", "lint"]);
@@ -136,7 +136,7 @@ impl Project {
         assert!(!said.contains("warning"), "{said}");
     }
 
-    /// A newer compiler warns of more: here the library is compiled with lints that it does not pass.
+    /// A newer compiler has more warnings: this compiles the library with lints that it does not pass.
     pub fn library_is_silent_under_any_lint(&self) {
         let wrapper = self.0.join("target/strict-rustc");
         let script = "#!/bin/sh\ncase \" $* \" in\n*' --crate-name manager '*) exec \"$@\" -Wunused_results -Wunreachable_pub -Dwarnings ;;\n\
@@ -171,7 +171,7 @@ impl Project {
         self.run(KBR, &["envtest", "run", "--", "sh", "-e", "-c", script])
     }
 
-    /// Answers the two questions of `create api` with yes, as people do who type no flag for them.
+    /// Answers the two questions of `create api` with yes.
     pub fn answer_yes(&self, words: &str) {
         self.run(
             "sh",
@@ -179,7 +179,7 @@ impl Project {
         );
     }
 
-    /// Replaces `from`, which is there once, in a file.
+    /// Replaces `from`, which occurs once, in a file.
     pub fn replace(&self, path: &str, from: &str, to: &str) {
         let path = self.0.join(path);
         let text = fs::read_to_string(&path).expect("a file");

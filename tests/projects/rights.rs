@@ -1,12 +1,12 @@
-//! What the operator may do in the cluster.
+//! The operator's permissions in the cluster.
 
 use std::fs;
 
 use super::project::{Project, alone, build};
 
-/// What `make deploy` grants is enough, in the whole cluster and in one namespace: the operator runs with the token of its service account.
+/// The permissions of `make deploy` suffice, in the whole cluster and in one namespace: the operator runs with its service account's token.
 #[test]
-fn the_operator_needs_no_more_rights_than_it_is_deployed_with() {
+fn the_operators_role_is_sufficient() {
     let _turn = alone();
     let project = Project::new("crew");
     project.kbr("init --domain example.com");
@@ -35,7 +35,7 @@ fn the_operator_needs_no_more_rights_than_it_is_deployed_with() {
     let ship = "kubectl apply -f config/samples/crew_v1_ship.yaml
         kubectl wait --for=condition=Ready --timeout=60s ship/ship-sample";
     let log = project.cluster(&format!("{as_deployed}\n{ship}"));
-    assert!(!log.contains("orbidden"), "nothing is refused: {log}");
+    assert!(!log.contains("orbidden"), "nothing is forbidden: {log}");
 
     let default = project.0.join("config/default/kustomization.yaml");
     let text = fs::read_to_string(&default).expect("readable");

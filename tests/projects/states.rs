@@ -1,4 +1,4 @@
-//! Every kind of state, in projects that grow.
+//! Every kind of state, in growing projects.
 
 use super::{
     project::{Project, alone},
@@ -6,7 +6,7 @@ use super::{
 };
 
 #[test]
-fn a_project_holds_in_every_state_that_it_grows_through() {
+fn a_project_is_sound_in_every_state() {
     let _turn = alone();
     let project = Project::new("captains");
     project.kbr("init --domain example.com");
@@ -50,7 +50,7 @@ fn a_project_holds_in_every_state_that_it_grows_through() {
     );
     project
         .kbr("create webhook --group widgets.example.org --version v1 --kind Widget --validation");
-    // As kbr says then: cargo looks the crate up once.
+    // As kbr's note says, cargo adds the crate once.
     project.run("cargo", &["metadata", "--format-version", "1"]);
     project.lint();
     project.create_api("--group crew --version v1 --kind Captain --controller-name captain-backup --resource=false --controller");
@@ -58,7 +58,7 @@ fn a_project_holds_in_every_state_that_it_grows_through() {
     project.lint();
     project.test();
 
-    // tests/makefile has the rest of this. Nobody answers for the webhooks here, so samples would be refused.
+    // tests/makefile has the rest of this. No operator serves the webhooks here, so samples would be rejected.
     project.cluster(
         "make install deploy IMG=registry.example.com/captains:v1
          kubectl get deployment -n captains-system captains-controller-manager -o yaml | grep registry.example.com/captains:v1",
@@ -66,7 +66,7 @@ fn a_project_holds_in_every_state_that_it_grows_through() {
 }
 
 #[test]
-fn names_that_rust_or_rustfmt_might_trip_over_compile() {
+fn unusual_names_compile() {
     let _turn = alone();
     let project = Project::new("odd-names");
     project.kbr("init --project-name o2-odd-names --domain example.com");
@@ -103,7 +103,7 @@ fn names_that_rust_or_rustfmt_might_trip_over_compile() {
     project.test();
 }
 
-/// A crate of somebody else that defines a kind.
+/// An external crate that defines a kind.
 pub fn foreign_crate(project: &Project) {
     let manifest = r#"[package]
 name = "widgets"

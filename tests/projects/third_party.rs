@@ -1,10 +1,10 @@
-//! Whoever only uses the types of an operator.
+//! Another program that uses only an operator's types.
 
 use std::fs;
 
 use super::{project::Project, support::write};
 
-/// A crate of somebody else's, with the same versions of everything.
+/// Another crate with the same versions of all dependencies.
 const CARGO: &str = r#"[package]
 name = "other"
 version = "0.1.0"
@@ -45,7 +45,7 @@ fn a_crate_that_depends_on_the_types_gets_neither_an_async_runtime_nor_tls() {
         });
         assert_eq!(
             found, None,
-            "whoever uses the types does not get {heavy}:\n{crates}"
+            "the types must not depend on {heavy}:\n{crates}"
         );
     }
 }

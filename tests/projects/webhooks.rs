@@ -5,7 +5,7 @@ use super::{
     support::write,
 };
 
-/// Asks as users do, and waits where the API server takes its time to notice a new configuration.
+/// Sends requests as users do, and waits until the API server has noticed a new configuration.
 const ADMISSION: &str = r#"//! The webhooks, called by the API server.
 
 use std::time::Duration;
@@ -25,12 +25,12 @@ fn object(name: &str, message: Option<&str>) -> KIND {
 }
 
 #[tokio::test]
-async fn objects_are_defaulted_refused_and_kept() -> anyhow::Result<()> {
+async fn objects_are_defaulted_rejected_and_protected() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
     let _operator = cluster.operator(env!("CARGO_BIN_EXE_PROJECT"))?;
     let api: Api<KIND> = cluster.api();
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
-    let refused = eventually(Duration::from_secs(30), "a refusal", || async {
+    let refused = eventually(Duration::from_secs(30), "a rejection", || async {
         Ok(api.create(&dry_run, &object("a", Some("wrong"))).await.err())
     })
     .await?;
@@ -136,8 +136,8 @@ fn the_guestbook_is_defaulted_and_guarded() {
     admission("guestbook", "init", "webapp", "Guestbook");
 }
 
-/// With webhooks, `make run` serves them with a certificate of its own making; without, whichever way that is said, it does
-/// not. Both bring the sample to `Ready`.
+/// `make run` serves webhooks with its own certificate, unless they are disabled in either way. Both bring the sample to
+/// `Ready`.
 const RUN: &str = r#"
 flags='--log-format text --health-probe-bind-address 127.0.0.1:0 --metrics-bind-address 0 --webhook-host 127.0.0.1 --webhook-port 0 --shutdown-delay 0s'
 operator=
@@ -169,7 +169,7 @@ start make run
 said 'serving webhooks'
 ready
 address=$(sed -n 's/.*serving webhooks.*address=\([0-9.:]*\).*/\1/p' run.log)
-# It answers over TLS. kubectl sends what is no review, as it does not say that it is JSON.
+# It answers over TLS. kubectl's request is not a review, because its content type is not JSON.
 echo '{}' > nothing.json
 kubectl --kubeconfig /dev/null --server "https://$address" --insecure-skip-tls-verify --token none \
   create --raw /validate-ajd-my-domain-v1-home -f nothing.json 2>&1 | grep 'Unsupported Media Type'
@@ -185,7 +185,7 @@ done
 "#;
 
 #[test]
-fn a_home_is_defaulted_and_guarded_and_its_operator_runs_on_the_host() {
+fn a_home_is_defaulted_and_validated_and_its_operator_runs_on_the_host() {
     let _turn = alone();
     let home = admission("home", "init --repo myk8soperator", "ajd", "Home");
     home.cluster(RUN);

@@ -1,4 +1,4 @@
-//! What the tests share: a `kbr` that sees nothing of this machine, and trees of files as data.
+//! Helpers of the tests: a `kbr` isolated from this machine, and trees of files as data.
 
 #![allow(dead_code)] // each test target uses its part
 
@@ -17,7 +17,7 @@ pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A shell that runs `script` in `folder` and finds `kbr`; its environment holds nothing else of ours.
+/// A shell that runs `script` in `folder` and finds `kbr`, in an otherwise clean environment.
 pub fn shell(folder: &Path, script: &str) -> Output {
     let bin = Path::new(KBR)
         .parent()
