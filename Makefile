@@ -28,7 +28,7 @@ test-release: libfaketime ## Run these tests and those that take too long for ev
 	KBR_TESTS=release tests/run
 	tests/package/release
 
-soak: control-plane libfaketime ## Run the long form of the tests of faults, and cert-manager itself
+soak: control-plane libfaketime ## Run the long fault tests, and the tests with cert-manager itself
 	KBR_RANDOM_TYPES=5000 KBR_RANDOM_SEED=10000 cargo test --workspace --all-features --test lint random -- --nocapture
 	KBR_KILL_ROUNDS=1500 KBR_FAULT_STRIDE=1 cargo test --workspace --all-features --test faults -- --nocapture
 	KBR_FAULTS=long cargo test --workspace --all-features --test processes

@@ -1,6 +1,6 @@
-//! PROJECT -> the whole pristine tree: every file as kbr would write it, with who changes it afterwards. Pure.
+//! PROJECT -> the whole pristine tree: every file as kbr would write it, and its policy. Pure.
 //!
-//! Each table of PROJECT contributes files and lines; the tree is all contributions in the order of the tables. What a command does is
+//! Each table of PROJECT contributes files and lines; the tree is all contributions in the order of the tables. A command writes
 //! the difference between the trees of PROJECT with and without the command's tables ([`difference`]).
 
 mod contributions;
@@ -18,12 +18,12 @@ use crate::scaffold::{Part, Paths, Policy};
 pub use difference::{Differing, Presence, WantedFile, difference};
 pub use file::{File, Lines};
 
-/// What contributes to the tree: the head of PROJECT, then each of its tables.
+/// A contributor to the tree: the head of PROJECT, or one of its tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// `kbr init`
     Head,
-    /// A table, by its place among all tables, from 0.
+    /// A table, by its index.
     Table(usize),
 }
 
@@ -121,7 +121,7 @@ impl Blueprint {
             bail!("two tables of PROJECT want it with different texts");
         }
         file.base.get_or_insert(text);
-        // Whoever owns a file owns it, also if others would be content with what is there.
+        // One owner is enough, even if other tables only need the file to exist.
         if file.writers.is_empty() || policy == Policy::Owned {
             file.policy = policy;
         }

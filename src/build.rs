@@ -1,6 +1,6 @@
-//! Makes cargo see new and removed files under `scaffolds/`, which `include_dir!` alone does not, and lists the files of `library/` for
-//! `src/library.rs`. Stops on systems that kbr does not run on: here the one sentence is all that cargo prints, whereas
-//! `compile_error!` would come with every error that follows from it.
+//! Makes cargo notice new and removed files under `scaffolds/`, which `include_dir!` alone does not, and lists the files of `library/` for
+//! `src/library.rs`. Fails on unsupported systems: an error here is the only message, whereas `compile_error!` would be followed by
+//! many others.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn main() -> io::Result<()> {
     let name = |file: &PathBuf| {
         let path = file.strip_prefix(&library).unwrap_or(file);
         let path = path.to_string_lossy();
-        // Under its own name, cargo would take the folder for a package and leave it out of kbr's.
+        // With a `Cargo.toml`, cargo would treat the folder as a package and exclude it from kbr's.
         path.strip_suffix(".normalised").unwrap_or(&path).to_owned()
     };
     files.sort_by_cached_key(name);

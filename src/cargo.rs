@@ -1,4 +1,4 @@
-//! Runs cargo, and reads what it says.
+//! Runs cargo, and reads its messages.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::output;
 
-/// What a package is compiled to, as cargo tells of it.
+/// A target of a package, in cargo's messages.
 #[derive(Clone, Debug, Deserialize)]
 pub struct BuildTarget {
     name: String,
@@ -30,7 +30,7 @@ struct Message {
     executable: Option<PathBuf>,
 }
 
-/// Runs cargo in `root`, and gives what it prints; its diagnostics go where ours go, as they are.
+/// Runs cargo in `root`, and returns its output; its diagnostics go to stderr unchanged.
 pub fn output(root: &Path, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
     let mut cargo = Command::new("cargo");
     cargo.args(arguments).current_dir(root).stdin(Stdio::null());
@@ -42,10 +42,10 @@ pub fn output(root: &Path, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// Builds the binary `name` of the workspace at `root`; where cargo has put it, whatever its configuration says about target folders.
+/// Builds the binary `name` of the workspace at `root`; returns its path, wherever the target folder is.
 ///
 /// With `--workspace`, features are unified for all binaries, so that no dependency is built a second time. Without `--locked`: a kind
-/// from another crate makes cargo resolve once, and it says so. `quiet`: cargo tells of errors only.
+/// from another crate makes cargo resolve once, which it reports. `quiet`: cargo reports only errors.
 pub fn build(root: &Path, name: &str, quiet: bool) -> anyhow::Result<PathBuf> {
     let binary = format!("--bin={name}");
     let mut arguments = vec![
@@ -73,7 +73,7 @@ fn executable(messages: &[u8], name: &str) -> anyhow::Result<PathBuf> {
         .collect();
     match (found.pop(), found.pop()) {
         (Some(one), None) => Ok(one),
-        (None, _) => bail!("cargo has built no executable `{name}`"),
+        (None, _) => bail!("cargo built no executable `{name}`"),
         (Some(_), Some(_)) => bail!("several packages have a binary `{name}`"),
     }
 }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn no_binary_and_two_of_a_name_are_errors() {
+    fn a_missing_or_ambiguous_binary_is_an_error() {
         let none = executable(format!("{LIBRARY}\n{END}\n").as_bytes(), "crdgen").unwrap_err();
         assert!(none.to_string().contains("no executable `crdgen`"));
         let two = executable(format!("{CRDGEN}\n{CRDGEN}\n").as_bytes(), "crdgen").unwrap_err();

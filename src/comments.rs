@@ -1,4 +1,4 @@
-//! Rust source -> its comments, with everything that only looks like one left out.
+//! Rust source -> its comments, without text that only looks like one.
 
 /// A line of a comment that a marker may stand in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Comment<'a> {
     pub text: &'a str,
 }
 
-/// A string or comment that never ends: what follows it cannot be told from its inside.
+/// An unterminated string or comment: the text after it cannot be distinguished from its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unterminated {
     /// Where it begins, counted from 1.
@@ -20,8 +20,8 @@ pub struct Unterminated {
     pub what: &'static str,
 }
 
-/// Every `//` comment and every line of a doc comment, in order. Plain block comments hold no markers (code that
-/// is commented out shall not give rights), so they are left out.
+/// Every `//` comment and every line of a doc comment, in order. Plain block comments are skipped, because code that
+/// is commented out must not grant permissions.
 ///
 /// # Errors
 /// When a string or a block comment does not end.
@@ -29,7 +29,7 @@ pub fn comments(source: &str) -> Result<Vec<Comment<'_>>, Unterminated> {
     Lexer::run(source).map(|lexer| lexer.found)
 }
 
-/// The source with blanks in place of comments, strings and characters: what is left is code, at the same places.
+/// The source with blanks in place of comments, strings and characters, so that only code remains, at the same positions.
 ///
 /// # Errors
 /// As [`comments`].
@@ -47,13 +47,13 @@ pub fn code(source: &str) -> Result<String, Unterminated> {
     Ok(code)
 }
 
-/// As much of Rust's lexical grammar as tells comments from the rest.
+/// The part of Rust's lexical grammar that distinguishes comments from code.
 struct Lexer<'a> {
     source: &'a str,
     at: usize,
     line: usize,
     found: Vec<Comment<'a>>,
-    /// From where to where there is no code: comments, strings, characters.
+    /// The ranges without code: comments, strings, characters.
     text: Vec<(usize, usize)>,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Lexer<'a> {
         while let Some(next) = lexer.peek() {
             let start = lexer.at;
             lexer.token(next)?;
-            // Of what is longer than its sign, only these end so: strings, raw ones, characters; not words, nor lifetimes.
+            // Only strings, raw strings and characters end with a quote; identifiers and lifetimes do not.
             let token = &source[start..lexer.at];
             if token.len() > 1 && (token.starts_with('/') || token.ends_with(['"', '#', '\''])) {
                 lexer.text.push((start, lexer.at));
@@ -100,7 +100,7 @@ impl<'a> Lexer<'a> {
         Some(())
     }
 
-    /// `#!/usr/bin/env …` is no Rust, `#![…]` is.
+    /// `#!/usr/bin/env …` is not Rust, `#![…]` is.
     fn shebang(&mut self) {
         let rest = self.rest();
         if rest.starts_with("#!") && !rest[2..].trim_start().starts_with('[') {
@@ -206,7 +206,7 @@ impl<'a> Lexer<'a> {
         match (ahead.next(), ahead.next()) {
             (Some('\\'), Some(escaped)) => {
                 self.skip(1 + escaped.len_utf8());
-                // Without an end this is no Rust, and cargo says so.
+                // Without an end this is not Rust, and cargo reports it.
                 let _ = self.skip_past("'");
             }
             (Some(letter), Some('\'')) => self.skip(letter.len_utf8() + 1),
@@ -274,13 +274,13 @@ mod tests {
     }
 
     #[test]
-    fn raw_identifiers_and_words_that_end_in_r_are_no_raw_strings() {
+    fn raw_identifiers_and_identifiers_ending_in_r_are_not_raw_strings() {
         check("let r#fn = 1; // yes", &["1 yes"]);
         check(r#"bar!(r); let r = "// no"; // yes"#, &["1 yes"]);
     }
 
     #[test]
-    fn characters_are_told_from_lifetimes() {
+    fn characters_are_distinguished_from_lifetimes() {
         check(r#"let c = '"'; // yes"#, &["1 yes"]);
         check(r"let c = '\''; // yes", &["1 yes"]);
         check(r"let c = '\\'; // yes", &["1 yes"]);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_block_comments_are_left_out_whatever_they_nest() {
+    fn plain_block_comments_are_skipped_even_if_nested() {
         check("/* // no\n /* no */ // no\n */ // yes", &["3 yes"]);
         check("/* \" */ // yes", &["1 yes"]);
         check("/**/ // yes", &["1 yes"]);
@@ -303,14 +303,14 @@ mod tests {
     }
 
     #[test]
-    fn doc_comments_are_told_apart() {
+    fn doc_comments_are_recognized() {
         check("//! a\n/// b\n//// c", &["!1 a", "!2 b", "3 // c"]);
         check("/** a\n * b\n */", &["!1 a", "!2 b", "!3 "]);
         check("/*! a */", &["!1 a"]);
     }
 
     #[test]
-    fn code_is_what_is_neither_comment_nor_string_nor_character() {
+    fn code_excludes_comments_strings_and_characters() {
         let check = |source: &str, expected: &str| assert_eq!(code(source).unwrap(), expected);
         check("a /* b\n */ c // d\ne", "a     \n    c     \ne");
         check(
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_is_an_error_with_its_line() {
+    fn an_unterminated_string_or_comment_is_an_error_with_its_line() {
         let what = "string";
         assert_eq!(
             comments("\nlet s = \"a\n").unwrap_err(),

@@ -82,16 +82,16 @@ impl Display for Problem {
     }
 }
 
-/// What became of the project's files.
+/// The state of the project's files after the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The command stopped before it wrote anything.
     NothingWritten,
     /// The commit that was under way stopped here; what it had written before is safe.
     NothingElseWritten,
-    /// What the command wrote was taken back.
+    /// The command reverted what it had written.
     Restored,
-    /// The command does not write project files, or the text says what became of them.
+    /// The command does not write project files, or the text describes their state.
     Unmentioned,
 }
 
@@ -100,7 +100,7 @@ impl Outcome {
         match self {
             Outcome::NothingWritten => Some("nothing was written"),
             Outcome::NothingElseWritten => Some("nothing else was written, and nothing is lost"),
-            Outcome::Restored => Some("the project is as it was"),
+            Outcome::Restored => Some("the project is unchanged"),
             Outcome::Unmentioned => None,
         }
     }
@@ -139,7 +139,7 @@ impl Diagnostic {
         self
     }
 
-    /// Something else became of the project's files.
+    /// Sets another state of the project's files.
     pub fn outcome(mut self, outcome: Outcome) -> Self {
         self.outcome = outcome;
         self
@@ -235,7 +235,7 @@ fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
     distinct
 }
 
-/// Everything that is wrong with what the user asked for, as it is found.
+/// Collects everything that is wrong with a command.
 #[derive(Debug, Default)]
 pub struct Problems(Vec<Problem>);
 

@@ -10,8 +10,8 @@ pub use marker::{hidden, marker_line, marker_name};
 use order::Item;
 pub use snippet::snippets;
 
-/// Puts `lines` above the marker, with the marker's indentation and line ending, and leaves out blank lines and what the marker's scope
-/// (see [`scope`]) has already, whatever its indentation. `mod` and `use` lines take rustfmt's place among those right above the marker. A block,
+/// Inserts `lines` above the marker, with the marker's indentation and line ending. Skips blank lines, and lines that the marker's scope
+/// (see [`scope`]) contains with any indentation. Sorts `mod` and `use` lines among those directly above the marker as rustfmt would. A block,
 /// which begins on a line that ends with `{` or `(` and ends on the line that closes it, is one snippet: it is there if its first line is, and
 /// gets a blank line around it.
 ///

@@ -1,4 +1,4 @@
-//! kbr-manager, the runtime library that every project carries, as cargo publishes it.
+//! kbr-manager, the runtime library in every project, as cargo publishes it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::diagnostic::Diagnostic;
 use crate::hash::sha256;
 
-/// Where it lies in a project.
+/// Its folder in a project.
 pub const FOLDER: &str = "third_party/kbr-manager";
 
 /// The oldest release that what this kbr scaffolds compiles with.
@@ -15,13 +15,13 @@ const OLDEST: &str = "0.2.0";
 /// Path and text of each file, in order of path.
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
-/// The file that tells the checksums of all others, as `cargo vendor` writes it.
+/// The file with the checksums of all others, as `cargo vendor` writes it.
 const CHECKSUMS: &str = ".cargo-checksum.json";
 
-/// The whole folder as it lies in a project.
+/// The whole folder in a project.
 ///
 /// # Errors
-/// None that a built kbr has.
+/// Does not happen in a built kbr.
 pub fn files() -> anyhow::Result<Vec<(String, Cow<'static, str>)>> {
     let checksums = (CHECKSUMS, Cow::Owned(checksums(FILES)?));
     let files = FILES
@@ -42,7 +42,7 @@ fn checksums(files: &[(&str, &str)]) -> anyhow::Result<String> {
     Ok(text + "\n")
 }
 
-/// The release that this kbr carries.
+/// The release of the library in this kbr.
 pub fn version() -> String {
     let manifest = FILES.iter().find(|(path, _)| *path == "Cargo.toml");
     manifest
@@ -59,12 +59,12 @@ pub fn has(path: &str) -> bool {
 /// Checks that a project's library, which has this manifest, is new enough for what this kbr scaffolds.
 ///
 /// # Errors
-/// It is missing, has no version that can be read, or is too old: the help is what to type.
+/// The library is missing, has no readable version, or is too old; the help says how to fix it.
 pub fn check(manifest: Option<&str>) -> anyhow::Result<()> {
     let Some(manifest) = manifest else {
         return Err(
             Diagnostic::new(format_args!("`{FOLDER}/Cargo.toml` is missing"))
-                .help("`kbr init` brings the library back")
+                .help("`kbr init` restores the library")
                 .into(),
         );
     };
@@ -73,17 +73,17 @@ pub fn check(manifest: Option<&str>) -> anyhow::Result<()> {
     match (version, release) {
         (Some(_), Some(found)) if Some(found) >= self::release(OLDEST) => Ok(()),
         (Some(version), Some(_)) => Err(Diagnostic::new(format_args!(
-            "the project has kbr-manager {version}, and this kbr scaffolds for {OLDEST} or newer"
+            "the project has kbr-manager {version}, but this kbr needs {OLDEST} or newer"
         ))
         .help(format_args!(
-            "use the kbr that made the project: `cargo install kbr --version {version}`"
+            "use the kbr that created the project: `cargo install kbr --version {version}`"
         ))
         .into()),
         _ => Err(Diagnostic::new(format_args!(
-            "`{FOLDER}/Cargo.toml` has no version that kbr can read"
+            "`{FOLDER}/Cargo.toml` has no readable version"
         ))
         .help(format_args!(
-            "remove `{FOLDER}`; `kbr init` brings the library back"
+            "remove `{FOLDER}`; `kbr init` restores the library"
         ))
         .into()),
     }

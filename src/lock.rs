@@ -1,16 +1,16 @@
-//! The `Cargo.lock` of a new project, written without asking cargo: the reference project's, with our packages renamed and in cargo's
-//! order. Packages stand in order of name, and so do the dependencies of each.
+//! The `Cargo.lock` of a new project, written without cargo: the reference project's, with our packages renamed and in cargo's
+//! order. Packages and their dependencies are sorted by name.
 
-/// The lock of the reference project: a project as `kbr init` makes it, called [`REFERENCE`].
+/// The lock of the reference project: a project that `kbr init` created with the name [`REFERENCE`].
 pub const REFERENCE_LOCK: &str = include_str!("../scaffolds/Cargo.lock");
 
 /// The reference project's name.
 const REFERENCE: &str = "kbr-reference";
 
-/// The runtime library, which is called the same in every project.
+/// The runtime library, which has the same name in every project.
 const LIBRARY: &str = "kbr-manager";
 
-/// What begins each package.
+/// The first line of each package.
 const PACKAGE: &str = "\n[[package]]\n";
 
 /// The lock of the project `name`, from that of a reference project.

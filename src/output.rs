@@ -1,6 +1,6 @@
 //! The only place that prints. Text for people goes to standard error, data to standard output.
 //!
-//! A closed pipe stops nothing: whoever reads, as `head -1` does, may have read enough, and the work goes on to its end.
+//! A closed pipe stops nothing: a reader such as `head -1` may have read enough, and the command still completes.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal as _, Read, Write as _};
@@ -14,15 +14,15 @@ pub fn message(line: impl Display) {
     text(&format!("{line}\n"));
 }
 
-/// Prints text for people as it is, at once: standard error has no buffer, and each piece would be a system call.
+/// Prints text for people unchanged, in one call: standard error has no buffer, and each part would be a system call.
 pub fn text(text: &str) {
     bytes(text.as_bytes());
 }
 
-/// Prints data for programs as it is.
+/// Prints data for programs unchanged.
 ///
 /// # Errors
-/// Data is lost: the disk is full, for example. A reader that has gone has lost nothing.
+/// Data is lost, for example because the disk is full. A reader that has closed the pipe loses nothing.
 pub fn data(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -31,7 +31,7 @@ pub fn data(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Runs `command` to its end and returns what it prints on standard output; its messages are ours.
+/// Runs `command` to its end and returns its standard output; its messages go to our standard error.
 ///
 /// They pass through this process unless a terminal shows them: a program that finds its standard error closed would fail.
 ///
@@ -54,7 +54,7 @@ pub fn of(command: &mut Command) -> io::Result<Output> {
     })
 }
 
-/// Prints all that comes out of `from` for people.
+/// Copies `from` to standard error.
 fn relay(mut from: impl Read) {
     let mut buffer = [0; 4096];
     loop {
@@ -68,6 +68,6 @@ fn relay(mut from: impl Read) {
 }
 
 fn bytes(bytes: &[u8]) {
-    // Where standard error cannot be written, there is no place left to report it.
+    // An error on standard error cannot be reported anywhere.
     io::stderr().write_all(bytes).ok();
 }

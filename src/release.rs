@@ -1,8 +1,8 @@
-//! What a release of kbr renders: this one, and those before it, whose projects it can create again byte for byte.
+//! The templates, lock file and library of a release: the current one, and earlier ones, whose projects kbr can render byte for byte.
 //!
-//! A release that is out does not change: `make freeze` keeps it in `releases/<version>.tar.gz`. Its templates go on using the variables
-//! of [`crate::vars::Vars`] and the rules of [`crate::edit`], so that a variable that a kept template mentions keeps its meaning; tests
-//! compare the checksums of what each release wrote.
+//! A release does not change: `make freeze` archives it in `releases/<version>.tar.gz`. Archived templates use the current variables
+//! ([`crate::vars::Vars`]) and the current [`crate::edit`], so a variable in use by an archive keeps its meaning. Tests compare the
+//! checksums of the files that each release wrote.
 
 use std::borrow::Cow;
 use std::io::Read as _;
@@ -18,7 +18,7 @@ use crate::scaffold::{LAYOUT, Scaffolds};
 /// The releases before this one, each with its archive.
 const KEPT: &[(&str, &[u8])] = &[("0.1.0", include_bytes!("../releases/0.1.0.tar.gz"))];
 
-/// What one release renders.
+/// The parts of one release.
 pub struct Release {
     /// `0.2.0`.
     pub version: Cow<'static, str>,
@@ -44,10 +44,10 @@ impl Release {
         })
     }
 
-    /// An earlier release, by its version: what a project of that release was before its user changed it.
+    /// An earlier release, by its version. Rendering it gives a project of that release before its user changed it.
     ///
     /// # Errors
-    /// This kbr does not know it.
+    /// This kbr has no archive of it.
     #[cfg_attr(
         not(test),
         expect(

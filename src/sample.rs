@@ -1,11 +1,11 @@
-//! The first line of a sample, which tells whether somebody has changed the rest.
+//! The first line of a sample, whose checksum shows whether the user has edited the rest.
 
 use crate::hash::sha256;
 
-/// How the first line of each sample begins that kbr wrote; a template has it with nothing behind it.
+/// The beginning of the first line of each sample that kbr wrote; in a template the checksum is missing.
 const MARK: &str = "# kbr:sample";
 
-/// How much of the hash is shown.
+/// The length of the shortened checksum.
 const DIGITS: usize = 12;
 
 /// The sample with its first line: `# kbr:sample <first 12 hexadecimal digits of the SHA-256 of the rest>`.
@@ -13,13 +13,13 @@ pub fn signed(body: &str) -> String {
     format!("{MARK} {}\n{body}", &sha256(body.as_bytes())[..DIGITS])
 }
 
-/// The rest of a sample that nobody has touched since kbr wrote it.
+/// The rest of a sample that has not been edited since kbr wrote it.
 pub fn untouched(text: &str) -> Option<&str> {
     let (_, body) = text.split_once('\n')?;
     (signed(body) == text).then_some(body)
 }
 
-/// A rendered template: signed if its first line asks for that, as it is otherwise.
+/// A rendered template, with a checksum if its first line asks for one.
 pub fn sign(rendered: String) -> String {
     match rendered
         .strip_prefix(MARK)
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_is_untouched_until_a_byte_of_it_changes() {
+    fn a_sample_counts_as_edited_once_a_byte_changes() {
         let text = sign("# kbr:sample\na: 1\n".to_owned());
         // The first digits that `printf 'a: 1\n' | sha256sum` prints.
         assert_eq!(text, "# kbr:sample 37b128c59f1f\na: 1\n");
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_template_that_asks_for_it_is_signed() {
+    fn only_a_template_with_the_line_gets_a_checksum() {
         for text in [
             "",
             "a: 1\n",

@@ -1,17 +1,17 @@
 //! Embedded folder + variables -> the parts of a project. Pure.
 //!
-//! A set mirrors the project that it is written into. What a file's suffix means:
+//! A set mirrors the project. The suffix of a file determines its policy:
 //!
 //! | `x.tera` | rendered; the command owns the file |
 //! |---|---|
-//! | `x.once.tera` | rendered; the first command that needs it writes it, then it is the user's |
+//! | `x.once.tera` | rendered by the first command that needs it; then it belongs to the user |
 //! | `x.generated.tera` | rendered; `kbr manifests` generates it from then on |
-//! | `x.insert.tera` | lines for an existing file, in sections that each begin with the marker line that they go above |
+//! | `x.insert.tera` | lines for an existing file, in sections that each begin with their marker |
 //! | `x` | copied as it is; the command owns the file |
 //!
-//! `{{variable}}` works in folder and file names too. A template that renders to nothing but white space yields no file, a section
-//! without lines no insertion: that is how one opts out. A section whose marker line ends with ` once` holds a choice: a repeated
-//! command does not make it again.
+//! `{{variable}}` works in folder and file names too. A template that renders to only white space gives no file, and a section
+//! without lines gives no insertion. A section whose marker line ends with ` once` makes a choice for the user, which a repeated
+//! command does not make again.
 
 mod marker_location;
 mod part;
@@ -101,7 +101,7 @@ impl Sets<'_> {
         let unparsed = self
             .sets
             .get(name)
-            .with_context(|| format!("there is no scaffold `{LAYOUT}/{name}`"))?;
+            .with_context(|| format!("no scaffold `{LAYOUT}/{name}` found"))?;
         if let Some(set) = unparsed.set.get() {
             return set.render(vars, paths);
         }
@@ -127,7 +127,7 @@ impl Paths<'_> {
     }
 }
 
-/// How a scaffold's file gets into the project.
+/// How a scaffold's file is added to the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Copied,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 
-/// Which of them has arrived, if one has. The default never hears of any.
+/// Which of them has arrived, if any. The default receives none.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicUsize>);
 
@@ -41,11 +41,11 @@ impl Stop {
     }
 }
 
-/// The signals that end kbr and what it runs, without those that it was started to ignore, as by `nohup` or as a background job of a
-/// script. To handle such a signal would end what is meant to go on: programs that kbr starts inherit that a signal is ignored, and do
-/// not inherit a handler. To be called before a handler is set.
+/// The signals that end kbr and its programs, without those that it was started to ignore, for example by `nohup` or as a background
+/// job of a script. Programs that kbr starts inherit ignored signals but not handlers, so a handler would end programs that should
+/// continue. Call this before setting a handler.
 ///
-/// Only Linux tells which signals are ignored; elsewhere all of them count.
+/// Only Linux shows which signals are ignored; on other systems all of them count.
 pub fn ending() -> Vec<i32> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = ignored(&status);

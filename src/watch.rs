@@ -1,7 +1,7 @@
-//! Tells when a source changes.
+//! Notices changed sources.
 //!
-//! By looking at times of modification, over a library of file events: there is one behaviour on every system, in containers and on
-//! mounted folders, and looking at the few hundred files of a project costs less than a millisecond.
+//! It compares modification times instead of using a library for file events: the behavior is the same on every system, in containers
+//! and on mounted folders, and checking the few hundred files of a project takes less than a millisecond.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-/// How often the files are looked at.
+/// How often the files are checked.
 const INTERVAL: Duration = Duration::from_millis(300);
 
-/// When each file was last written, and how long it is.
+/// The modification time and the length of each file.
 type Seen = BTreeMap<PathBuf, (SystemTime, u64)>;
 
 /// The sources below a folder, as they were when it was made.
@@ -23,7 +23,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// To be made before the sources are read, so that a change meanwhile counts.
+    /// Create it before reading the sources, so that it notices a change meanwhile.
     pub fn new(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
@@ -31,13 +31,13 @@ impl Watch {
         }
     }
 
-    /// This file, relative to the root, was written by ourselves.
+    /// Ignores our own change to this file, relative to the root.
     pub fn wrote(&mut self, path: &str) {
         note(&self.root.join(path), &mut self.seen);
     }
 
-    /// Whether a source is not as it was; takes a moment, so that it may be called in a loop. If one is, it waits until all is quiet:
-    /// an editor that saves several files, or a change of branches, is one change.
+    /// Whether a source has changed. Waits a moment, so that it can be called in a loop. After a change it waits until the sources are
+    /// stable: an editor that saves several files, or a change of branches, is one change.
     pub fn changed(&self) -> bool {
         sleep(INTERVAL);
         let mut now = look(&self.root);
@@ -60,14 +60,14 @@ fn look(root: &Path) -> Seen {
     seen
 }
 
-/// A folder that is gone meanwhile is empty.
+/// A folder that was removed meanwhile is empty.
 fn walk(folder: &Path, seen: &mut Seen) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
-        // Links are not followed, so that this ends.
+        // Do not follow links, so that this terminates.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            // What cargo builds into has such a tag.
+            // cargo's target folders have such a tag.
             if !name.starts_with('.') && !path.join("CACHEDIR.TAG").is_file() {
                 walk(&path, seen);
             }
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_are_looked_at_and_what_is_built_is_not() {
+    fn sources_are_watched_and_build_output_is_not() {
         let root = tempfile::tempdir().unwrap();
         let files = [
             "PROJECT",

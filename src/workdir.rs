@@ -1,4 +1,4 @@
-//! The project's folder on disk: finds it, and reads what commands need to know beforehand.
+//! The project's folder on disk: finds the root, and reads the files that commands need for planning.
 
 use std::fmt::Display;
 use std::fs;
@@ -11,18 +11,18 @@ use crate::diagnostic::Diagnostic;
 use crate::library;
 use crate::project::{self, PROJECT, Project};
 
-/// The project's root: `start`, or the nearest folder above it that holds a PROJECT or the commit of one.
+/// The project's root: `start`, or the nearest folder above it that contains PROJECT or an unfinished commit.
 ///
 /// # Errors
-/// No folder does.
+/// No such folder exists.
 pub fn find_root(start: &Path) -> anyhow::Result<PathBuf> {
     let is_root = |folder: &&Path| {
         let is_file = |name| fs::symlink_metadata(folder.join(name)).is_ok_and(|it| it.is_file());
-        // A commit that was interrupted may not have come to PROJECT yet.
+        // An interrupted commit may not have written PROJECT yet.
         [".kbr/commit", ".kbr/undo"].into_iter().any(is_file)
             || is_file(PROJECT) && is_spelt(folder, PROJECT)
     };
-    // A folder or a link of that name is no project, but may be in the place of one.
+    // A folder or a link of that name is not a project, but load() reports it.
     let is_like_root = |folder: &&Path| is_spelt(folder, PROJECT);
     let root = start.ancestors().find(is_root);
     let root = root.or_else(|| start.ancestors().find(is_like_root));
@@ -34,7 +34,7 @@ fn is_spelt(folder: &Path, name: &str) -> bool {
     if fs::symlink_metadata(folder.join(name)).is_err() {
         return false;
     }
-    // A folder that cannot be listed is taken at its word.
+    // If the folder cannot be listed, trust the file system.
     fs::read_dir(folder).map_or(true, |entries| {
         let mut names = entries.flatten().map(|entry| entry.file_name());
         names.any(|found| found == name)
@@ -44,7 +44,7 @@ fn is_spelt(folder: &Path, name: &str) -> bool {
 /// Reads the project at `root`.
 ///
 /// # Errors
-/// There is none, it cannot be read, is not one of kbr's, or was made by a newer kbr.
+/// It does not exist, cannot be read, does not belong to kbr, or was written by a newer kbr.
 pub fn load(root: &Path) -> anyhow::Result<Project> {
     match read(root)? {
         Some(text) if text.trim().is_empty() => {
@@ -55,7 +55,7 @@ pub fn load(root: &Path) -> anyhow::Result<Project> {
     }
 }
 
-/// Like [`load`], for a command that makes projects: `None` when there is no PROJECT, or an empty one.
+/// Like [`load`], for commands that create projects: `None` if PROJECT is missing or empty.
 ///
 /// # Errors
 /// As [`load`], except that PROJECT may be missing.
@@ -112,12 +112,12 @@ pub fn package_name(root: &Path, folder: &str) -> Result<String, String> {
     Ok(manifest.package.name)
 }
 
-/// The project's root manifest. One that is missing or cannot be read is empty: what inserts into it reports that.
+/// The project's root manifest. If it is missing or cannot be read, it is empty; inserting into it reports the error.
 pub fn manifest(root: &Path) -> String {
     fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default()
 }
 
-/// The manifest of the project's library, if there is one: where kbr puts it, or where kbr 0.1.0 did.
+/// The manifest of the project's library, if it exists: at kbr's current path or that of kbr 0.1.0.
 ///
 /// # Errors
 /// It cannot be read.
@@ -139,15 +139,15 @@ pub fn library_manifest(root: &Path) -> anyhow::Result<Option<String>> {
 
 fn missing() -> Diagnostic {
     Diagnostic::new(format_args!(
-        "not a kbr project: there is no `{PROJECT}` here or in a folder above"
+        "not a kbr project: no `{PROJECT}` found here or in a folder above"
     ))
     .help("run `kbr init`, or change to the project's folder")
 }
 
-/// What is in the place of PROJECT is not it.
+/// Something else is in the place of PROJECT.
 fn misplaced(text: impl Display) -> Diagnostic {
     Diagnostic::new(text).help(format_args!(
-        "put the file that kbr wrote back in its place: `git checkout -- {PROJECT}`"
+        "restore the file that kbr wrote: `git checkout -- {PROJECT}`"
     ))
 }
 
@@ -159,7 +159,7 @@ mod tests {
         "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
 
     #[test]
-    fn what_stands_in_for_project_is_named() {
+    fn a_wrong_project_file_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let error = || load(root).unwrap_err().to_string();
@@ -195,12 +195,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_project_file_hides_none_further_up() {
+    fn a_folder_or_link_named_project_does_not_hide_a_project_above() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let deep = root.join("deep");
         fs::create_dir_all(deep.join("PROJECT")).unwrap();
-        // With no other project above, what is wrong with it is told.
+        // Without another project above, it is reported.
         assert_eq!(find_root(&deep).unwrap(), deep);
         fs::write(root.join("PROJECT"), TEXT).unwrap();
         assert_eq!(find_root(&deep).unwrap(), root);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn project_is_a_name_in_capitals_on_every_file_system() {
+    fn project_is_upper_case_on_every_file_system() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::create_dir(root.join("project")).unwrap();

@@ -104,7 +104,7 @@ fn a_controller_for_any_built_in_kind_is_formatted() {
 
 /// As many names as `KBR_LOCK_NAMES` says.
 #[test]
-fn the_lock_of_a_project_of_any_name_is_the_one_that_cargo_would_write() {
+fn the_lock_for_any_project_name_matches_cargos() {
     let lock = fs::read_to_string(repository().join("scaffolds/Cargo.lock")).expect("a lock");
     // Right after one of its crates, from the first to the last of them, so that places all over its order are tried.
     let crates = lock

@@ -1,4 +1,4 @@
-//! What each table of PROJECT contributes to the tree.
+//! The files and lines that each table of PROJECT contributes to the tree.
 
 use super::Source;
 use crate::lock;
@@ -56,7 +56,7 @@ fn head(
     if !["", "none"].contains(&license.as_str()) {
         parts.extend(sets.render(&format!("license-{license}"), vars, paths)?);
     }
-    // Once cargo has resolved another crate, the lock is the user's.
+    // With an external crate, cargo changes the lock, so it belongs to the user.
     let policy = if project.tables.iter().any(Table::is_external) {
         Policy::Once
     } else {
@@ -99,7 +99,7 @@ fn webhook(
     Ok(parts)
 }
 
-/// What templates may use of `spoke`, a version that is converted to and from `hub`.
+/// Fills in the variables for `spoke`, a version that is converted to and from `hub`.
 fn fill_spoke(vars: &mut Vars, hub: &Target, spoke: &Resource) {
     vars.hub_version.clone_from(&hub.version);
     vars.version.clone_from(&spoke.version);

@@ -1,4 +1,4 @@
-//! The difference that a command makes: what its tables contribute to the tree beyond all others.
+//! The difference that a command makes: the part of the tree that comes only from its tables.
 
 use super::{Blueprint, File, Lines, Source};
 use crate::scaffold::Policy;
@@ -12,18 +12,18 @@ pub struct WantedFile<'a> {
     pub file: &'a File,
     /// `None` if the command only adds lines to the file, which has to exist then.
     pub whole: Option<Differing>,
-    /// What goes above markers of the file if it exists and lacks it, in order.
+    /// The lines to insert above markers if the file exists and lacks them, in order.
     pub lines: Vec<&'a Lines>,
 }
 
-/// What becomes of a file that exists and differs from the one in the tree.
+/// What to do with a file that exists and differs from the one in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Differing {
-    /// It is in the way: the command writes this file for the first time.
+    /// Report a conflict: the command writes this file for the first time.
     Conflict,
-    /// It is the user's by now, and only gets the command's lines.
+    /// Keep it, because it belongs to the user by now, and only insert the command's lines.
     Keep,
-    /// It is written over, because of `--force`.
+    /// Overwrite it because of `--force`.
     Overwrite,
 }
 
@@ -69,7 +69,7 @@ fn wanted<'a>(
             }
             Policy::Owned | Policy::Once | Policy::Generated => Differing::Keep,
         });
-    // A choice that is made already stays as the user has made it since.
+    // A choice that was made before stays as the user has changed it since.
     let is_made = |lines: &Lines| {
         let made = |it: &&Lines| presence(it.source) != Some(Presence::New);
         lines.once

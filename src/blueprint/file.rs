@@ -22,11 +22,11 @@ pub struct File {
 /// Lines above one marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines {
-    /// Whose they are.
+    /// The table that contributes them.
     pub source: Source,
     /// The marker's name.
     pub marker: String,
-    /// Whether they are a choice that is the user's from then on.
+    /// Whether they are a choice that the user can change later.
     pub once: bool,
     /// The lines, without the marker's indentation, each ended by a line feed.
     pub text: String,
@@ -54,7 +54,7 @@ impl File {
         let base = self
             .base
             .as_ref()
-            .ok_or_else(|| mistake("is never written, and lines go into it"))?;
+            .ok_or_else(|| mistake("gets lines but is never written"))?;
         let mut text = base.clone();
         for Lines {
             marker,

@@ -123,12 +123,12 @@ fn check(before: &[(&str, &str)], ops: &[Op], after: &[(Verb, &str, &str)]) {
     check_with(before, ops, Run::First, after);
 }
 
-fn refused_in(root: &Path, ops: &[Op]) -> String {
+fn conflicts_in(root: &Path, ops: &[Op]) -> String {
     resolved(root, ops, Run::First).unwrap_err().to_string()
 }
 
 fn check_refused(before: &[(&str, &str)], ops: &[Op], error: &str) {
-    assert_eq!(refused_in(project(before).path(), ops), error);
+    assert_eq!(conflicts_in(project(before).path(), ops), error);
 }
 
 #[test]
@@ -166,14 +166,14 @@ fn a_differing_owned_file_is_a_conflict_or_kept_or_overwritten() {
         &before,
         &ops,
         "a conflict, nothing was written\n  `a` exists and differs\n\
-         help: pass `--force` to write over the files that differ, or move them away; if kbr made them, bring their table in `PROJECT` back instead",
+         help: pass `--force` to overwrite the files that differ, or move them away; if kbr created them, restore their table in `PROJECT` instead",
     );
     check_with(&before, &ops, Run::Again, &[(Verb::Keep, "a", "mine")]);
     check_with(&before, &ops, Run::Force, &[(Verb::Force, "a", "kbr's")]);
 }
 
 #[test]
-fn an_owned_file_that_is_equal_is_the_same() {
+fn an_equal_owned_file_is_reported_as_same() {
     for run in [Run::First, Run::Again, Run::Force] {
         check_with(
             &[("a", "b")],
@@ -212,7 +212,7 @@ fn insertions_come_after_files_whatever_the_order() {
 }
 
 #[test]
-fn lines_go_into_a_file_that_is_there() {
+fn lines_are_inserted_into_an_existing_file() {
     check(
         &[("a.rs", MARKER)],
         &[insert("a.rs", "x\n"), insert("a.rs", "y\n")],
@@ -254,26 +254,26 @@ fn a_missing_file_or_marker_is_a_conflict_with_the_line_to_paste() {
             insert("b.yaml", "- new\n- newer\n"),
         ],
         "2 conflicts, nothing was written
-  `a.rs` is missing, and lines go into it
+  `a.rs` is missing, but lines must be inserted into it
   `b.yaml` has no marker `+kbr:scaffold:m`
-help: bring `a.rs` back (`git checkout -- a.rs`), or create it with these lines where others are to go above them:
+help: restore `a.rs` (`git checkout -- a.rs`), or create it with these markers:
     // +kbr:scaffold:m
-help: add this line to `b.yaml`, right where the lines below belong:
+help: add this line to `b.yaml`, where the lines below belong:
     # +kbr:scaffold:m
-  kbr puts above it:
+  kbr inserts above it:
     - new
     - newer",
     );
 }
 
 #[test]
-fn a_doubled_marker_is_a_conflict_with_both_lines() {
+fn a_repeated_marker_is_a_conflict_with_both_lines() {
     check_refused(
         &[("a.rs", "// +kbr:scaffold:m\nx\n// +kbr:scaffold:m\n")],
         &[insert("a.rs", "y")],
         "a conflict, nothing was written
   `a.rs` has the marker `+kbr:scaffold:m` in lines 1 and 3
-help: keep one of the lines 1 and 3 of `a.rs`, the one that new lines should go above:
+help: keep only one of the lines 1 and 3 of `a.rs`; kbr inserts above it:
     // +kbr:scaffold:m",
     );
 }
@@ -290,20 +290,20 @@ fn every_conflict_is_named_and_each_help_once() {
         ],
         "4 conflicts, nothing was written
   `a` exists and differs
-  `a/b` cannot be there: `a` is a file
-  `b` exists already and differs
+  `a/b` cannot be created: `a` is a file
+  `b` exists and differs
   `c` is a folder
-help: pass `--force` to write over the files that differ, or move them away; if kbr made them, bring their table in `PROJECT` back instead
+help: pass `--force` to overwrite the files that differ, or move them away; if kbr created them, restore their table in `PROJECT` instead
 help: move `a` away: a folder is needed there
 help: move `c` away: a file goes there",
     );
 }
 
 #[test]
-fn text_that_lines_go_into_is_utf8_and_other_files_may_be_anything() {
+fn a_file_that_gets_lines_must_be_utf8_and_others_need_not() {
     let root = project(&[]);
     fs::write(root.path().join("a.rs"), b"\xff// +kbr:scaffold:m").unwrap();
-    let error = refused_in(root.path(), &[insert("a.rs", "x")]);
+    let error = conflicts_in(root.path(), &[insert("a.rs", "x")]);
     assert!(
         error.contains("`a.rs` is not UTF-8 text\nhelp: convert"),
         "{error}"
@@ -319,7 +319,7 @@ fn text_that_lines_go_into_is_utf8_and_other_files_may_be_anything() {
 fn an_insertion_that_breaks_toml_is_a_conflict() {
     let manifest = "[dependencies]\nkube = \"4\"\n# +kbr:scaffold:m\n";
     let root = project(&[("Cargo.toml", manifest)]);
-    let error = refused_in(root.path(), &[insert("Cargo.toml", "kube.version = \"5\"")]);
+    let error = conflicts_in(root.path(), &[insert("Cargo.toml", "kube.version = \"5\"")]);
     assert!(
         error.contains("`Cargo.toml` would not be TOML:") && error.contains("cannot extend value"),
         "{error}"
@@ -341,7 +341,7 @@ fn an_insertion_that_breaks_toml_is_a_conflict() {
 }
 
 #[test]
-fn a_template_that_writes_no_marker_for_its_lines_is_a_mistake() {
-    let error = refused_in(project(&[]).path(), &[create("a", ""), insert("a", "x\n")]);
+fn lines_without_their_marker_are_a_mistake_in_the_templates() {
+    let error = conflicts_in(project(&[]).path(), &[create("a", ""), insert("a", "x\n")]);
     assert!(error.contains("`a` needs the marker `m` once"), "{error}");
 }

@@ -46,7 +46,7 @@ impl Drop for Created {
 /// # Errors
 /// Another kbr holds the lock; `root` is not a folder or cannot be created; the interrupted commit cannot be completed.
 pub fn lock(root: &Path) -> anyhow::Result<Lock> {
-    // A kbr that created the root and wrote nothing removes it: then what was opened is no longer what is there.
+    // A kbr that created the root and wrote nothing removes it again, so the opened folder may no longer exist.
     for _ in 0..10 {
         let created = create(root)?;
         let folder = match File::open(root) {

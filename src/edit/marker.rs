@@ -40,12 +40,12 @@ pub fn marked(path: &str, text: &str, marker: &str) -> Vec<usize> {
             };
             found.filter(plain).collect()
         }
-        // Where a string has no end, cargo says so.
+        // cargo reports unterminated strings.
         Err(_) => found.collect(),
     }
 }
 
-/// The line, from 1, of what looks like the marker in a Rust file that has none, and why it is none.
+/// The line, from 1, of text that looks like the marker in a Rust file without one, and why it is not a marker.
 pub fn hidden(path: &str, text: &str, marker: &str) -> Option<(usize, &'static str)> {
     let comments = comments(text).ok().filter(|_| is_rust(path))?;
     let looks = |line: &str| {

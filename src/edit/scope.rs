@@ -1,9 +1,9 @@
-//! Where a line counts as being there already: in the part of the file that the marker belongs to.
+//! The scope of a marker: the part of the file in which a line counts as present.
 //!
 //! | file | scope of a marker |
 //! |---|---|
 //! | Rust | the outermost block around it; outside of every block, the items of the file itself |
-//! | TOML | its table; a key is there whatever its value |
+//! | TOML | its table; a key counts whatever its value |
 //! | YAML | the list that it stands in |
 //! | any other | the whole file |
 
@@ -36,7 +36,7 @@ fn has_in_rust(lines: &[String], at: usize, line: &str) -> bool {
         return false;
     }
     let text = lines.concat();
-    // Where a string has no end, cargo says so.
+    // cargo reports unterminated strings.
     let Ok(code) = code(&text) else { return true };
     let code: Vec<&str> = code.lines().collect();
     let blocks = outermost_blocks(&code);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_toml_is_there_in_its_own_table_only() {
+    fn in_toml_the_scope_is_the_table() {
         let text =
             "[dependencies]\na = \"1\"\n# HERE\n\n[dev-dependencies]\nb = \"1\"\nc_d = \"1\"\n";
         assert!(found("Cargo.toml", text, "a = \"1\""));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_of_yaml_is_there_in_its_own_list_only() {
+    fn in_yaml_the_scope_is_the_list() {
         let text = "resources:\n  - ../rbac\n  # HERE\n# - ../crd\ncomponents:\n  - ../other\n";
         assert!(found("k.yaml", text, "- ../rbac"));
         assert!(!found("k.yaml", text, "- ../other"));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_rust_is_there_in_the_same_outermost_block() {
+    fn in_rust_the_scope_is_the_outermost_block() {
         let text = "mod a;\n\nfn main() {\n    if x {\n        b();\n    }\n    // HERE\n}\n\nmod tests {\n    c();\n}\n";
         assert!(
             found("main.rs", text, "b();"),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_any_other_file_is_there_anywhere() {
+    fn in_other_files_the_scope_is_the_whole_file() {
         assert!(found("Makefile", "a\n# HERE\n\nb:\n\tc\n", "c"));
     }
 }

@@ -1,4 +1,4 @@
-//! What is inserted as one: a line, or a block with what stands above it.
+//! Snippets: a line, or a block with the comments and attributes above it, inserted as one unit.
 
 /// Lines that are inserted together or not at all.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl<'a> Snippet<'a> {
     }
 }
 
-/// Takes `lines` apart. Comments and attributes right above a block belong to it; blank lines between snippets are left out.
+/// Splits `lines`. Comments and attributes directly above a block belong to it; blank lines between snippets are dropped.
 pub fn snippets(lines: &str) -> Vec<Snippet<'_>> {
     let lines: Vec<&str> = lines.lines().collect();
     let mut snippets = Vec::new();
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_a_snippet_with_what_stands_above_it() {
+    fn a_block_is_a_snippet_with_the_comments_above_it() {
         check(
             "/// A.\n#[a]\nimpl A {\n    fn a() {\n    }\n\n    x\n}\nb\n",
             &[("impl A {", 8), ("b", 1)],
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_closed_is_no_block() {
+    fn an_unclosed_block_is_not_a_block() {
         check("a {\n  b\n", &[("a {", 1), ("  b", 1)]);
     }
 }

@@ -55,13 +55,13 @@ fn a_marker_is_a_whole_comment_line() {
 }
 
 #[test]
-fn a_marker_that_is_there_twice_is_refused_with_both_lines() {
+fn a_repeated_marker_is_rejected_with_both_lines() {
     check_refused("// +kbr:scaffold:m\na\n  // +kbr:scaffold:m\n", &[1, 3]);
     check_refused("# +kbr:scaffold:m\na\n  # +kbr:scaffold:m\n", &[1, 3]);
 }
 
 #[test]
-fn lines_that_are_there_anywhere_are_not_added_again() {
+fn lines_in_scope_are_not_inserted_again() {
     check(
         "// +kbr:scaffold:m\n        a\n",
         "a\nb\n",
@@ -75,7 +75,7 @@ fn lines_that_are_there_anywhere_are_not_added_again() {
 }
 
 #[test]
-fn blank_lines_are_left_out() {
+fn blank_lines_are_skipped() {
     check(
         "# +kbr:scaffold:m\n",
         "\na\n   \nb\n\n",
@@ -251,7 +251,7 @@ fn inserted_imports_stand_where_rustfmt_puts_them() {
 }
 
 #[test]
-fn a_block_goes_in_whole_or_not_at_all() {
+fn a_block_is_inserted_whole_or_not_at_all() {
     check(
         "struct A;\n\n// +kbr:scaffold:m\n",
         "/// B.\nimpl B {\n    b {\n    }\n\n    c {\n    }\n}\n",

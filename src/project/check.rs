@@ -128,7 +128,7 @@ type = "k8s_openapi::api::core::v1::Pod"
             (
                 "\"v1\"\nkind = \"C",
                 "\"one\"\nkind = \"C",
-                "`one` is not a version",
+                "`one` is not an API version",
             ),
             ("\"Captain\"", "\"a/b\"", "`a/b` is not a kind"),
             (

@@ -58,7 +58,7 @@ fn tables_are_read_back_in_the_order_of_the_file() {
 }
 
 #[test]
-fn the_line_of_an_external_crate_is_recalled_where_0_1_0_did_not_record_it() {
+fn the_line_of_an_external_crate_is_derived_if_0_1_0_did_not_record_it() {
     let table = r#"[[controller]]
 name = "httproute"
 group = "gateway.networking.k8s.io"

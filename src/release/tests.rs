@@ -59,7 +59,7 @@ fn every_kept_release_creates_its_golden_projects_again_byte_for_byte() {
 }
 
 #[test]
-fn a_release_that_nobody_kept_is_not_known() {
+fn an_unknown_release_is_an_error() {
     let error = Release::kept("0.0.1").err().unwrap().to_string();
     assert_eq!(error, format!("kbr {KBR} does not know the release 0.0.1"));
 }

@@ -1,4 +1,4 @@
-//! What holds of every file in `scaffolds/`.
+//! Invariants of every file in `scaffolds/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use tera::Tera;
 
 use crate::vars::Vars;
 
-/// Rendered length that rustfmt allows; it would break a longer line, and the next run would not find it.
+/// Longest rendered line: rustfmt would break a longer one, and the next run would not find it.
 const WIDTH: usize = 100;
 
 /// Every file as (set, path in it, text).
@@ -35,8 +35,7 @@ fn is_template(path: &str) -> bool {
     form(path).0 != Form::Copied
 }
 
-/// Names as people choose them, and the longest that the design promises to be formatted (24 characters), each with every switch on
-/// and off.
+/// Common names, and names of the longest supported length (24 characters), each with every switch on and off.
 fn samples() -> Vec<Value> {
     let long = |name: &str| format!("{name:x<24}");
     let short = ["crew", "v1", "captain", "Captain"].map(String::from);
@@ -54,7 +53,7 @@ fn samples() -> Vec<Value> {
         .collect()
 }
 
-/// Variables for one kind. Those that are not set here are `sample`; with `on`, every switch is, and no text or list is empty.
+/// Variables for one kind. Variables that are not set here are `sample`; `on` turns every switch on and fills every text and list.
 fn sample([group, version, lower, kind]: &[String; 4], on: bool) -> Value {
     let Value::Object(mut vars) = serde_json::to_value(Vars::default()).unwrap() else {
         panic!("Vars is a struct")
@@ -169,7 +168,7 @@ fn every_file_has_a_known_suffix() {
             .any(|suffix| rest.ends_with(suffix) || rest.contains(&format!("{suffix}.")));
         assert!(
             !strange && !rest.is_empty(),
-            "`{set}/{path}` has a suffix of ours in the wrong place"
+            "`{set}/{path}` has one of our suffixes in the wrong place"
         );
         let manifest = form == Form::Copied && rest == "Cargo.toml";
         assert!(
@@ -221,7 +220,7 @@ fn every_path_is_legal_on_every_system() {
                 || devices.contains(&stem.as_str());
             assert!(
                 !bad,
-                "set `{set}` writes `{path}`, and `{part}` is no legal name everywhere"
+                "set `{set}` writes `{path}`, and `{part}` is not a legal name on every system"
             );
         }
         assert_ne!(
@@ -310,7 +309,7 @@ fn inserted_lines_survive_rustfmt_and_are_found_again() {
                 );
                 assert!(
                     !key.trim().starts_with("#["),
-                    "set `{set}`, `{path}`: an attribute is no line that occurs once: {key}"
+                    "set `{set}`, `{path}`: an attribute may occur several times: {key}"
                 );
             }
         }

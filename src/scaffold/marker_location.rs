@@ -1,4 +1,4 @@
-//! Where the scaffolds have put a marker: for errors about one that is gone or was moved.
+//! The original location of a marker, for errors about a missing or moved one.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use include_dir::Dir;
 use super::{Form, LAYOUT, SCAFFOLDS, files, form};
 use crate::edit::marker_name;
 
-/// A marker's place in kbr's own template.
+/// A marker's location in its template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkerLocation {
-    /// Whether it stands at the margin: its lines are items, or the like.
+    /// Whether it is not indented: its lines are top-level items.
     pub margin: bool,
-    /// The lines around it that can be recognized, the better one first.
+    /// The recognizable lines next to it, the better one first.
     neighbours: Vec<Neighbour>,
 }
 
@@ -29,7 +29,9 @@ impl fmt::Display for Neighbour {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Neighbour::Below(line) => write!(f, "above `{line}`"),
-            Neighbour::Above(line) => write!(f, "below `{line}` and what commands have put there"),
+            Neighbour::Above(line) => {
+                write!(f, "below `{line}` and the lines that kbr inserted there")
+            }
         }
     }
 }
@@ -53,7 +55,7 @@ pub fn marker_location(path: &str, marker: &str) -> Option<MarkerLocation> {
         .find_map(|(_, text)| find(text, marker))
 }
 
-/// Whether the template gives the file at `path`; a folder or name with a variable may be any.
+/// Whether the template writes the file at `path`; a folder or name with a variable matches any.
 fn is_for(template: &str, path: &str) -> bool {
     let (form, template) = form(template);
     let (mut wanted, mut found) = (template.split('/'), path.split('/'));
@@ -82,7 +84,7 @@ fn find(text: &'static str, marker: &str) -> Option<MarkerLocation> {
     })
 }
 
-/// Whether a person would recognize the line: not a brace, another marker or what tera replaces.
+/// Whether a person would recognize the line: it is not a brace, another marker, or text with variables.
 fn is_known(neighbour: &Neighbour) -> bool {
     let (Neighbour::Below(line) | Neighbour::Above(line)) = neighbour;
     line.contains(|character: char| character.is_ascii_alphanumeric())

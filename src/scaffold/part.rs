@@ -1,14 +1,14 @@
-//! What a set says about one file.
+//! One file of a rendered set.
 
 /// A file, or lines for one. Paths are relative to the project's root, with `/` between their parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "faults", derive(serde::Deserialize))]
 pub enum Part {
-    /// A whole file: `x.tera`, `x.once.tera`, `x.generated.tera`, or a file without a suffix of ours.
+    /// A whole file: `x.tera`, `x.once.tera`, `x.generated.tera`, or a file without one of our suffixes.
     Whole {
         /// Where.
         path: String,
-        /// What becomes of the file once it exists.
+        /// Who changes the file once it exists.
         policy: Policy,
         /// The text.
         text: String,
@@ -19,7 +19,7 @@ pub enum Part {
         path: String,
         /// The marker's name: `controllers` for `// +kbr:scaffold:controllers`.
         marker: String,
-        /// Whether the lines are a choice that is the user's from then on: a repeated command leaves them out.
+        /// Whether the lines are a choice that the user can change later: a repeated command does not insert them again.
         #[cfg_attr(feature = "faults", serde(default))]
         once: bool,
         /// The lines that go above the marker, without its indentation, each ended by a line feed.
@@ -42,8 +42,8 @@ impl Part {
 pub enum Policy {
     /// The command that writes it owns it: `--force` writes it again.
     Owned,
-    /// The first command that needs it writes it; from then on it is the user's, and `--force` leaves it alone.
+    /// The first command that needs it writes it; from then on it belongs to the user, and `--force` leaves it alone.
     Once,
-    /// `kbr manifests` generates it; a command writes what is right before that has run.
+    /// `kbr manifests` generates it; a command writes the initial text.
     Generated,
 }

@@ -111,7 +111,7 @@ fn sections(path: &str, text: &str) -> anyhow::Result<Vec<Part>> {
             (Some(marker), _) => sections.push((marker, String::new())),
             (None, Some((_, lines))) => lines.extend([line, "\n"]),
             (None, None) if line.trim().is_empty() => {}
-            (None, None) => bail!("`{}` stands before the first marker", line.trim()),
+            (None, None) => bail!("`{}` is before the first marker", line.trim()),
         }
     }
     let filled = sections

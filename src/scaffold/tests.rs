@@ -33,7 +33,7 @@ fn insert(marker: &str, lines: &str) -> Part {
 }
 
 #[test]
-fn the_suffix_says_what_becomes_of_a_file() {
+fn the_suffix_determines_the_policy_of_a_file() {
     check("a.rs.tera", "{{kind}}\n", &[create("a.rs", "Captain\n")]);
     check(
         "a.rs",
@@ -88,7 +88,7 @@ fn a_section_begins_with_its_marker() {
             "{:#}",
             planned("a.insert.tera", "a\n# +kbr:scaffold:m\n").unwrap_err()
         )
-        .contains("`a` stands before")
+        .contains("`a` is before")
     );
 }
 
@@ -102,7 +102,7 @@ fn a_section_may_hold_a_choice() {
 }
 
 #[test]
-fn what_renders_to_nothing_is_left_out() {
+fn an_empty_template_writes_no_file() {
     check("a.tera", "{% if off %}a{% endif %}\n  \n", &[]);
     check("a.once.tera", "\n", &[]);
     check(

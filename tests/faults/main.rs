@@ -20,7 +20,7 @@ type Case = (fn() -> Project, fn() -> Value);
 
 /// Plans that show all that a commit does.
 const PLANS: [Case; 2] = [(Project::grown, create_api), (Project::missing, init)];
-/// The one with fewer steps, for what takes the square of them.
+/// The case with fewer steps, for tests whose time grows with their square.
 const SHORT: Case = PLANS[0];
 /// The commands that people type.
 const COMMANDS: [Case; 2] = [
@@ -42,7 +42,7 @@ fn reached(text: &str) -> bool {
     text.contains("fault at step")
 }
 
-/// Runs `check` with a fault at each step of the plan; it says whether the step was reached. Gives the number of steps.
+/// Runs `check` with a fault at each step of the plan; it returns whether the step was reached. Returns the number of steps.
 fn each_step(check: impl FnMut(usize) -> bool) -> usize {
     steps(1, check)
 }
@@ -135,7 +135,7 @@ fn differences<'a>(
 }
 
 #[test]
-fn an_error_at_any_step_leaves_the_project_as_before_or_as_after() {
+fn an_error_at_any_step_leaves_the_old_or_the_new_project() {
     for (case, stride) in cases() {
         let (before, after) = outcomes(case);
         steps(stride, |step| {
@@ -171,7 +171,7 @@ fn an_error_at_any_step_leaves_the_project_as_before_or_as_after() {
 }
 
 #[test]
-fn a_kill_at_any_step_leaves_what_the_next_command_brings_to_an_end() {
+fn the_next_command_recovers_from_a_kill_at_any_step() {
     for (case, stride) in cases() {
         let (before, after) = outcomes(case);
         let mut finished = 0;

@@ -75,7 +75,7 @@ answers() {
   is "$* $answer" "$* $wanted"
 }
 
-# Whether the operator has all rights on its certificate, or none.
+# Checks that the operator has all permissions for its certificate, or none.
 rights() {
   for object in $mutating $validating $crd "secret/harbor-webhook-certificate --namespace $system"; do
     for verb in get list watch patch; do

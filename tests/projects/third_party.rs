@@ -17,7 +17,7 @@ shared-types-api = { path = "../shared-types/api", default-features = false }
 "#;
 
 #[test]
-fn a_crate_that_depends_on_the_types_gets_neither_an_async_runtime_nor_tls() {
+fn the_types_need_neither_an_async_runtime_nor_tls() {
     let project = Project::beside("shared-types");
     project.kbr("init --domain example.com");
     project.create_api("--group crew --version v1 --kind Captain --resource --controller");

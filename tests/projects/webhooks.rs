@@ -68,7 +68,7 @@ async fn objects_are_defaulted_rejected_and_protected() -> anyhow::Result<()> {
 }
 "#;
 
-/// A project as in the documents of its users: one kind, both webhooks, and rules of their own.
+/// A project from users' documents: one kind, both webhooks, and custom rules.
 fn admission(folder: &'static str, init: &str, group: &str, kind: &str) -> Project {
     let project = Project::new(folder);
     project.kbr(init);
@@ -131,7 +131,7 @@ fn admission(folder: &'static str, init: &str, group: &str, kind: &str) -> Proje
 
 #[test]
 #[ignore = "`make test-release` runs it: `Home` is the same, and more"]
-fn the_guestbook_is_defaulted_and_guarded() {
+fn the_guestbook_is_defaulted_and_validated() {
     let _turn = alone();
     admission("guestbook", "init", "webapp", "Guestbook");
 }

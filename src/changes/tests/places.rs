@@ -13,9 +13,9 @@ fn a_socket_or_pipe_is_a_conflict() {
             .file_type()
             .is_socket()
     );
-    assert!(refused_in(root.path(), &[create("a", "")]).contains("`a` is a socket"));
+    assert!(conflicts_in(root.path(), &[create("a", "")]).contains("`a` is a socket"));
     assert!(
-        refused_in(root.path(), &[create("a/b", "")]).contains("`a/b` is a socket or inside one")
+        conflicts_in(root.path(), &[create("a/b", "")]).contains("`a/b` is a socket or inside one")
     );
 }
 
@@ -51,20 +51,20 @@ fn links_are_followed_inside_the_project_only() {
         [(Verb::Insert, "in/a.rs"), (Verb::Create, "in/new/b")]
     );
     for link in ["out", "git"] {
-        let error = refused_in(&root, &[insert(&format!("{link}/a.rs"), "x")]);
+        let error = conflicts_in(&root, &[insert(&format!("{link}/a.rs"), "x")]);
         assert!(
             error.contains(&format!("the link `{link}` leads out of the project")),
             "{error}"
         );
     }
     for link in ["dead", "loop"] {
-        let error = refused_in(&root, &[create(link, "x")]);
+        let error = conflicts_in(&root, &[create(link, "x")]);
         assert!(
             error.contains(&format!("the target of the link `{link}` does not exist")),
             "{error}"
         );
     }
-    let error = refused_in(&root, &[insert("in/a.rs", "x"), insert("real/a.rs", "y")]);
+    let error = conflicts_in(&root, &[insert("in/a.rs", "x"), insert("real/a.rs", "y")]);
     assert!(
         error.contains("`real/a.rs` is the same file as `in/a.rs`"),
         "{error}"
@@ -88,7 +88,7 @@ fn paths_stay_in_the_project() {
         ".Kbr/commit",
         "vendor/.Git/a",
     ] {
-        let error = refused_in(project(&[]).path(), &[create(path, "")]);
+        let error = conflicts_in(project(&[]).path(), &[create(path, "")]);
         assert!(
             error.contains("is not a path of a project file"),
             "{path}: {error}"

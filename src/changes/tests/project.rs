@@ -28,13 +28,13 @@ fn project_grows_by_a_table_after_a_blank_line() {
 }
 
 #[test]
-fn project_must_be_there_for_a_table_and_must_not_for_its_head() {
+fn a_table_needs_project_and_a_head_needs_none() {
     let no_project = "a conflict, nothing was written\n  `PROJECT` is missing: this folder is not a kbr project\n\
                       help: run `kbr init`, or change to the project's folder";
     check_refused(&[], &[record("[[api]]\n")], no_project);
     check_refused(&[("PROJECT", "\n")], &[record("[[api]]\n")], no_project);
     let root = project(&[("PROJECT", "x = 1\n")]);
-    let error = refused_in(root.path(), &[record("name = 1\n")]);
+    let error = conflicts_in(root.path(), &[record("name = 1\n")]);
     assert!(
         error.contains("`PROJECT` exists already: this folder is a kbr project"),
         "{error}"
@@ -45,12 +45,12 @@ fn project_must_be_there_for_a_table_and_must_not_for_its_head() {
 fn a_broken_project_is_a_conflict() {
     let root = project(&[("PROJECT", "x = \n")]);
     assert!(
-        refused_in(root.path(), &[record("[[api]]\n")])
+        conflicts_in(root.path(), &[record("[[api]]\n")])
             .contains("`PROJECT` would not be TOML:\n    TOML parse error at line 1")
     );
     fs::write(root.path().join("PROJECT"), b"x = 1 # \xff\n").unwrap();
     assert!(
-        refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is not UTF-8 text")
+        conflicts_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is not UTF-8 text")
     );
 }
 
@@ -58,10 +58,10 @@ fn a_broken_project_is_a_conflict() {
 fn a_project_that_is_a_folder_a_link_or_a_pipe_is_a_conflict() {
     let root = project(&[("PROJECT/a", ""), ("real", "x = 1\n")]);
     let path = root.path().join("PROJECT");
-    assert!(refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a folder"));
+    assert!(conflicts_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a folder"));
     fs::remove_dir_all(&path).unwrap();
     symlink("real", &path).unwrap();
-    assert!(refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a link"));
+    assert!(conflicts_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a link"));
     fs::remove_file(&path).unwrap();
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -71,5 +71,7 @@ fn a_project_that_is_a_folder_a_link_or_a_pipe_is_a_conflict() {
         0,
     )
     .unwrap();
-    assert!(refused_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a named pipe"));
+    assert!(
+        conflicts_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a named pipe")
+    );
 }
