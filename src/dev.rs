@@ -56,7 +56,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         cluster,
         arguments: options.operator,
         operator: None,
-        told: Vec::new(),
+        reported: Vec::new(),
     };
     while !stop.requested() {
         let mut watch = Watch::new(&session.root);
@@ -86,7 +86,7 @@ struct Session {
     cluster: Option<Cluster>,
     arguments: Vec<OsString>,
     /// The warnings that were printed already.
-    told: Vec<Problem>,
+    reported: Vec<Problem>,
 }
 
 impl Session {
@@ -96,7 +96,7 @@ impl Session {
             quiet: true,
             ..manifests::Options::default()
         };
-        let run = manifests::again(&self.root, quietly, false, &mut self.told)?;
+        let run = manifests::again(&self.root, quietly, false, &mut self.reported)?;
         for warning in &run.warnings {
             output::message(format_args!("warning: {warning}"));
         }

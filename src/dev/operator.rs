@@ -68,12 +68,12 @@ impl Operator {
 
 impl Drop for Operator {
     fn drop(&mut self) {
-        let told = Instant::now();
+        let asked = Instant::now();
         if self.runs() {
             // Its exit status has not been collected, so its id is still valid.
             let _ = rustix::process::kill_process(Pid::from_child(&self.process), Signal::TERM);
         }
-        while self.runs() && told.elapsed() < GRACE {
+        while self.runs() && asked.elapsed() < GRACE {
             sleep(Duration::from_millis(10));
         }
         if self.runs() {

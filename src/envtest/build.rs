@@ -182,7 +182,7 @@ fn ldflags(version: &str) -> String {
 /// Reads the output of `go build -v`, reports progress every few seconds, and returns the error lines.
 fn follow(stderr: ChildStderr) -> String {
     let began = Instant::now();
-    let (mut downloaded, mut compiled, mut told) = (0, 0, Duration::ZERO);
+    let (mut downloaded, mut compiled, mut reported) = (0, 0, Duration::ZERO);
     let mut rest = String::new();
     for line in BufReader::new(stderr).lines().map_while(Result::ok) {
         if line.starts_with("go: downloading ") {
@@ -192,13 +192,13 @@ fn follow(stderr: ChildStderr) -> String {
         } else {
             compiled += 1;
         }
-        if began.elapsed() >= told + Duration::from_secs(10) {
-            told = began.elapsed();
+        if began.elapsed() >= reported + Duration::from_secs(10) {
+            reported = began.elapsed();
             say(
                 "building",
                 &format!(
                     "{downloaded} modules downloaded, {compiled} packages compiled, {} s",
-                    told.as_secs()
+                    reported.as_secs()
                 ),
             );
         }

@@ -111,7 +111,7 @@ impl ControlPlane {
 
     /// Waits until a GET of `path` succeeds.
     fn wait_for(&self, path: &str) -> anyhow::Result<()> {
-        let mut told = Instant::now();
+        let mut reported = Instant::now();
         loop {
             let answer = self
                 .kubectl()
@@ -136,8 +136,8 @@ impl ControlPlane {
                     "pass a longer --start-timeout",
                 ));
             }
-            if told.elapsed() > Duration::from_secs(10) {
-                told = Instant::now();
+            if reported.elapsed() > Duration::from_secs(10) {
+                reported = Instant::now();
                 say("waiting", "for kube-apiserver");
             }
         }

@@ -1,4 +1,4 @@
-//! The library that every project carries, built once for all of them.
+//! Lets cargo build the library of all generated projects only once.
 
 use std::{
     fs::{self, File},
@@ -8,14 +8,14 @@ use std::{
 
 use super::support::tree;
 
-/// Where it lies in a project.
+/// Its folder in a project.
 const FOLDER: &str = "third_party/kbr-manager";
 
-/// Gives the library's files the time since which they are as they are, in whichever project: cargo goes by times, and would build it
-/// anew for each project, since each has just been written.
+/// Gives the library's files the same modification times in all projects. cargo compares times, and would otherwise rebuild the
+/// library for each new project.
 ///
-/// That time is the one of a file in `build`, the target folder, which holds a hash of the library and is written anew when that
-/// changes; so no library that has changed passes for an old one.
+/// The time is that of a file in `build`, the target folder, which contains a hash of the library and is rewritten when the library
+/// changes. So a changed library is always rebuilt.
 pub fn keep(project: &Path, build: &Path) {
     let folder = project.join(FOLDER);
     let files = tree(&folder);
