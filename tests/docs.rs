@@ -97,10 +97,10 @@ fn each_path_in_the_architecture_exists() {
     let page = fs::read_to_string(repository().join("docs/architecture.md")).expect("readable");
     let folders = ["src/", "tests/", "scaffolds/", "crates/", "docs/", "demo/"];
     let quoted = page.split('`').skip(1).step_by(2);
-    // `<set>` and the like stand for any.
+    // `<set>` and similar stand for any name; after a space there are arguments.
     let paths: Vec<_> = quoted
         .filter(|word| folders.iter().any(|folder| word.starts_with(folder)))
-        .filter_map(|path| path.split('<').next())
+        .filter_map(|path| path.split(['<', ' ']).next())
         .collect();
     assert!(paths.len() > 30, "{paths:?}");
     let missing: Vec<_> = paths
