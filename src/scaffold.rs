@@ -91,7 +91,7 @@ impl Sets<'_> {
     /// Renders the files at `paths` of the set `scaffolds/v1/<name>/` with the fields of `vars`, in order of path.
     ///
     /// # Errors
-    /// Names the template and what tera says about it: a variable that is not in `vars`, a section without its marker.
+    /// Names the template and tera's error: a variable that is not in `vars`, a section without its marker.
     pub fn render(
         &self,
         name: &str,

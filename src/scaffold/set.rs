@@ -40,7 +40,7 @@ impl<'a> Set<'a> {
     /// Renders the files at `paths` with the fields of `vars`, in order of path.
     ///
     /// # Errors
-    /// Names the template and what tera says about it: a variable that is not in `vars`, a section without its marker.
+    /// Names the template and tera's error: a variable that is not in `vars`, a section without its marker.
     pub fn render(&self, vars: &impl Serialize, paths: Paths) -> anyhow::Result<Vec<Part>> {
         let context = Context::from_serialize(vars).context("the variables of the templates")?;
         let mut parts = Vec::new();

@@ -127,5 +127,5 @@ fn an_unknown_set_is_an_error() {
         .sets()
         .render("no-such", &json!({}), Paths::All)
         .unwrap_err();
-    assert_eq!(error.to_string(), "there is no scaffold `v1/no-such`");
+    assert_eq!(error.to_string(), "no scaffold `v1/no-such` found");
 }
