@@ -12,9 +12,9 @@ use super::{
 };
 use crate::{replica::LONG, world::World};
 
-/// How often a place is spoilt that a right to be told of changes is missing for. Looking for another reason, a replica
-/// may mend it once.
-const ROUNDS: usize = 3;
+/// How often, at most, the object is changed that the permission to watch is missing for. A replica that looks at it for another
+/// reason repairs it, and on a busy machine it does so several times in a row.
+const ROUNDS: usize = 8;
 
 /// Takes away one right after the other. Without it certificates fail, or what is spoilt is not mended; with it again,
 /// everything is as it is to be, and the replica was not started anew.
