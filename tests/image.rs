@@ -55,7 +55,9 @@ fn the_layer_of_the_dependencies_has_every_manifest_and_target() {
     assert!(output.status.success(), "{}", stderr(&output, &project));
 
     let dockerfile = fs::read_to_string(project.join("Dockerfile")).unwrap();
-    let (_, layer) = dockerfile.split_once("\n# Builds the dependencies ").unwrap();
+    let (_, layer) = dockerfile
+        .split_once("\n# Builds the dependencies ")
+        .unwrap();
     let (layer, _) = layer.split_once("\n# Builds the operator.").unwrap();
     let (copies, stubs) = layer.split_once("\nRUN ").unwrap();
     for line in copies.lines().filter_map(|line| line.strip_prefix("COPY ")) {
