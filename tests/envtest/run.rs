@@ -72,7 +72,7 @@ fn a_crd_that_the_api_server_rejects_is_an_error_with_the_reason() {
         .unwrap();
     let stderr = text(&output.stderr);
     assert!(
-        stderr.contains("error: the API server does not accept the CRDs:\n"),
+        stderr.contains("error: the API server rejects the CRDs:\n"),
         "{stderr}"
     );
     assert!(

@@ -14,7 +14,7 @@ fn a_server_that_ends_during_startup_is_an_error_with_the_end_of_its_log() {
         "exit 1",
     );
     let output = place.run("echo never");
-    let expected = "error: etcd ended at its start (exit status: 3); the end of its log:\n  \
+    let expected = "error: etcd ended during startup (exit status: 3); the end of its log:\n  \
         the disk is full\nhelp: pass --keep-logs DIR to keep the whole log\n";
     assert_eq!(text(&output.stderr).split_once('\n').unwrap().1, expected);
     assert_eq!(
@@ -39,7 +39,7 @@ fn a_server_that_is_never_ready_is_an_error() {
         .kbr(&["run", "--start-timeout", "1", "--", "echo", "never"])
         .output()
         .unwrap();
-    let expected = "error: kube-apiserver is not ready in time: no answer; the end of its log:\n  \
+    let expected = "error: kube-apiserver did not become ready in time: no answer; the end of its log:\n  \
         still busy\nhelp: pass a longer --start-timeout\n";
     assert_eq!(text(&output.stderr).split_once('\n').unwrap().1, expected);
     assert_eq!(output.status.code(), Some(1));
@@ -58,7 +58,7 @@ fn a_start_with_a_taken_port_is_tried_five_times() {
             .count(),
         5
     );
-    assert!(text(&output.stderr).contains("error: etcd ended at its start"));
+    assert!(text(&output.stderr).contains("error: etcd ended during startup"));
     assert_eq!(place.left_over(), Vec::<PathBuf>::new());
 }
 

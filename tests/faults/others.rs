@@ -64,7 +64,7 @@ fn an_edit_between_resolve_and_commit_is_kept_and_reported() {
             assert!(!success, "step {step}: {text}");
             assert!(
                 text.contains("`src/main.rs` changed while kbr was running")
-                    || text.contains("`src/main.rs` was changed"),
+                    || text.contains("another program changed `src/main.rs`"),
                 "{text}"
             );
             assert!(
