@@ -58,7 +58,7 @@ defaulted avast
 # A failed build leaves the operator running.
 cp $code before
 echo 'fn' >> $code
-said 'waiting for a change; the operator goes on' 1
+said 'waiting for a change; the operator keeps running' 1
 defaulted avast
 
 # A changed type updates the CRD.
