@@ -25,7 +25,7 @@ const SHORT: Case = PLANS[0];
 /// The commands that people type.
 const COMMANDS: [Case; 2] = [
     (Project::missing, kbr_init),
-    (Project::initialised, kbr_create_api),
+    (Project::initialized, kbr_create_api),
 ];
 
 /// The project before and after its plan is applied.

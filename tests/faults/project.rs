@@ -42,7 +42,7 @@ impl Project {
     }
 
     /// A project after `kbr init`.
-    pub fn initialised() -> Self {
+    pub fn initialized() -> Self {
         let project = Project::missing();
         let output = run(&project, &kbr_init(), "");
         assert!(output.status.success(), "{}", stderr(&output));

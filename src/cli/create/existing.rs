@@ -18,7 +18,7 @@ pub struct KindArgs {
     /// Version of the API: `v1`, `v2beta3`, `v1alpha1`
     #[arg(long)]
     pub version: String,
-    /// Kind in PascalCase: `Captain`, `IPPool`
+    /// Kind in upper camel case: `Captain`, `IPPool`
     #[arg(long)]
     pub kind: String,
     /// Domain of this API's group [default: the project's]

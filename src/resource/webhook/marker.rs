@@ -72,13 +72,13 @@ fn name(webhook: &Webhook, manager_id: &str) -> String {
     format!("{kind}-{}.{whose}", target.version)
 }
 
-/// The fields that controller-gen has no argument for. With `foreign`, the webhook skips the operator's own namespace, because an operator
+/// The fields that controller-gen has no argument for. With `skips_own_namespace`, the webhook skips objects there, because an operator
 /// that had to admit its own Pod, Secret or Lease could not start.
-fn patch(calls: &Calls, foreign: bool, project: &str) -> Map<String, Value> {
+fn patch(calls: &Calls, skips_own_namespace: bool, project: &str) -> Map<String, Value> {
     let mut patch = Map::new();
     let selector = |text: &String| selector::parse(text).ok().flatten();
     let mut namespaces = selector(&calls.namespace_selector);
-    if foreign {
+    if skips_own_namespace {
         let own =
             json!({ "key": "app.kubernetes.io/name", "operator": "NotIn", "values": [project] });
         let namespaces = namespaces.get_or_insert_with(|| json!({}));
