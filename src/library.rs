@@ -18,19 +18,49 @@ static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/library.rs")
 /// The file with the checksums of all others, as `cargo vendor` writes it.
 const CHECKSUMS: &str = ".cargo-checksum.json";
 
-/// The whole folder in a project.
+/// The whole folder in a project: path and text of each file.
+pub type Files = Vec<(String, Cow<'static, str>)>;
+
+/// The folder that this kbr writes.
 ///
 /// # Errors
 /// Does not happen in a built kbr.
-pub fn files() -> anyhow::Result<Vec<(String, Cow<'static, str>)>> {
-    let checksums = (CHECKSUMS, Cow::Owned(checksums(FILES)?));
+pub fn current() -> anyhow::Result<Files> {
+    let checksums = checksums(FILES)?;
     let files = FILES
         .iter()
         .map(|(path, text)| (*path, Cow::Borrowed(*text)));
-    let all = files.chain([checksums]);
-    Ok(all
-        .map(|(path, text)| (format!("{FOLDER}/{path}"), text))
-        .collect())
+    Ok(folder(files, checksums))
+}
+
+/// The folder that a kept release writes, from its archive: paths below `library/`, where the manifest has another name, as cargo
+/// leaves a package in a package out.
+///
+/// # Errors
+/// Does not happen: paths and checksums are text.
+pub fn kept(archived: &[(String, String)]) -> anyhow::Result<Files> {
+    if archived.is_empty() {
+        return Ok(Vec::new());
+    }
+    let files = archived.iter().map(|(path, text)| {
+        let path = path.strip_suffix(".normalised").unwrap_or(path);
+        (path, text.as_str())
+    });
+    let files: Vec<(&str, &str)> = files.collect();
+    let checksums = checksums(&files)?;
+    let files = files
+        .into_iter()
+        .map(|(path, text)| (path, Cow::Owned(text.to_owned())));
+    Ok(folder(files, checksums))
+}
+
+fn folder<'a>(
+    files: impl Iterator<Item = (&'a str, Cow<'static, str>)>,
+    checksums: String,
+) -> Files {
+    let all = files.chain([(CHECKSUMS, Cow::Owned(checksums))]);
+    all.map(|(path, text)| (format!("{FOLDER}/{path}"), text))
+        .collect()
 }
 
 fn checksums(files: &[(&str, &str)]) -> anyhow::Result<String> {

@@ -27,7 +27,7 @@ pub struct Release {
     /// The `Cargo.lock` of its reference project.
     pub lock: Cow<'static, str>,
     /// Path and text of each file of the runtime library, if that is not one of its templates.
-    pub library: Vec<(String, Cow<'static, str>)>,
+    pub library: library::Files,
 }
 
 impl Release {
@@ -40,7 +40,7 @@ impl Release {
             version: KBR.into(),
             scaffolds: Scaffolds::current()?,
             lock: lock::REFERENCE_LOCK.into(),
-            library: library::files()?,
+            library: library::current()?,
         })
     }
 
@@ -62,7 +62,7 @@ impl Release {
             .with_context(|| format!("kbr {KBR} does not know the release {version}"))?;
         let broken = || anyhow!("the archive of the release {version} in kbr is broken");
         let mut archive = tar::Archive::new(GzDecoder::new(*archive));
-        let (mut scaffolds, mut reference) = (Vec::new(), String::new());
+        let (mut scaffolds, mut library, mut reference) = (Vec::new(), Vec::new(), String::new());
         for entry in archive.entries().with_context(broken)? {
             let mut entry = entry.with_context(broken)?;
             if !entry.header().entry_type().is_file() {
@@ -79,6 +79,8 @@ impl Release {
                 reference = text;
             } else if let Some(path) = path.strip_prefix(&format!("scaffolds/{LAYOUT}/")) {
                 scaffolds.push((path.to_owned(), text));
+            } else if let Some(path) = path.strip_prefix("library/") {
+                library.push((path.to_owned(), text));
             }
         }
         Ok(Release {
@@ -86,7 +88,7 @@ impl Release {
             scaffolds: Scaffolds::kept(scaffolds),
             lock: reference.into(),
             // 0.1.0 has it among its templates.
-            library: Vec::new(),
+            library: library::kept(&library)?,
         })
     }
 }

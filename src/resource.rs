@@ -39,7 +39,7 @@ pub struct ApiFlags {
 }
 
 /// An API of the project's own; also a table `[[api]]` of PROJECT.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resource {
     /// `crew`: the `--group` word, or the whole group when that is all there is.
     pub group: String,

@@ -12,39 +12,111 @@ use std::ops::Range;
 use super::marker::is_rust;
 use crate::comments::code;
 
-/// Whether the scope of the marker in line `at` (from 0) has `line` as more than words: not in a string, nor commented out as a block.
+/// Whether the scope of the marker in line `at` (from 0) has `line` as more than words: not in a string, nor commented out.
 pub fn has(path: &str, lines: &[String], at: usize, line: &str) -> bool {
     let line = line.trim();
     match path.rsplit_once('.').map(|(_, end)| end) {
         _ if is_rust(path) => has_in_rust(lines, at, line),
-        Some("toml") => {
-            let key = key(line);
-            let mut scope = lines[table(lines, at)].iter();
-            scope.any(|have| have.trim() == line || (key.is_some() && self::key(have) == key))
+        Some("toml") => has_in_toml(lines, at, line),
+        Some("yaml" | "yml") => {
+            let list = &lines[list(lines, at)];
+            list.iter().any(|have| entry(have) == entry(line))
         }
-        Some("yaml" | "yml") => lines[list(lines, at)]
-            .iter()
-            .any(|have| have.trim() == line),
         _ => lines.iter().any(|have| have.trim() == line),
     }
 }
 
 fn has_in_rust(lines: &[String], at: usize, line: &str) -> bool {
-    let same = |index: &usize| lines[*index].trim() == line;
-    let mut candidates = (0..lines.len()).filter(same).peekable();
-    if candidates.peek().is_none() {
-        return false;
-    }
     let text = lines.concat();
     // cargo reports unterminated strings.
-    let Ok(code) = code(&text) else { return true };
+    let Ok(code) = code(&text) else {
+        return lines.iter().any(|have| have.trim() == line);
+    };
     let code: Vec<&str> = code.lines().collect();
     let blocks = outermost_blocks(&code);
     let block = |index: usize| blocks.iter().position(|block| block.contains(&index));
-    let is_code = |index: usize| {
-        line.starts_with("//") || code.get(index).is_some_and(|line| !line.trim().is_empty())
+    let is_there = |index: usize| {
+        let code = code.get(index).map_or("", |code| code.trim());
+        if line.starts_with("//") {
+            lines[index].trim() == line
+        } else {
+            // A string is blank in the code: what holds one is compared as it is written.
+            !code.is_empty() && (lines[index].trim() == line || declares(code, line))
+        }
     };
-    candidates.any(|index| block(index) == block(at) && is_code(index))
+    (0..lines.len()).any(|index| is_there(index) && block(index) == block(at))
+}
+
+/// Whether `have`, without its comments, does what `line` does: the same statement, or an item of the same name, whatever its
+/// visibility and fields; a `use` may import other names too.
+fn declares(have: &str, line: &str) -> bool {
+    if have == line {
+        return true;
+    }
+    match (item(have), item(line)) {
+        (Some(("use", have)), Some(("use", wanted))) => {
+            imports(have).any(|path| path == wanted.trim_end_matches(';'))
+        }
+        (Some((have, name)), Some((wanted, wanted_name))) => {
+            have == wanted && word(name) == word(wanted_name)
+        }
+        _ => false,
+    }
+}
+
+/// The keyword and the rest of a `mod`, `struct` or `use` item.
+fn item(line: &str) -> Option<(&str, &str)> {
+    let line = match line.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(')')?.1,
+        Some(rest) if rest.starts_with(' ') => rest,
+        _ => line,
+    };
+    let (keyword, rest) = line.trim_start().split_once(' ')?;
+    ["mod", "struct", "use"]
+        .contains(&keyword)
+        .then_some((keyword, rest.trim()))
+}
+
+fn word(text: &str) -> &str {
+    let end = text.find(|character: char| !(character.is_alphanumeric() || character == '_'));
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// The paths of `a::{b, c};`, which stands in one line and has no braces within braces: `a::b` and `a::c`.
+fn imports(text: &str) -> impl Iterator<Item = String> {
+    let text = text.trim_end_matches(';');
+    let (start, names) = match text.split_once('{') {
+        Some((start, names)) => (start, names.trim_end_matches('}')),
+        None => ("", text),
+    };
+    names
+        .split(',')
+        .map(move |name| format!("{start}{}", name.trim()))
+}
+
+fn has_in_toml(lines: &[String], at: usize, line: &str) -> bool {
+    let range = table(lines, at);
+    let header = range
+        .start
+        .checked_sub(1)
+        .map(|header| lines[header].trim());
+    let header = header.unwrap_or_default().trim_matches(['[', ']']);
+    let Some(key) = key(line) else {
+        return lines[range].iter().any(|have| have.trim() == line);
+    };
+    // `[dependencies.kube]` is a key of `[dependencies]`.
+    let table_of_key = |have: &String| {
+        let name = have.trim().strip_prefix('[')?.split(']').next()?.to_owned();
+        let name = name
+            .strip_prefix(header)?
+            .strip_prefix('.')?
+            .replace('_', "-");
+        Some(name == key)
+    };
+    lines[range]
+        .iter()
+        .any(|have| self::key(have).as_ref() == Some(&key))
+        || lines.iter().any(|have| table_of_key(have) == Some(true))
 }
 
 /// The lines inside of each block at the margin of a Rust file, without those that open and close it.
@@ -82,12 +154,20 @@ fn table(lines: &[String], at: usize) -> Range<usize> {
     start..end
 }
 
-/// The key of a line of TOML, with `-` for `_`: cargo takes them for the same in a crate's name.
+/// The first part of the key of a line of TOML, with `-` for `_`: cargo takes them for the same in a crate's name.
 fn key(line: &str) -> Option<String> {
     let (key, _) = line.split_once('=')?;
-    let key = key.trim();
+    let key = key.split('.').next()?.trim();
     let plain = !key.is_empty() && !key.starts_with('#');
     plain.then(|| key.trim_matches(['"', '\'']).replace('_', "-"))
+}
+
+/// An item of a YAML list without its comment, its quotes and a slash at its end.
+fn entry(line: &str) -> &str {
+    let line = line.trim();
+    let text = line.strip_prefix("- ").unwrap_or(line);
+    let text = text.split(" #").next().unwrap_or_default().trim();
+    text.trim_matches(['"', '\'']).trim_end_matches('/')
 }
 
 /// The YAML list around line `at`: all around it that is indented as deep, comments and blank lines aside.
@@ -168,5 +248,45 @@ mod tests {
     #[test]
     fn in_other_files_the_scope_is_the_whole_file() {
         assert!(found("Makefile", "a\n# HERE\n\nb:\n\tc\n", "c"));
+    }
+
+    #[test]
+    fn what_a_user_made_of_a_line_counts_as_that_line() {
+        let rust = |text: &str, line: &str| found("main.rs", &format!("// HERE\n{text}\n"), line);
+        for (text, line) in [
+            ("pub mod webhooks;", "mod webhooks;"),
+            ("pub(crate) mod webhooks; // mine", "mod webhooks;"),
+            (
+                "use ::kube::{CustomResourceExt, Resource};",
+                "use ::kube::CustomResourceExt;",
+            ),
+            ("pub use a::*;", "use a::*;"),
+            ("struct CaptainWebhook {", "struct CaptainWebhook;"),
+            ("register(&mut manager); // mine", "register(&mut manager);"),
+            ("// +kbr:rbac:a", "// +kbr:rbac:a"),
+        ] {
+            assert!(rust(text, line), "{text}");
+        }
+        for (text, line) in [
+            ("mod webhooks_v2;", "mod webhooks;"),
+            ("use ::kube::{Resource};", "use ::kube::CustomResourceExt;"),
+            ("// mod webhooks;", "mod webhooks;"),
+            ("register(&mut manager, 1);", "register(&mut manager);"),
+        ] {
+            assert!(!rust(text, line), "{text}");
+        }
+        for text in ["- ../crd # mine", "- \"../crd\"", "- ../crd/", "-   ../crd"] {
+            assert!(
+                found("k.yaml", &format!("a:\n  # HERE\n  {text}\n"), "- ../crd"),
+                "{text}"
+            );
+        }
+        for text in [
+            "a.version = \"1\"\n# HERE",
+            "# HERE\n\n[dependencies.a]\nversion = \"1\"",
+        ] {
+            let text = format!("[dependencies]\n{text}\n");
+            assert!(found("Cargo.toml", &text, "a = \"1\""), "{text}");
+        }
     }
 }

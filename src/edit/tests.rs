@@ -70,7 +70,7 @@ fn lines_in_scope_are_not_inserted_again() {
     check(
         "a // mine\n// +kbr:scaffold:m\n",
         "a",
-        "a // mine\na\n// +kbr:scaffold:m\n",
+        "a // mine\n// +kbr:scaffold:m\n",
     );
 }
 

@@ -63,3 +63,14 @@ fn checksums_are_as_cargo_vendor_writes_them() {
          \"b\":\"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"}}\n"
     );
 }
+
+#[test]
+fn a_kept_release_writes_the_folder_that_it_wrote_when_it_was_new() {
+    let archived = |(path, text): &(&str, &str)| {
+        let path = path.replace("Cargo.toml", "Cargo.toml.normalised");
+        (path, (*text).to_owned())
+    };
+    let archived: Vec<_> = FILES.iter().map(archived).collect();
+    assert_eq!(kept(&archived).unwrap(), current().unwrap());
+    assert!(kept(&[]).unwrap().is_empty(), "0.1.0 had no such folder");
+}

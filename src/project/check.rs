@@ -1,5 +1,7 @@
 //! Validates the names in PROJECT: they become paths, YAML and Rust, and PROJECT may have been edited or merged by hand.
 
+use std::collections::BTreeSet;
+
 use super::{Project, name};
 use crate::diagnostic::Problems;
 use crate::resource::controller::Controller;
@@ -26,12 +28,34 @@ pub fn problems(project: &Project) -> Vec<String> {
         check_target(&webhook.target, &mut of_tables);
         webhook.check(&mut of_tables);
     }
+    check_twice(project, &mut of_tables);
     for text in of_tables.texts() {
         if !found.iter().any(|known| known == text) {
             found.push(text.to_owned());
         }
     }
     found
+}
+
+/// A merge may leave two tables where there was one.
+fn check_twice(project: &Project, problems: &mut Problems) {
+    let mut known = BTreeSet::new();
+    for api in project.apis() {
+        if !known.insert((&api.full_group, &api.version, &api.kind)) {
+            let (kind, group, version) = (&api.kind, &api.full_group, &api.version);
+            problems.add(
+                format!("`[[api]]` of `{kind}` in `{group}/{version}` is there twice"),
+                "",
+            );
+        }
+    }
+    let mut known = BTreeSet::new();
+    for controller in project.controllers() {
+        if !known.insert(&controller.name) {
+            let name = &controller.name;
+            problems.add(format!("`[[controller]]` `{name}` is there twice"), "");
+        }
+    }
 }
 
 /// The short group is a folder of the `api` crate, and the beginning of the full group.
@@ -67,9 +91,7 @@ fn check_target(target: &Target, problems: &mut Problems) {
         version: target.version.clone(),
         kind: target.kind.clone(),
         plural: target.plural.clone(),
-        singular: target.kind.to_lowercase(),
-        short_names: Vec::new(),
-        namespaced: target.namespaced,
+        ..Resource::default()
     };
     kind.check_external(problems);
     if !names::is_type_path(&target.type_path) {
@@ -168,6 +190,21 @@ type = "k8s_openapi::api::core::v1::Pod"
         );
         assert!(
             error.contains("\n    `crew.example.com.` is not a group"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_table_that_is_there_twice_is_told() {
+        let (_, tables) = PROJECT.split_once("\n[[api]]").unwrap();
+        let text = format!("{PROJECT}\n[[api]]{tables}");
+        let error = parse(&text).unwrap_err().to_string();
+        assert!(
+            error.contains("`[[api]]` of `Captain` in `crew.example.com/v1` is there twice"),
+            "{error}"
+        );
+        assert!(
+            error.contains("`[[controller]]` `pod` is there twice"),
             "{error}"
         );
     }

@@ -262,9 +262,9 @@ fn check_versions(new: &Resource, old: &Resource, problems: &mut Problems) {
 }
 
 /// The parameters that all versions of a kind share, by flag, with the values of both.
-pub fn shared(new: &Resource, old: &Resource) -> [(&'static str, String, String); 4] {
+pub fn shared(new: &Resource, old: &Resource) -> Vec<(&'static str, String, String)> {
     let names = |resource: &Resource| resource.short_names.join(",");
-    [
+    vec![
         ("plural", new.plural.clone(), old.plural.clone()),
         ("singular", new.singular.clone(), old.singular.clone()),
         ("short-name", names(new), names(old)),

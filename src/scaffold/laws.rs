@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::*;
 use crate::edit;
 use tera::Tera;
 
+use crate::resource::Resource;
 use crate::vars::Vars;
 
 /// Longest rendered line: rustfmt would break a longer one, and the next run would not find it.
@@ -118,8 +119,15 @@ fn sample([group, version, lower, kind]: &[String; 4], on: bool) -> Value {
 
 /// A table `[[api]]`; with `on`, no list of it is empty.
 fn table(on: bool) -> Value {
-    let short_names = if on { vec!["sample"] } else { Vec::new() };
-    json!({ "short_names": short_names })
+    let mut table = serde_json::to_value(Resource::default()).unwrap();
+    for value in table.as_object_mut().unwrap().values_mut() {
+        match value {
+            Value::Array(list) if on => list.push("sample".into()),
+            Value::Bool(switch) => *switch = on,
+            _ => {}
+        }
+    }
+    table
 }
 
 /// Every part of every set with `vars`, by set.

@@ -22,8 +22,8 @@ pub struct NewKindArgs {
 
 impl NewKindArgs {
     /// The flags that have no effect without a new kind, and whether they were passed.
-    pub fn passed(&self) -> [(&'static str, bool); 2] {
-        [
+    pub fn passed(&self) -> Vec<(&'static str, bool)> {
+        vec![
             ("singular", self.singular.is_some()),
             ("short-name", !self.short_names.is_empty()),
         ]
