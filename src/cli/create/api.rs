@@ -1,8 +1,10 @@
 //! `kbr create api`: a kind of the project's own, a controller, or both.
 
+mod args;
 mod controller;
 mod messages;
 mod own;
+mod planned;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -11,11 +13,11 @@ use std::env;
 
 use anyhow::Context as _;
 
-use self::own::NewKindArgs;
-use self::target::{ApiSelection, Planned};
+use self::args::ApiParts;
+use self::planned::Planned;
+use self::target::ApiSelection;
+use super::super::prompt;
 use super::super::write::{self, Intent};
-use super::super::{WriteArgs, prompt};
-use super::existing::KindArgs;
 use crate::library;
 use crate::output;
 use crate::project::{Project, Table};
@@ -23,45 +25,7 @@ use crate::resource::Resource;
 use crate::resource::webhook::Webhook;
 use crate::workdir;
 
-/// Add a kind with its types, a controller for a kind, or both
-///
-/// Without `--resource` or `--controller`, kbr asks what to create. Running the command again restores missing files and lines.
-///
-/// A new kind of this project:
-///
-///     kbr create api --group crew --version v1 --kind Captain
-///
-/// A controller for a built-in kind of Kubernetes, and for an external kind:
-///
-///     kbr create api --group apps --version v1 --kind Deployment --resource=false --controller
-///     kbr create api --group cert-manager.io --version v1 --kind Certificate --controller \
-///         --external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate
-#[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
-pub struct Args {
-    #[command(flatten)]
-    of: KindArgs,
-    #[command(flatten)]
-    new: NewKindArgs,
-    /// Create the kind: its types, CRD, sample and roles
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    resource: Option<bool>,
-    /// Create a controller
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    controller: Option<bool>,
-    /// Name of the controller, if a kind has several [default: the kind]
-    #[arg(long, value_name = "NAME")]
-    controller_name: Option<String>,
-    #[command(flatten)]
-    write: WriteArgs,
-}
-
-/// What to create, flags and answers together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct ApiParts {
-    resource: bool,
-    controller: bool,
-}
+pub use self::args::Args;
 
 /// Runs the command.
 ///

@@ -1,7 +1,6 @@
 //! The name of a controller.
 
-use super::Args;
-use super::target::Planned;
+use super::planned::Planned;
 use crate::diagnostic::Problems;
 use crate::project::Project;
 use crate::resource::controller::{Controller, default_names};
@@ -11,14 +10,18 @@ use crate::resource::target::Target;
 ///
 /// # Errors
 /// The name is not one, or another controller has it.
-pub fn name(target: Target, args: &Args, project: &Project) -> anyhow::Result<Planned<Controller>> {
+pub fn name(
+    target: Target,
+    chosen: Option<&str>,
+    project: &Project,
+) -> anyhow::Result<Planned<Controller>> {
     let is_other = |name: &str| {
         project
             .controllers()
             .any(|known| known.name == name && !known.target.is_version_of(&target))
     };
-    let name = if let Some(name) = &args.controller_name {
-        name.clone()
+    let name = if let Some(name) = chosen {
+        name.to_owned()
     } else {
         let names = default_names(&target.group, &target.full_group, &target.kind);
         let free = names.iter().find(|name| !is_other(name));

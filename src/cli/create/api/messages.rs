@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::target::{ApiSelection, Planned};
+use super::planned::Planned;
+use super::target::ApiSelection;
 use crate::project::Project;
 
 impl ApiSelection {

@@ -1,7 +1,7 @@
 //! A kind of the project's own, from the flags of `kbr create api`.
 
-use super::Args;
-use super::target::Planned;
+use super::super::existing::KindArgs;
+use super::planned::Planned;
 use crate::diagnostic::Problems;
 use crate::project::Project;
 use crate::resource::{ApiFlags, Resource, groups, shared};
@@ -34,22 +34,24 @@ impl NewKindArgs {
 ///
 /// # Errors
 /// Everything that is wrong with it, and what it clashes with.
-pub fn find(args: &Args, project: &Project) -> anyhow::Result<Planned<Resource>> {
-    let domain = args.of.domain.as_ref().unwrap_or(&project.head.domain);
-    let (_, full_group) = groups(&args.of.group, domain);
-    let of_kind = |api: &&Resource| api.full_group == full_group && api.kind == args.of.kind;
-    let same = |api: &&Resource| of_kind(api) && api.version == args.of.version;
+pub fn find(
+    of: &KindArgs,
+    new: &NewKindArgs,
+    project: &Project,
+) -> anyhow::Result<Planned<Resource>> {
+    let domain = of.domain.as_ref().unwrap_or(&project.head.domain);
+    let (_, full_group) = groups(&of.group, domain);
+    let of_kind = |api: &&Resource| api.full_group == full_group && api.kind == of.kind;
+    let same = |api: &&Resource| of_kind(api) && api.version == of.version;
     let recorded = project.apis().find(same);
     // The previous version supplies the defaults.
     let before = recorded.or_else(|| project.apis().find(of_kind));
-    let new = &args.new;
     let wanted = ApiFlags {
-        group: args.of.group.clone(),
+        group: of.group.clone(),
         domain: domain.clone(),
-        version: args.of.version.clone(),
-        kind: args.of.kind.clone(),
-        plural: args
-            .of
+        version: of.version.clone(),
+        kind: of.kind.clone(),
+        plural: of
             .plural
             .clone()
             .or_else(|| before.map(|api| api.plural.clone())),

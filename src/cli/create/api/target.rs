@@ -3,19 +3,14 @@
 use std::path::Path;
 
 use super::super::existing::{self, Added};
-use super::{ApiParts, Args, controller, own};
+use super::args::{ApiParts, Args};
+use super::planned::Planned;
+use super::{controller, own};
 use crate::diagnostic::Problems;
 use crate::project::Project;
 use crate::resource::Resource;
 use crate::resource::controller::Controller;
 use crate::resource::target::Target;
-
-/// Something to create, and whether PROJECT has it already.
-#[derive(Debug)]
-pub struct Planned<T> {
-    pub value: T,
-    pub recorded: bool,
-}
 
 /// What the command creates.
 #[derive(Debug)]
@@ -61,7 +56,7 @@ pub fn choose(
         added: None,
     };
     if parts.resource {
-        chosen.api = Some(own::find(args, project)?);
+        chosen.api = Some(own::find(&args.of, &args.new, project)?);
     }
     if parts.controller {
         let target = match &chosen.api {
@@ -74,7 +69,11 @@ pub fn choose(
                 &mut chosen.added,
             )?,
         };
-        chosen.controller = Some(controller::name(target, args, project)?);
+        chosen.controller = Some(controller::name(
+            target,
+            args.controller_name.as_deref(),
+            project,
+        )?);
     }
     Ok(chosen)
 }

@@ -2,8 +2,8 @@ use std::path::Path;
 
 use clap::Parser;
 
+use super::args::{ApiParts, Args};
 use super::target::{ApiSelection, choose};
-use super::{ApiParts, Args};
 use crate::project::{Head, KBR, Project, Table};
 use crate::resource::controller::Controller;
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::super::existing::{self, Added};
-use super::{Args, WebhookParts, others, wanted};
+use super::args::{Args, WebhookParts};
+use super::{others, wanted};
 use crate::project::Project;
 use crate::resource::Resource;
 use crate::resource::target::Target;

@@ -2,8 +2,8 @@ use std::path::Path;
 
 use clap::Parser;
 
+use super::args::{Args, WebhookParts};
 use super::chosen::{WebhookSelection, choose};
-use super::{Args, WebhookParts};
 use crate::project::{self, Project, Table};
 use crate::resource::{ApiFlags, Resource};
 

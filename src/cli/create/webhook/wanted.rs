@@ -2,7 +2,7 @@
 
 use crd_lint::rules::check_condition;
 
-use super::{Args, WebhookParts};
+use super::args::{Args, WebhookParts};
 use crate::diagnostic::Problems;
 use crate::project::Project;
 use crate::resource::target::Target;
