@@ -15,7 +15,7 @@ use crate::blueprint::WantedFile;
 use crate::diagnostic::{Diagnostic, Problem};
 use crate::project::PROJECT;
 
-pub use place::{Found, locate, real};
+pub use place::{Found, Locator, Place, locate, real};
 pub use record::Records;
 
 /// What happens to one file; each planned file has exactly one of these, and is reported with it.
@@ -74,9 +74,10 @@ pub fn resolve(
     let root = real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
     let (mut changes, mut conflicts) = (Vec::new(), Vec::new());
     let mut places = BTreeMap::new();
+    let locator = Locator::new(&root);
     let mut add =
         |path: &str, outcome: &dyn Fn(Option<Vec<u8>>) -> Result<Change, Vec<Problem>>| {
-            let change = place::read(&root, path).and_then(|(place, before)| {
+            let change = place::read(&locator, path).and_then(|(place, before)| {
                 if let Some(other) = places.insert(place.path, path.to_owned()) {
                     return Err(vec![conflict::one_file(path, &other)]);
                 }

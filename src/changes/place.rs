@@ -1,5 +1,7 @@
 //! Where a path of a project lies on disk. Links are followed, but never out of the project.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs::{self, FileType};
 use std::io;
 use std::os::unix::fs::FileTypeExt as _;
@@ -25,7 +27,7 @@ pub struct Place {
     pub found: Found,
 }
 
-/// `root` without a link in it, as [`locate`] wants it; one that is missing stays as it is.
+/// `root` without a link in it, as [`Locator`] wants it; one that is missing stays as it is.
 ///
 /// # Errors
 /// A folder on the way cannot be read.
@@ -36,54 +38,88 @@ pub fn real(root: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Finds `path`, which is relative to the project at `root` and uses `/`. `root` must be [`real`] already, because resolving it for each
-/// path would take more time than everything else.
-///
-/// # Errors
-/// The path or a link leads out of the project, or a link leads nowhere; a file is in the place of a folder; something is neither file nor
-/// folder; a folder cannot be read.
-pub fn locate(root: &Path, path: &str) -> Result<Place, Problem> {
-    check_legal(path)?;
-    let mut place = Place {
-        path: root.to_owned(),
-        found: Found::Folder,
-    };
-    let mut name = String::new();
-    for part in path.split('/') {
-        place = match place.found {
-            Found::Folder => step(root, &place.path.join(part), path)?,
-            Found::Nothing => Place {
-                path: place.path.join(part),
-                found: Found::Nothing,
-            },
-            Found::File => {
-                let what = format!("cannot be created: `{name}` is a file");
-                return Err(conflict::conflict(
-                    path,
-                    what,
-                    format!("move `{name}` away: a folder is needed there"),
-                ));
+/// Finds paths in the project at `root`, and remembers folders: the hundreds of files of a command lie in a few. For as long as
+/// nothing creates or moves a folder.
+pub struct Locator<'a> {
+    root: &'a Path,
+    folders: RefCell<HashMap<String, Place>>,
+}
+
+impl<'a> Locator<'a> {
+    /// `root` must be [`real`] already, because resolving it for each path would take more time than everything else.
+    pub fn new(root: &'a Path) -> Self {
+        Locator {
+            root,
+            folders: RefCell::default(),
+        }
+    }
+
+    /// Finds `path`, which is relative to the project and uses `/`.
+    ///
+    /// # Errors
+    /// The path or a link leads out of the project, or a link leads nowhere; a file is in the place of a folder; something is neither
+    /// file nor folder; a folder cannot be read.
+    pub fn locate(&self, path: &str) -> Result<Place, Problem> {
+        check_legal(path)?;
+        self.find(path, path)
+    }
+
+    /// The place of `part`, which is `path` or a folder on the way there.
+    fn find(&self, part: &str, path: &str) -> Result<Place, Problem> {
+        let Some((folder, name)) = part.rsplit_once('/') else {
+            return step(self.root, &self.root.join(part), path);
+        };
+        let known = self.folders.borrow().get(folder).cloned();
+        let place = match known {
+            Some(place) => place,
+            None => {
+                let place = self.find(folder, path)?;
+                let mut folders = self.folders.borrow_mut();
+                folders.insert(folder.to_owned(), place.clone());
+                place
             }
         };
-        name += if name.is_empty() { "" } else { "/" };
-        name += part;
+        match place.found {
+            Found::Folder => step(self.root, &place.path.join(name), path),
+            Found::Nothing => Ok(Place {
+                path: place.path.join(name),
+                found: Found::Nothing,
+            }),
+            Found::File => Err(conflict::conflict(
+                path,
+                format_args!("cannot be created: `{folder}` is a file"),
+                format_args!("move `{folder}` away: a folder is needed there"),
+            )),
+        }
     }
-    Ok(place)
+}
+
+/// Finds one path: see [`Locator::locate`].
+///
+/// # Errors
+/// As there.
+pub fn locate(root: &Path, path: &str) -> Result<Place, Problem> {
+    Locator::new(root).locate(path)
 }
 
 /// A place for a file, and what the file holds.
 ///
 /// # Errors
-/// As [`locate`], and if it is a folder or, for PROJECT, a link.
-pub(super) fn read(root: &Path, path: &str) -> Result<(Place, Option<Vec<u8>>), Vec<Problem>> {
-    if path == PROJECT && fs::symlink_metadata(root.join(path)).is_ok_and(|it| it.is_symlink()) {
+/// As [`Locator::locate`], and if it is a folder or, for PROJECT, a link.
+pub(super) fn read(
+    locator: &Locator,
+    path: &str,
+) -> Result<(Place, Option<Vec<u8>>), Vec<Problem>> {
+    if path == PROJECT
+        && fs::symlink_metadata(locator.root.join(path)).is_ok_and(|it| it.is_symlink())
+    {
         return Err(vec![conflict::conflict(
             path,
             "is a link",
             "replace the link with the file itself",
         )]);
     }
-    let place = locate(root, path).map_err(|conflict| vec![conflict])?;
+    let place = locator.locate(path).map_err(|conflict| vec![conflict])?;
     let before = match place.found {
         Found::Nothing => None,
         Found::Folder => {

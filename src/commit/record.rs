@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FOLDER;
 
-use crate::changes::{Change, Found, locate};
+use crate::changes::{Change, Found, Locator, Place};
 use crate::diagnostic::{Diagnostic, Outcome, Problem};
 use crate::hash::sha256;
 
@@ -49,17 +49,19 @@ impl Record {
     pub fn new(root: &Path, changes: &[&Change]) -> Result<Self, Problem> {
         let mut folders = BTreeSet::new();
         let mut files = Vec::new();
+        let locator = Locator::new(root);
         for change in changes {
-            let place = locate(root, &change.path)?;
+            let place = locator.locate(&change.path)?;
             files.push(FileRecord {
                 path: change.path.clone(),
-                mode: mode(&place.path),
+                mode: mode(&place),
                 before: change.before.as_deref().map(sha256),
                 after: change.result().map(sha256),
             });
             let mut path = change.path.as_str();
             while let Some((folder, _)) = path.rsplit_once('/') {
-                if place.found != Found::Nothing || locate(root, folder)?.found != Found::Nothing {
+                let is_known = place.found != Found::Nothing || folders.contains(folder);
+                if is_known || locator.locate(folder)?.found != Found::Nothing {
                     break;
                 }
                 folders.insert(folder.to_owned());
@@ -99,8 +101,9 @@ impl Record {
 
     /// Makes sure that every target is still what was resolved.
     pub fn check_unchanged(&self, root: &Path) -> Result<(), Problem> {
+        let locator = Locator::new(root);
         for file in &self.files {
-            if file.now(root)?.0 != file.before {
+            if file.now(&locator)?.0 != file.before {
                 return Err(
                     Problem::new(format!("`{}` changed while kbr was running", file.path))
                         .help("run the command again"),
@@ -120,8 +123,8 @@ impl Record {
 
 impl FileRecord {
     /// The hash of what the file is now, and where it really lies.
-    pub fn now(&self, root: &Path) -> Result<(Option<String>, PathBuf), Problem> {
-        let place = locate(root, &self.path)?;
+    pub fn now(&self, locator: &Locator) -> Result<(Option<String>, PathBuf), Problem> {
+        let place = locator.locate(&self.path)?;
         let hash = match place.found {
             Found::Nothing => None,
             Found::Folder => return Err(self.in_the_way("is a folder now")),
@@ -148,6 +151,9 @@ fn foreign(path: &str) -> Diagnostic {
 }
 
 /// That of the file, or `rw-r--r--` for a new one.
-fn mode(path: &Path) -> u32 {
-    fs::metadata(path).map_or(0o644, |metadata| metadata.permissions().mode() & 0o7777)
+fn mode(place: &Place) -> u32 {
+    if place.found == Found::Nothing {
+        return 0o644;
+    }
+    fs::metadata(&place.path).map_or(0o644, |metadata| metadata.permissions().mode() & 0o7777)
 }

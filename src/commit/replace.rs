@@ -5,7 +5,7 @@ use std::path::Path;
 use super::disk;
 use super::record::{FileRecord, Record};
 use super::{FOLDER, copy_before, staged};
-use crate::changes::{Found, locate};
+use crate::changes::{Found, Locator, locate};
 use crate::diagnostic::Problem;
 
 /// Brings every file to its new state: skips a file that has it already, and replaces a file in its old state.
@@ -19,8 +19,9 @@ pub fn forward(root: &Path, record: &Record) -> Result<(), Problem> {
             disk::create_folder(&place.path)?;
         }
     }
+    let locator = Locator::new(root);
     for (at, file) in record.files.iter().enumerate() {
-        let (now, path) = file.now(root)?;
+        let (now, path) = file.now(&locator)?;
         if now == file.after {
             continue;
         }
@@ -45,7 +46,7 @@ pub fn back(root: &Path, record: &Record) -> Result<(), Problem> {
         if staged(root, at).exists() == file.after.is_some() {
             continue;
         }
-        let (now, path) = file.now(root)?;
+        let (now, path) = file.now(&Locator::new(root))?;
         if now == file.before {
             continue;
         }
