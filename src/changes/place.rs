@@ -70,14 +70,13 @@ impl<'a> Locator<'a> {
             return step(self.root, &self.root.join(part), path);
         };
         let known = self.folders.borrow().get(folder).cloned();
-        let place = match known {
-            Some(place) => place,
-            None => {
-                let place = self.find(folder, path)?;
-                let mut folders = self.folders.borrow_mut();
-                folders.insert(folder.to_owned(), place.clone());
-                place
-            }
+        let place = if let Some(place) = known {
+            place
+        } else {
+            let place = self.find(folder, path)?;
+            let mut folders = self.folders.borrow_mut();
+            folders.insert(folder.to_owned(), place.clone());
+            place
         };
         match place.found {
             Found::Folder => step(self.root, &place.path.join(name), path),
