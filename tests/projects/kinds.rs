@@ -45,7 +45,7 @@ fn object<K: serde::de::DeserializeOwned>(name: &str, spec: &Value) -> K {
     serde_json::from_value(object).expect("an object of this kind")
 }
 
-fn refusal<T>(result: kube::Result<T>) -> Option<ErrorResponse> {
+fn rejection<T>(result: kube::Result<T>) -> Option<ErrorResponse> {
     match result {
         Err(kube::Error::Api(status)) => Some(*status),
         _ => None,
@@ -74,15 +74,15 @@ async fn each_kind_has_its_own_webhooks_file() -> anyhow::Result<()> {
     assert_eq!(of_galley.await?, "from the galley");
     let long = "a".repeat(64);
     let refused = eventually(LIMIT, "a rejection", || async {
-        Ok(refusal(crew.create(&dry_run(), &object(&long, &none)).await))
+        Ok(rejection(crew.create(&dry_run(), &object(&long, &none)).await))
     });
     let refused = refused.await?;
     assert_eq!((refused.code, refused.reason.as_str()), (422, "Invalid"), "{refused:?}");
     assert!(refused.message.contains("vcaptain-v1.crew.example.com"), "{refused:?}");
 
     // One second exceeds the first webhook's timeout; the second one's failure policy ignores it.
-    let late = refusal(crew.create(&dry_run(), &object("slow", &none)).await);
-    let late = late.expect("no answer is a refusal");
+    let late = rejection(crew.create(&dry_run(), &object("slow", &none)).await);
+    let late = late.expect("no answer is a rejection");
     assert!(late.message.contains("failed calling webhook \"mcaptain-v1.crew.example.com\""), "{late:?}");
     let ignored = galley.create(&dry_run(), &object("slow", &none)).await?;
     assert_eq!(ignored.spec.message, None);
@@ -91,7 +91,7 @@ async fn each_kind_has_its_own_webhooks_file() -> anyhow::Result<()> {
     let widgets: Api<widgets::Widget> = cluster.api();
     let size = json!({ "size": 1 });
     let refused = eventually(LIMIT, "a rejection", || async {
-        Ok(refusal(widgets.create(&dry_run(), &object(&long, &size)).await))
+        Ok(rejection(widgets.create(&dry_run(), &object(&long, &size)).await))
     });
     assert_eq!(refused.await?.reason, "Invalid");
     widgets.create(&dry_run(), &object("right", &size)).await?;

@@ -103,7 +103,7 @@ fn admission(folder: &'static str, init: &str, group: &str, kind: &str) -> Proje
         "tracing::debug!(name = cx.name(), generation, \"may be deleted\");",
         "tracing::debug!(generation);
         if cx.name() == \"keep\" && object.spec.message.as_deref() == Some(\"ahoy\") {
-            return Err(webhook::Refusal::forbidden(\"it is to be kept\"));
+            return Err(webhook::Rejection::forbidden(\"it is to be kept\"));
         }",
     );
     project.replace(

@@ -49,7 +49,7 @@ fn register(manager: &mut Manager) {
         let mut asked = signal(SignalKind::user_defined1())?;
         loop {
             tokio::select! {
-                _ = asked.recv() => again.wake_all(),
+                _ = asked.recv() => again.enqueue_all(),
                 () = running.stopped() => return Ok(()),
             }
         }

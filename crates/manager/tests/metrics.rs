@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use manager::{
     Action, Manager, Options,
     testing::{FakeApi, eventually},
-    webhook::{Defaulter, Refusal, Request},
+    webhook::{Defaulter, Rejection, Request},
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -131,7 +131,7 @@ fn register(manager: &mut Manager) {
 struct Nothing;
 
 impl Defaulter<ConfigMap> for Nothing {
-    async fn default(&self, _: &mut ConfigMap, _: &Request<ConfigMap>) -> Result<(), Refusal> {
+    async fn default(&self, _: &mut ConfigMap, _: &Request<ConfigMap>) -> Result<(), Rejection> {
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use manager::{
     Manager,
     testing::{self, Admitted, FakeApi},
     webhook::{
-        Defaulter, FieldError, FieldErrors, Operation, Refusal, Request, Validator, Warnings,
+        Defaulter, FieldError, FieldErrors, Operation, Rejection, Request, Validator, Warnings,
     },
 };
 use serde_json::{Value, json};
@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 struct PodWebhook;
 
 impl Defaulter<Pod> for PodWebhook {
-    async fn default(&self, pod: &mut Pod, cx: &Request<Pod>) -> Result<(), Refusal> {
+    async fn default(&self, pod: &mut Pod, cx: &Request<Pod>) -> Result<(), Rejection> {
         if cx.user().username == "nobody" {
-            return Err(Refusal::forbidden("nobody may not"));
+            return Err(Rejection::forbidden("nobody may not"));
         }
         let spec = pod.spec.get_or_insert_default();
         spec.priority.get_or_insert(7);
@@ -30,7 +30,7 @@ impl Defaulter<Pod> for PodWebhook {
 }
 
 impl Validator<Pod> for PodWebhook {
-    async fn validate_create(&self, pod: &Pod, _cx: &Request<Pod>) -> Result<Warnings, Refusal> {
+    async fn validate_create(&self, pod: &Pod, _cx: &Request<Pod>) -> Result<Warnings, Rejection> {
         let spec = pod.spec.clone().unwrap_or_default();
         let mut errors = FieldErrors::default();
         for (at, container) in spec.containers.iter().enumerate() {
@@ -52,7 +52,7 @@ impl Validator<Pod> for PodWebhook {
         old: &Pod,
         new: &Pod,
         cx: &Request<Pod>,
-    ) -> Result<Warnings, Refusal> {
+    ) -> Result<Warnings, Rejection> {
         assert_eq!(cx.operation(), Operation::Update);
         assert_eq!(cx.old(), Some(old));
         if old.spec.as_ref().and_then(|spec| spec.priority)
@@ -63,11 +63,11 @@ impl Validator<Pod> for PodWebhook {
         Ok(Warnings::new())
     }
 
-    async fn validate_delete(&self, pod: &Pod, cx: &Request<Pod>) -> Result<Warnings, Refusal> {
+    async fn validate_delete(&self, pod: &Pod, cx: &Request<Pod>) -> Result<Warnings, Rejection> {
         assert_eq!((cx.namespace(), cx.name()), (Some("default"), "a"));
         match &pod.metadata.labels {
             Some(labels) if labels.contains_key("keep") => {
-                Err(Refusal::forbidden("it is to be kept"))
+                Err(Rejection::forbidden("it is to be kept"))
             }
             _ => Ok(Warnings::new()),
         }

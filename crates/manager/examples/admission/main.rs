@@ -20,7 +20,7 @@ use kube::Client;
 use manager::{
     Options,
     testing::{FakeApi, eventually},
-    webhook::{Defaulter, Refusal, Request, Validator, Warnings},
+    webhook::{Defaulter, Rejection, Request, Validator, Warnings},
 };
 use serde_json::{Value, json};
 
@@ -108,7 +108,11 @@ impl From<v2::Thing> for v1::Thing {
 struct Webhook;
 
 impl Defaulter<ConfigMap> for Webhook {
-    async fn default(&self, map: &mut ConfigMap, _cx: &Request<ConfigMap>) -> Result<(), Refusal> {
+    async fn default(
+        &self,
+        map: &mut ConfigMap,
+        _cx: &Request<ConfigMap>,
+    ) -> Result<(), Rejection> {
         map.immutable.get_or_insert(false);
         Ok(())
     }
@@ -119,9 +123,9 @@ impl Validator<ConfigMap> for Webhook {
         &self,
         map: &ConfigMap,
         _cx: &Request<ConfigMap>,
-    ) -> Result<Warnings, Refusal> {
+    ) -> Result<Warnings, Rejection> {
         if map.immutable.is_none() {
-            return Err(Refusal::forbidden("it has no default"));
+            return Err(Rejection::forbidden("it has no default"));
         }
         Ok(Warnings::new())
     }

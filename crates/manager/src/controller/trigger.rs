@@ -32,7 +32,7 @@ use crate::{
 ///         let mut hours = tokio::time::interval(std::time::Duration::from_secs(3600));
 ///         loop {
 ///             tokio::select! {
-///                 _ = hours.tick() => hourly.wake_all(),
+///                 _ = hours.tick() => hourly.enqueue_all(),
 ///                 () = running.stopped() => return Ok(()),
 ///             }
 ///         }
@@ -59,13 +59,13 @@ impl Trigger {
     }
 
     /// Has the object with this key, `namespace/name` or `name`, reconciled soon. If there is none, nothing happens.
-    pub fn wake(&self, key: impl Into<Key>) {
+    pub fn enqueue(&self, key: impl Into<Key>) {
         let key = key.into();
         self.tell(Some(&key));
     }
 
     /// Has every object reconciled soon.
-    pub fn wake_all(&self) {
+    pub fn enqueue_all(&self) {
         self.tell(None);
     }
 

@@ -1,7 +1,7 @@
 //! Asks the API server who a token belongs to and what its owner may do, and remembers the answers for a while.
 //!
 //! As controller-runtime does (`pkg/metrics/filters`, over apiserver's delegating authenticator and authorizer): a
-//! token is asked about again after a minute, a refusal after 30 seconds, and a question may take 10 seconds. There a
+//! token is asked about again after a minute, a rejection after 30 seconds, and a question may take 10 seconds. There a
 //! right is remembered for 5 minutes; here no longer than the token that it was asked for.
 
 use std::{
@@ -21,7 +21,7 @@ use tokio::{
 
 use crate::{error::chain, request};
 
-/// How long a token is known, or known to be unknown; and how long a refusal holds.
+/// How long a token is known, or known to be unknown; and how long a rejection holds.
 const TOKEN: Duration = Duration::from_secs(60);
 const REFUSAL: Duration = Duration::from_secs(30);
 

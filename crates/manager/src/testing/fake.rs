@@ -23,7 +23,7 @@ use tokio::{
 };
 use tower::{Layer as _, Service};
 
-use super::server::{Call, Objects, Path, Refusal, Watch};
+use super::server::{Call, ErrorResponse, Objects, Path, Watch};
 use crate::{
     cache::object::Object,
     connect::Clients,
@@ -230,7 +230,7 @@ impl FakeApi {
         let Some(path) = Path::parse(parts.uri.path()) else {
             let path = Path::nowhere(parts.uri.path());
             return Ok(response(
-                Refusal::beyond(&path, "serve anything but objects").body(),
+                ErrorResponse::beyond(&path, "serve anything but objects").body(),
             ));
         };
         let call = Call {
@@ -250,12 +250,12 @@ impl FakeApi {
             let begun = self.lock().objects.watch(&call);
             return Ok(match begun {
                 Ok((first, watch)) => Response::new(self.watch(&first, watch)),
-                Err(refusal) => response(refusal.body()),
+                Err(error) => response(error.body()),
             });
         }
         let answer = self.lock().objects.handle(&call);
         self.changed.send_replace(());
-        Ok(response(answer.unwrap_or_else(|refusal| refusal.body())))
+        Ok(response(answer.unwrap_or_else(|error| error.body())))
     }
 
     /// Tells the changes of a collection, one JSON object a line, until nobody listens.

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use self::kinds::Kind;
 pub(super) use self::{
-    answer::{Answer, Refusal},
+    answer::{Answer, ErrorResponse},
     patch::json_patch,
     path::Path,
     read::Watch,
@@ -96,7 +96,7 @@ impl Objects {
         match call.method {
             Method::GET if one => match self.stored.get(&path.object()) {
                 Some(stored) => Ok((StatusCode::OK, call.shown(stored.whole()))),
-                None => Err(Refusal::not_found(path)),
+                None => Err(ErrorResponse::not_found(path)),
             },
             Method::GET => self.list(call, &kind),
             Method::POST if !one => self.create(call, &kind),
@@ -104,33 +104,35 @@ impl Objects {
             Method::PATCH if one => self.patch(call, &kind),
             Method::DELETE if one && path.subresource.is_empty() => self.delete_by(call, &kind),
             Method::DELETE if !one => self.delete_collection(call, &kind),
-            _ => Err(Refusal::method_not_allowed(path)),
+            _ => Err(ErrorResponse::method_not_allowed(path)),
         }
     }
 
     /// The kind that a request is about, if this server can do what it asks of it.
-    fn known(&self, call: &Call) -> Result<Kind, Refusal> {
+    fn known(&self, call: &Call) -> Result<Kind, ErrorResponse> {
         let path = &call.path;
         let kind = self
             .kinds
             .of(path)
-            .ok_or_else(|| Refusal::no_such_path(path))?;
+            .ok_or_else(|| ErrorResponse::no_such_path(path))?;
         let in_namespace = !path.namespace.is_empty();
         let needs_one = !path.name.is_empty() || call.method == Method::POST;
         match kind.namespaced {
-            Some(false) if in_namespace => return Err(Refusal::no_such_path(path)),
-            Some(true) if !in_namespace && needs_one => return Err(Refusal::no_such_path(path)),
+            Some(false) if in_namespace => return Err(ErrorResponse::no_such_path(path)),
+            Some(true) if !in_namespace && needs_one => {
+                return Err(ErrorResponse::no_such_path(path));
+            }
             _ => {}
         }
         match path.subresource.as_str() {
             "" => {}
             "status" if kind.status => {}
-            "status" if kind.built_in => return Err(Refusal::no_such_path(path)),
-            "status" => return Err(Refusal::not_found(path)),
-            other => return Err(Refusal::beyond(path, &format!("serve `/{other}`"))),
+            "status" if kind.built_in => return Err(ErrorResponse::no_such_path(path)),
+            "status" => return Err(ErrorResponse::not_found(path)),
+            other => return Err(ErrorResponse::beyond(path, &format!("serve `/{other}`"))),
         }
         if call.accept.contains("as=Table") {
-            return Err(Refusal::beyond(path, "print tables"));
+            return Err(ErrorResponse::beyond(path, "print tables"));
         }
         let mut others = self.stored.keys();
         match others.find(|other| other.same_kind(path) && other.root != path.root) {
@@ -141,7 +143,7 @@ impl Objects {
                     other.version(),
                     path.version()
                 );
-                Err(Refusal::beyond(path, &what))
+                Err(ErrorResponse::beyond(path, &what))
             }
             None => Ok(kind),
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{
     panic_handler::guarded,
     patch::{Fields, changes, lines},
-    rejection::Refusal,
+    rejection::Rejection,
     request::{Operation, Request},
     review::{Answer, GroupVersionKind, Question},
     serve::Webhook,
@@ -62,11 +62,11 @@ fn read<K: Object>(body: &[u8], metrics: &WebhookMetrics) -> Result<Question<K>,
             let problem = format!("not a review: {problem}\n");
             return Reply::text(StatusCode::BAD_REQUEST, problem);
         };
-        let refusal = kind_of::<K>(&question.kind).err();
-        let refusal = refusal.unwrap_or_else(|| cannot_read(&problem));
+        let rejection = kind_of::<K>(&question.kind).err();
+        let rejection = rejection.unwrap_or_else(|| cannot_read(&problem));
         reply::<K, _, _>(
             question,
-            Err(refusal),
+            Err(rejection),
             |uid, ()| Answer::allowed(uid),
             metrics,
         )
@@ -79,7 +79,7 @@ async fn default<K: Object>(
     question: &mut Question<K>,
     body: &[u8],
     client: Client,
-) -> Result<Vec<Value>, Refusal> {
+) -> Result<Vec<Value>, Rejection> {
     kind_of::<K>(&question.kind)?;
     let mut cx = Request::new(question, client)?;
     if cx.operation == Operation::Delete {
@@ -103,7 +103,7 @@ async fn validate<K: Object>(
     validator: &impl Validator<K>,
     question: &mut Question<K>,
     client: Client,
-) -> Result<Warnings, Refusal> {
+) -> Result<Warnings, Rejection> {
     kind_of::<K>(&question.kind)?;
     let mut cx = Request::new(question, client)?;
     let object = question.object.take();
@@ -122,7 +122,7 @@ async fn validate<K: Object>(
 }
 
 /// Whether objects of this kind are a `K`.
-fn kind_of<K: Object>(kind: &GroupVersionKind) -> Result<(), Refusal> {
+fn kind_of<K: Object>(kind: &GroupVersionKind) -> Result<(), Rejection> {
     let own = GroupVersionKind::of::<K>();
     if own == *kind {
         return Ok(());
@@ -131,40 +131,40 @@ fn kind_of<K: Object>(kind: &GroupVersionKind) -> Result<(), Refusal> {
         let slash = if kind.group.is_empty() { "" } else { "/" };
         format!("`{}` of `{}{slash}{}`", kind.kind, kind.group, kind.version)
     };
-    Err(Refusal::bad_request(format!(
+    Err(Rejection::bad_request(format!(
         "this webhook is for {}, not for {}",
         text(&own),
         text(kind)
     )))
 }
 
-fn no_object() -> Refusal {
-    Refusal::bad_request("the review holds no object")
+fn no_object() -> Rejection {
+    Rejection::bad_request("the review holds no object")
 }
 
-fn cannot_read(problem: impl Display) -> Refusal {
-    Refusal::bad_request(format!("cannot read the object: {problem}"))
+fn cannot_read(problem: impl Display) -> Rejection {
+    Rejection::bad_request(format!("cannot read the object: {problem}"))
 }
 
-/// The answer to `question`: the one that `allowed` makes of the verdict, or a refusal.
+/// The answer to `question`: the one that `allowed` makes of the verdict, or a rejection.
 fn reply<K: Object, T, V>(
     question: Question<T>,
-    verdict: Result<V, Refusal>,
+    verdict: Result<V, Rejection>,
     allowed: impl FnOnce(String, V) -> Answer,
     metrics: &WebhookMetrics,
 ) -> Reply {
     let answer = match verdict {
         Ok(verdict) => allowed(question.uid, verdict),
-        Err(refusal) => {
+        Err(rejection) => {
             let name = &question.name;
-            if let Some(failure) = refusal.failure() {
+            if let Some(failure) = rejection.failure() {
                 let (kind, namespace) = (K::kind(&()), &question.namespace);
                 tracing::error!(error = failure, %kind, namespace, name, "webhook failed");
             }
-            if refusal.is_panic() {
+            if rejection.is_panic() {
                 metrics.panicked();
             }
-            let status = refusal.status(&K::group(&()), &K::kind(&()), name);
+            let status = rejection.status(&K::group(&()), &K::kind(&()), name);
             Answer::refused(question.uid, status)
         }
     };

@@ -126,9 +126,9 @@ fn plural(count: usize, word: &str) -> String {
 /// What is wrong with the fields of an object, all at once.
 ///
 /// ```
-/// use manager::webhook::{FieldError, FieldErrors, Refusal};
+/// use manager::webhook::{FieldError, FieldErrors, Rejection};
 ///
-/// fn check(replicas: i32, name: &str) -> Result<(), Refusal> {
+/// fn check(replicas: i32, name: &str) -> Result<(), Rejection> {
 ///     let mut errors = FieldErrors::default();
 ///     if replicas < 1 {
 ///         errors.push(FieldError::invalid("spec.replicas", replicas, "must be at least 1"));

@@ -4,20 +4,20 @@
 //! use k8s_openapi::api::core::v1::ConfigMap;
 //! use manager::{
 //!     Manager,
-//!     webhook::{Defaulter, FieldError, FieldErrors, Refusal, Request, Validator, Warnings},
+//!     webhook::{Defaulter, FieldError, FieldErrors, Rejection, Request, Validator, Warnings},
 //! };
 //!
 //! struct ConfigMapWebhook;
 //!
 //! impl Defaulter<ConfigMap> for ConfigMapWebhook {
-//!     async fn default(&self, map: &mut ConfigMap, _cx: &Request<ConfigMap>) -> Result<(), Refusal> {
+//!     async fn default(&self, map: &mut ConfigMap, _cx: &Request<ConfigMap>) -> Result<(), Rejection> {
 //!         map.immutable.get_or_insert(false);
 //!         Ok(())
 //!     }
 //! }
 //!
 //! impl Validator<ConfigMap> for ConfigMapWebhook {
-//!     async fn validate_create(&self, map: &ConfigMap, _cx: &Request<ConfigMap>) -> Result<Warnings, Refusal> {
+//!     async fn validate_create(&self, map: &ConfigMap, _cx: &Request<ConfigMap>) -> Result<Warnings, Rejection> {
 //!         let mut errors = FieldErrors::default();
 //!         if map.data.is_none() {
 //!             errors.push(FieldError::required("data", "there is nothing in it"));
@@ -56,7 +56,7 @@ pub(crate) use self::{
 };
 pub use self::{
     field::{FieldError, FieldErrors},
-    rejection::Refusal,
+    rejection::Rejection,
     request::{Operation, Request},
     review::User,
     traits::{Defaulter, Validator, Warnings},

@@ -8,16 +8,16 @@ use std::{
     task::Poll,
 };
 
-use super::rejection::Refusal;
+use super::rejection::Rejection;
 
-/// Runs a webhook: its panic becomes a refusal. What it was about to change is not looked at after that.
+/// Runs a webhook: its panic becomes a rejection. What it was about to change is not looked at after that.
 pub(super) async fn guarded<T>(
-    webhook: impl Future<Output = Result<T, Refusal>>,
-) -> Result<T, Refusal> {
+    webhook: impl Future<Output = Result<T, Rejection>>,
+) -> Result<T, Rejection> {
     let mut webhook = pin!(webhook);
     poll_fn(|cx| {
         let poll = catch_unwind(AssertUnwindSafe(|| webhook.as_mut().poll(cx)));
-        poll.unwrap_or_else(|payload| Poll::Ready(Err(Refusal::panicked(message(&*payload)))))
+        poll.unwrap_or_else(|payload| Poll::Ready(Err(Rejection::panicked(message(&*payload)))))
     })
     .await
 }

@@ -90,13 +90,13 @@ mod tests {
     use super::*;
     use crate::{
         testing::FakeApi,
-        webhook::{Refusal, Request},
+        webhook::{Rejection, Request},
     };
 
     struct Idle;
 
     impl Defaulter<Pod> for Idle {
-        async fn default(&self, _pod: &mut Pod, _cx: &Request<Pod>) -> Result<(), Refusal> {
+        async fn default(&self, _pod: &mut Pod, _cx: &Request<Pod>) -> Result<(), Rejection> {
             Ok(())
         }
     }

@@ -10,7 +10,7 @@ use crate::error::chain;
 /// Errors of fields become the answer that Kubernetes' own validation gives: code 422, reason `Invalid`, and one cause
 /// for each field. Any other error, by `?`, is a failure of the webhook: code 500, which refuses as well.
 #[derive(Debug)]
-pub struct Refusal(Why);
+pub struct Rejection(Why);
 
 #[derive(Debug)]
 enum Why {
@@ -22,7 +22,7 @@ enum Why {
     Panicked(String),
 }
 
-impl Refusal {
+impl Rejection {
     /// The user may not do this: code 403, reason `Forbidden`.
     #[must_use]
     pub fn forbidden(message: impl Into<String>) -> Self {
@@ -79,7 +79,7 @@ impl Refusal {
 }
 
 /// An error of anything that the webhook did: a failure.
-impl<E: Into<anyhow::Error>> From<E> for Refusal {
+impl<E: Into<anyhow::Error>> From<E> for Rejection {
     fn from(error: E) -> Self {
         let error: anyhow::Error = error.into();
         Self(Why::Failed(chain(error.as_ref())))
@@ -91,7 +91,7 @@ impl FieldErrors {
     ///
     /// # Errors
     /// The rejection.
-    pub fn check(self) -> Result<(), Refusal> {
+    pub fn check(self) -> Result<(), Rejection> {
         if self.is_empty() {
             return Ok(());
         }
@@ -99,13 +99,13 @@ impl FieldErrors {
     }
 }
 
-impl From<FieldErrors> for Refusal {
+impl From<FieldErrors> for Rejection {
     fn from(errors: FieldErrors) -> Self {
         Self(Why::Fields(errors))
     }
 }
 
-impl From<FieldError> for Refusal {
+impl From<FieldError> for Rejection {
     fn from(error: FieldError) -> Self {
         Self(Why::Fields(FieldErrors(vec![error])))
     }
@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn errors_of_fields_are_answered_as_kubernetes_does() {
-        let refusal = Refusal::from(FieldError::required("spec.a", "say which"));
-        let status = refusal.status("crew.example.com", "Captain", "james");
+        let rejection = Rejection::from(FieldError::required("spec.a", "say which"));
+        let status = rejection.status("crew.example.com", "Captain", "james");
         assert_eq!(
             status,
             json!({
@@ -134,7 +134,7 @@ mod tests {
                 },
             })
         );
-        let status = refusal.status("", "Pod", "a");
+        let status = rejection.status("", "Pod", "a");
         assert_eq!(
             status["message"],
             "Pod \"a\" is invalid: spec.a: Required value: say which"
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn any_other_error_is_a_failure_that_refuses() {
-        let fail = || -> Result<(), Refusal> {
+        let fail = || -> Result<(), Rejection> {
             "x".parse::<i32>()?;
             Ok(())
         };
@@ -152,7 +152,7 @@ mod tests {
             (&status["code"], &status["reason"]),
             (&json!(500), &json!("InternalError"))
         );
-        let status = Refusal::forbidden("not on Sundays").status("", "Pod", "a");
+        let status = Rejection::forbidden("not on Sundays").status("", "Pod", "a");
         assert_eq!(status["code"], 403);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use kube::Client;
 
 use super::{
-    rejection::Refusal,
+    rejection::Rejection,
     review::{Question, User},
 };
 
@@ -48,14 +48,14 @@ impl<K: fmt::Debug> fmt::Debug for Request<K> {
 
 impl<K> Request<K> {
     /// What `question` says of the request, without its objects.
-    pub(super) fn new<T>(question: &mut Question<T>, client: Client) -> Result<Self, Refusal> {
+    pub(super) fn new<T>(question: &mut Question<T>, client: Client) -> Result<Self, Rejection> {
         let operation = match &*question.operation {
             "CREATE" => Operation::Create,
             "UPDATE" => Operation::Update,
             "DELETE" => Operation::Delete,
             other => {
                 let message = format!("this webhook does not know the operation `{other}`");
-                return Err(Refusal::bad_request(message));
+                return Err(Rejection::bad_request(message));
             }
         };
         Ok(Self {

@@ -1,6 +1,6 @@
 //! What the user implements for a kind: its defaults and its validation.
 
-use super::{rejection::Refusal, request::Request};
+use super::{rejection::Rejection, request::Request};
 
 /// What the user is told about a request that is allowed; `kubectl` prints them. Best under 120 characters each.
 pub type Warnings = Vec<String>;
@@ -15,7 +15,7 @@ pub trait Defaulter<K>: Send + Sync + 'static {
         &self,
         object: &mut K,
         cx: &Request<K>,
-    ) -> impl Future<Output = Result<(), Refusal>> + Send;
+    ) -> impl Future<Output = Result<(), Rejection>> + Send;
 }
 
 /// Accepts or refuses objects. What it does not look at is allowed.
@@ -28,7 +28,7 @@ pub trait Validator<K: Sync>: Send + Sync + 'static {
         &self,
         object: &K,
         cx: &Request<K>,
-    ) -> impl Future<Output = Result<Warnings, Refusal>> + Send {
+    ) -> impl Future<Output = Result<Warnings, Rejection>> + Send {
         let _ = (object, cx);
         async { Ok(Warnings::new()) }
     }
@@ -42,7 +42,7 @@ pub trait Validator<K: Sync>: Send + Sync + 'static {
         old: &K,
         new: &K,
         cx: &Request<K>,
-    ) -> impl Future<Output = Result<Warnings, Refusal>> + Send {
+    ) -> impl Future<Output = Result<Warnings, Rejection>> + Send {
         let _ = (old, new, cx);
         async { Ok(Warnings::new()) }
     }
@@ -55,7 +55,7 @@ pub trait Validator<K: Sync>: Send + Sync + 'static {
         &self,
         object: &K,
         cx: &Request<K>,
-    ) -> impl Future<Output = Result<Warnings, Refusal>> + Send {
+    ) -> impl Future<Output = Result<Warnings, Rejection>> + Send {
         let _ = (object, cx);
         async { Ok(Warnings::new()) }
     }

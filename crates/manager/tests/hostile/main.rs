@@ -12,7 +12,7 @@ use kube::CustomResource;
 use manager::{
     Manager,
     testing::FakeApi,
-    webhook::{Defaulter, Refusal, Request, Validator, Warnings},
+    webhook::{Defaulter, Rejection, Request, Validator, Warnings},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,11 @@ impl From<v2::Thing> for v1::Thing {
 struct Webhook;
 
 impl Defaulter<ConfigMap> for Webhook {
-    async fn default(&self, map: &mut ConfigMap, _cx: &Request<ConfigMap>) -> Result<(), Refusal> {
+    async fn default(
+        &self,
+        map: &mut ConfigMap,
+        _cx: &Request<ConfigMap>,
+    ) -> Result<(), Rejection> {
         if map.metadata.name.as_deref() == Some("big") {
             let text = "x".repeat(1_000_000);
             map.data
@@ -78,14 +82,14 @@ impl Validator<ConfigMap> for Webhook {
         &self,
         map: &ConfigMap,
         _cx: &Request<ConfigMap>,
-    ) -> Result<Warnings, Refusal> {
+    ) -> Result<Warnings, Rejection> {
         match map.metadata.name.as_deref() {
             Some("good" | "big") => Ok(Warnings::new()),
             Some("slow") => {
                 tokio::time::sleep(Duration::from_secs(600)).await;
                 Ok(Warnings::new())
             }
-            _ => Err(Refusal::forbidden("not this one")),
+            _ => Err(Rejection::forbidden("not this one")),
         }
     }
 }

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use manager::{
     Manager,
     testing::FakeApi,
-    webhook::{Defaulter, Refusal, Request, Validator, Warnings},
+    webhook::{Defaulter, Rejection, Request, Validator, Warnings},
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -19,8 +19,8 @@ const ROUNDS: usize = 2000;
 struct Never;
 
 impl Defaulter<ConfigMap> for Never {
-    async fn default(&self, _: &mut ConfigMap, _: &Request<ConfigMap>) -> Result<(), Refusal> {
-        Err(Refusal::forbidden("never"))
+    async fn default(&self, _: &mut ConfigMap, _: &Request<ConfigMap>) -> Result<(), Rejection> {
+        Err(Rejection::forbidden("never"))
     }
 }
 
@@ -29,8 +29,8 @@ impl Validator<ConfigMap> for Never {
         &self,
         _: &ConfigMap,
         _: &Request<ConfigMap>,
-    ) -> Result<Warnings, Refusal> {
-        Err(Refusal::forbidden("never"))
+    ) -> Result<Warnings, Rejection> {
+        Err(Rejection::forbidden("never"))
     }
 
     async fn validate_update(
@@ -38,16 +38,16 @@ impl Validator<ConfigMap> for Never {
         _: &ConfigMap,
         _: &ConfigMap,
         _: &Request<ConfigMap>,
-    ) -> Result<Warnings, Refusal> {
-        Err(Refusal::forbidden("never"))
+    ) -> Result<Warnings, Rejection> {
+        Err(Rejection::forbidden("never"))
     }
 
     async fn validate_delete(
         &self,
         _: &ConfigMap,
         _: &Request<ConfigMap>,
-    ) -> Result<Warnings, Refusal> {
-        Err(Refusal::forbidden("never"))
+    ) -> Result<Warnings, Rejection> {
+        Err(Rejection::forbidden("never"))
     }
 }
 
@@ -274,7 +274,7 @@ async fn conversions_answer_for_all_objects_or_none_whatever_is_changed() {
 struct Everywhere;
 
 impl Defaulter<ConfigMap> for Everywhere {
-    async fn default(&self, map: &mut ConfigMap, _: &Request<ConfigMap>) -> Result<(), Refusal> {
+    async fn default(&self, map: &mut ConfigMap, _: &Request<ConfigMap>) -> Result<(), Rejection> {
         map.immutable.get_or_insert(false);
         let labels = map.metadata.labels.get_or_insert_default();
         labels.insert("a/~b".to_owned(), "c".to_owned());

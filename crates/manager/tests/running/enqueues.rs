@@ -267,11 +267,11 @@ async fn a_trigger_wakes_one_or_all_before_and_after_the_start() {
     let controller = manager.controller::<Captain>("captain");
     saying!(controller.triggered_by(&trigger), said);
     // Nobody is there yet.
-    trigger.wake("default/hook");
-    trigger.wake_all();
+    trigger.enqueue("default/hook");
+    trigger.enqueue_all();
     let from_a_task = trigger.clone();
     manager.leading("at once", async move |running| {
-        from_a_task.wake("default/nobody");
+        from_a_task.enqueue("default/nobody");
         running.stopped().await;
         Ok(())
     });
@@ -280,9 +280,9 @@ async fn a_trigger_wakes_one_or_all_before_and_after_the_start() {
         said.heard(name).await;
     }
     let (hook, ahab) = (said.count("hook"), said.count("ahab"));
-    trigger.wake("default/hook");
+    trigger.enqueue("default/hook");
     said.heard_times("hook", hook + 1).await;
-    trigger.wake_all();
+    trigger.enqueue_all();
     said.heard_times("hook", hook + 2).await;
     said.heard_times("ahab", ahab + 1).await;
     running.stop().await.unwrap();
@@ -302,7 +302,7 @@ async fn a_trigger_in_a_burst_loses_nothing() {
     for n in 0..100 {
         let name = format!("captain-{n}");
         api.put(&captain(&name, ""));
-        trigger.wake(&format!("default/{name}"));
+        trigger.enqueue(&format!("default/{name}"));
     }
     for n in 0..100 {
         said.heard(&format!("captain-{n}")).await;

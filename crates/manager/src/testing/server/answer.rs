@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 use super::path::Path;
 
 /// An answer to a request.
-pub(in crate::testing) type Answer = Result<(StatusCode, Value), Refusal>;
+pub(in crate::testing) type Answer = Result<(StatusCode, Value), ErrorResponse>;
 
 /// Why a request was refused.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::testing) struct Refusal {
+pub(in crate::testing) struct ErrorResponse {
     code: StatusCode,
     reason: &'static str,
     message: String,
     details: Value,
 }
 
-impl Refusal {
+impl ErrorResponse {
     fn new(code: StatusCode, reason: &'static str, path: &Path, message: String) -> Self {
         let details = json!({"name": path.name, "group": path.group(), "kind": path.plural});
         Self {
@@ -78,9 +78,9 @@ impl Refusal {
             }
             _ => apply_conflicts(causes),
         };
-        let mut refusal = Self::new(StatusCode::CONFLICT, "Conflict", path, message);
-        refusal.details = json!({ "causes": list });
-        refusal
+        let mut error = Self::new(StatusCode::CONFLICT, "Conflict", path, message);
+        error.details = json!({ "causes": list });
+        error
     }
 
     /// The object would not be valid; `kind` is the name of its kind.
@@ -92,10 +92,10 @@ impl Refusal {
 
     /// The options of a request are not valid.
     pub(super) fn invalid_options(path: &Path, kind: &str, why: &str) -> Self {
-        let mut refusal = Self::invalid(path, kind, why);
-        refusal.details["name"] = json!("");
-        refusal.details["group"] = json!("meta.k8s.io");
-        refusal
+        let mut error = Self::invalid(path, kind, why);
+        error.details["name"] = json!("");
+        error.details["group"] = json!("meta.k8s.io");
+        error
     }
 
     /// A JSON patch does not fit.

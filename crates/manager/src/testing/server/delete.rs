@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     Call,
-    answer::{Answer, Refusal},
+    answer::{Answer, ErrorResponse},
     kinds::Kind,
     path::Path,
     select::Selection,
@@ -71,9 +71,9 @@ impl Objects {
         let _ = self.delete(path, Dependents::Background);
     }
 
-    fn preconditions(&self, path: &Path, kind: &Kind, wanted: &Value) -> Result<(), Refusal> {
+    fn preconditions(&self, path: &Path, kind: &Kind, wanted: &Value) -> Result<(), ErrorResponse> {
         let Some(stored) = self.stored.get(path) else {
-            return Err(Refusal::not_found(path));
+            return Err(ErrorResponse::not_found(path));
         };
         for (name, field) in [("UID", "uid"), ("ResourceVersion", "resourceVersion")] {
             let found = &stored.object["metadata"][field];
@@ -82,15 +82,15 @@ impl Objects {
                     "the {name} in the precondition ({}) does not match the {name} in record ({})",
                     wanted[field], found
                 );
-                return Err(Refusal::conflict(path, &why).about(&kind.name));
+                return Err(ErrorResponse::conflict(path, &why).about(&kind.name));
             }
         }
         Ok(())
     }
 
     /// Deletes an object, or marks it while finalizers hold it; returns it as it is or was last.
-    fn delete(&mut self, path: &Path, dependents: Dependents) -> Result<Value, Refusal> {
-        let missing = || Refusal::not_found(path);
+    fn delete(&mut self, path: &Path, dependents: Dependents) -> Result<Value, ErrorResponse> {
+        let missing = || ErrorResponse::not_found(path);
         let mut stored = self.stored.get(path).cloned().ok_or_else(missing)?;
         let uid = stored.object["metadata"]["uid"].clone();
         let owns = self.stored.values().any(|other| owned(other, &uid));
@@ -254,14 +254,14 @@ fn owned(stored: &Stored, uid: &Value) -> bool {
     references(&stored.object).any(|owner| owner["uid"] == *uid)
 }
 
-fn dependents(call: &Call) -> Result<Dependents, Refusal> {
+fn dependents(call: &Call) -> Result<Dependents, ErrorResponse> {
     let asked = call.body["propagationPolicy"].as_str();
     let asked = asked.or(call.query.get("propagationPolicy").map(String::as_str));
     match asked {
         Some("Background") => Ok(Dependents::Background),
         Some("Foreground") => Ok(Dependents::Foreground),
         Some("Orphan") => Ok(Dependents::Orphan),
-        Some(other) => Err(Refusal::invalid_options(
+        Some(other) => Err(ErrorResponse::invalid_options(
             &call.path,
             "DeleteOptions",
             &format!("propagationPolicy: Unsupported value: {other:?}"),

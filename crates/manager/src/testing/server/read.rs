@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     Call,
-    answer::{Answer, Refusal},
+    answer::{Answer, ErrorResponse},
     kinds::Kind,
     select::Selection,
     store::{Change, Objects},
@@ -19,7 +19,7 @@ impl Objects {
         if of("resourceVersionMatch") == "Exact"
             && of("resourceVersion") != self.version.to_string()
         {
-            return Err(Refusal::beyond(
+            return Err(ErrorResponse::beyond(
                 &call.path,
                 "list what was at an earlier time",
             ));
@@ -28,7 +28,9 @@ impl Objects {
             "" => self.selected(call, &selection),
             token => {
                 let page = self.pages.get(token).cloned();
-                page.ok_or_else(|| Refusal::bad_request(&call.path, "continue key is not valid"))?
+                page.ok_or_else(|| {
+                    ErrorResponse::bad_request(&call.path, "continue key is not valid")
+                })?
             }
         };
         let mut meta = json!({"resourceVersion": self.version.to_string()});
@@ -67,18 +69,21 @@ impl Objects {
     }
 
     /// How a watch begins: what it tells first, and the version that it goes on from.
-    pub(in crate::testing) fn watch(&self, call: &Call) -> Result<(Vec<Value>, Watch), Refusal> {
+    pub(in crate::testing) fn watch(
+        &self,
+        call: &Call,
+    ) -> Result<(Vec<Value>, Watch), ErrorResponse> {
         self.known(call)?;
         if call
             .query
             .get("sendInitialEvents")
             .is_some_and(|send| send == "true")
         {
-            return Err(Refusal::beyond(&call.path, "send initial events"));
+            return Err(ErrorResponse::beyond(&call.path, "send initial events"));
         }
         let mut call = call.clone();
         if !call.path.name.is_empty() {
-            return Err(Refusal::beyond(
+            return Err(ErrorResponse::beyond(
                 &call.path,
                 "watch by the path of one object",
             ));
@@ -89,7 +94,10 @@ impl Objects {
             "" | "0" => (self.selected(&call, &selection), self.version),
             from => {
                 let from = from.parse().map_err(|_| {
-                    Refusal::bad_request(&call.path, format!("invalid resource version: {from}"))
+                    ErrorResponse::bad_request(
+                        &call.path,
+                        format!("invalid resource version: {from}"),
+                    )
                 })?;
                 (Vec::new(), from)
             }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{answer::Refusal, path::Path};
+use super::{answer::ErrorResponse, path::Path};
 
 /// What a list or a watch asks for.
 #[derive(Clone, Debug, Default)]
@@ -30,18 +30,21 @@ enum What {
 
 impl Selection {
     /// What the parameters of a request ask for.
-    pub(super) fn parse(query: &BTreeMap<String, String>, path: &Path) -> Result<Self, Refusal> {
+    pub(super) fn parse(
+        query: &BTreeMap<String, String>,
+        path: &Path,
+    ) -> Result<Self, ErrorResponse> {
         let of = |name: &str| query.get(name).map_or("", String::as_str);
         let mut terms = Vec::new();
         for text in terms_of(of("labelSelector")) {
             let term = term(text).ok_or_else(|| {
-                Refusal::bad_request(path, format!("unable to parse requirement: {text}"))
+                ErrorResponse::bad_request(path, format!("unable to parse requirement: {text}"))
             })?;
             terms.push(term);
         }
         for text in terms_of(of("fieldSelector")) {
             let Some(mut term) = term(text) else {
-                return Err(Refusal::bad_request(
+                return Err(ErrorResponse::bad_request(
                     path,
                     format!("invalid selector: {text}"),
                 ));
@@ -52,7 +55,7 @@ impl Selection {
             term.what = match field.as_str() {
                 "metadata.name" => What::Name,
                 "metadata.namespace" => What::Namespace,
-                _ => return Err(Refusal::beyond(path, &format!("select by `{field}`"))),
+                _ => return Err(ErrorResponse::beyond(path, &format!("select by `{field}`"))),
             };
             terms.push(term);
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     Call,
-    answer::{Answer, Refusal},
+    answer::{Answer, ErrorResponse},
     delete::held,
     kinds::Kind,
     owners::{Apply, Failure, Ignored, Manager, Owners},
@@ -40,7 +40,7 @@ impl Objects {
             let made = prefix.map(|prefix| format!("{prefix}{}", suffix(self.version)));
             let name = given.map(str::to_owned).or(made);
             path.name = name.ok_or_else(|| {
-                Refusal::invalid(
+                ErrorResponse::invalid(
                     &path,
                     &kind.name,
                     "metadata.name: Required value: name or generateName is required",
@@ -52,10 +52,10 @@ impl Objects {
             .is_some_and(|version| !version.is_empty())
         {
             let why = "resourceVersion should not be set on objects to be created";
-            return Err(Refusal::internal(&path, why));
+            return Err(ErrorResponse::internal(&path, why));
         }
         if self.stored.contains_key(&path) {
-            return Err(Refusal::already_exists(&path));
+            return Err(ErrorResponse::already_exists(&path));
         }
         let object = fresh(&call.body, kind, &path);
         let mut owners = Owners::default();
@@ -80,12 +80,12 @@ impl Objects {
             if kind.creates && call.path.subresource.is_empty() {
                 return self.create(call, kind);
             }
-            return Err(Refusal::not_found(&path));
+            return Err(ErrorResponse::not_found(&path));
         };
         let version = call.body["metadata"]["resourceVersion"].as_str();
         if kind.versioned && version.is_none_or(str::is_empty) {
             let why = "metadata.resourceVersion: Invalid value: 0: must be specified for an update";
-            return Err(Refusal::invalid(&path, &path.plural, why));
+            return Err(ErrorResponse::invalid(&path, &path.plural, why));
         }
         self.update(call, kind, &stored, call.body.clone())
     }
@@ -98,24 +98,24 @@ impl Objects {
         }
         if call.query.contains_key("force") {
             let why = "force: Forbidden: may not be specified for non-apply patch";
-            return Err(Refusal::invalid_options(&path, "PatchOptions", why));
+            return Err(ErrorResponse::invalid_options(&path, "PatchOptions", why));
         }
-        let missing = || Refusal::not_found(&path);
+        let missing = || ErrorResponse::not_found(&path);
         let stored = self.stored.get(&path).cloned().ok_or_else(missing)?;
         let mut changed = stored.whole();
         match call.media_type.as_str() {
             "application/merge-patch+json" => merge(&mut changed, call.body.clone()),
             "application/json-patch+json" => {
                 let done = json_patch(&mut changed, &call.body);
-                done.map_err(|why| Refusal::invalid_patch(&path, &why))?;
+                done.map_err(|why| ErrorResponse::invalid_patch(&path, &why))?;
             }
             "application/strategic-merge-patch+json" if kind.built_in => {
-                return Err(Refusal::beyond(
+                return Err(ErrorResponse::beyond(
                     &path,
                     "strategic merge patches; use server-side apply or a merge patch",
                 ));
             }
-            other => return Err(Refusal::media_type(&path, other)),
+            other => return Err(ErrorResponse::media_type(&path, other)),
         }
         check(&call.path, kind, &changed)?;
         self.update(call, kind, &stored, changed)
@@ -127,19 +127,19 @@ impl Objects {
         let of = |name: &str| call.query.get(name).map_or("", String::as_str);
         if of("fieldManager").is_empty() {
             let why = "fieldManager: Required value: is required for apply patch";
-            return Err(Refusal::invalid_options(&path, "PatchOptions", why));
+            return Err(ErrorResponse::invalid_options(&path, "PatchOptions", why));
         }
         check(&call.path, kind, &call.body)?;
         let meta = &call.body["metadata"];
         if !meta["managedFields"].is_null() {
-            return Err(Refusal::bad_request(
+            return Err(ErrorResponse::bad_request(
                 &path,
                 "metadata.managedFields must be nil",
             ));
         }
         let live = self.stored.get(&path).cloned();
         if live.is_none() && !call.path.subresource.is_empty() {
-            return Err(Refusal::not_found(&path));
+            return Err(ErrorResponse::not_found(&path));
         }
         let (before, mut owners) = match &live {
             Some(live) => (live.object.clone(), live.owners.clone()),
@@ -154,8 +154,8 @@ impl Objects {
         };
         let applied = owners.apply(&before, &call.body, &Shape::of(kind), &request);
         let applied = applied.map_err(|failure| match failure {
-            Failure::Conflicts(causes) => Refusal::apply_conflict(&path, &causes),
-            Failure::Duplicate(why) => Refusal::internal(&path, &why),
+            Failure::Conflicts(causes) => ErrorResponse::apply_conflict(&path, &causes),
+            Failure::Duplicate(why) => ErrorResponse::internal(&path, &why),
         })?;
         if kind
             .schema
@@ -163,11 +163,11 @@ impl Objects {
             .is_some_and(|schema| has_wrong_null(&applied, schema))
         {
             let why = "Invalid value: \"null\": a field that may not be null is, or nothing is left of it";
-            return Err(Refusal::invalid(&path, &kind.name, why));
+            return Err(ErrorResponse::invalid(&path, &kind.name, why));
         }
         match live {
             Some(live) => self.change(call, kind, &live, &applied, owners),
-            None if meta["uid"].is_string() => Err(Refusal::conflict(
+            None if meta["uid"].is_string() => Err(ErrorResponse::conflict(
                 &path,
                 "uid mismatch: the provided object specified a uid, and no existing object was found",
             )),
@@ -189,7 +189,7 @@ impl Objects {
         let given = given.as_ref().and_then(Value::as_array);
         let mut owners = match given.filter(|given| !given.is_empty()) {
             Some(given) => stored.owners.among(given).ok_or_else(|| {
-                Refusal::beyond(
+                ErrorResponse::beyond(
                     path,
                     "change `metadata.managedFields` but to remove entries",
                 )
@@ -224,20 +224,20 @@ impl Objects {
         let (old, new) = (&stored.object["metadata"], &changed["metadata"]);
         if call.method == Method::PATCH && !new["uid"].is_null() && new["uid"] != old["uid"] {
             let why = "metadata.uid: Invalid value: field is immutable";
-            return Err(Refusal::invalid(&path, &kind.name, why));
+            return Err(ErrorResponse::invalid(&path, &kind.name, why));
         }
         if new["uid"].is_string() && new["uid"] != old["uid"] {
             let why = format!(
                 "Precondition failed: UID in precondition: {}, UID in object meta: {}",
                 new["uid"], old["uid"]
             );
-            return Err(Refusal::conflict(&path, &why));
+            return Err(ErrorResponse::conflict(&path, &why));
         }
         let version = new["resourceVersion"]
             .as_str()
             .filter(|version| !version.is_empty());
         if version.is_some_and(|version| old["resourceVersion"] != version) {
-            return Err(Refusal::stale(&path));
+            return Err(ErrorResponse::stale(&path));
         }
         let mut object = split(&call.path, kind, &stored.object, changed.clone());
         check_deletion(&path, kind, &stored.object, &object, changed)?;
@@ -313,10 +313,10 @@ fn check_deletion(
     old: &Value,
     new: &Value,
     changed: &Value,
-) -> Result<(), Refusal> {
+) -> Result<(), ErrorResponse> {
     let deleting = old["metadata"]["deletionTimestamp"].is_string();
     if !deleting && changed["metadata"]["deletionTimestamp"].is_string() {
-        return Err(Refusal::invalid(
+        return Err(ErrorResponse::invalid(
             path,
             &kind.name,
             "metadata.deletionTimestamp: Invalid value: field is immutable",
@@ -335,7 +335,7 @@ fn check_deletion(
             .any(|finalizer| !known.contains(finalizer))
     {
         let why = "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted";
-        return Err(Refusal::invalid(path, &kind.name, why));
+        return Err(ErrorResponse::invalid(path, &kind.name, why));
     }
     Ok(())
 }
@@ -368,9 +368,9 @@ fn nothing(kind: &Kind, object: &Value) -> Value {
 }
 
 /// Refuses a body that does not belong to the path.
-fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), Refusal> {
+fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), ErrorResponse> {
     if !body.is_object() {
-        return Err(Refusal::bad_request(
+        return Err(ErrorResponse::bad_request(
             path,
             "the body of the request is no object",
         ));
@@ -386,7 +386,7 @@ fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), Refusal> {
             version.unwrap_or_default(),
             path.api_version()
         );
-        return Err(Refusal::bad_request(path, why));
+        return Err(ErrorResponse::bad_request(path, why));
     }
     let name = body["kind"].as_str().filter(|kind| !kind.is_empty());
     let wrong = name.is_some_and(|name| !kind.name.is_empty() && name != kind.name);
@@ -396,7 +396,7 @@ fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), Refusal> {
             name.unwrap_or_default(),
             kind.name
         );
-        return Err(Refusal::bad_request(path, why));
+        return Err(ErrorResponse::bad_request(path, why));
     }
     for (field, expected) in [("name", &path.name), ("namespace", &path.namespace)] {
         let found = body["metadata"][field].as_str().unwrap_or_default();
@@ -404,7 +404,7 @@ fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), Refusal> {
             let why = format!(
                 "the {field} of the object ({found}) does not match the {field} on the URL ({expected})"
             );
-            return Err(Refusal::bad_request(path, why));
+            return Err(ErrorResponse::bad_request(path, why));
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use clap::Parser;
 use kube::CustomResourceExt as _;
 use manager::{
     Manager, Options,
-    webhook::{Defaulter, FieldError, FieldErrors, Refusal, Request, Validator, Warnings},
+    webhook::{Defaulter, FieldError, FieldErrors, Rejection, Request, Validator, Warnings},
 };
 use serde_json::{Value, json};
 
@@ -121,7 +121,11 @@ impl From<v2::Guest> for v3::Guest {
 struct GuestWebhook;
 
 impl Defaulter<v2::Guest> for GuestWebhook {
-    async fn default(&self, guest: &mut v2::Guest, cx: &Request<v2::Guest>) -> Result<(), Refusal> {
+    async fn default(
+        &self,
+        guest: &mut v2::Guest,
+        cx: &Request<v2::Guest>,
+    ) -> Result<(), Rejection> {
         guest.spec.nights.get_or_insert(1);
         if guest.spec.first == "huge" {
             guest.spec.last = "x".repeat(HUGE);
@@ -140,7 +144,7 @@ impl Validator<v2::Guest> for GuestWebhook {
         &self,
         guest: &v2::Guest,
         _cx: &Request<v2::Guest>,
-    ) -> Result<Warnings, Refusal> {
+    ) -> Result<Warnings, Rejection> {
         let mut errors = FieldErrors::default();
         if guest.spec.first.is_empty() {
             errors.push(FieldError::required("spec.first", "who is it"));
@@ -164,7 +168,7 @@ impl Validator<v2::Guest> for GuestWebhook {
         old: &v2::Guest,
         new: &v2::Guest,
         _cx: &Request<v2::Guest>,
-    ) -> Result<Warnings, Refusal> {
+    ) -> Result<Warnings, Rejection> {
         if old.spec.first != new.spec.first {
             return Err(FieldError::forbidden("spec.first", "is immutable").into());
         }
@@ -175,14 +179,14 @@ impl Validator<v2::Guest> for GuestWebhook {
         &self,
         guest: &v2::Guest,
         _cx: &Request<v2::Guest>,
-    ) -> Result<Warnings, Refusal> {
+    ) -> Result<Warnings, Rejection> {
         if guest
             .metadata
             .labels
             .as_ref()
             .is_some_and(|labels| labels.contains_key("owes"))
         {
-            return Err(Refusal::forbidden("the bill is open"));
+            return Err(Rejection::forbidden("the bill is open"));
         }
         Ok(Warnings::new())
     }

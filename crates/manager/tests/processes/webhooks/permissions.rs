@@ -68,7 +68,7 @@ impl Right<'_> {
         forget(site).await?;
         self.grant(site, without, false).await?;
         let replica = site.spawn()?;
-        let refused = || self.refusals(&replica.log());
+        let refused = || self.rejections(&replica.log());
         let again = async |before: usize| {
             eventually(LONG, "a replica is refused", async || {
                 Ok((refused() > before).then_some(()))
@@ -98,11 +98,11 @@ impl Right<'_> {
     }
 
     /// How often the API server has said that this right is missing.
-    fn refusals(&self, log: &str) -> usize {
+    fn rejections(&self, log: &str) -> usize {
         let verb = format!("cannot {} resource", self.verb);
         let resource = self.rule["resources"][0].as_str().unwrap_or_default();
-        let refusals = log.lines().filter(|line| line.contains(&verb));
-        refusals.filter(|line| line.contains(resource)).count()
+        let rejections = log.lines().filter(|line| line.contains(&verb));
+        rejections.filter(|line| line.contains(resource)).count()
     }
 
     /// Gives the role these rules, and waits until the API server goes by them.

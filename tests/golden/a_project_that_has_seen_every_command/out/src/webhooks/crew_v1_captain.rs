@@ -30,7 +30,7 @@ impl webhook::Defaulter<Captain> for CaptainWebhook {
         &self,
         object: &mut Captain, // as the user sent it
         cx: &webhook::Request<Captain>,
-    ) -> Result<(), webhook::Refusal> {
+    ) -> Result<(), webhook::Rejection> {
         // Set missing fields, for example `object.spec.message.get_or_insert_default();`
         let generation = object.metadata.generation;
         tracing::debug!(name = cx.name(), generation, "nothing to default");

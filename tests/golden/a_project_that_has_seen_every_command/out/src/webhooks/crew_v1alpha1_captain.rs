@@ -22,7 +22,7 @@ impl webhook::Validator<Captain> for CaptainWebhook {
         &self,
         object: &Captain, // with defaults set
         cx: &webhook::Request<Captain>,
-    ) -> Result<webhook::Warnings, webhook::Refusal> {
+    ) -> Result<webhook::Warnings, webhook::Rejection> {
         check(object, cx.name())
     }
 
@@ -31,7 +31,7 @@ impl webhook::Validator<Captain> for CaptainWebhook {
         old: &Captain, // as stored
         new: &Captain, // with defaults set
         cx: &webhook::Request<Captain>,
-    ) -> Result<webhook::Warnings, webhook::Refusal> {
+    ) -> Result<webhook::Warnings, webhook::Rejection> {
         // Compare immutable fields here. Admit objects that are being deleted, so that their
         // finalizers can be removed.
         if old.metadata.deletion_timestamp.is_some() {
@@ -44,7 +44,7 @@ impl webhook::Validator<Captain> for CaptainWebhook {
         &self,
         object: &Captain, // as stored
         cx: &webhook::Request<Captain>,
-    ) -> Result<webhook::Warnings, webhook::Refusal> {
+    ) -> Result<webhook::Warnings, webhook::Rejection> {
         let generation = object.metadata.generation;
         tracing::debug!(name = cx.name(), generation, "may be deleted");
         Ok(webhook::Warnings::new())
@@ -55,7 +55,7 @@ impl webhook::Validator<Captain> for CaptainWebhook {
 fn check(
     object: &Captain, // with defaults set
     name: &str,
-) -> Result<webhook::Warnings, webhook::Refusal> {
+) -> Result<webhook::Warnings, webhook::Rejection> {
     let mut errors = webhook::FieldErrors::default();
     // An example: the name must fit into a label value. Replace it with your own checks.
     if name.len() > 63 {
@@ -74,7 +74,7 @@ impl webhook::Defaulter<Captain> for CaptainWebhook {
         &self,
         object: &mut Captain, // as the user sent it
         cx: &webhook::Request<Captain>,
-    ) -> Result<(), webhook::Refusal> {
+    ) -> Result<(), webhook::Rejection> {
         // Set missing fields, for example `object.spec.message.get_or_insert_default();`
         let generation = object.metadata.generation;
         tracing::debug!(name = cx.name(), generation, "nothing to default");

@@ -21,7 +21,7 @@ impl webhook::Validator<HTTPRoute> for HTTPRouteWebhook {
         &self,
         object: &HTTPRoute, // with defaults set
         cx: &webhook::Request<HTTPRoute>,
-    ) -> Result<webhook::Warnings, webhook::Refusal> {
+    ) -> Result<webhook::Warnings, webhook::Rejection> {
         check(object, cx.name())
     }
 
@@ -30,7 +30,7 @@ impl webhook::Validator<HTTPRoute> for HTTPRouteWebhook {
         old: &HTTPRoute, // as stored
         new: &HTTPRoute, // with defaults set
         cx: &webhook::Request<HTTPRoute>,
-    ) -> Result<webhook::Warnings, webhook::Refusal> {
+    ) -> Result<webhook::Warnings, webhook::Rejection> {
         // Compare immutable fields here. Admit objects that are being deleted, so that their
         // finalizers can be removed.
         if old.metadata.deletion_timestamp.is_some() {
@@ -43,7 +43,7 @@ impl webhook::Validator<HTTPRoute> for HTTPRouteWebhook {
         &self,
         object: &HTTPRoute, // as stored
         cx: &webhook::Request<HTTPRoute>,
-    ) -> Result<webhook::Warnings, webhook::Refusal> {
+    ) -> Result<webhook::Warnings, webhook::Rejection> {
         let generation = object.metadata.generation;
         tracing::debug!(name = cx.name(), generation, "may be deleted");
         Ok(webhook::Warnings::new())
@@ -54,7 +54,7 @@ impl webhook::Validator<HTTPRoute> for HTTPRouteWebhook {
 fn check(
     object: &HTTPRoute, // with defaults set
     name: &str,
-) -> Result<webhook::Warnings, webhook::Refusal> {
+) -> Result<webhook::Warnings, webhook::Rejection> {
     let mut errors = webhook::FieldErrors::default();
     // An example: the name must fit into a label value. Replace it with your own checks.
     if name.len() > 63 {

@@ -21,7 +21,7 @@ impl webhook::Defaulter<Pod> for PodWebhook {
         &self,
         object: &mut Pod, // as the user sent it
         cx: &webhook::Request<Pod>,
-    ) -> Result<(), webhook::Refusal> {
+    ) -> Result<(), webhook::Rejection> {
         // Set missing fields, for example `object.spec.message.get_or_insert_default();`
         let generation = object.metadata.generation;
         tracing::debug!(name = cx.name(), generation, "nothing to default");
