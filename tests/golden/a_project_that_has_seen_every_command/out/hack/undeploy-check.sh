@@ -27,7 +27,8 @@ external=$(list $external)
 namespace=$($kubectl kustomize target/undeploy | awk '/^kind:/ { kind = $2 } /^  name:/ && kind == "Namespace" { print $2 }')
 
 needed=$(
-  echo "$own" | awk -v namespace="$namespace" 'index($2, namespace "/") == 1 { print "  " $1, $2, "is in the namespace", namespace }'
+  # Not `namespace`: gawk has a function of that name.
+  echo "$own" | awk -v name="$namespace" 'index($2, name "/") == 1 { print "  " $1, $2, "is in the namespace", name }'
   for pair in "$@"; do
     printf '%s\n' "$own" "$external" |
       awk -v finalizer="${pair#*=}" '{ for (i = 3; i <= NF; i++) if ($i == finalizer) print "  " $1, $2, "has the finalizer", finalizer }'
