@@ -171,8 +171,14 @@ ready
 address=$(sed -n 's/.*serving webhooks.*address=\([0-9.:]*\).*/\1/p' run.log)
 # It answers over TLS. kubectl's request is not a review, because its content type is not JSON.
 echo '{}' > nothing.json
-kubectl --kubeconfig /dev/null --server "https://$address" --insecure-skip-tls-verify --token none \
-  create --raw /validate-ajd-my-domain-v1-home -f nothing.json 2>&1 | grep 'Unsupported Media Type'
+answered=
+for _ in $(seq 100); do
+  kubectl --kubeconfig /dev/null --server "https://$address" --insecure-skip-tls-verify --token none \
+    create --raw /validate-ajd-my-domain-v1-home -f nothing.json > answer.txt 2>&1 || true
+  if grep 'Unsupported Media Type' answer.txt; then answered=true; break; fi
+  sleep 0.1
+done
+test -n "$answered" || { cat answer.txt; exit 1; }
 end
 
 for how in 'env ENABLE_WEBHOOKS=false make run' 'make run ENABLE_WEBHOOKS=false'; do
