@@ -1,7 +1,7 @@
 //! PROJECT -> the whole pristine tree: every file as kbr would write it, and its policy. Pure.
 //!
 //! Each table of PROJECT contributes files and lines; the tree is all contributions in the order of the tables. A command writes
-//! the difference between the trees of PROJECT with and without the command's tables ([`difference`]).
+//! what its own tables contribute ([`difference`]).
 
 mod contributions;
 mod difference;

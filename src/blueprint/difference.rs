@@ -35,8 +35,6 @@ pub enum Presence {
 }
 
 /// What `tables` want of each file of `tree`, in order of path. With `force`, files that they own are written again.
-///
-/// The tree without `tables` is what all other tables contribute.
 pub fn difference<'a>(
     tree: &'a Blueprint,
     tables: &[(Source, Presence)],
