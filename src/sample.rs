@@ -13,10 +13,11 @@ pub fn signed(body: &str) -> String {
     format!("{MARK} {}\n{body}", &sha256(body.as_bytes())[..DIGITS])
 }
 
-/// The rest of a sample that has not been edited since kbr wrote it.
-pub fn untouched(text: &str) -> Option<&str> {
-    let (_, body) = text.split_once('\n')?;
-    (signed(body) == text).then_some(body)
+/// Whether a sample has not been edited since kbr wrote it. Line endings do not count, because git may convert them.
+pub fn is_untouched(text: &str) -> bool {
+    let text = text.replace("\r\n", "\n");
+    text.split_once('\n')
+        .is_some_and(|(_, body)| signed(body) == text)
 }
 
 /// A rendered template, with a checksum if its first line asks for one.
@@ -39,7 +40,8 @@ mod tests {
         let text = sign("# kbr:sample\na: 1\n".to_owned());
         // The first digits that `printf 'a: 1\n' | sha256sum` prints.
         assert_eq!(text, "# kbr:sample 37b128c59f1f\na: 1\n");
-        assert_eq!(untouched(&text), Some("a: 1\n"));
+        assert!(is_untouched(&text));
+        assert!(is_untouched(&text.replace('\n', "\r\n")));
         for touched in [
             text.replace('1', "2"),
             text.clone() + "\n",
@@ -48,7 +50,7 @@ mod tests {
             "a: 1\n".to_owned(),
             format!("\n{text}"),
         ] {
-            assert_eq!(untouched(&touched), None, "{touched:?}");
+            assert!(!is_untouched(&touched), "{touched:?}");
         }
     }
 

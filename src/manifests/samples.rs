@@ -39,9 +39,10 @@ pub fn check(root: &Path, crds: &[Crd]) -> anyhow::Result<(Vec<Change>, Vec<Prob
             warnings.push(Problem::new("is not UTF-8 text").at(&path));
             continue;
         };
-        let found = match sample::untouched(text) {
-            Some(_) => repair(crds, &path, text),
-            None => (None, validate(crds, &path, text)),
+        let found = if sample::is_untouched(text) {
+            repair(crds, &path, text)
+        } else {
+            (None, validate(crds, &path, text))
         };
         warnings.extend(found.1);
         if let Some(after) = found.0 {
