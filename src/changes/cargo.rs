@@ -22,10 +22,12 @@ fn is_manifest(text: &str) -> bool {
     };
     let package = manifest.remove("package");
     let package = package.as_ref().and_then(Value::as_table);
+    let version = |package: &Table| package.get("version").and_then(Value::as_str) == Some("0.1.0");
     let empty = |value: Value| value.as_table().is_some_and(Table::is_empty);
     let mut lines = text.lines();
-    package.is_some_and(|package| package.keys().eq(["edition", "name", "version"]))
-        && manifest.remove("dependencies").is_some_and(empty)
+    package.is_some_and(|package| {
+        package.keys().eq(["edition", "name", "version"]) && version(package)
+    }) && manifest.remove("dependencies").is_some_and(empty)
         && manifest.is_empty()
         && !lines.any(|line| line.contains('#'))
 }
@@ -53,6 +55,7 @@ mod tests {
         assert!(!manifest(
             &MANIFEST.replace("edition", "license = \"MIT\"\nedition")
         ));
+        assert!(!manifest(&MANIFEST.replace("0.1.0", "1.4.2")));
         assert!(!manifest("[package"));
 
         let main = "fn main() {\n    println!(\"Hello, world!\");\n}\n";
