@@ -29,6 +29,7 @@ pub fn problems(project: &Project) -> Vec<String> {
         webhook.check(&mut of_tables);
     }
     check_twice(project, &mut of_tables);
+    check_spokes(project, &mut of_tables);
     for text in of_tables.texts() {
         if !found.iter().any(|known| known == text) {
             found.push(text.to_owned());
@@ -54,6 +55,22 @@ fn check_twice(project: &Project, problems: &mut Problems) {
         if !known.insert(&controller.name) {
             let name = &controller.name;
             problems.add(format!("`[[controller]]` `{name}` is there twice"), "");
+        }
+    }
+}
+
+/// A version that a hub converts must be one of its kind's.
+fn check_spokes(project: &Project, problems: &mut Problems) {
+    for hub in project.webhooks() {
+        for spoke in &hub.spokes {
+            let mut versions = project.versions(&hub.target);
+            if !versions.any(|api| api.version == *spoke) {
+                let (kind, group) = (&hub.target.kind, hub.target.group_shown());
+                let text = format!(
+                    "`[[webhook]]` of `{kind}` converts `{group}/{spoke}`, which has no `[[api]]`"
+                );
+                problems.add(text, "");
+            }
         }
     }
 }
@@ -175,6 +192,28 @@ type = "k8s_openapi::api::core::v1::Pod"
             );
             assert!(error.contains(said), "{error}");
         }
+    }
+
+    #[test]
+    fn a_converted_version_that_does_not_exist_is_reported() {
+        let hub = r#"
+[[webhook]]
+group = "crew"
+full_group = "crew.example.com"
+version = "v1"
+kind = "Captain"
+plural = "captains"
+namespaced = true
+type = "api::crew::v1::Captain"
+spokes = ["v9"]
+"#;
+        let error = parse(&format!("{PROJECT}{hub}")).unwrap_err().to_string();
+        assert!(
+            error.contains(
+                "`[[webhook]]` of `Captain` converts `crew.example.com/v9`, which has no `[[api]]`"
+            ),
+            "{error}"
+        );
     }
 
     #[test]
