@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use serde::Serialize;
-use tera::{Context, Tera};
+use tera::{Context, Tera, Value};
 
 use super::{Form, Part, Paths, Policy, form};
 use crate::{edit, sample};
@@ -25,10 +25,7 @@ impl<'a> Set<'a> {
         // Nothing that kbr writes is HTML.
         tera.autoescape_on(Vec::<&str>::new());
         let texts = files.iter().filter(|(path, _)| is_template(path));
-        let texts = texts.map(|(path, text)| (text_name(path), *text));
-        let paths = files.iter().filter(|(path, _)| has_variable(path));
-        let paths = paths.map(|(path, _)| (path_name(path), form(path).1));
-        tera.add_raw_templates(texts.chain(paths).collect::<Vec<_>>())
+        tera.add_raw_templates(texts.copied().collect::<Vec<_>>())
             .with_context(|| format!("in the scaffold `{name}`"))?;
         Ok(Set {
             name: name.to_owned(),
@@ -61,16 +58,12 @@ impl<'a> Set<'a> {
         paths: Paths,
     ) -> anyhow::Result<Vec<Part>> {
         let (form, path) = form(template);
-        let path = if has_variable(template) {
-            self.tera.render(&path_name(template), context)?
-        } else {
-            path.to_owned()
-        };
+        let path = filled(path, context)?;
         if !paths.have(&path) {
             return Ok(Vec::new());
         }
         let text = if is_template(template) {
-            sample::sign(self.tera.render(&text_name(template), context)?)
+            sample::sign(self.tera.render(template, context)?)
         } else {
             text.to_owned()
         };
@@ -91,16 +84,21 @@ fn is_template(path: &str) -> bool {
     form(path).0 != Form::Copied
 }
 
-fn has_variable(path: &str) -> bool {
-    path.contains("{{")
-}
-
-fn text_name(path: &str) -> String {
-    format!("text of {path}")
-}
-
-fn path_name(path: &str) -> String {
-    format!("path of {path}")
+/// `path` with the values of its variables. Not tera's job, because a command fills in the paths of every table of PROJECT.
+fn filled(path: &str, context: &Context) -> anyhow::Result<String> {
+    let mut filled = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, after) = after
+            .split_once("}}")
+            .context("a variable in the path is not closed")?;
+        let value = context.get(name.trim()).and_then(Value::as_str);
+        filled.push_str(before);
+        filled.push_str(value.with_context(|| format!("no variable `{name}` for the path"))?);
+        rest = after;
+    }
+    filled.push_str(rest);
+    Ok(filled)
 }
 
 /// One [`Part::Lines`] for each section that has lines.
