@@ -66,6 +66,13 @@ pub fn position(path: &str, source: &str, marker: &str) -> Option<(usize, bool)>
     Some((at + 1, !line.starts_with([' ', '\t'])))
 }
 
+/// The name of the TOML table that the marker stands in, if it is there once and in a table.
+pub fn table(path: &str, source: &str, marker: &str) -> Option<String> {
+    let at = only_marker(path, source, marker).ok()?;
+    let lines: Vec<String> = source.split_inclusive('\n').map(str::to_owned).collect();
+    scope::header(&lines, at).map(str::to_owned)
+}
+
 fn only_marker(path: &str, text: &str, marker: &str) -> Result<usize, Vec<usize>> {
     let found = marked(path, text, marker);
     match found[..] {

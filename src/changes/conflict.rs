@@ -115,11 +115,26 @@ pub fn not_utf8(path: &str) -> Problem {
     )
 }
 
-pub fn not_toml(path: &str, error: impl fmt::Display) -> Problem {
+/// A marker in the line `number` of a TOML file that was moved out of its `table`.
+pub fn other_table(path: &str, marker: &str, number: usize, table: &str) -> Problem {
+    let line = edit::marker_line(path, marker);
+    conflict(
+        path,
+        format_args!(
+            "has the marker `+kbr:scaffold:{marker}` in line {number}, outside of the table `[{table}]`"
+        ),
+        format!(
+            "move this line of `{path}` to the end of `[{table}]`, above the next table:\n    {line}"
+        ),
+    )
+}
+
+/// A file that would not be in its `format` any more.
+pub fn broken(path: &str, format: &str, error: impl fmt::Display) -> Problem {
     let error = error.to_string().trim_end().replace('\n', "\n    ");
     conflict(
         path,
-        format_args!("would not be TOML:\n    {error}"),
+        format_args!("would not be {format}:\n    {error}"),
         format!("fix `{path}`, or remove the clashing lines"),
     )
 }

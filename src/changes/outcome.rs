@@ -24,7 +24,7 @@ pub(super) fn of(wanted: &WantedFile, before: Option<Vec<u8>>) -> Result<Change,
         before,
         after,
     };
-    check_toml(&change)?;
+    check_syntax(&change)?;
     Ok(change)
 }
 
@@ -89,26 +89,55 @@ fn grown(
     Ok((verb, text.into_bytes()))
 }
 
-/// A marker may be moved, and its new place counts. In Rust what goes into a function cannot go to the margin, nor the reverse.
+/// A marker may be moved, and its new place counts. In Rust, lines for a function cannot go to the margin, nor the reverse; in TOML, lines
+/// for one table mean something else in another.
 fn misplaced(path: &str, marker: &str, text: &str) -> Option<Problem> {
-    let rust = path.rsplit_once('.').is_some_and(|(_, end)| end == "rs");
-    let location = scaffold::marker_location(path, marker).filter(|_| rust)?;
+    let location = scaffold::marker_location(path, marker)?;
     let (number, margin) = edit::position(path, text, marker)?;
-    (margin != location.margin).then(|| conflict::misplaced(path, marker, number, &location, text))
+    match extension(path) {
+        "rs" if margin != location.margin => {
+            Some(conflict::misplaced(path, marker, number, &location, text))
+        }
+        "toml" => {
+            let (found, wanted) = (edit::table(path, text, marker), location.table?);
+            (found.as_ref() != Some(&wanted))
+                .then(|| conflict::other_table(path, marker, number, &wanted))
+        }
+        _ => None,
+    }
 }
 
-pub(super) fn check_toml(change: &Change) -> Result<(), Vec<Problem>> {
-    let toml = change.path == PROJECT
-        || change
-            .path
-            .rsplit_once('.')
-            .is_some_and(|(_, end)| end == "toml");
-    if !toml || !change.writes() {
+/// Checks that the file is still TOML or YAML after the change.
+pub(super) fn check_syntax(change: &Change) -> Result<(), Vec<Problem>> {
+    let format = if change.path == PROJECT {
+        "toml"
+    } else {
+        extension(&change.path)
+    };
+    // The tests of the scaffolds check what kbr itself writes.
+    if !change.writes() || change.before.is_none() && format != "toml" {
         return Ok(());
     }
-    let text = str::from_utf8(&change.after).map_err(|_| vec![conflict::not_utf8(&change.path)])?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    toml::from_str::<toml::Table>(text)
-        .map_err(|error| vec![conflict::not_toml(&change.path, error)])?;
-    Ok(())
+    let text = || {
+        let text = str::from_utf8(&change.after).map_err(|_| conflict::not_utf8(&change.path));
+        text.map(|text| text.strip_prefix('\u{feff}').unwrap_or(text))
+    };
+    let checked = match format {
+        "toml" => text().and_then(|text| {
+            toml::from_str::<toml::Table>(text)
+                .map(drop)
+                .map_err(|error| conflict::broken(&change.path, "TOML", error))
+        }),
+        "yaml" => text().and_then(|text| {
+            serde_saphyr::from_multiple::<serde_json::Value>(text)
+                .map(drop)
+                .map_err(|error| conflict::broken(&change.path, "YAML", error))
+        }),
+        _ => Ok(()),
+    };
+    checked.map_err(|problem| vec![problem])
+}
+
+fn extension(path: &str) -> &str {
+    path.rsplit_once('.').map_or("", |(_, end)| end)
 }

@@ -43,7 +43,7 @@ pub(super) fn of(records: &Records, before: Option<Vec<u8>>) -> Result<Change, V
         before,
         after: after.into_bytes(),
     };
-    outcome::check_toml(&change)?;
+    outcome::check_syntax(&change)?;
     Ok(change)
 }
 

@@ -341,6 +341,32 @@ fn an_insertion_that_breaks_toml_is_a_conflict() {
 }
 
 #[test]
+fn an_insertion_that_breaks_yaml_is_a_conflict() {
+    let list = "resources: [a.yaml]\n# +kbr:scaffold:m\n";
+    let root = project(&[("kustomization.yaml", list)]);
+    let error = conflicts_in(root.path(), &[insert("kustomization.yaml", "- b.yaml")]);
+    assert!(
+        error.contains("`kustomization.yaml` would not be YAML:"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_marker_in_another_table_of_toml_is_a_conflict() {
+    let manifest = "[dependencies]\nserde = \"1\"\n\n[dependencies.kube]\nversion = \"5\"\n\n# +kbr:scaffold:dependencies\n";
+    let root = project(&[("Cargo.toml", manifest)]);
+    let lines = Op::Part(Part::Lines {
+        path: "Cargo.toml".into(),
+        marker: "dependencies".into(),
+        once: false,
+        lines: "crew = \"1\"".into(),
+    });
+    let error = conflicts_in(root.path(), &[lines]);
+    let text = "`Cargo.toml` has the marker `+kbr:scaffold:dependencies` in line 7, outside of the table `[dependencies]`";
+    assert!(error.contains(text), "{error}");
+}
+
+#[test]
 fn lines_without_their_marker_are_a_mistake_in_the_templates() {
     let error = conflicts_in(project(&[]).path(), &[create("a", ""), insert("a", "x\n")]);
     assert!(error.contains("`a` needs the marker `m` once"), "{error}");

@@ -96,11 +96,7 @@ fn imports(text: &str) -> impl Iterator<Item = String> {
 
 fn has_in_toml(lines: &[String], at: usize, line: &str) -> bool {
     let range = table(lines, at);
-    let header = range
-        .start
-        .checked_sub(1)
-        .map(|header| lines[header].trim());
-    let header = header.unwrap_or_default().trim_matches(['[', ']']);
+    let header = header(lines, at).unwrap_or_default();
     let Some(key) = key(line) else {
         return lines[range].iter().any(|have| have.trim() == line);
     };
@@ -138,6 +134,13 @@ fn outermost_blocks(code: &[&str]) -> Vec<Range<usize>> {
         }
     }
     blocks
+}
+
+/// The name of the TOML table around line `at`, as it is written; `None` above the first table.
+pub fn header(lines: &[String], at: usize) -> Option<&str> {
+    let header = lines[table(lines, at).start.checked_sub(1)?].trim();
+    let (name, _) = header.rsplit_once(']')?;
+    Some(name.trim_matches(['[', ']', ' ']))
 }
 
 /// The TOML table around line `at`.

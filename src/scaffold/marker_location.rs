@@ -5,13 +5,15 @@ use std::fmt;
 use include_dir::Dir;
 
 use super::{Form, LAYOUT, SCAFFOLDS, files, form};
-use crate::edit::marker_name;
+use crate::edit::{self, marker_name};
 
 /// A marker's location in its template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkerLocation {
     /// Whether it is not indented: its lines are top-level items.
     pub margin: bool,
+    /// The TOML table that it stands in.
+    pub table: Option<String>,
     /// The recognizable lines next to it, the better one first.
     neighbours: Vec<Neighbour>,
 }
@@ -52,7 +54,7 @@ pub fn marker_location(path: &str, marker: &str) -> Option<MarkerLocation> {
     let sets = SCAFFOLDS.get_dir(LAYOUT).into_iter().flat_map(Dir::dirs);
     sets.flat_map(|set| files(set).unwrap_or_default())
         .filter(|(template, _)| is_for(template, path))
-        .find_map(|(_, text)| find(text, marker))
+        .find_map(|(_, text)| find(path, text, marker))
 }
 
 /// Whether the template writes the file at `path`; a folder or name with a variable matches any.
@@ -66,7 +68,7 @@ fn is_for(template: &str, path: &str) -> bool {
     form != Form::Insert && same && template.matches('/').count() == path.matches('/').count()
 }
 
-fn find(text: &'static str, marker: &str) -> Option<MarkerLocation> {
+fn find(path: &str, text: &'static str, marker: &str) -> Option<MarkerLocation> {
     let lines: Vec<&'static str> = text.lines().collect();
     let at = lines
         .iter()
@@ -80,6 +82,7 @@ fn find(text: &'static str, marker: &str) -> Option<MarkerLocation> {
     ];
     Some(MarkerLocation {
         margin: !lines[at].starts_with([' ', '\t']),
+        table: edit::table(path, text, marker),
         neighbours: neighbours.into_iter().flatten().filter(is_known).collect(),
     })
 }
@@ -117,6 +120,8 @@ mod tests {
                 .unwrap()
                 .margin
         );
+        let found = marker_location("Cargo.toml", "dependencies").unwrap();
+        assert_eq!(found.table.as_deref(), Some("dependencies"));
         assert_eq!(marker_location("src/main.rs", "nothing"), None);
         assert_eq!(marker_location("main.rs", "controllers"), None);
     }
