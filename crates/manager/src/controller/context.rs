@@ -189,7 +189,7 @@ impl<K: Object> Context<K> {
         object: &C,
         change: impl Fn(&mut C) + Send + Sync,
     ) -> anyhow::Result<Arc<C>> {
-        update(&self.core, &self.key, object, change).await
+        update(&self.core, object, change).await
     }
 
     /// Publishes an event on the object: what `kubectl describe` shows under Events.

@@ -12,11 +12,7 @@ use crate::{
     leader::fence::Fence,
     metrics::ControllerMetrics,
     servers::probes::Health,
-    writes::{
-        applied::Applied,
-        condition::Accessor,
-        own::{Overlay, Writes},
-    },
+    writes::{applied::Applied, condition::Accessor, overlay::Overlay, own::OwnWrites},
 };
 
 /// A controller of `K`.
@@ -28,7 +24,7 @@ pub(crate) struct Core<K> {
     pub(crate) cache: Arc<Cache<K>>,
     pub(crate) reader: Reader,
     pub(crate) queue: Arc<Queue>,
-    pub(crate) writes: Arc<Writes>,
+    pub(crate) writes: Arc<OwnWrites>,
     pub(crate) overlay: Arc<Overlay<K>>,
     pub(crate) applied: Arc<Applied>,
     pub(crate) recorder: Recorder,

@@ -23,11 +23,7 @@ use crate::{
     },
     key::Key,
     manager::Manager,
-    writes::{
-        applied::Applied,
-        condition::Accessor,
-        own::{Overlay, Writes},
-    },
+    writes::{applied::Applied, condition::Accessor, overlay::Overlay, own::OwnWrites},
 };
 
 /// The longest field manager that the API server takes, in bytes.
@@ -57,7 +53,7 @@ struct Parts<'a, K> {
     manager: &'a mut Manager,
     name: String,
     queue: Arc<Queue>,
-    writes: Arc<Writes>,
+    writes: Arc<OwnWrites>,
     overlay: Arc<Overlay<K>>,
     applied: Arc<Applied>,
     cache: Arc<Cache<K>>,
@@ -85,9 +81,10 @@ impl<'a, K: Object> Controller<'a, K> {
         ));
         let cache = manager.caches.of::<K>();
         let overlay = Arc::new(Overlay::new());
+        let writes = Arc::new(OwnWrites::new(queue.clone()));
         let mut parts = Parts {
             name: name.to_owned(),
-            writes: Arc::new(Writes::new(queue.clone())),
+            writes: writes.clone(),
             overlay: overlay.clone(),
             applied: Arc::default(),
             reader: Reader::new(name),
@@ -103,7 +100,7 @@ impl<'a, K: Object> Controller<'a, K> {
         parts.need(cache.clone());
         Self {
             parts,
-            hook: source::own(cache, overlay),
+            hook: source::own(cache, overlay, writes),
             filter: Filter::none(),
         }
     }
@@ -180,7 +177,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
         let mut parts = self.settle();
         let cache = parts.manager.caches.of::<C>();
         parts.need(cache.clone());
-        let hook = source::mapped(cache, &parts.reader, map);
+        let hook = source::mapped(cache, &parts.reader, parts.queue.clone(), map);
         Controller {
             parts,
             hook,
@@ -299,7 +296,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
 
     /// Puts the kind to work that was named last.
     fn settle(self) -> Parts<'a, K> {
-        self.hook.attach(self.filter, self.parts.writes.clone());
+        self.hook.attach(self.filter);
         self.parts
     }
 }

@@ -1,23 +1,20 @@
 //! What triggers reconciles: how a change of an object becomes keys in a queue.
 
-use std::{any::TypeId, sync::Arc};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::{
     cache::{
-        object::{Cached, Object, namespaced, version},
+        object::{Cached, Object, namespaced},
         reader::Reader,
         store::{Cache, Change},
     },
     controller::{predicate::Filter, queue::Queue},
-    error::caught,
+    error::{caught, chain},
     key::Key,
-    writes::{
-        applied::Applied,
-        own::{Child, Overlay, Own, Watched, Writes},
-    },
+    writes::{applied::Applied, overlay::Overlay, own::OwnWrites},
 };
 
 /// A kind that a controller needs, whether it triggers reconciles or is only read.
@@ -40,77 +37,63 @@ impl Source {
     }
 }
 
-type Note<M> = Box<dyn Fn(&Change<'_, M>) + Send + Sync>;
-type Keys<M> = Box<dyn Fn(&Change<'_, M>) -> Vec<Key> + Send + Sync>;
+/// Sees every change in a cache, and whether it passed the predicates.
+type Handler<M> = Box<dyn Fn(&Change<'_, M>, bool) + Send + Sync>;
 
 /// How the changes in a cache enqueue keys of a controller.
 pub(crate) struct Hook<M> {
     pub(crate) cache: Arc<Cache<M>>,
-    /// Tells one role of a kind from another, as `Writes` does.
-    role: TypeId,
-    /// Sees every change.
-    note: Note<M>,
-    /// Says whom a change concerns.
-    keys: Keys<M>,
+    handler: Handler<M>,
 }
 
 impl<M: Cached> Hook<M> {
     /// Puts it to work.
-    pub(crate) fn attach(self, filter: Filter<M>, writes: Arc<Writes>) {
-        let Self {
-            cache,
-            role,
-            note,
-            keys,
-        } = self;
-        writes.follow(role);
-        cache.on_change(move |change| {
-            note(change);
-            let keys = if filter.passes(change) {
-                keys(change)
-            } else {
-                Vec::new()
-            };
-            writes.seen(role, change.key, change.new.map(version), keys);
-        });
+    pub(crate) fn attach(self, filter: Filter<M>) {
+        let Self { cache, handler } = self;
+        cache.on_change(move |change| handler(change, filter.passes(change)));
     }
 }
 
 /// Enqueues the objects of the controller's own kind.
-pub(crate) fn own<K: Object>(cache: Arc<Cache<K>>, overlay: Arc<Overlay<K>>) -> Hook<K> {
+pub(crate) fn own<K: Object>(
+    cache: Arc<Cache<K>>,
+    overlay: Arc<Overlay<K>>,
+    writes: Arc<OwnWrites>,
+) -> Hook<K> {
+    let handler = move |change: &Change<'_, K>, passes| {
+        overlay.seen(change.key, change.new);
+        writes.seen(change, passes);
+    };
     Hook {
         cache,
-        role: TypeId::of::<Own<K>>(),
-        note: Box::new(move |change| overlay.seen(change.key, change.new)),
-        keys: Box::new(|change| vec![change.key.clone()]),
+        handler: Box::new(handler),
     }
 }
 
-/// Enqueues the `K` that owns what changes in `cache`, which holds objects of `C` or their metadata.
+/// Enqueues the `K` that owns what changes in `cache`, which holds objects of `C` or their metadata; whoever changed it.
 pub(crate) fn owner<K: Object, C: Object, M: Cached>(
     cache: Arc<Cache<M>>,
     applied: Arc<Applied>,
     queue: Arc<Queue>,
 ) -> Hook<M> {
-    let owners = |change: &Change<'_, M>| {
-        let before = change.old.and_then(|old| owner_of::<K>(old.meta()));
-        let after = change.new.and_then(|new| owner_of::<K>(new.meta()));
-        (before, after)
+    applied.follow::<C>();
+    let handler = move |change: &Change<'_, M>, passes| {
+        if change.new.is_none() {
+            applied.forget::<C>(change.key);
+        }
+        let owner = |object: &M| owner_of::<K>(object.meta());
+        let (before, after) = (change.old.and_then(owner), change.new.and_then(owner));
+        // A child that was given away concerns the owner that lost it, whatever else is to be said of it.
+        if before.is_some() && before != after {
+            before.into_iter().for_each(|key| queue.add(key));
+        }
+        if passes {
+            after.into_iter().for_each(|key| queue.add(key));
+        }
     };
     Hook {
         cache,
-        role: TypeId::of::<Child<C>>(),
-        note: Box::new(move |change| {
-            if change.new.is_none() {
-                applied.forget::<C>(change.key);
-            }
-            // A child that was given away concerns the owner that lost it, whatever else is to be said of it.
-            let (before, after) = owners(change);
-            if let Some(before) = before.filter(|before| Some(before) != after.as_ref()) {
-                queue.add(before);
-            }
-        }),
-        keys: Box::new(move |change| owners(change).1.into_iter().collect()),
+        handler: Box::new(handler),
     }
 }
 
@@ -118,13 +101,14 @@ pub(crate) fn owner<K: Object, C: Object, M: Cached>(
 pub(crate) fn mapped<C: Cached>(
     cache: Arc<Cache<C>>,
     reader: &Reader,
+    queue: Arc<Queue>,
     map: impl Fn(&C, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
 ) -> Hook<C> {
     // A cache holds what is hooked to it, so this must not hold the cache.
     let reader = reader.downgrade();
-    let keys = move |change: &Change<'_, C>| {
-        let Some(reader) = reader.upgrade() else {
-            return Vec::new();
+    let handler = move |change: &Change<'_, C>, passes: bool| {
+        let Some(reader) = reader.upgrade().filter(|_| passes) else {
+            return;
         };
         let mut keys = Vec::new();
         for object in change.old.into_iter().chain(change.new) {
@@ -132,20 +116,18 @@ pub(crate) fn mapped<C: Cached>(
                 Some(Ok(found)) => keys.extend(found),
                 Some(Err(error)) => {
                     let (kind, key) = (C::kind(&()), change.key);
-                    tracing::error!(error = format!("{error:#}"), %kind, %key, "cannot map an object");
+                    tracing::error!(error = chain(error.as_ref()), %kind, %key, "cannot map an object");
                 }
                 None => {}
             }
         }
         keys.sort();
         keys.dedup();
-        keys
+        keys.into_iter().for_each(|key| queue.add(key));
     };
     Hook {
         cache,
-        role: TypeId::of::<Watched<C>>(),
-        note: Box::new(|_| {}),
-        keys: Box::new(keys),
+        handler: Box::new(handler),
     }
 }
 

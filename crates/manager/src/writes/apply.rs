@@ -103,16 +103,11 @@ pub(crate) async fn apply<K: Object, C: Object>(
         }
     }
 
-    let writer = Key::of(owner);
-    let write = core.writes.begin::<C>(&key, &writer);
     let params = core.patch_params().force();
     let answer = api.patch(key.name(), &params, &Patch::Apply(&body)).await;
     let Stripped(object) =
         answer.with_context(|| format!("cannot apply {} `{key}`", C::kind(&())))?;
-    let changed = known.version() != Some(version(&object));
-    write.finish(Some(version(&object)).filter(|_| changed));
-    // Of others nobody would say that they are gone, so they would be remembered for ever.
-    if core.writes.follows_children::<C>() {
+    if known.is_watched() {
         core.applied.set::<C>(&key, &text, version(&object));
     }
     Ok(Arc::new(object))

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, Preconditions};
 
 use crate::{
-    cache::object::{Object, api, namespaced, version},
+    cache::object::{Object, api, namespaced},
     controller::core::Core,
     key::Key,
     writes::apply::{Known, there, whose},
@@ -41,18 +41,11 @@ pub(crate) async fn delete<K: Object, C: Object>(
         uid: meta.uid.clone(),
         resource_version: None,
     });
-    let writer = Key::of(owner);
-    let write = core.writes.begin::<C>(&key, &writer);
     match api::<C>(core.client.clone(), &key)
         .delete(key.name(), &params)
         .await
     {
-        Ok(answer) => {
-            // With finalizers it is still there, and has changed by our hand.
-            let left = answer.left();
-            write.finish(left.as_ref().map(version));
-            Ok(())
-        }
+        Ok(_) => Ok(()),
         // It is gone; or, on a conflict, another one of that name is there, or a Namespace is being emptied already.
         Err(kube::Error::Api(error)) if [404, 409].contains(&error.code) => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot delete {} `{key}`", C::kind(&()))),

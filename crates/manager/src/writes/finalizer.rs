@@ -66,7 +66,7 @@ async fn change<K: Object>(
     wanted: impl Fn(&K) -> Option<Vec<String>>,
 ) -> anyhow::Result<Option<Arc<K>>> {
     let api = api::<K>(core.client.clone(), key);
-    let write = core.writes.begin::<K>(key, key);
+    let write = core.writes.begin(key);
     for _ in 0..TRIES {
         let Some(finalizers) = wanted(&object) else {
             return Ok(Some(object));
@@ -75,7 +75,7 @@ async fn change<K: Object>(
         let patch = Patch::Merge(json!({"metadata": meta}));
         match api.patch(key.name(), &core.patch_params(), &patch).await {
             Ok(Stripped(changed)) => {
-                write.finish(Some(version(&changed)));
+                write.finish(version(&*object), version(&changed));
                 let changed = Arc::new(changed);
                 core.wrote(key, changed.clone());
                 return Ok(Some(changed));

@@ -6,6 +6,7 @@ pub(crate) mod condition;
 pub(crate) mod delete;
 pub(crate) mod difference;
 pub(crate) mod finalizer;
+pub(crate) mod overlay;
 pub(crate) mod own;
 pub(crate) mod status;
 pub(crate) mod update;

@@ -1,228 +1,166 @@
-//! What a controller itself has written lately, so that it neither enqueues its own object nor works on what it has overwritten.
+//! Tells a controller's own writes of status and finalizers from the changes of others, so that they trigger no reconcile.
 
 use std::{
-    any::TypeId,
-    collections::{HashMap, HashSet},
-    marker::PhantomData,
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use kube::api::PartialObjectMeta;
+use kube::Resource;
 
 use crate::{
-    cache::object::{Cached, later, version},
+    cache::{
+        object::{Cached, later, version},
+        store::Change,
+    },
     controller::queue::Queue,
     key::Key,
 };
 
-/// Tells a controller's own changes from those of others as they come back by a watch.
+/// What a controller has lately written to the objects that it reconciles.
 ///
-/// The watch may be faster than the answer to the write, so while a write is under way the changes of that object
-/// are held back. A change of our own enqueues all objects that it concerns but the one whose reconcile made it.
-pub(crate) struct Writes {
+/// Each such write is made to one version of the object, by a precondition, so the two resource versions say all that
+/// it changed. An update that the watch brings is ours only if it is from the one version to the other; one that
+/// skips a version may hide what others wrote in between.
+///
+/// The watch may be faster than the answer to the write, so while a write is under way the updates of its object are
+/// held back.
+pub(crate) struct OwnWrites {
     queue: Arc<Queue>,
-    state: Mutex<State>,
+    objects: Mutex<HashMap<Key, Recent>>,
 }
 
 #[derive(Default)]
-struct State {
-    /// The roles whose changes come by.
-    followed: HashSet<TypeId>,
-    objects: HashMap<(TypeId, Key), Object>,
+struct Recent {
+    under_way: bool,
+    /// What the watch brought meanwhile, and whether it matters.
+    held: Vec<(Update, bool)>,
+    /// Our writes that the watch has yet to bring.
+    expected: Vec<Update>,
 }
 
-#[derive(Default)]
-struct Object {
-    under_way: usize,
-    /// Resource versions that came meanwhile, and whom they concern.
-    held: Vec<(String, Vec<Key>)>,
-    /// Resource versions of our writes that the watch has yet to bring, and whose reconcile made them.
-    expected: Vec<(String, Key)>,
-}
-
-impl Object {
+impl Recent {
     /// Whether there is nothing to remember.
     fn is_idle(&self) -> bool {
-        self.under_way == 0 && self.expected.is_empty()
+        !self.under_way && self.expected.is_empty()
+    }
+
+    /// Whether a change is our own, or that will be known when the write under way has ended.
+    fn explains<K: Cached>(&mut self, change: &Change<'_, K>, matters: bool) -> bool {
+        let update = Update::of(change);
+        let own = update
+            .as_ref()
+            .is_some_and(|update| self.expected.contains(update));
+        // What is not later was skipped, as by a new list, and will not come any more.
+        let now = change.new.map(version);
+        self.expected
+            .retain(|own| now.is_some_and(|now| later(&own.to, now)));
+        match update {
+            Some(update) if self.under_way && !own => {
+                self.held.push((update, matters));
+                true
+            }
+            _ => own,
+        }
     }
 }
 
-/// The roles of a kind, as one may have several and each sees a change by itself: it is the controller's own, its
-/// objects are children, or they are watched.
-pub(crate) struct Own<C>(PhantomData<C>);
-pub(crate) struct Child<C>(PhantomData<C>);
-pub(crate) struct Watched<C>(PhantomData<C>);
+/// The resource versions of an object before and after an update.
+#[derive(PartialEq)]
+struct Update {
+    from: String,
+    to: String,
+}
+
+impl Update {
+    fn new(from: &str, to: &str) -> Self {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        Self { from, to }
+    }
+
+    /// What the watch brought; `None` if no write of status or finalizers can have done it.
+    fn of<K: Cached>(change: &Change<'_, K>) -> Option<Self> {
+        let (old, new) = (change.old?, change.new?);
+        let same = old.meta().generation == new.meta().generation;
+        same.then(|| Self::new(version(old), version(new)))
+    }
+}
 
 /// A write under way. Dropped without [`finish`](Self::finish), as at a time-out, it counts as having written nothing.
 pub(crate) struct Write<'a> {
-    writes: &'a Writes,
-    key: Key,
-    roles: Vec<TypeId>,
-    writer: &'a Key,
+    writes: &'a OwnWrites,
+    key: &'a Key,
 }
 
-impl Writes {
+impl OwnWrites {
     pub(crate) fn new(queue: Arc<Queue>) -> Self {
         Self {
             queue,
-            state: Mutex::default(),
+            objects: Mutex::default(),
         }
     }
 
-    /// Announces that [`seen`](Self::seen) is called for this role.
-    pub(crate) fn follow(&self, role: TypeId) {
-        self.lock().followed.insert(role);
+    /// Announces a write of the status or the finalizers of an object.
+    pub(crate) fn begin<'a>(&'a self, key: &'a Key) -> Write<'a> {
+        let mut objects = self.lock();
+        objects.entry(key.clone()).or_default().under_way = true;
+        Write { writes: self, key }
     }
 
-    /// Whether children of this kind come by.
-    pub(crate) fn follows_children<C: 'static>(&self) -> bool {
-        self.lock().followed.contains(&TypeId::of::<Child<C>>())
-    }
-
-    /// Announces a write to an object of `C`, by the reconcile of `writer`.
-    pub(crate) fn begin<'a, C: 'static>(&'a self, key: &Key, writer: &'a Key) -> Write<'a> {
-        let mut state = self.lock();
-        let mut roles = vec![
-            TypeId::of::<Own<C>>(),
-            TypeId::of::<Child<C>>(),
-            TypeId::of::<Watched<C>>(),
-            TypeId::of::<Watched<PartialObjectMeta<C>>>(),
-        ];
-        roles.retain(|role| state.followed.contains(role));
-        for role in &roles {
-            let object = state.objects.entry((*role, key.clone())).or_default();
-            object.under_way += 1;
-        }
-        Write {
-            writes: self,
-            key: key.clone(),
-            roles,
-            writer,
-        }
-    }
-
-    /// Enqueues `keys`, because a watch brought this version of an object in this role; not for the
-    /// one that wrote it. `None`: the object is gone.
-    pub(crate) fn seen(&self, role: TypeId, key: &Key, version: Option<&str>, mut keys: Vec<Key>) {
-        let id = (role, key.clone());
-        let mut state = self.lock();
-        match (state.objects.get_mut(&id), version) {
-            (None, _) => {}
-            (Some(_), None) => drop(state.objects.remove(&id)),
-            (Some(object), Some(version)) => {
-                let own = object.expected.iter().position(|(own, _)| own == version);
-                match own {
-                    Some(at) => {
-                        let (_, writer) = object.expected.remove(at);
-                        keys.retain(|key| *key != writer);
-                    }
-                    // Ours from before will not come any more, as after a new list.
-                    None => object.expected.retain(|(own, _)| later(own, version)),
-                }
-                if own.is_none() && object.under_way > 0 {
-                    return object.held.push((version.to_owned(), keys));
-                }
-                if object.is_idle() {
-                    state.objects.remove(&id);
-                }
+    /// Enqueues the object of a change that `matters`, unless it is our own.
+    pub(crate) fn seen<K: Cached>(&self, change: &Change<'_, K>, matters: bool) {
+        let mut objects = self.lock();
+        let mut explained = false;
+        if let Some(recent) = objects.get_mut(change.key) {
+            explained = recent.explains(change, matters);
+            if recent.is_idle() {
+                objects.remove(change.key);
             }
         }
-        drop(state);
-        self.enqueue(keys);
-    }
-
-    fn enqueue(&self, keys: Vec<Key>) {
-        for key in keys {
-            self.queue.add(key);
+        drop(objects);
+        if matters && !explained {
+            self.queue.add(change.key.clone());
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Recent>> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Write<'_> {
-    /// Ends a write that made this resource version; `None` if it changed nothing.
-    pub(crate) fn finish(self, version: Option<&str>) {
-        let Some(version) = version else { return };
-        let mut keys = Vec::new();
-        let mut state = self.writes.lock();
-        for role in &self.roles {
-            // Gone, if the object was deleted meanwhile.
-            let Some(object) = state.objects.get_mut(&(*role, self.key.clone())) else {
-                continue;
-            };
-            match object.held.iter().position(|(held, _)| held == version) {
-                Some(at) => keys.extend(object.held.remove(at).1),
-                None => object
-                    .expected
-                    .push((version.to_owned(), self.writer.clone())),
-            }
+    /// Ends a write that was made to the version `from` of the object, and returned the version `to`.
+    pub(crate) fn finish(self, from: &str, to: &str) {
+        if from == to {
+            return;
         }
-        drop(state);
-        keys.retain(|key| key != self.writer);
-        self.writes.enqueue(keys);
+        let own = Update::new(from, to);
+        let mut objects = self.writes.lock();
+        // `begin` made it, and while a write is under way nothing removes it.
+        let Some(recent) = objects.get_mut(self.key) else {
+            return;
+        };
+        match recent.held.iter().position(|(held, _)| *held == own) {
+            Some(at) => drop(recent.held.remove(at)),
+            None => recent.expected.push(own),
+        }
     }
 }
 
 impl Drop for Write<'_> {
     fn drop(&mut self) {
-        let mut keys = Vec::new();
-        let mut state = self.writes.lock();
-        for role in &self.roles {
-            let id = (*role, self.key.clone());
-            let Some(object) = state.objects.get_mut(&id) else {
-                continue;
-            };
-            object.under_way = object.under_way.saturating_sub(1);
-            if object.under_way > 0 {
-                continue;
-            }
-            keys.extend(object.held.drain(..).flat_map(|(_, keys)| keys));
-            if object.is_idle() {
-                state.objects.remove(&id);
-            }
+        let mut objects = self.writes.lock();
+        let Some(recent) = objects.get_mut(self.key) else {
+            return;
+        };
+        recent.under_way = false;
+        let held = std::mem::take(&mut recent.held);
+        if recent.is_idle() {
+            objects.remove(self.key);
         }
-        drop(state);
-        self.writes.enqueue(keys);
-    }
-}
-
-/// The objects as the controller last wrote them, until its cache has seen them.
-pub(crate) struct Overlay<K>(Mutex<HashMap<Key, Arc<K>>>);
-
-impl<K: Cached> Overlay<K> {
-    pub(crate) fn new() -> Self {
-        Self(Mutex::default())
-    }
-
-    /// Remembers what a write returned, unless the cache, which `cached` asks, has seen it already.
-    pub(crate) fn set(&self, key: &Key, object: Arc<K>, cached: impl FnOnce() -> Option<Arc<K>>) {
-        self.lock().insert(key.clone(), object);
-        // Only now: the watch may be faster than the answer to the write, and it tells of a change once.
-        self.seen(key, cached().as_deref());
-    }
-
-    /// Forgets what a watch has overtaken; `None`: the object is gone.
-    pub(crate) fn seen(&self, key: &Key, seen: Option<&K>) {
-        let mut objects = self.lock();
-        let ahead = |own: &Arc<K>| seen.is_some_and(|seen| later(version(&**own), version(seen)));
-        if objects.get(key).is_some_and(|own| !ahead(own)) {
-            objects.remove(key);
+        drop(objects);
+        if held.iter().any(|(_, matters)| *matters) {
+            self.writes.queue.add(self.key.clone());
         }
-    }
-
-    /// The later of what is cached and what was written.
-    pub(crate) fn over(&self, key: &Key, cached: Arc<K>) -> Arc<K> {
-        match self.lock().get(key) {
-            Some(own) if later(version(&**own), version(&*cached)) => own.clone(),
-            _ => cached,
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Arc<K>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -236,163 +174,180 @@ mod tests {
     use super::*;
     use crate::{controller::timer::Timer, metrics::QueueMetrics};
 
-    const CHILD: TypeId = TypeId::of::<Child<ConfigMap>>();
+    const KEY: &str = "ns/object";
 
-    fn writes() -> Writes {
-        let writes = Writes::new(Arc::new(Queue::new(
-            QueueMetrics::default(),
-            Timer::default(),
-        )));
-        writes.follow(CHILD);
-        writes
+    fn writes() -> OwnWrites {
+        let queue = Queue::new(QueueMetrics::default(), Timer::default());
+        OwnWrites::new(Arc::new(queue))
     }
 
-    fn begin<'a>(writes: &'a Writes, by: &'a Key) -> Write<'a> {
-        writes.begin::<ConfigMap>(&"ns/child".into(), by)
+    fn object(version: &str, generation: i64) -> ConfigMap {
+        let mut object = ConfigMap::default();
+        object.metadata.resource_version = Some(version.to_owned());
+        object.metadata.generation = Some(generation);
+        object
     }
 
-    fn owner() -> Key {
-        "ns/owner".into()
+    /// The watch brings an update; version `0` is no object.
+    fn comes(writes: &OwnWrites, from: &str, to: &str) {
+        update(writes, from, to, true);
     }
 
-    fn comes(writes: &Writes, version: &str) {
-        writes.seen(CHILD, &"ns/child".into(), Some(version), vec![owner()]);
+    fn update(writes: &OwnWrites, from: &str, to: &str, matters: bool) {
+        let at = |version: &str| (version != "0").then(|| object(version, 1));
+        let (key, old, new) = (KEY.into(), at(from), at(to));
+        let change = Change {
+            key: &key,
+            old: old.as_ref(),
+            new: new.as_ref(),
+        };
+        writes.seen(&change, matters);
     }
 
-    async fn enqueued(writes: &Writes) -> bool {
+    async fn enqueued(writes: &OwnWrites) -> bool {
         let next = timeout(Duration::from_nanos(1), writes.queue.next()).await;
         next.map(|key| writes.queue.done(&key)).is_ok()
+    }
+
+    fn is_idle(writes: &OwnWrites) -> bool {
+        writes.lock().is_empty()
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_change_of_another_is_enqueued() {
         let writes = writes();
-        comes(&writes, "1");
+        comes(&writes, "0", "1");
         assert!(enqueued(&writes).await);
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_own_change_is_not_enqueued_and_the_next_is() {
         let writes = writes();
-        begin(&writes, &owner()).finish(Some("2"));
-        comes(&writes, "2");
+        writes.begin(&KEY.into()).finish("1", "2");
+        comes(&writes, "1", "2");
         assert!(!enqueued(&writes).await);
-        assert!(writes.lock().objects.is_empty());
-        comes(&writes, "3");
+        assert!(is_idle(&writes));
+        comes(&writes, "2", "3");
         assert!(enqueued(&writes).await);
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_own_change_that_overtakes_its_answer_is_not_enqueued() {
-        let writes = writes();
-        let owner = owner();
-        let write = begin(&writes, &owner);
-        comes(&writes, "2");
+        let (writes, key) = (writes(), KEY.into());
+        let write = writes.begin(&key);
+        comes(&writes, "1", "2");
         assert!(!enqueued(&writes).await);
-        write.finish(Some("2"));
+        write.finish("1", "2");
         assert!(!enqueued(&writes).await);
-        assert!(writes.lock().objects.is_empty());
+        assert!(is_idle(&writes));
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_own_change_that_comes_during_the_next_write_is_not_enqueued() {
-        let writes = writes();
-        begin(&writes, &owner()).finish(Some("2"));
-        let owner = owner();
-        let next = begin(&writes, &owner);
-        comes(&writes, "2");
-        next.finish(Some("3"));
-        comes(&writes, "3");
+        let (writes, key) = (writes(), KEY.into());
+        writes.begin(&key).finish("1", "2");
+        let next = writes.begin(&key);
+        comes(&writes, "1", "2");
+        next.finish("2", "3");
+        comes(&writes, "2", "3");
         assert!(!enqueued(&writes).await);
-        assert!(writes.lock().objects.is_empty());
+        assert!(is_idle(&writes));
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_change_of_another_during_a_write_is_enqueued_when_that_is_answered() {
-        let writes = writes();
-        let owner = owner();
-        let write = begin(&writes, &owner);
-        comes(&writes, "2");
-        comes(&writes, "3");
-        write.finish(Some("3"));
+        let (writes, key) = (writes(), KEY.into());
+        let write = writes.begin(&key);
+        comes(&writes, "1", "2");
+        comes(&writes, "2", "3");
+        assert!(!enqueued(&writes).await);
+        write.finish("2", "3");
         assert!(enqueued(&writes).await);
+        assert!(is_idle(&writes));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_that_is_given_up_enqueues_all_changes() {
-        let writes = writes();
-        let owner = owner();
-        let write = begin(&writes, &owner);
-        comes(&writes, "2");
-        drop(write);
-        assert!(enqueued(&writes).await);
-        assert!(writes.lock().objects.is_empty());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_own_change_enqueues_others_that_it_concerns() {
+    async fn an_own_change_that_a_new_list_merges_with_that_of_another_is_enqueued() {
         for answered_first in [true, false] {
-            let (writes, another) = (writes(), Key::from("ns/another"));
-            let write = begin(&writes, &another);
+            let (writes, key) = (writes(), KEY.into());
+            let write = writes.begin(&key);
+            // The other wrote version 2, which the watch has not brought, and to which ours was made.
             if answered_first {
-                write.finish(Some("2"));
-                comes(&writes, "2");
+                write.finish("2", "3");
+                comes(&writes, "1", "3");
             } else {
-                comes(&writes, "2");
-                write.finish(Some("2"));
+                comes(&writes, "1", "3");
+                write.finish("2", "3");
             }
             assert!(enqueued(&writes).await);
-            assert!(writes.lock().objects.is_empty());
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn of_what_does_not_come_by_nothing_is_remembered() {
-        let writes = Writes::new(Arc::new(Queue::new(
-            QueueMetrics::default(),
-            Timer::default(),
-        )));
-        begin(&writes, &owner()).finish(Some("2"));
-        assert!(writes.lock().objects.is_empty());
+    async fn a_change_of_the_generation_is_enqueued_whoever_made_it() {
+        let (writes, key) = (writes(), KEY.into());
+        writes.begin(&key).finish("1", "2");
+        let (old, new) = (object("1", 1), object("2", 2));
+        let change = Change {
+            key: &key,
+            old: Some(&old),
+            new: Some(&new),
+        };
+        writes.seen(&change, true);
+        assert!(enqueued(&writes).await);
+        assert!(is_idle(&writes));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_changed_nothing_claims_nothing() {
+        let (writes, key) = (writes(), KEY.into());
+        let write = writes.begin(&key);
+        comes(&writes, "1", "2");
+        write.finish("2", "2");
+        assert!(enqueued(&writes).await);
+        assert!(is_idle(&writes));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_is_given_up_enqueues_all_changes() {
+        let (writes, key) = (writes(), KEY.into());
+        let write = writes.begin(&key);
+        comes(&writes, "1", "2");
+        drop(write);
+        assert!(enqueued(&writes).await);
+        assert!(is_idle(&writes));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_deletion_is_always_enqueued() {
         let writes = writes();
-        begin(&writes, &owner()).finish(Some("2"));
-        writes.seen(CHILD, &"ns/child".into(), None, vec![owner()]);
+        writes.begin(&KEY.into()).finish("1", "2");
+        comes(&writes, "1", "0");
         assert!(enqueued(&writes).await);
-        assert!(writes.lock().objects.is_empty());
+        assert!(is_idle(&writes));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_own_change_that_a_new_list_jumped_over_is_forgotten() {
+    async fn an_own_change_that_a_new_list_skipped_is_forgotten() {
         let writes = writes();
-        begin(&writes, &owner()).finish(Some("2"));
-        comes(&writes, "5");
+        writes.begin(&KEY.into()).finish("1", "2");
+        comes(&writes, "1", "5");
         assert!(enqueued(&writes).await);
-        assert!(writes.lock().objects.is_empty());
+        assert!(is_idle(&writes));
     }
 
-    fn object(version: &str) -> Arc<ConfigMap> {
-        let mut object = ConfigMap::default();
-        object.metadata.resource_version = Some(version.to_owned());
-        Arc::new(object)
-    }
-
-    #[test]
-    fn the_overlay_lasts_until_the_cache_has_seen_it() {
-        let (overlay, key) = (Overlay::<ConfigMap>::new(), Key::from("ns/a"));
-        overlay.set(&key, object("5"), || Some(object("4")));
-        assert_eq!(version(&*overlay.over(&key, object("4"))), "5");
-        assert_eq!(version(&*overlay.over(&key, object("6"))), "6");
-        overlay.seen(&key, Some(&object("4")));
-        assert_eq!(version(&*overlay.over(&key, object("4"))), "5");
-        overlay.seen(&key, Some(&object("5")));
-        assert!(overlay.lock().is_empty());
-        for cached in [Some(object("7")), None] {
-            overlay.set(&key, object("7"), || cached);
-            assert!(overlay.lock().is_empty());
-        }
+    #[tokio::test(start_paused = true)]
+    async fn a_change_that_a_predicate_dropped_is_not_enqueued_and_an_own_one_is_forgotten() {
+        let (writes, key) = (writes(), KEY.into());
+        let write = writes.begin(&key);
+        update(&writes, "1", "2", false);
+        write.finish("1", "2");
+        assert!(is_idle(&writes));
+        let write = writes.begin(&key);
+        update(&writes, "2", "3", false);
+        write.finish("3", "4");
+        update(&writes, "3", "4", false);
+        assert!(is_idle(&writes));
+        assert!(!enqueued(&writes).await);
     }
 }

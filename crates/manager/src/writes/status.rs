@@ -41,7 +41,7 @@ pub(crate) async fn write<K: Object>(
     };
     let (mut old, mut at) = (old, version(known).to_owned());
     let api = api::<K>(core.client.clone(), key);
-    let write = core.writes.begin::<K>(key, key);
+    let write = core.writes.begin(key);
     for _ in 0..TRIES {
         let patch = json!({"metadata": {"resourceVersion": at}, "status": changes.patch(&old)});
         match api
@@ -49,7 +49,7 @@ pub(crate) async fn write<K: Object>(
             .await
         {
             Ok(Stripped(object)) => {
-                write.finish((version(&object) != at).then(|| version(&object)));
+                write.finish(&at, version(&object));
                 core.wrote(key, Arc::new(object));
                 return Ok(());
             }

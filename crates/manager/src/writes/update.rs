@@ -22,16 +22,14 @@ use crate::{
 const STEPS: usize = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Makes `change` to `object`, which the reconcile of `writer` asks for; see `Context::update`.
+/// Makes `change` to `object`; see `Context::update`.
 pub(crate) async fn update<K: Object, C: Object>(
     core: &Core<K>,
-    writer: &Key,
     object: &C,
     change: impl Fn(&mut C),
 ) -> anyhow::Result<Arc<C>> {
     let (key, kind) = (Key::of(object), C::kind(&()));
     let api = api::<C>(core.client.clone(), &key);
-    let write = core.writes.begin::<C>(&key, writer);
     let mut known = object.clone();
     for step in 1..=STEPS {
         let Some(patch) = patch(&known, &change)? else {
@@ -42,8 +40,6 @@ pub(crate) async fn update<K: Object, C: Object>(
             .await
         {
             Ok(Stripped(changed)) => {
-                let differs = version(&changed) != version(&known);
-                write.finish(differs.then(|| version(&changed)));
                 let changed = Arc::new(changed);
                 remember(core, &key, changed.clone());
                 return Ok(changed);

@@ -65,7 +65,8 @@ const TESTS: &[(&str, Test)] = tests! {
         objects_that_fail_panic_and_hang_delay_no_others
         a_second_writer_loses_nothing_and_starts_no_endless_loop
         while_nothing_changes_nothing_is_written_but_the_lease
-        what_is_edited_by_hand_is_put_right_once;
+        what_is_edited_by_hand_is_put_right_once
+        no_change_of_a_child_is_lost_between_a_read_and_an_apply;
     outage:
         watches_that_are_dropped_every_second_miss_nothing_and_list_nothing
         after_an_outage_all_converge_and_during_it_little_is_tried

@@ -278,3 +278,36 @@ pub async fn what_is_edited_by_hand_is_put_right_once(world: &mut World) -> anyh
     anyhow::ensure!(writes == wanted, "{writes:#?}");
     Ok("a child edited, one deleted, a status edited: one write each".to_owned())
 }
+
+pub async fn no_change_of_a_child_is_lost_between_a_read_and_an_apply(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let namespace = world.namespace().await?;
+    let count = 200;
+    world.make(&namespace, count, quick).await?;
+    let setup = Setup::new(&namespace, &[]);
+    let first = Replica::start(&world.plane, "a", &setup).await?;
+    world.converged(&namespace, MANY, |_| true).await?;
+    drop(first);
+
+    let contested = |number| SailorSpec {
+        contested: true,
+        ..quick(number)
+    };
+    world.change(&namespace, count, contested).await?;
+    // It has applied nothing yet, so it applies each child again, which changes nothing.
+    let replica = Replica::start(&world.plane, "b", &setup).await?;
+    world.converged(&namespace, MANY, |_| true).await?;
+    quiet(world, &namespace, Duration::from_secs(3)).await?;
+    let sailors = world
+        .sailors(&namespace)
+        .list(&ListParams::default())
+        .await?;
+    let lost = sailors.iter().filter(|sailor| {
+        let seen = sailor.status.as_ref().and_then(|it| it.seen.as_deref());
+        seen != Some("theirs")
+    });
+    let (lost, runs) = (lost.count(), replica.runs()?.len());
+    anyhow::ensure!(lost == 0, "{lost} of {count} changes were never seen");
+    Ok(format!("{count} changes in {runs} reconciles, none lost"))
+}

@@ -13,10 +13,14 @@ use k8s_openapi::{
     api::core::v1::ConfigMap,
     apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta},
 };
-use kube::CustomResource;
+use kube::{
+    Api, CustomResource,
+    api::{Patch, PatchParams},
+};
 use manager::{Action, Context, Manager, Options};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// The id of the operator, which names its Lease.
 pub const ID: &str = "sailors.example.com";
@@ -41,6 +45,8 @@ pub struct SailorSpec {
     pub every: u64,
     /// Whether each reconcile writes something new into the child.
     pub restless: bool,
+    /// Whether another writer changes the child, once, between a reconcile's reading it and applying it.
+    pub contested: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
 }
@@ -64,6 +70,9 @@ pub struct SailorStatus {
     /// Written by somebody else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other: Option<String>,
+    /// What another writer wrote into the child, as the last reconcile read it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen: Option<String>,
     pub conditions: Vec<Condition>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
@@ -109,6 +118,10 @@ async fn reconcile(
         },
         None => {}
     }
+    if spec.contested {
+        let seen = contest(&cx).await?;
+        cx.status(|status| status.seen = seen);
+    }
     cx.apply(&child(&sailor)).await?;
     tokio::time::sleep(Duration::from_millis(spec.takes)).await;
     cx.status(|status| status.text.clone_from(&spec.text));
@@ -117,6 +130,22 @@ async fn reconcile(
         0 => Action::await_change(),
         every => Action::requeue(Duration::from_millis(every)),
     })
+}
+
+/// Reads what another wrote into the child; if nothing, has another write it now.
+async fn contest(cx: &Context<Sailor>) -> anyhow::Result<Option<String>> {
+    let namespace = cx.namespace().unwrap_or_default();
+    let children: Api<ConfigMap> = Api::namespaced(cx.client(), namespace);
+    let Some(child) = children.get_opt(cx.name()).await? else {
+        return Ok(None);
+    };
+    let seen = child.data.unwrap_or_default().remove("other");
+    if seen.is_none() {
+        let patch = Patch::Merge(json!({"data": {"other": "theirs"}}));
+        let params = PatchParams::apply("another");
+        children.patch(cx.name(), &params, &patch).await?;
+    }
+    Ok(seen)
 }
 
 /// The child that a sailor wants.

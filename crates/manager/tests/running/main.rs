@@ -1,6 +1,7 @@
 //! What a user sees of a manager that runs, on the API server in memory.
 
 mod enqueues;
+mod own;
 mod reads;
 mod support;
 mod time;
@@ -181,48 +182,6 @@ async fn the_events_of_the_last_reconciles_are_sent_before_the_end() {
     reached(&count, 50).await;
     running.stop().await.unwrap();
     assert_eq!(api.all("events").len(), 50);
-}
-
-#[tokio::test]
-async fn a_controller_is_not_woken_by_its_own_writes_and_puts_right_what_others_change() {
-    let api = FakeApi::new();
-    let mut parent = object("parent", "x");
-    parent
-        .labels_mut()
-        .insert("role".to_owned(), "parent".to_owned());
-    api.put(&parent);
-    let mut manager = manager(&api);
-    let count = Arc::new(AtomicUsize::new(0));
-    let counted = count.clone();
-    manager
-        .controller::<ConfigMap>("map")
-        .owns_cached::<ConfigMap>()
-        .reconcile(move |map: Arc<ConfigMap>, cx: Context<ConfigMap>| {
-            let counted = counted.clone();
-            async move {
-                if map.labels().contains_key("role") {
-                    counted.fetch_add(1, Ordering::SeqCst);
-                    cx.apply(&object("child", "right")).await?;
-                }
-                Ok(Action::await_change())
-            }
-        });
-    let running = Running::start(manager);
-    let right = async || {
-        let child = api.get::<ConfigMap>("default", "child");
-        let data = child.and_then(|child| child.data).unwrap_or_default();
-        Ok((data.get("text").map(String::as_str) == Some("right")).then_some(()))
-    };
-    eventually(SOON, "the child", right).await.unwrap();
-    let mut child = api.get::<ConfigMap>("default", "child").unwrap();
-    child.data = Some([("text".to_owned(), "wrong".to_owned())].into());
-    api.put(&child);
-    reached(&count, 2).await;
-    eventually(SOON, "the child put right", right)
-        .await
-        .unwrap();
-    running.stop().await.unwrap();
-    assert_eq!(count.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]

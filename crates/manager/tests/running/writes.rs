@@ -5,11 +5,11 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::{ResourceExt, api::ObjectMeta};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::ResourceExt;
 use manager::{Action, Context, Manager, testing::FakeApi};
 
-use crate::support::{Captain, Running, Said, captain, manager, object};
+use crate::support::{Captain, captain, object};
 
 fn hook() -> FakeApi {
     let api = FakeApi::new();
@@ -153,53 +153,4 @@ async fn an_update_gives_up_after_five_conflicts() {
         .iter()
         .filter(|request| request.starts_with("PATCH"));
     assert_eq!(patches.count(), 5);
-}
-
-#[tokio::test]
-async fn a_controller_that_updates_its_own_object_and_deletes_a_child_with_finalizers_does_not_wake_itself()
- {
-    let (api, said) = (FakeApi::new(), Said::default());
-    let (mut manager, saying) = (manager(&api), said.clone());
-    manager
-        .controller::<Captain>("captain")
-        .owns_cached::<Secret>()
-        .max_concurrent_reconciles(1)
-        .reconcile(move |captain: Arc<Captain>, cx: Context<Captain>| {
-            let saying = saying.clone();
-            async move {
-                let child = Secret {
-                    metadata: ObjectMeta {
-                        name: Some(cx.name().to_owned()),
-                        finalizers: Some(vec!["example.com/stay".to_owned()]),
-                        ..ObjectMeta::default()
-                    },
-                    ..Secret::default()
-                };
-                cx.apply(&child).await?;
-                cx.delete(&child).await?;
-                let mark = |captain: &mut Captain| {
-                    captain
-                        .labels_mut()
-                        .insert("seen".to_owned(), "yes".to_owned());
-                };
-                cx.update(&*captain, mark).await?;
-                saying.say(cx.name());
-                Ok(Action::await_change())
-            }
-        });
-    let running = Running::start(manager);
-    for name in ["hook", "ahab", "nemo"] {
-        api.put(&captain(name, ""));
-        said.heard(name).await;
-    }
-    running.stop().await.unwrap();
-    for name in ["hook", "ahab", "nemo"] {
-        assert_eq!(said.count(name), 1, "{name}");
-        assert_eq!(
-            api.get::<Captain>("default", name).unwrap().labels()["seen"],
-            "yes"
-        );
-        let secret: Secret = api.get("default", name).unwrap();
-        assert!(secret.metadata.deletion_timestamp.is_some());
-    }
 }

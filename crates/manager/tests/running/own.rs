@@ -1,0 +1,229 @@
+//! Which of a controller's own writes trigger a reconcile, and that none of them hides what others changed.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::{ResourceExt, api::ObjectMeta};
+use manager::{
+    Action, Context, Manager,
+    testing::{FakeApi, eventually, is_ready},
+};
+
+use crate::support::{Captain, Running, SOON, Said, captain, manager, object};
+
+fn hook() -> FakeApi {
+    let api = FakeApi::new();
+    api.put(&captain("hook", ""));
+    api
+}
+
+/// Waits until the manager has sent no write for a while, in which the watches bring all there is; returns how many
+/// writes whose request ends like this there were.
+async fn settled(api: &FakeApi, end: &str) -> usize {
+    let writes = |end: &str| {
+        let requests = api.requests();
+        let writes = requests
+            .iter()
+            .filter(|request| !request.starts_with("GET") && request.ends_with(end));
+        writes.count()
+    };
+    let (mut before, mut quiet) = (writes(""), 0);
+    while quiet < 50 {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        quiet = if writes("") == before { quiet + 1 } else { 0 };
+        before = writes("");
+    }
+    writes(end)
+}
+
+/// Says what others wrote on the child `map`; the first time, they write it just after it was read and before it is
+/// applied.
+fn register(manager: &mut Manager, api: &FakeApi, said: &Said) {
+    let (api, said) = (api.clone(), said.clone());
+    manager
+        .controller::<Captain>("captain")
+        .owns_cached::<ConfigMap>()
+        .max_concurrent_reconciles(1)
+        .reconcile(move |_, cx: Context<Captain>| {
+            let (api, said) = (api.clone(), said.clone());
+            async move {
+                if let Some(map) = cx.get::<ConfigMap>("map")? {
+                    let theirs = map.annotations().contains_key("theirs");
+                    said.say(if theirs { "seen" } else { "not seen" });
+                    if !theirs {
+                        let mut map: ConfigMap = api.get("default", "map").unwrap();
+                        let annotations = map.annotations_mut();
+                        annotations.insert("theirs".to_owned(), "yes".to_owned());
+                        api.put(&map);
+                    }
+                }
+                cx.apply(&object("map", "")).await?;
+                Ok(Action::await_change())
+            }
+        });
+}
+
+#[tokio::test]
+async fn a_change_of_a_child_between_a_read_and_an_apply_is_seen() {
+    let (api, said) = (hook(), Said::default());
+    let register = |manager: &mut Manager| register(manager, &api, &said);
+    // The child is there; the next manager has yet to apply it, which changes nothing.
+    api.reconcile(register, "hook").await.unwrap();
+    let mut manager = manager(&api);
+    register(&mut manager);
+    let running = Running::start(manager);
+    said.heard("not seen").await;
+    said.heard("seen").await;
+    running.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_child_that_was_created_after_others_were_listed_is_seen_by_another_reconcile() {
+    let (api, said) = (hook(), Said::default());
+    let (mut manager, saying) = (manager(&api), said.clone());
+    manager
+        .controller::<Captain>("captain")
+        .owns_cached::<ConfigMap>()
+        .reconcile(move |_, cx: Context<Captain>| {
+            let saying = saying.clone();
+            async move {
+                let maps = cx.list::<ConfigMap>().all()?;
+                saying.say(maps.len().to_string());
+                cx.apply(&object("map", "")).await?;
+                Ok(Action::await_change())
+            }
+        });
+    let running = Running::start(manager);
+    said.heard("0").await;
+    said.heard("1").await;
+    // A reconcile that finds nothing to do sends nothing.
+    assert_eq!(settled(&api, "/configmaps/map").await, 1);
+    running.stop().await.unwrap();
+    assert_eq!((said.count("0"), said.count("1")), (1, 1));
+}
+
+#[tokio::test]
+async fn an_update_of_its_own_spec_is_reconciled() {
+    let api = hook();
+    let mut manager = manager(&api);
+    manager
+        .controller::<Captain>("captain")
+        .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+        .reconcile(async |captain: Arc<Captain>, cx: Context<Captain>| {
+            let chart = |captain: &mut Captain| captain.spec.chart = "chosen".to_owned();
+            cx.update(&*captain, chart).await?;
+            cx.ready("Sailing", "all is well");
+            Ok(Action::await_change())
+        });
+    let running = Running::start(manager);
+    // What `kubectl wait` looks for.
+    let observed = async || {
+        let captain: Captain = api.get("default", "hook").unwrap();
+        let status = captain.status.unwrap_or_default();
+        anyhow::ensure!(captain.metadata.generation == Some(2), "not updated");
+        let observed = status.observed_generation;
+        anyhow::ensure!(observed == Some(2), "{observed:?} was observed");
+        Ok(is_ready(&status.conditions).then_some(()))
+    };
+    eventually(SOON, "the new generation", observed)
+        .await
+        .unwrap();
+    running.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_controller_that_updates_its_own_object_and_deletes_its_child_comes_to_rest() {
+    let (api, said) = (hook(), Said::default());
+    let (mut manager, saying) = (manager(&api), said.clone());
+    manager
+        .controller::<Captain>("captain")
+        .owns_cached::<Secret>()
+        .reconcile(move |captain: Arc<Captain>, cx: Context<Captain>| {
+            let saying = saying.clone();
+            async move {
+                let child = Secret {
+                    metadata: ObjectMeta {
+                        name: Some(cx.name().to_owned()),
+                        finalizers: Some(vec!["example.com/stay".to_owned()]),
+                        ..ObjectMeta::default()
+                    },
+                    ..Secret::default()
+                };
+                cx.apply(&child).await?;
+                cx.delete(&child).await?;
+                let mark = |captain: &mut Captain| {
+                    let labels = captain.labels_mut();
+                    labels.insert("seen".to_owned(), "yes".to_owned());
+                };
+                cx.update(&*captain, mark).await?;
+                saying.say(cx.name());
+                Ok(Action::await_change())
+            }
+        });
+    let running = Running::start(manager);
+    said.heard_times("hook", 2).await;
+    assert_eq!(settled(&api, "/captains/hook").await, 1);
+    running.stop().await.unwrap();
+    let hook: Captain = api.get("default", "hook").unwrap();
+    assert_eq!(hook.labels()["seen"], "yes");
+    let secret: Secret = api.get("default", "hook").unwrap();
+    assert!(secret.metadata.deletion_timestamp.is_some());
+}
+
+#[tokio::test]
+async fn what_another_changes_while_the_status_is_written_is_reconciled() {
+    let (api, said) = (hook(), Said::default());
+    let (mut manager, saying, other) = (manager(&api), said.clone(), api.clone());
+    manager
+        .controller::<Captain>("captain")
+        .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+        .reconcile(move |captain: Arc<Captain>, cx: Context<Captain>| {
+            let (saying, api) = (saying.clone(), other.clone());
+            async move {
+                let theirs = captain.labels().contains_key("theirs");
+                saying.say(if theirs { "seen" } else { "not seen" });
+                if !theirs {
+                    let mut captain = (*captain).clone();
+                    let labels = captain.labels_mut();
+                    labels.insert("theirs".to_owned(), "yes".to_owned());
+                    api.put(&captain);
+                }
+                // The manager finds a conflict, and writes it on what the other wrote.
+                cx.ready("Sailing", "all is well");
+                Ok(Action::await_change())
+            }
+        });
+    let running = Running::start(manager);
+    said.heard("seen").await;
+    assert_eq!(settled(&api, "/status").await, 2);
+    running.stop().await.unwrap();
+    assert_eq!(said.count("seen"), 1);
+}
+
+#[tokio::test]
+async fn a_child_that_others_change_is_put_right_by_one_write() {
+    let api = hook();
+    let mut manager = manager(&api);
+    manager
+        .controller::<Captain>("captain")
+        .owns_cached::<ConfigMap>()
+        .reconcile(async |_, cx: Context<Captain>| {
+            cx.apply(&object("map", "right")).await?;
+            Ok(Action::await_change())
+        });
+    let running = Running::start(manager);
+    let right = async || {
+        let map = api.get::<ConfigMap>("default", "map");
+        let data = map.and_then(|map| map.data).unwrap_or_default();
+        Ok((data.get("text").map(String::as_str) == Some("right")).then_some(()))
+    };
+    eventually(SOON, "the child", right).await.unwrap();
+    let mut map: ConfigMap = api.get("default", "map").unwrap();
+    map.data = object("map", "wrong").data;
+    api.put(&map);
+    eventually(SOON, "the child put right", right)
+        .await
+        .unwrap();
+    assert_eq!(settled(&api, "/configmaps/map").await, 2);
+    running.stop().await.unwrap();
+}
