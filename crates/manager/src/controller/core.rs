@@ -23,6 +23,8 @@ pub(crate) struct Core<K> {
     pub(crate) fence: Fence,
     pub(crate) cache: Arc<Cache<K>>,
     pub(crate) reader: Reader,
+    /// The namespaces that the caches watch; none for all.
+    pub(crate) namespaces: Vec<String>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) writes: Arc<OwnWrites>,
     pub(crate) overlay: Arc<Overlay<K>>,

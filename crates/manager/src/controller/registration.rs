@@ -274,6 +274,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
             recorder: manager.recorder.clone(),
             health: manager.health.clone(),
             timer: manager.timer.clone(),
+            namespaces: manager.options.watch_namespace.clone(),
             name: parts.name,
             field_manager,
             cache: parts.cache,

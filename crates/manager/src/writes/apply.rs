@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use crate::{
     cache::{
         object::{Cached, Object, api, namespaced, version},
-        store::Caches,
         stripped::Stripped,
     },
     controller::core::Core,
@@ -32,32 +31,36 @@ const NOT_OURS: [&str; 6] = [
 
 /// What the caches hold of a child.
 pub(crate) enum Known<C> {
-    /// Its kind is cached, but it is not there; or nothing is known of its kind.
-    Nothing {
-        watched: bool,
-    },
+    /// No cache would hold it: its kind or its namespace is not watched.
+    Unwatched,
+    /// A cache would hold it, and does not.
+    Missing,
     Metadata(Arc<PartialObjectMeta<C>>),
     Whole(Arc<C>),
 }
 
 impl<C: Cached> Known<C> {
-    pub(crate) fn of(caches: &Caches, key: &Key) -> Self {
+    pub(crate) fn of<K>(core: &Core<K>, key: &Key) -> Self {
+        let watched = core.namespaces.is_empty()
+            || key
+                .namespace()
+                .is_none_or(|here| core.namespaces.iter().any(|watched| watched == here));
+        if !watched {
+            return Self::Unwatched;
+        }
+        let caches = &core.reader.caches;
         if let Some(cache) = caches.find::<C>() {
-            return cache
-                .get(key)
-                .map_or(Self::Nothing { watched: true }, Self::Whole);
+            return cache.get(key).map_or(Self::Missing, Self::Whole);
         }
         match caches.find::<PartialObjectMeta<C>>() {
-            Some(cache) => cache
-                .get(key)
-                .map_or(Self::Nothing { watched: true }, Self::Metadata),
-            None => Self::Nothing { watched: false },
+            Some(cache) => cache.get(key).map_or(Self::Missing, Self::Metadata),
+            None => Self::Unwatched,
         }
     }
 
     pub(crate) fn meta(&self) -> Option<&ObjectMeta> {
         match self {
-            Self::Nothing { .. } => None,
+            Self::Unwatched | Self::Missing => None,
             Self::Metadata(object) => Some(&object.metadata),
             Self::Whole(object) => Some(object.meta()),
         }
@@ -68,7 +71,7 @@ impl<C: Cached> Known<C> {
     }
 
     pub(crate) fn is_watched(&self) -> bool {
-        !matches!(self, Self::Nothing { watched: false })
+        !matches!(self, Self::Unwatched)
     }
 }
 
@@ -79,7 +82,7 @@ pub(crate) async fn apply<K: Object, C: Object>(
     child: &C,
 ) -> anyhow::Result<Arc<C>> {
     let (key, body) = prepare(owner, child)?;
-    let known = Known::<C>::of(&core.reader.caches, &key);
+    let known = Known::<C>::of(core, &key);
     // The fields of a JSON object are sorted, so equal objects are equal bytes.
     let text = body.to_string();
     let api = api::<C>(core.client.clone(), &key);

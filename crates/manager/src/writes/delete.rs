@@ -66,7 +66,7 @@ async fn child<K: Object, C: Object>(
         !name.is_empty(),
         "a {kind} without a name cannot be deleted"
     );
-    let known = Known::<C>::of(&core.reader.caches, key);
+    let known = Known::<C>::of(core, key);
     // What was applied a moment ago the cache may not have seen yet.
     let certain = known.is_watched() && !core.applied.knows::<C>(key);
     let meta = match known.meta() {

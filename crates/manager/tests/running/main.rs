@@ -1,5 +1,6 @@
 //! What a user sees of a manager that runs, on the API server in memory.
 
+mod children;
 mod enqueues;
 mod own;
 mod reads;

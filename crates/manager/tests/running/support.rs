@@ -111,6 +111,11 @@ impl Said {
         self.lock().push(what.into());
     }
 
+    /// What was said last.
+    pub(crate) fn last(&self) -> Option<String> {
+        self.lock().last().cloned()
+    }
+
     pub(crate) fn count(&self, what: &str) -> usize {
         self.lock().iter().filter(|said| *said == what).count()
     }
