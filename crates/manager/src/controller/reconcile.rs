@@ -69,8 +69,10 @@ impl<K: Object> Reconciler<K> {
                 }
                 let action = run(core, key, object.clone(), cleanup).await?;
                 if action == Action::await_change() {
-                    // The clean-up may have written the status since.
-                    let object = core.current(key).unwrap_or(object);
+                    // The clean-up may have written the status since; or another object may have the name by now.
+                    let current = core.current(key);
+                    let current = current.filter(|now| now.meta().uid == object.meta().uid);
+                    let object = current.unwrap_or(object);
                     finalizer::remove(core, key, object, name)
                         .await
                         .map_err(Failure::Error)?;

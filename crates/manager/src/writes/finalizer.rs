@@ -23,7 +23,7 @@ pub(crate) fn has<K: Object>(object: &K, name: &str) -> bool {
     finalizers.iter().any(|finalizer| finalizer == name)
 }
 
-/// Adds the finalizer; returns the object with it, or `None` if the object is going or gone.
+/// Adds the finalizer; returns the object with it, or `None` if the object is going, gone or replaced.
 pub(crate) async fn add<K: Object>(
     core: &Core<K>,
     key: &Key,
@@ -87,8 +87,11 @@ async fn change<K: Object>(
             }
         }
         match api.get_opt(key.name()).await? {
-            Some(Stripped(fresh)) => object = Arc::new(fresh),
-            None => return Ok(None),
+            // Another object of the same name has finalizers of its own.
+            Some(Stripped(fresh)) if fresh.meta().uid == object.meta().uid => {
+                object = Arc::new(fresh);
+            }
+            _ => return Ok(None),
         }
     }
     anyhow::bail!("cannot change the finalizers: others changed the object {TRIES} times meanwhile")

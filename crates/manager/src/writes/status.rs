@@ -25,7 +25,7 @@ const TRIES: usize = 3;
 ///
 /// The request carries the resource version that the difference was computed from. When somebody else was faster,
 /// the object is read and the same changes are made to what it says now, conditions by type; so of two writers none
-/// loses what the other wrote.
+/// loses what the other wrote. When the object is gone, or another one of its name is there, nothing is written.
 ///
 /// # Errors
 /// When the API server refuses, or somebody else was faster three times.
@@ -60,6 +60,10 @@ pub(crate) async fn write<K: Object>(
         let Some(fresh) = read::<K>(&core.client, key).await? else {
             return Ok(());
         };
+        // Another object of the same name has a status of its own.
+        if fresh["metadata"]["uid"].as_str() != known.meta().uid.as_deref() {
+            return Ok(());
+        }
         match again(&changes, &fresh) {
             Some((status, rest)) => (old, changes) = (status, rest),
             None => return Ok(()),

@@ -4,6 +4,7 @@ mod children;
 mod enqueues;
 mod own;
 mod reads;
+mod replaced;
 mod support;
 mod time;
 mod writes;
