@@ -8,18 +8,26 @@ use std::{
 use crate::key::Key;
 
 /// The message of `error` and of all its causes, each once: many errors repeat that of their cause.
+///
+/// Of an error that the API server answered, it is the message: kube adds the whole answer, as Rust shows it.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let message = error.to_string();
-        if !text.contains(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
-        }
-        cause = error.source();
+    if let Some(kube::Error::Api(status)) = error.downcast_ref()
+        && !status.message.is_empty()
+    {
+        return status.message.clone();
     }
-    text
+    let text = error.to_string();
+    let Some(cause) = error.source() else {
+        return text;
+    };
+    let (repeated, message) = (cause.to_string(), chain(cause));
+    if repeated != message && !repeated.is_empty() && text.contains(&repeated) {
+        return text.replace(&repeated, &message);
+    }
+    if text.contains(&message) {
+        return text;
+    }
+    format!("{text}: {message}")
 }
 
 /// Calls a function of the user's where a panic would end a watch; `None` if it panics. `what` says what it is.
@@ -50,6 +58,24 @@ mod tests {
         assert_eq!(chain(error.as_ref()), "cannot connect: no route");
         let error = anyhow::anyhow!("no route").context("cannot connect: no route");
         assert_eq!(chain(error.as_ref()), "cannot connect: no route");
+    }
+
+    #[test]
+    fn an_answer_of_the_api_server_is_its_message_wherever_it_stands() {
+        let answer = || {
+            let status = kube::core::Status::failure("pods \"a\" is forbidden", "Forbidden");
+            kube::Error::Api(status.with_code(403).boxed())
+        };
+        let message = "pods \"a\" is forbidden";
+        assert_eq!(chain(&answer()), message);
+        let error = anyhow::Error::new(answer()).context("cannot read");
+        assert_eq!(chain(error.as_ref()), format!("cannot read: {message}"));
+        let error = anyhow::Error::new(answer());
+        let error = error.context(format!("cannot read: {}", answer()));
+        assert_eq!(chain(error.as_ref()), format!("cannot read: {message}"));
+        let error = kube::runtime::watcher::Error::WatchStartFailed(answer());
+        let said = chain(&error);
+        assert!(said.ends_with(&format!(": {message}")), "{said}");
     }
 
     #[test]
