@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use kube::{Client, core::object::HasStatus};
@@ -12,12 +12,12 @@ use crate::{
         object::{Cached, Object, namespaced, reference},
         reader::List,
     },
-    controller::core::Core,
+    controller::{core::Core, draft::Draft, outcome::Failure},
     events::{Event, Severity},
     key::Key,
     writes::{
         apply::apply,
-        condition::{self, ConditionStatus},
+        condition::{self, ConditionStatus, READY},
         delete::delete,
         update::update,
     },
@@ -29,14 +29,8 @@ pub struct Context<K> {
     object: Arc<K>,
     key: Key,
     draft: Arc<Mutex<Draft<K>>>,
-}
-
-/// The status as this reconcile wants it.
-pub(crate) struct Draft<K> {
-    /// The object with the status that is wanted; `None` while nothing has been changed.
-    pub(crate) wanted: Option<K>,
     /// What a call had to do without; makes the reconcile fail.
-    pub(crate) misuse: Option<String>,
+    misuse: Arc<OnceLock<String>>,
 }
 
 impl<K> Clone for Context<K> {
@@ -46,6 +40,7 @@ impl<K> Clone for Context<K> {
             object: self.object.clone(),
             key: self.key.clone(),
             draft: self.draft.clone(),
+            misuse: self.misuse.clone(),
         }
     }
 }
@@ -60,15 +55,12 @@ impl<K> fmt::Debug for Context<K> {
 
 impl<K: Object> Context<K> {
     pub(crate) fn new(core: Arc<Core<K>>, object: Arc<K>, key: Key) -> Self {
-        let draft = Draft {
-            wanted: None,
-            misuse: None,
-        };
         Self {
             core,
             object,
             key,
-            draft: Arc::new(Mutex::new(draft)),
+            draft: Arc::new(Mutex::new(Draft::new())),
+            misuse: Arc::default(),
         }
     }
 
@@ -208,7 +200,7 @@ impl<K: Object> Context<K> {
     /// Sets the condition `Ready` to `True`, and `observedGeneration`; otherwise like
     /// [`condition`](Self::condition).
     pub fn ready(&self, reason: &str, message: impl AsRef<str>) {
-        self.condition("Ready", true, reason, message);
+        self.condition(READY, true, reason, message);
     }
 
     /// Sets a condition, and `observedGeneration`, in the status that is written when this reconcile has ended.
@@ -222,10 +214,8 @@ impl<K: Object> Context<K> {
         reason: &str,
         message: impl AsRef<str>,
     ) {
-        let (status, message) = (status.into(), message.as_ref());
-        let mut draft = self.draft();
         let Some(accessor) = &self.core.conditions else {
-            draft.misuse.get_or_insert_with(|| {
+            self.misuse.get_or_init(|| {
                 format!(
                     "controller `{}` sets the condition `{kind}` and was registered without conditions\n\
                      help: add `.conditions(|status| (&mut status.conditions, &mut status.observed_generation))`",
@@ -235,11 +225,8 @@ impl<K: Object> Context<K> {
             return;
         };
         let generation = self.object.meta().generation;
-        let wanted = draft.wanted.get_or_insert_with(|| (*self.object).clone());
-        accessor(wanted, &mut |conditions, observed| {
-            condition::set(conditions, kind, status, reason, message, generation);
-            *observed = generation;
-        });
+        let new = condition::new(kind, status.into(), reason, message.as_ref(), generation);
+        self.draft().set(&self.object, accessor, new);
     }
 
     /// Changes the status that is written when this reconcile has ended, whether it went well or not.
@@ -250,29 +237,32 @@ impl<K: Object> Context<K> {
         K: HasStatus<Status: Default>,
     {
         let mut draft = self.draft();
-        let wanted = draft.wanted.get_or_insert_with(|| (*self.object).clone());
+        let wanted = draft.wanted(&self.object);
         change(wanted.status_mut().get_or_insert_default())
     }
 
-    /// Takes the status that is wanted, or what was done wrong.
-    pub(crate) fn take_draft(&self) -> Result<Option<K>, String> {
+    /// What was done wrong, if anything.
+    pub(crate) fn misuse(&self) -> Option<&str> {
+        self.misuse.get().map(String::as_str)
+    }
+
+    /// Says how the reconcile has ended, and takes the object with the status that is wanted; `None` if nothing of it
+    /// was changed.
+    pub(crate) fn ended<T>(&self, result: &Result<T, Failure>) -> Option<K> {
         let mut draft = self.draft();
-        draft
-            .misuse
-            .take()
-            .map_or_else(|| Ok(draft.wanted.take()), Err)
-    }
-
-    /// Puts a status back that was taken.
-    pub(crate) fn restore(&self, wanted: K) {
-        self.draft().wanted = Some(wanted);
-    }
-
-    /// Sets `Ready` to `False`, if the controller has conditions.
-    pub(crate) fn failed(&self, message: &str) {
-        if self.core.conditions.is_some() {
-            self.condition("Ready", false, "ReconcileFailed", message);
+        // What a reconcile that did not come to its end wanted is half of something.
+        if matches!(result, Err(Failure::Panic(_) | Failure::Timeout(_))) {
+            draft.discard();
         }
+        if let Some(accessor) = &self.core.conditions
+            && self.core.automatic_ready
+        {
+            match result {
+                Ok(_) => draft.withdraw_failure(&self.object, accessor),
+                Err(failure) => draft.fail(&self.object, accessor, &failure.to_string()),
+            }
+        }
+        draft.take()
     }
 
     fn publish(&self, severity: Severity, reason: &str, note: String) {

@@ -34,6 +34,8 @@ pub(crate) struct Core<K> {
     pub(crate) health: Health,
     pub(crate) timer: Timer,
     pub(crate) conditions: Option<Accessor<K>>,
+    /// Whether a failure sets `Ready` to `False`.
+    pub(crate) automatic_ready: bool,
     /// How many objects are reconciled at once, and how long each may take.
     pub(crate) concurrency: usize,
     pub(crate) timeout: Duration,

@@ -103,23 +103,10 @@ async fn run<K: Object>(
 ) -> Result<Action, Failure> {
     let cx = Context::new(core.clone(), object.clone(), key.clone());
     let mut result = guarded(core, function, object.clone(), cx.clone()).await;
-    let mut draft = cx.take_draft();
-    if let Err(misuse) = &draft
-        && result.is_ok()
-    {
-        result = Err(Failure::Error(anyhow::Error::msg(misuse.clone())));
+    if let (Ok(_), Some(misuse)) = (&result, cx.misuse()) {
+        result = Err(Failure::Error(anyhow::Error::msg(misuse.to_owned())));
     }
-    if let Err(failure) = &result {
-        // What a reconcile that did not come to its end wanted is half of something.
-        if matches!(failure, Failure::Error(_))
-            && let Ok(Some(wanted)) = draft
-        {
-            cx.restore(wanted);
-        }
-        cx.failed(&failure.to_string());
-        draft = cx.take_draft();
-    }
-    let Ok(Some(wanted)) = draft else {
+    let Some(wanted) = cx.ended(&result) else {
         return result;
     };
     match status::write(core, key, &*object, &wanted).await {

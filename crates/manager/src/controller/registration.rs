@@ -59,6 +59,7 @@ struct Parts<'a, K> {
     cache: Arc<Cache<K>>,
     reader: Reader,
     conditions: Option<Accessor<K>>,
+    automatic_ready: bool,
     finalizer: Option<(String, Function<K>)>,
     concurrency: usize,
     timeout: Duration,
@@ -89,6 +90,7 @@ impl<'a, K: Object> Controller<'a, K> {
             applied: Arc::default(),
             reader: Reader::new(name),
             conditions: None,
+            automatic_ready: true,
             finalizer: None,
             concurrency: manager.options.max_concurrent_reconciles,
             timeout: manager.options.reconcile_timeout,
@@ -213,8 +215,11 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
 
     /// Says where the conditions and `observedGeneration` lie in the status.
     ///
-    /// It is what `cx.ready` and `cx.condition` need, and with it a reconcile that fails sets `Ready` to `False`
-    /// with the reason `ReconcileFailed`.
+    /// It is what `cx.ready` and `cx.condition` need. With it, a reconcile that fails sets `Ready` to `False` with the
+    /// reason `ReconcileFailed` and the error as its message, so that `kubectl wait` and `kubectl describe` show it.
+    /// The next reconcile that succeeds replaces that by the `Ready` that it sets; if it sets none, the condition is
+    /// removed, as a kind whose controller says nothing about `Ready` has none. In both cases, `observedGeneration` is
+    /// that of the object. See [`without_automatic_ready`](Self::without_automatic_ready).
     pub fn conditions<F>(mut self, accessor: F) -> Self
     where
         K: HasStatus<Status: Default>,
@@ -224,6 +229,30 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
             let (conditions, observed) = accessor(object.status_mut().get_or_insert_default());
             change(conditions, observed);
         }));
+        self
+    }
+
+    /// Says where the conditions lie in a status without `observedGeneration`, as in
+    /// `.conditions_only(|status| &mut status.conditions)`; otherwise like [`conditions`](Self::conditions).
+    ///
+    /// Each condition has an `observedGeneration` of its own.
+    pub fn conditions_only<F>(mut self, accessor: F) -> Self
+    where
+        K: HasStatus<Status: Default>,
+        F: Fn(&mut K::Status) -> &mut Vec<Condition> + Send + Sync + 'static,
+    {
+        self.parts.conditions = Some(Arc::new(move |object: &mut K, change| {
+            let conditions = accessor(object.status_mut().get_or_insert_default());
+            change(conditions, &mut None);
+        }));
+        self
+    }
+
+    /// Leaves the condition `Ready` to the reconcile: a failure does not set it, and a success does not remove it.
+    ///
+    /// Failures are still logged, counted in the metrics and retried.
+    pub fn without_automatic_ready(mut self) -> Self {
+        self.parts.automatic_ready = false;
         self
     }
 
@@ -284,6 +313,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
             overlay: parts.overlay,
             applied: parts.applied,
             conditions: parts.conditions,
+            automatic_ready: parts.automatic_ready,
             concurrency: parts.concurrency,
             timeout: parts.timeout,
             sources: parts.sources,

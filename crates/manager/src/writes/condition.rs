@@ -13,6 +13,9 @@ use crate::error::cut;
 pub(crate) type Accessor<K> =
     Arc<dyn Fn(&mut K, &mut dyn FnMut(&mut Vec<Condition>, &mut Option<i64>)) + Send + Sync>;
 
+/// The type of the condition that summarizes all others.
+pub(crate) const READY: &str = "Ready";
+
 /// The longest message that `metav1.Condition` allows, in bytes.
 const LONGEST_MESSAGE: usize = 32_768;
 
@@ -45,31 +48,50 @@ impl ConditionStatus {
     }
 }
 
-/// Puts a condition among `conditions`. Its transition time moves only when its status does.
-pub(crate) fn set(
-    conditions: &mut Vec<Condition>,
+/// A condition that has just changed.
+pub(crate) fn new(
     kind: &str,
     status: ConditionStatus,
     reason: &str,
     message: &str,
     generation: Option<i64>,
-) {
-    let mut new = Condition {
+) -> Condition {
+    Condition {
         type_: kind.to_owned(),
         status: status.as_str().to_owned(),
         reason: reason.to_owned(),
         message: cut(message, LONGEST_MESSAGE).to_owned(),
         observed_generation: generation,
         last_transition_time: Time(now()),
+    }
+}
+
+/// Puts a condition among `conditions`.
+///
+/// Its transition time moves only if its status differs from the stored one, whatever it was set to in between:
+/// `replaced` holds the stored conditions whose status was changed since, by this function.
+pub(crate) fn set(
+    conditions: &mut Vec<Condition>,
+    replaced: &mut Vec<Condition>,
+    mut new: Condition,
+) {
+    let Some(old) = conditions.iter_mut().find(|old| old.type_ == new.type_) else {
+        conditions.push(new);
+        return;
     };
-    match conditions.iter_mut().find(|old| old.type_ == new.type_) {
-        Some(old) => {
-            if old.status == new.status {
-                new.last_transition_time = old.last_transition_time.clone();
+    if old.status == new.status {
+        new.last_transition_time = old.last_transition_time.clone();
+        *old = new;
+        return;
+    }
+    match replaced.iter().find(|stored| stored.type_ == new.type_) {
+        Some(stored) => {
+            if stored.status == new.status {
+                new.last_transition_time = stored.last_transition_time.clone();
             }
             *old = new;
         }
-        None => conditions.push(new),
+        None => replaced.push(std::mem::replace(old, new)),
     }
 }
 
@@ -83,44 +105,51 @@ fn now() -> Timestamp {
 mod tests {
     use super::*;
 
-    fn conditions() -> Vec<Condition> {
-        let mut all = Vec::new();
-        set(&mut all, "Ready", ConditionStatus::False, "A", "", Some(1));
-        all[0].last_transition_time = Time("2020-01-01T00:00:00Z".parse().unwrap());
-        all
+    const FALSE: ConditionStatus = ConditionStatus::False;
+
+    fn condition(kind: &str, status: ConditionStatus, reason: &str, at: &str) -> Condition {
+        Condition {
+            last_transition_time: Time(at.parse().unwrap()),
+            ..new(kind, status, reason, "", Some(2))
+        }
+    }
+
+    /// Sets `Ready` to each status in turn, where it has been `False` since 2020; returns its reason and the year of
+    /// its last transition.
+    fn ready_after(statuses: &[bool]) -> (String, i16) {
+        let mut all = vec![condition("Ready", FALSE, "Old", "2020-01-01T00:00:00Z")];
+        let mut replaced = Vec::new();
+        for status in statuses {
+            let new = condition("Ready", (*status).into(), "New", "2030-01-01T00:00:00Z");
+            set(&mut all, &mut replaced, new);
+        }
+        assert_eq!((all.len(), all[0].observed_generation), (1, Some(2)));
+        let at = all[0].last_transition_time.0.to_string();
+        (all[0].reason.clone(), at[..4].parse().unwrap())
     }
 
     #[test]
-    fn the_transition_time_stays_while_the_status_does() {
-        let mut all = conditions();
-        let then = all[0].last_transition_time.clone();
-        set(&mut all, "Ready", false.into(), "B", "b", Some(2));
-        assert_eq!((all.len(), all[0].reason.as_str()), (1, "B"));
-        assert_eq!(
-            (all[0].observed_generation, &all[0].last_transition_time),
-            (Some(2), &then)
-        );
-    }
-
-    #[test]
-    fn the_transition_time_moves_with_the_status() {
-        let mut all = conditions();
-        let then = all[0].last_transition_time.clone();
-        set(&mut all, "Ready", true.into(), "A", "", Some(1));
-        assert_ne!(all[0].last_transition_time, then);
+    fn the_transition_time_moves_with_the_stored_status_only() {
+        for (statuses, year) in [
+            (&[false][..], 2020),
+            (&[true], 2030),
+            (&[true, false], 2020),
+            (&[true, false, true], 2030),
+            (&[false, true, true, false, false], 2020),
+        ] {
+            assert_eq!(
+                ready_after(statuses),
+                ("New".to_owned(), year),
+                "{statuses:?}"
+            );
+        }
     }
 
     #[test]
     fn other_types_are_left_alone() {
-        let mut all = conditions();
-        set(
-            &mut all,
-            "Degraded",
-            ConditionStatus::Unknown,
-            "C",
-            "",
-            None,
-        );
+        let mut all = vec![condition("Ready", FALSE, "Old", "2020-01-01T00:00:00Z")];
+        let new = new("Degraded", ConditionStatus::Unknown, "C", "", None);
+        set(&mut all, &mut Vec::new(), new);
         let found: Vec<_> = all
             .iter()
             .map(|c| (c.type_.as_str(), c.status.as_str()))
@@ -130,15 +159,10 @@ mod tests {
 
     #[test]
     fn a_message_is_cut_to_what_the_api_server_takes() {
-        let mut all = Vec::new();
-        set(
-            &mut all,
-            "Ready",
-            true.into(),
-            "A",
-            &"x".repeat(40_000),
-            None,
+        let long = "x".repeat(40_000);
+        assert_eq!(
+            new("Ready", FALSE, "A", &long, None).message.len(),
+            LONGEST_MESSAGE
         );
-        assert_eq!(all[0].message.len(), LONGEST_MESSAGE);
     }
 }

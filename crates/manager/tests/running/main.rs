@@ -1,6 +1,7 @@
 //! What a user sees of a manager that runs, on the API server in memory.
 
 mod children;
+mod conditions;
 mod enqueues;
 mod own;
 mod reads;

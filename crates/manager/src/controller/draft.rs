@@ -1,0 +1,90 @@
+//! The status as a reconcile wants it, until the manager writes it.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
+use crate::{
+    cache::object::Object,
+    writes::condition::{self, Accessor, READY},
+};
+
+/// The reason of a `Ready` that the manager sets when a reconcile fails.
+const FAILED: &str = "ReconcileFailed";
+
+/// What a reconcile wants of the status of its object.
+pub(crate) struct Draft<K> {
+    /// The object with the status that is wanted; `None` while nothing has been changed.
+    wanted: Option<K>,
+    /// Stored conditions whose status was changed since.
+    replaced: Vec<Condition>,
+    /// Whether the reconcile itself has set `Ready`.
+    sets_ready: bool,
+}
+
+impl<K: Object> Draft<K> {
+    pub(crate) fn new() -> Self {
+        Self {
+            wanted: None,
+            replaced: Vec::new(),
+            sets_ready: false,
+        }
+    }
+
+    /// The object with the status that is wanted, which begins as that of `object`.
+    pub(crate) fn wanted(&mut self, object: &K) -> &mut K {
+        self.wanted.get_or_insert_with(|| object.clone())
+    }
+
+    /// Sets a condition, and the generation that was observed.
+    pub(crate) fn set(&mut self, object: &K, accessor: &Accessor<K>, new: Condition) {
+        self.sets_ready |= new.type_ == READY;
+        let generation = object.meta().generation;
+        let wanted = self.wanted.get_or_insert_with(|| object.clone());
+        let (mut new, replaced) = (Some(new), &mut self.replaced);
+        accessor(wanted, &mut |conditions, observed| {
+            if let Some(new) = new.take() {
+                condition::set(conditions, replaced, new);
+            }
+            *observed = generation;
+        });
+    }
+
+    /// Sets `Ready` to `False`, as the reconcile failed.
+    pub(crate) fn fail(&mut self, object: &K, accessor: &Accessor<K>, message: &str) {
+        let generation = object.meta().generation;
+        let new = condition::new(READY, false.into(), FAILED, message, generation);
+        self.set(object, accessor, new);
+    }
+
+    /// Removes the `Ready` that an earlier failure has set, and the generation that was observed then, unless the
+    /// reconcile has set its own.
+    pub(crate) fn withdraw_failure(&mut self, object: &K, accessor: &Accessor<K>) {
+        if self.sets_ready {
+            return;
+        }
+        let generation = object.meta().generation;
+        let (unchanged, mut outdated) = (self.wanted.is_none(), false);
+        accessor(self.wanted(object), &mut |conditions, observed| {
+            let failed = |one: &Condition| one.type_ == READY && one.reason == FAILED;
+            // Who reads the status would wait for ever for a generation that only failures report.
+            let late = observed.is_some() && *observed != generation;
+            outdated = late || conditions.iter().any(failed);
+            if outdated {
+                conditions.retain(|one| !failed(one));
+                *observed = generation;
+            }
+        });
+        if unchanged && !outdated {
+            self.wanted = None;
+        }
+    }
+
+    /// Drops what was wanted.
+    pub(crate) fn discard(&mut self) {
+        self.wanted = None;
+    }
+
+    /// Takes the object with the status that is wanted; `None` if nothing was changed.
+    pub(crate) fn take(&mut self) -> Option<K> {
+        self.wanted.take()
+    }
+}

@@ -1,0 +1,195 @@
+//! The condition `Ready`, which the manager sets to `False` when a reconcile fails.
+
+use k8s_openapi::{
+    api::core::v1::ConfigMap,
+    apimachinery::pkg::apis::meta::v1::{Condition, Time},
+};
+use manager::{
+    Action, Context, Manager,
+    testing::{FakeApi, is_ready, reason},
+};
+
+use crate::support::{Captain, CaptainStatus, captain, object};
+
+/// Fails if the captain has a chart named `fail`, and sets a condition of this type before.
+fn register(manager: &mut Manager, kind: &'static str) {
+    manager
+        .controller::<Captain>("captain")
+        .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+        .reconcile(move |captain, cx: Context<Captain>| async move {
+            cx.condition(kind, true, "Sailing", "all is well");
+            anyhow::ensure!(captain.spec.chart != "fail", "no wind");
+            Ok(Action::await_change())
+        });
+}
+
+fn stored(api: &FakeApi) -> CaptainStatus {
+    let captain: Captain = api.get("default", "hook").unwrap();
+    captain.status.unwrap_or_default()
+}
+
+fn ready(api: &FakeApi) -> Option<Condition> {
+    let conditions = stored(api).conditions.into_iter();
+    conditions.into_iter().find(|one| one.type_ == "Ready")
+}
+
+/// Gives the captain another chart, and keeps its status.
+fn put(api: &FakeApi, chart: &str) {
+    let mut captain = captain("hook", chart);
+    let old: Option<Captain> = api.get("default", "hook");
+    captain.status = old.and_then(|old| old.status);
+    api.put(&captain);
+}
+
+fn status_writes(api: &FakeApi) -> usize {
+    let requests = api.requests();
+    let writes = requests
+        .iter()
+        .filter(|request| request.ends_with("/status"));
+    writes.count()
+}
+
+#[tokio::test]
+async fn a_failure_that_lasts_is_written_once_and_keeps_its_transition_time() {
+    let api = FakeApi::new();
+    put(&api, "fail");
+    let fails = || api.reconcile(|manager| register(manager, "Ready"), "hook");
+    fails().await.unwrap_err();
+    // As if it had failed since long ago.
+    let mut captain: Captain = api.get("default", "hook").unwrap();
+    let long_ago = Time("2020-01-01T00:00:00Z".parse().unwrap());
+    let conditions = &mut captain.status.as_mut().unwrap().conditions;
+    conditions[0].last_transition_time = long_ago.clone();
+    api.put(&captain);
+    let writes = status_writes(&api);
+    fails().await.unwrap_err();
+    assert_eq!(ready(&api).unwrap().last_transition_time, long_ago);
+    assert_eq!(status_writes(&api), writes);
+}
+
+#[tokio::test]
+async fn a_success_withdraws_the_condition_that_a_failure_set() {
+    let api = FakeApi::new();
+    put(&api, "fail");
+    let other = |manager: &mut Manager| register(manager, "Wind");
+    api.reconcile(other, "hook").await.unwrap_err();
+    assert_eq!(ready(&api).unwrap().reason, "ReconcileFailed");
+    put(&api, "good");
+    api.reconcile(other, "hook").await.unwrap();
+    let status = stored(&api);
+    assert_eq!(reason(&status.conditions, "Ready"), None);
+    assert_eq!(reason(&status.conditions, "Wind"), Some("Sailing"));
+    assert_eq!(status.observed_generation, Some(2));
+}
+
+#[tokio::test]
+async fn a_success_that_sets_ready_keeps_what_it_set() {
+    let api = FakeApi::new();
+    put(&api, "fail");
+    let own = |manager: &mut Manager| register(manager, "Ready");
+    api.reconcile(own, "hook").await.unwrap_err();
+    put(&api, "good");
+    api.reconcile(own, "hook").await.unwrap();
+    assert!(is_ready(&stored(&api).conditions));
+}
+
+#[tokio::test]
+async fn a_success_that_sets_no_condition_withdraws_it_as_well() {
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+            .reconcile(async |captain, _| {
+                anyhow::ensure!(captain.spec.chart != "fail", "no wind");
+                Ok(Action::await_change())
+            });
+    };
+    let api = FakeApi::new();
+    put(&api, "fail");
+    api.reconcile(register, "hook").await.unwrap_err();
+    put(&api, "good");
+    api.reconcile(register, "hook").await.unwrap();
+    assert_eq!(ready(&api), None);
+    assert_eq!(stored(&api).observed_generation, Some(2));
+    // And then there is nothing to write, until there is another generation to observe.
+    let writes = status_writes(&api);
+    api.reconcile(register, "hook").await.unwrap();
+    assert_eq!(status_writes(&api), writes);
+    put(&api, "better");
+    api.reconcile(register, "hook").await.unwrap();
+    assert_eq!(stored(&api).observed_generation, Some(3));
+}
+
+#[tokio::test]
+async fn a_controller_without_automatic_ready_sets_it_alone() {
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+            .without_automatic_ready()
+            .reconcile(async |captain, cx: Context<Captain>| {
+                match captain.spec.chart.as_str() {
+                    "fail" => anyhow::bail!("no wind"),
+                    "own" => cx.condition("Ready", false, "ReconcileFailed", "by hand"),
+                    _ => {}
+                }
+                Ok(Action::await_change())
+            });
+    };
+    let api = FakeApi::new();
+    put(&api, "fail");
+    api.reconcile(register, "hook").await.unwrap_err();
+    assert_eq!((ready(&api), status_writes(&api)), (None, 0));
+    for chart in ["own", "nothing"] {
+        put(&api, chart);
+        api.reconcile(register, "hook").await.unwrap();
+        assert_eq!(ready(&api).unwrap().message, "by hand");
+    }
+}
+
+#[tokio::test]
+async fn conditions_need_no_observed_generation_beside_them() {
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .conditions_only(|status| &mut status.conditions)
+            .reconcile(async |captain, cx: Context<Captain>| {
+                anyhow::ensure!(captain.spec.chart != "fail", "no wind");
+                cx.ready("Sailing", "all is well");
+                Ok(Action::await_change())
+            });
+    };
+    let api = FakeApi::new();
+    put(&api, "fail");
+    api.reconcile(register, "hook").await.unwrap_err();
+    assert_eq!(ready(&api).unwrap().message, "no wind");
+    put(&api, "good");
+    api.reconcile(register, "hook").await.unwrap();
+    assert_eq!(ready(&api).unwrap().observed_generation, Some(2));
+    assert!(is_ready(&stored(&api).conditions));
+    assert_eq!(stored(&api).observed_generation, None);
+}
+
+#[tokio::test]
+async fn an_error_of_the_api_server_is_its_message() {
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+            .reconcile(async |_, cx: Context<Captain>| {
+                // There is no such object.
+                let mut map: ConfigMap = object("map", "");
+                map.metadata.namespace = Some("default".to_owned());
+                map.metadata.uid = Some("another".to_owned());
+                map.metadata.resource_version = Some("1".to_owned());
+                cx.update(&map, |map| map.data = None).await?;
+                Ok(Action::await_change())
+            });
+    };
+    let api = FakeApi::new();
+    put(&api, "");
+    let error = api.reconcile(register, "hook").await.unwrap_err();
+    let said = "cannot update ConfigMap `default/map`: configmaps \"map\" not found";
+    assert_eq!(error.to_string(), said);
+    assert_eq!(ready(&api).unwrap().message, said);
+}
