@@ -24,8 +24,11 @@
 //! matter, and a [`Trigger`] enqueues keys for what happens elsewhere. What fails is tried again after 5 ms, then 10 ms, up
 //! to 1,000 s, each object by itself. [`Context`] has what a reconcile needs: [`apply`](Context::apply) for children,
 //! [`status`](Context::status) and [`ready`](Context::ready) for what is written when it has ended,
-//! [`get`](Context::get) and [`list`](Context::list) for what is cached, [`update`](Context::update) and
-//! [`delete`](Context::delete) for what others have a hand in, too.
+//! [`get`](Context::get), [`list`](Context::list) and [`children`](Context::children) for what is cached,
+//! [`update`](Context::update) and [`delete`](Context::delete) for what others have a hand in, too.
+//!
+//! A reconcile's own writes to children, and its updates of the object, trigger a reconcile as those of others do; its
+//! writes of status and finalizers do not. A reconcile that finds nothing to do writes nothing, so this comes to rest.
 //!
 //! # Call me when the `ConfigMap` changes that I name
 //!

@@ -236,7 +236,7 @@ async fn an_object_that_is_not_ours_is_not_taken() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("ConfigMap `default/hook` is there and is nobody's child"),
+        error.contains("ConfigMap `default/hook` exists and has no owner; it was not changed"),
         "{error}"
     );
     assert!(
@@ -269,10 +269,14 @@ async fn an_object_of_a_kind_that_is_not_cached_is_not_taken_either() {
     api.reconcile(register, CAPTAIN).await.unwrap();
     let mut theirs: Secret = api.get("default", "hook").unwrap();
     theirs.owner_references_mut()[0].uid = "another".to_owned();
+    theirs.owner_references_mut()[0].name = "ahab".to_owned();
     api.put(&theirs);
     let error = api.reconcile(register, CAPTAIN).await.unwrap_err();
     let error = error.to_string();
-    assert!(error.contains("is a child of Captain `hook`"), "{error}");
+    assert!(
+        error.contains("exists and is a child of Captain `ahab`"),
+        "{error}"
+    );
 }
 
 #[tokio::test]

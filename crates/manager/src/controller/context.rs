@@ -17,7 +17,9 @@ use crate::{
     key::Key,
     writes::{
         apply::apply,
+        child::controller_uid,
         condition::{self, ConditionStatus, READY},
+        create::create,
         delete::delete,
         update::update,
     },
@@ -124,28 +126,89 @@ impl<K: Object> Context<K> {
         self.core.reader.list()
     }
 
-    /// Brings a child object about by server-side apply, and returns it whole.
+    /// The cached children of the object: the objects of a kind whose controller it is, in the order of their keys.
+    ///
+    /// It needs `.owns_cached::<C>()`; with `.owns::<C>()`, ask for the `PartialObjectMeta<C>`. Children are found by an
+    /// index, and those of another object of the same name are not among them. A child that was created a moment ago
+    /// may not be there yet; when the watch brings it, the object is reconciled again.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::{batch::v1::{CronJob, Job}};
+    /// # async fn reconcile(cx: manager::Context<CronJob>) -> anyhow::Result<()> {
+    /// let jobs = cx.children::<Job>()?;
+    /// let active = jobs.iter().filter(|job| job.status.as_ref().is_some_and(|status| status.active > Some(0)));
+    /// # drop(active);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the controller does not cache this kind; the error names the line to add.
+    pub fn children<C: Cached>(&self) -> anyhow::Result<Vec<Arc<C>>> {
+        let (reader, kind) = (&self.core.reader, C::kind(&()));
+        anyhow::ensure!(
+            reader.caches.find::<C>().is_some(),
+            "controller `{}` does not cache its children of the kind {kind}\n\
+             help: register it with `.owns_cached::<{kind}>()`; `.owns::<{kind}>()` caches \
+             `PartialObjectMeta<{kind}>` only",
+            self.core.name,
+        );
+        let uid = self.object.meta().uid.as_deref().unwrap_or_default();
+        reader.list().by(controller_uid, uid).all()
+    }
+
+    /// Creates or changes a child object by server-side apply, and returns it whole.
     ///
     /// What `child` leaves out is left to others: its fields are ours by force, under the field manager
     /// `<manager id>/<controller>`. It is given an owner reference to the object, and the object's namespace if it
     /// names none. Nothing is sent when the same was applied before and the child has not changed since, which the
     /// controller knows of kinds it `owns`.
     ///
+    /// A child that this creates or changes triggers another reconcile of the object, as any change of a kind that it
+    /// `owns` does. That one finds nothing to do, so it comes to an end if `child` depends only on the object and on
+    /// what was read: put no timestamp and no random value into it.
+    ///
+    /// The name must be derived from what the child is for, such as the name of the object or the time for which a Job
+    /// is scheduled: then a reconcile that runs again finds the same child instead of creating another. For names that
+    /// the API server generates there is [`create`](Self::create).
+    ///
     /// # Errors
-    /// When the API server refuses; when the child cannot be owned by the object (another namespace, or a child
-    /// without a namespace of an object that has one); when an object of that name is there and is not ours.
+    /// When the API server rejects it; when the child cannot be owned by the object (another namespace, or a child
+    /// without a namespace of an object that has one); when an object of that name exists and is not a child of this
+    /// one. If it is a child of an earlier object of the same name, the garbage collector is about to remove it, and
+    /// the retry succeeds.
     pub async fn apply<C: Object>(&self, child: &C) -> anyhow::Result<Arc<C>> {
         apply(&self.core, &*self.object, child).await
     }
 
-    /// Deletes an object, and what it owns in the background; if it is gone, or going, that is well.
+    /// Creates a child object under the name that it has, or that the API server generates from its
+    /// `metadata.generateName`; and returns it.
     ///
-    /// Only the object with the uid that `object` has is deleted, never another that was made since under the same
-    /// name. If `object` has none, as one that would be applied, it means the child of that name, in the namespace of
-    /// the object being reconciled if it names none.
+    /// It is given an owner reference to the object, and the object's namespace if it names none. The child triggers
+    /// another reconcile of the object.
+    ///
+    /// Each call creates another child, and [`children`](Self::children) may not show the last one yet, nor does a
+    /// reconcile that is cancelled know whether it created one. So prefer [`apply`](Self::apply) with a derived name,
+    /// which cannot create a child twice.
     ///
     /// # Errors
-    /// When the API server refuses; when `object` has no uid, and what is there of that name is not a child of the
+    /// When the API server rejects it, as it does if an object of that name exists; when the child cannot be owned by
+    /// the object.
+    pub async fn create<C: Object>(&self, child: &C) -> anyhow::Result<Arc<C>> {
+        create(&self.core, &*self.object, child).await
+    }
+
+    /// Deletes an object, and what it owns in the background; it is no error if it is gone or being deleted already.
+    ///
+    /// Only the object with the uid that `object` has is deleted, never another one that was created since under the
+    /// same name. If `object` has none, as one that would be applied, it means the child of that name, in the namespace
+    /// of the object being reconciled if it names none.
+    ///
+    /// The end of a child triggers another reconcile of the object, and so does its deletion timestamp if it has
+    /// finalizers.
+    ///
+    /// # Errors
+    /// When the API server rejects it; when `object` has no uid, and the object of that name is not a child of the
     /// object being reconciled.
     pub async fn delete<C: Object>(&self, object: &C) -> anyhow::Result<()> {
         delete(&self.core, &*self.object, object).await
@@ -157,6 +220,9 @@ impl<K: Object> Context<K> {
     /// nobody was faster; if somebody was, the object is read and `change` made to that, up to five times with 10 ms in
     /// between, as client-go's `retry.RetryOnConflict` does. If nothing differs, nothing is sent. Lists that change are
     /// sent whole.
+    ///
+    /// What it changes triggers a reconcile as the change of any other writer would: of the object itself, of the owner
+    /// of a child, of those to which a watched object is mapped.
     ///
     /// For children prefer [`apply`](Self::apply), and [`status`](Self::status) for the status, which this does not
     /// change where it is a subresource.
@@ -174,8 +240,8 @@ impl<K: Object> Context<K> {
     /// ```
     ///
     /// # Errors
-    /// When the API server refuses, the object is gone or another one of its name is there, or others were faster five
-    /// times.
+    /// When the API server rejects it, the object is gone or another one of its name is there, or others were faster
+    /// five times.
     pub async fn update<C: Object>(
         &self,
         object: &C,
@@ -231,7 +297,8 @@ impl<K: Object> Context<K> {
 
     /// Changes the status that is written when this reconcile has ended, whether it went well or not.
     ///
-    /// Only what differs from the last known status is sent, in one request.
+    /// Only what differs from the last known status is sent, in one request. It triggers no reconcile of this
+    /// controller; what another writer changes at the same time does.
     pub fn status<T>(&self, change: impl FnOnce(&mut K::Status) -> T) -> T
     where
         K: HasStatus<Status: Default>,

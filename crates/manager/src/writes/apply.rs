@@ -8,26 +8,19 @@ use kube::{
     Api,
     api::{PartialObjectMeta, Patch},
 };
-use serde_json::{Value, json};
 
 use crate::{
     cache::{
-        object::{Cached, Object, api, namespaced, version},
+        object::{Cached, Object, api, version},
         stripped::Stripped,
     },
     controller::core::Core,
     key::Key,
+    writes::child::{ensure_child, prepare},
 };
 
-/// Fields of the metadata that the API server sets, and that may not or need not be applied.
-const NOT_OURS: [&str; 6] = [
-    "creationTimestamp",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-    "selfLink",
-    "uid",
-];
+/// How an error goes on about an object that is not a child of the one being reconciled.
+const NOT_CHANGED: &str = "it was not changed\nhelp: delete it, or give the child another name";
 
 /// What the caches hold of a child.
 pub(crate) enum Known<C> {
@@ -81,17 +74,24 @@ pub(crate) async fn apply<K: Object, C: Object>(
     owner: &K,
     child: &C,
 ) -> anyhow::Result<Arc<C>> {
+    let name = child.meta().name.as_deref().unwrap_or_default();
+    anyhow::ensure!(
+        !name.is_empty(),
+        "a {} without a name cannot be applied\n\
+         help: derive `metadata.name` from what it is for; `cx.create` generates a name",
+        C::kind(&()),
+    );
     let (key, body) = prepare(owner, child)?;
     let known = Known::<C>::of(core, &key);
     // The fields of a JSON object are sorted, so equal objects are equal bytes.
     let text = body.to_string();
     let api = api::<C>(core.client.clone(), &key);
     if let Some(meta) = known.meta() {
-        refuse_foreign::<C>(owner.meta(), meta, &key)?;
+        ensure_child::<K, C>(owner, meta, &key, NOT_CHANGED)?;
     } else if !known.is_watched()
         && let Some(there) = there::<C>(&api, &key).await?
     {
-        refuse_foreign::<C>(owner.meta(), &there.metadata, &key)?;
+        ensure_child::<K, C>(owner, &there.metadata, &key, NOT_CHANGED)?;
     }
     if let Some(version) = known.version()
         && core.applied.has::<C>(&key, &text, version)
@@ -123,94 +123,4 @@ pub(crate) async fn there<C: Object>(
 ) -> anyhow::Result<Option<PartialObjectMeta<Stripped<C>>>> {
     let there = api.get_metadata_opt(key.name()).await;
     there.with_context(|| format!("cannot look whether {} `{key}` is there", C::kind(&())))
-}
-
-/// The body of the request, and whom it is about.
-fn prepare<K: Object, C: Object>(owner: &K, child: &C) -> anyhow::Result<(Key, Value)> {
-    let kind = C::kind(&());
-    let mut meta = child.meta().clone();
-    let name = meta.name.clone().filter(|name| !name.is_empty());
-    let name = name.with_context(|| format!("a {kind} without a name cannot be applied"))?;
-    if namespaced::<C>() && meta.namespace.is_none() {
-        meta.namespace.clone_from(&owner.meta().namespace);
-        anyhow::ensure!(
-            meta.namespace.is_some(),
-            "{kind} `{name}` needs a namespace: its owner has none to give\n\
-             help: set `metadata.namespace`",
-        );
-    }
-    let key = Key::new(meta.namespace.as_deref(), &name);
-    own(
-        owner,
-        &mut meta,
-        namespaced::<K>(),
-        &format!("{kind} `{key}`"),
-    )?;
-
-    let mut body = serde_json::to_value(child)?;
-    body["apiVersion"] = json!(C::api_version(&()));
-    body["kind"] = json!(kind);
-    body["metadata"] = serde_json::to_value(meta)?;
-    if let Some(meta) = body["metadata"].as_object_mut() {
-        meta.retain(|field, value| !value.is_null() && !NOT_OURS.contains(&field.as_str()));
-    }
-    if let Some(body) = body.as_object_mut() {
-        body.retain(|field, value| !value.is_null() && field != "status");
-    }
-    Ok((key, body))
-}
-
-/// Makes `owner` the controller of the child with this metadata.
-fn own<K: Object>(
-    owner: &K,
-    child: &mut ObjectMeta,
-    owner_is_namespaced: bool,
-    what: &str,
-) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        !owner_is_namespaced || child.namespace == owner.meta().namespace,
-        "{} `{}` cannot own {what}: an owner with a namespace owns only what is in it\n\
-         help: write it with `cx.client()`, and delete it in a finalizer",
-        K::kind(&()),
-        Key::of(owner),
-    );
-    let Some(reference) = owner.controller_owner_ref(&()) else {
-        anyhow::bail!("an owner without name or uid cannot own {what}");
-    };
-    let owners = child.owner_references.get_or_insert_default();
-    if !owners.iter().any(|owner| owner.uid == reference.uid) {
-        owners.push(reference);
-    }
-    Ok(())
-}
-
-/// Refuses to take an object that is there and not a child of `owner`.
-fn refuse_foreign<C: Object>(
-    owner: &ObjectMeta,
-    there: &ObjectMeta,
-    key: &Key,
-) -> anyhow::Result<()> {
-    let Some(whose) = whose(owner, there) else {
-        return Ok(());
-    };
-    let kind = C::kind(&());
-    anyhow::bail!(
-        "{kind} `{key}` is there and is {whose}; it was not changed\n\
-         help: delete it, or give the child another name"
-    )
-}
-
-/// Says whose child an object is that is not one of `owner`; `None` if it is.
-pub(crate) fn whose(owner: &ObjectMeta, there: &ObjectMeta) -> Option<String> {
-    let owners = there.owner_references.as_deref().unwrap_or_default();
-    if owners
-        .iter()
-        .any(|reference| Some(&reference.uid) == owner.uid.as_ref())
-    {
-        return None;
-    }
-    let whose = owners.iter().find(|owner| owner.controller == Some(true));
-    Some(whose.map_or("nobody's child".to_owned(), |owner| {
-        format!("a child of {} `{}`", owner.kind, owner.name)
-    }))
 }

@@ -8,8 +8,15 @@ use crate::{
     cache::object::{Object, api, namespaced},
     controller::core::Core,
     key::Key,
-    writes::apply::{Known, there, whose},
+    writes::{
+        apply::{Known, there},
+        child::ensure_child,
+    },
 };
+
+/// How an error goes on about an object that is not a child of the one being reconciled.
+const NOT_DELETED: &str =
+    "it was not deleted\nhelp: to delete it nevertheless, pass the object as it was read";
 
 /// Deletes `object`, which `owner` asks for; see `Context::delete`.
 pub(crate) async fn delete<K: Object, C: Object>(
@@ -76,11 +83,8 @@ async fn child<K: Object, C: Object>(
             .await?
             .map(|there| there.metadata),
     };
-    if let Some(whose) = meta.as_ref().and_then(|meta| whose(owner.meta(), meta)) {
-        anyhow::bail!(
-            "{kind} `{key}` is {whose}; it was not deleted\n\
-             help: to delete it nevertheless, pass the object as it was read"
-        );
+    if let Some(meta) = &meta {
+        ensure_child::<K, C>(owner, meta, key, NOT_DELETED)?;
     }
     Ok(meta)
 }

@@ -2,7 +2,9 @@
 
 pub(crate) mod applied;
 pub(crate) mod apply;
+pub(crate) mod child;
 pub(crate) mod condition;
+pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod difference;
 pub(crate) mod finalizer;

@@ -2,8 +2,11 @@
 
 use std::sync::{Arc, atomic::AtomicBool, atomic::Ordering};
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use kube::{ResourceExt, api::ObjectMeta};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kube::{
+    Resource, ResourceExt,
+    api::{ObjectMeta, PartialObjectMeta},
+};
 use manager::{
     Action, Context, Manager, Options,
     testing::{FakeApi, eventually},
@@ -110,4 +113,105 @@ async fn a_child_of_a_former_owner_of_the_same_name_is_called_that() {
             )
         );
     }
+}
+
+/// A map of this captain, as a watch brings it.
+fn child(name: &str, owner: &Captain) -> ConfigMap {
+    let mut map = object(name, "");
+    let reference = owner.controller_owner_ref(&()).unwrap();
+    map.owner_references_mut().push(reference);
+    map
+}
+
+#[tokio::test]
+async fn children_are_those_of_this_very_object() {
+    let api = FakeApi::new();
+    for name in ["hook", "ahab"] {
+        api.put(&captain(name, ""));
+    }
+    let stored = |name: &str| api.get::<Captain>("default", name).unwrap();
+    let mut former = stored("hook");
+    former.metadata.uid = Some("former".to_owned());
+    api.put(&child("b", &stored("hook")));
+    api.put(&child("a", &stored("hook")));
+    api.put(&child("theirs", &stored("ahab")));
+    api.put(&child("former", &former));
+    api.put(&object("nobodys", ""));
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .owns_cached::<ConfigMap>()
+            .owns::<Secret>()
+            .reconcile(async |_, cx: Context<Captain>| {
+                let names: Vec<_> = cx.children::<ConfigMap>()?;
+                let names: Vec<_> = names.iter().map(|map| map.name_any()).collect();
+                assert_eq!(names, ["a", "b"]);
+                assert!(cx.children::<PartialObjectMeta<Secret>>()?.is_empty());
+                cx.children::<Secret>()?;
+                Ok(Action::await_change())
+            });
+    };
+    let error = api.reconcile(register, "hook").await.unwrap_err();
+    let error = error.to_string();
+    let said = "controller `captain` does not cache its children of the kind Secret\n\
+                help: register it with `.owns_cached::<Secret>()`";
+    assert!(error.starts_with(said), "{error}");
+}
+
+#[tokio::test]
+async fn a_child_may_have_a_generated_name_and_triggers_a_reconcile() {
+    let (api, said) = (FakeApi::new(), Said::default());
+    api.put(&captain("hook", ""));
+    let saying = said.clone();
+    let register = move |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .owns_cached::<ConfigMap>()
+            .reconcile(move |_, cx: Context<Captain>| {
+                let saying = saying.clone();
+                async move {
+                    let children = cx.children::<ConfigMap>()?;
+                    let name = match children.first() {
+                        Some(child) => child.name_any(),
+                        None => {
+                            let mut child = object("", "");
+                            child.metadata.generate_name = Some("map-".to_owned());
+                            cx.create(&child).await?;
+                            "none".to_owned()
+                        }
+                    };
+                    saying.say(name);
+                    Ok(Action::await_change())
+                }
+            });
+    };
+    let _run = api.run(register).unwrap();
+    said.heard("none").await;
+    let seen = async || Ok(said.last().filter(|name| name != "none"));
+    let name = eventually(SOON, "the child", seen).await.unwrap();
+    assert!(name.starts_with("map-") && name.len() > 4, "{name}");
+    let map: ConfigMap = api.get("default", &name).unwrap();
+    assert_eq!(map.owner_references()[0].name, "hook");
+    assert_eq!(api.all("configmaps").len(), 1);
+}
+
+#[tokio::test]
+async fn a_child_without_a_name_is_not_applied_and_the_error_names_the_way() {
+    let api = FakeApi::new();
+    api.put(&captain("hook", ""));
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .reconcile(async |_, cx: Context<Captain>| {
+                let mut child = object("", "");
+                let error = cx.create(&child).await.unwrap_err().to_string();
+                assert!(error.contains("`metadata.generateName`"), "{error}");
+                child.metadata.generate_name = Some("map-".to_owned());
+                cx.apply(&child).await?;
+                Ok(Action::await_change())
+            });
+    };
+    let error = api.reconcile(register, "hook").await.unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("`cx.create` generates a name"), "{error}");
 }

@@ -60,7 +60,7 @@ async fn an_object_of_that_name_that_is_no_child_is_not_deleted() {
     api.put(&object("map", ""));
     let error = api.reconcile(register, "hook").await.unwrap_err();
     let error = error.to_string();
-    let said = "ConfigMap `default/map` is nobody's child; it was not deleted\nhelp: ";
+    let said = "ConfigMap `default/map` exists and has no owner; it was not deleted\nhelp: ";
     assert!(error.starts_with(said), "{error}");
     assert!(api.get::<ConfigMap>("default", "map").is_some());
 }

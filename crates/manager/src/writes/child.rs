@@ -1,0 +1,118 @@
+//! What makes an object a child: its namespace, its owner reference, and that it is no other object's child.
+
+use anyhow::Context as _;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use serde_json::{Value, json};
+
+use crate::{
+    cache::object::{Object, namespaced},
+    key::Key,
+};
+
+/// Fields of the metadata that the API server sets, and that may not or need not be sent.
+const NOT_OURS: [&str; 6] = [
+    "creationTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
+
+/// What an error says of a child of a former owner.
+const WAIT: &str =
+    "help: wait until the garbage collector has removed it; the reconcile is retried";
+
+/// The key of a child of `owner`, whose name may be one that is to be generated, and the child as it is sent.
+pub(crate) fn prepare<K: Object, C: Object>(owner: &K, child: &C) -> anyhow::Result<(Key, Value)> {
+    let kind = C::kind(&());
+    let mut meta = child.meta().clone();
+    let names = [&meta.name, &meta.generate_name];
+    let name = names.into_iter().flatten().find(|name| !name.is_empty());
+    let name = name.cloned().unwrap_or_default();
+    if namespaced::<C>() && meta.namespace.is_none() {
+        meta.namespace.clone_from(&owner.meta().namespace);
+        anyhow::ensure!(
+            meta.namespace.is_some(),
+            "{kind} `{name}` needs a namespace: its owner has none to give\n\
+             help: set `metadata.namespace`",
+        );
+    }
+    let key = Key::new(meta.namespace.as_deref(), &name);
+    own(owner, &mut meta, &format!("{kind} `{key}`"))?;
+
+    let mut body = serde_json::to_value(child)?;
+    body["apiVersion"] = json!(C::api_version(&()));
+    body["kind"] = json!(kind);
+    body["metadata"] = serde_json::to_value(meta)?;
+    if let Some(meta) = body["metadata"].as_object_mut() {
+        meta.retain(|field, value| !value.is_null() && !NOT_OURS.contains(&field.as_str()));
+    }
+    if let Some(body) = body.as_object_mut() {
+        body.retain(|field, value| !value.is_null() && field != "status");
+    }
+    Ok((key, body))
+}
+
+/// Makes `owner` the controller of the child with this metadata.
+fn own<K: Object>(owner: &K, child: &mut ObjectMeta, what: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !namespaced::<K>() || child.namespace == owner.meta().namespace,
+        "{} `{}` cannot own {what}: an owner with a namespace owns only what is in it\n\
+         help: write it with `cx.client()`, and delete it in a finalizer",
+        K::kind(&()),
+        Key::of(owner),
+    );
+    let reference = owner.controller_owner_ref(&());
+    let reference =
+        reference.with_context(|| format!("an owner without name or uid cannot own {what}"))?;
+    let owners = child.owner_references.get_or_insert_default();
+    if !owners.iter().any(|owner| owner.uid == reference.uid) {
+        owners.push(reference);
+    }
+    Ok(())
+}
+
+/// Fails if the object that is there under `key` is not a child of `owner`. `rest` says in the error what was not
+/// done, and what to do.
+pub(crate) fn ensure_child<K: Object, C: Object>(
+    owner: &K,
+    there: &ObjectMeta,
+    key: &Key,
+    rest: &str,
+) -> anyhow::Result<()> {
+    let owners = there.owner_references.as_deref().unwrap_or_default();
+    let uid = owner.meta().uid.as_ref();
+    if owners.iter().any(|reference| Some(&reference.uid) == uid) {
+        return Ok(());
+    }
+    let kind = C::kind(&());
+    let controller = owners.iter().find(|other| other.controller == Some(true));
+    let Some(other) = controller.or(owners.first()) else {
+        anyhow::bail!("{kind} `{key}` exists and has no owner; {rest}");
+    };
+    let (whose, name) = (&other.kind, &other.name);
+    if has_name_of(owner, other) {
+        let done = rest.lines().next().unwrap_or_default();
+        anyhow::bail!(
+            "{kind} `{key}` is a child of an earlier {whose} `{name}`, which was deleted; {done}\n{WAIT}"
+        );
+    }
+    anyhow::bail!("{kind} `{key}` exists and is a child of {whose} `{name}`; {rest}")
+}
+
+/// Whether a reference is to an object of the kind and name of `owner`, in whatever version.
+fn has_name_of<K: Object>(owner: &K, reference: &OwnerReference) -> bool {
+    let group = reference.api_version.rsplit_once('/');
+    let group = group.map_or("", |(group, _)| group);
+    reference.kind == K::kind(&())
+        && group == K::group(&())
+        && Some(&reference.name) == owner.meta().name.as_ref()
+}
+
+/// The uid of the object that controls this one, as an index.
+pub(crate) fn controller_uid<C: kube::Resource>(child: &C) -> Vec<String> {
+    let owners = child.meta().owner_references.iter().flatten();
+    let controller = owners.filter(|owner| owner.controller == Some(true));
+    controller.map(|owner| owner.uid.clone()).collect()
+}
