@@ -1,13 +1,16 @@
 //! Connections to the API server.
 
 use anyhow::Context as _;
+use hyper::{Request, Response, body::Bytes};
 use kube::{
     Client, Config,
-    client::ClientBuilder,
+    client::{Body, ClientBuilder},
     config::{KubeConfigOptions, Kubeconfig},
 };
+use tower::{BoxError, Service};
 
 use crate::{
+    client::limit::LimitLayer,
     leader::fence::Fence,
     metrics::{CountLayer, Requests},
     options::Options,
@@ -31,37 +34,35 @@ impl Clients {
         fence: &Fence,
         requests: &Requests,
     ) -> anyhow::Result<Self> {
-        let config = config(options).await?;
+        let mut config = config(options).await?;
+        // kube would repeat requests behind the fence.
+        config.default_retry = false;
         let count = requests.to(&config.cluster_url);
-        let client = || {
-            let builder = ClientBuilder::try_from(config.clone())?;
-            anyhow::Ok(builder.with_layer(&count).build())
-        };
+        let connections = || ClientBuilder::try_from(config.clone());
+        Ok(Self::with(connections, fence, &count)?)
+    }
+
+    /// Clients with connections that are made by `connections`, and the layers that each request goes through.
+    pub(crate) fn with<S, R>(
+        connections: impl Fn() -> kube::Result<ClientBuilder<S>>,
+        fence: &Fence,
+        count: &CountLayer,
+    ) -> kube::Result<Self>
+    where
+        S: Service<Request<Body>, Response = Response<R>, Error: Into<BoxError>> + Send + 'static,
+        S::Future: Send + 'static,
+        R: hyper::body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+    {
+        let client = || connections().map(|new| new.with_layer(&LimitLayer).with_layer(count));
         Ok(Self {
-            leading: leading(config.clone(), fence, &count)?,
-            always: client()?,
-            election: client()?,
+            // Each try of a request passes the fence, as one that waits behind it to be sent again would go out after
+            // the deadline. What the fence refuses is no request, so it is not counted.
+            leading: client()?.with_layer(fence).build(),
+            always: client()?.build(),
+            // An elector has its own times to try again.
+            election: client()?.build(),
         })
     }
-
-    /// Uses one client for everything, and one behind the fence.
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn fake(client: &Client, leading: Client) -> Self {
-        Self {
-            leading,
-            always: client.clone(),
-            election: client.clone(),
-        }
-    }
-}
-
-/// A client behind the fence. It does not repeat requests by itself, as one that waits behind the fence to be sent
-/// again would go out after the deadline; the queue repeats.
-fn leading(mut config: Config, fence: &Fence, count: &CountLayer) -> anyhow::Result<Client> {
-    config.default_retry = false;
-    let builder = ClientBuilder::try_from(config)?;
-    // What the fence refuses is no request.
-    Ok(builder.with_layer(count).with_layer(fence).build())
 }
 
 async fn config(options: &Options) -> anyhow::Result<Config> {

@@ -79,6 +79,7 @@
 
 mod cache;
 mod certificates;
+mod client;
 mod connect;
 mod controller;
 mod error;

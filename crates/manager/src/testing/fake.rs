@@ -15,13 +15,16 @@ use hyper::{
     body::{Bytes, Frame},
     header::{ACCEPT, CONTENT_TYPE, HeaderName, USER_AGENT},
 };
-use kube::{Client, client::Body};
+use kube::{
+    Client,
+    client::{Body, ClientBuilder},
+};
 use serde_json::{Value, json};
 use tokio::{
     sync::{mpsc, watch},
     task::JoinSet,
 };
-use tower::{Layer as _, Service};
+use tower::Service;
 
 use super::server::{Call, ErrorResponse, Objects, Path, Watch};
 use crate::{
@@ -204,9 +207,10 @@ impl FakeApi {
         let fence = Fence::closed();
         let metrics = Metrics::new();
         let host = Uri::from_static("http://in-memory");
-        let counted = metrics.requests().to(&host).layer(Connection(self.clone()));
-        let leading = Client::new(fence.layer(counted.clone()), "default");
-        let clients = Clients::fake(&Client::new(counted, "default"), leading);
+        let count = metrics.requests().to(&host);
+        let connections = || Ok(ClientBuilder::new(Connection(self.clone()), "default"));
+        let clients = Clients::with(connections, &fence, &count);
+        let clients = clients.expect("connections in memory do not fail");
         let mut manager = Manager::with(options, "test.example.com", clients, fence, metrics);
         manager.timer = self.timer.clone();
         manager

@@ -1,0 +1,241 @@
+//! Gives each request a time limit, and the connection of one that exceeds it is closed.
+//!
+//! kube's own timeouts cannot do it: `Config::read_timeout` counts the time that a connection is idle and would end a
+//! quiet watch, and the other two end once a request is sent.
+
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use hyper::{
+    Method, Request, Response, Uri,
+    body::{Body as _, Frame, SizeHint},
+};
+use kube::client::Body;
+use tokio::time::{Sleep, sleep};
+use tower::{BoxError, Layer, Service};
+
+/// How long a request may take that concerns one object, its answer included.
+const ONE: Duration = Duration::from_secs(30);
+
+/// How long a request may take that concerns a collection, such as a page of a list.
+const MANY: Duration = Duration::from_secs(60);
+
+/// Limits the time of requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LimitLayer;
+
+impl<S> Layer<S> for LimitLayer {
+    type Service = Limited<S>;
+
+    fn layer(&self, inner: S) -> Limited<S> {
+        Limited(inner)
+    }
+}
+
+/// A service whose requests have a time limit.
+#[derive(Clone, Debug)]
+pub(crate) struct Limited<S>(S);
+
+impl<S, R> Service<Request<Body>> for Limited<S>
+where
+    S: Service<Request<Body>, Response = Response<R>, Error: Into<BoxError>>,
+    S::Future: Send + 'static,
+{
+    type Response = Response<LimitedBody<R>>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.0.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let limit = Limit::of(&request);
+        let answer = self.0.call(request);
+        Box::pin(async move {
+            let mut over = Box::pin(sleep(limit.time));
+            let response = tokio::select! {
+                biased;
+                answer = answer => answer.map_err(Into::into)?,
+                // This drops the answer, which closes the connection.
+                () = &mut over => return Err(limit.exceeded("was not answered").into()),
+            };
+            let limit = (!limit.streams).then_some((over, limit));
+            Ok(response.map(|body| LimitedBody { body, limit }))
+        })
+    }
+}
+
+/// The limit of one request.
+#[derive(Debug)]
+struct Limit {
+    method: Method,
+    uri: Uri,
+    time: Duration,
+    /// Whether its answer goes on for as long as the client wants, so that only its beginning is limited.
+    streams: bool,
+}
+
+impl Limit {
+    fn of<B>(request: &Request<B>) -> Self {
+        let (method, uri) = (request.method(), request.uri());
+        let streams = is_watch(uri) || is_stream(uri.path());
+        let many = matches!(*method, Method::GET | Method::DELETE) && is_collection(uri.path());
+        Self {
+            method: method.clone(),
+            uri: uri.clone(),
+            time: if many && !streams { MANY } else { ONE },
+            streams,
+        }
+    }
+
+    fn exceeded(&self, what: &'static str) -> Exceeded {
+        Exceeded {
+            request: format!("{} {}", self.method, self.uri.path()),
+            what,
+            time: self.time,
+        }
+    }
+}
+
+/// Whether a request is a watch.
+fn is_watch(uri: &Uri) -> bool {
+    let mut parameters = uri.query().unwrap_or_default().split('&');
+    parameters.any(|parameter| matches!(parameter, "watch=true" | "watch=1"))
+}
+
+/// The names in a path after its group and version, and after its namespace.
+fn names(path: &str) -> impl Iterator<Item = &str> {
+    let all = path.split('/').filter(|name| !name.is_empty());
+    let root = if path.starts_with("/api/") { 2 } else { 3 };
+    let namespaced = all.clone().nth(root) == Some("namespaces") && all.clone().count() > root + 2;
+    all.skip(if namespaced { root + 2 } else { root })
+}
+
+/// Whether a path names a collection, not one object of it.
+fn is_collection(path: &str) -> bool {
+    names(path).count() == 1
+}
+
+/// Whether a path is that of a subresource whose answer may go on: logs, and what kubectl opens a connection for.
+fn is_stream(path: &str) -> bool {
+    let mut names = names(path);
+    let resource = names.next().unwrap_or_default();
+    let subresource = names.nth(1).unwrap_or_default();
+    matches!(resource, "pods" | "services" | "nodes")
+        && matches!(
+            subresource,
+            "attach" | "exec" | "log" | "portforward" | "proxy"
+        )
+}
+
+/// A request that took longer than its limit.
+#[derive(Debug)]
+struct Exceeded {
+    request: String,
+    what: &'static str,
+    time: Duration,
+}
+
+impl fmt::Display for Exceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            request,
+            what,
+            time,
+        } = self;
+        write!(f, "{request} {what} within {time:?}")
+    }
+}
+
+impl std::error::Error for Exceeded {}
+
+/// The body of an answer, which fails when the limit of its request is exceeded.
+#[derive(Debug)]
+pub(crate) struct LimitedBody<B> {
+    body: B,
+    limit: Option<(Pin<Box<Sleep>>, Limit)>,
+}
+
+impl<B> hyper::body::Body for LimitedBody<B>
+where
+    B: hyper::body::Body<Error: Into<BoxError>> + Unpin,
+{
+    type Data = B::Data;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, BoxError>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        let Some((over, limit)) = &mut self.limit else {
+            return Poll::Pending;
+        };
+        ready!(over.as_mut().poll(cx));
+        let error = limit.exceeded("was not answered in full");
+        Poll::Ready(Some(Err(error.into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limit(request: &str) -> (u64, bool) {
+        let (method, uri) = request.split_once(' ').unwrap();
+        let request = Request::builder().method(method).uri(uri);
+        let limit = Limit::of(&request.body(()).unwrap());
+        (limit.time.as_secs(), limit.streams)
+    }
+
+    #[test]
+    fn a_collection_has_a_minute_and_an_object_half_of_it() {
+        for (request, seconds) in [
+            ("GET /api/v1/pods?&limit=500", 60),
+            ("GET /api/v1/namespaces", 60),
+            ("GET /api/v1/namespaces/ns/pods?&limit=500", 60),
+            ("DELETE /apis/apps/v1/namespaces/ns/deployments", 60),
+            ("GET /apis/crew.example.com/v1/captains", 60),
+            ("GET /apis/crew.example.com/v1/captains/a", 30),
+            ("POST /apis/apps/v1/namespaces/ns/deployments", 30),
+            ("GET /api/v1/namespaces/ns", 30),
+            ("GET /api/v1/namespaces/ns/configmaps/log", 30),
+            (
+                "PATCH /apis/apps/v1/namespaces/ns/deployments/a/status?",
+                30,
+            ),
+            ("GET /version", 30),
+        ] {
+            assert_eq!(limit(request), (seconds, false), "{request}");
+        }
+    }
+
+    #[test]
+    fn of_what_goes_on_only_the_beginning_is_limited() {
+        for request in [
+            "GET /api/v1/namespaces/ns/pods?&watch=true&timeoutSeconds=290",
+            "GET /apis/crew.example.com/v1/captains?watch=1",
+            "GET /api/v1/namespaces/ns/pods/a/log?&follow=true",
+            "GET /api/v1/namespaces/ns/services/a/proxy/metrics",
+        ] {
+            assert_eq!(limit(request), (30, true), "{request}");
+        }
+        assert!(!limit("GET /api/v1/pods?&limit=500&resourceVersion=0").1);
+    }
+}

@@ -1,0 +1,181 @@
+//! Each request but a watch ends, whether it is answered or not.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    Api,
+    api::{ListParams, Patch, PatchParams, WatchEvent, WatchParams},
+};
+use manager::{
+    Action, Options,
+    testing::{FakeApi, eventually},
+};
+use serde_json::json;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::{
+    Captain, SOON, captain, is_ready, map, ready, run,
+    stub::{Fault, Stub},
+};
+
+/// The fault of the first request that begins so, and of no other.
+fn first(begin: &'static str, fault: Fault) -> impl Fn(&str, usize) -> Fault + Send + Sync {
+    move |line, before| {
+        if line.starts_with(begin) && before == 0 {
+            fault
+        } else {
+            Fault::None
+        }
+    }
+}
+
+/// What a request ended with that failed, and after how long.
+async fn failed<T>(request: impl Future<Output = kube::Result<T>>) -> (String, Duration) {
+    let started = Instant::now();
+    let result = timeout(SOON, request).await.expect("it has no limit");
+    let error = result.err().expect("it was answered");
+    (error.to_string(), started.elapsed())
+}
+
+async fn maps(stub: &Stub) -> Api<ConfigMap> {
+    let manager = stub.manager(Options::default()).await;
+    Api::default_namespaced(manager.client())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_is_not_answered_ends_after_30_s_and_its_connection_is_not_used_again() {
+    let api = FakeApi::new();
+    api.put(&map("a"));
+    let stub = Stub::start(&api, first("PATCH", Fault::Silence)).await;
+    let maps = maps(&stub).await;
+    let patch = Patch::Merge(json!({"data": {"a": "b"}}));
+    let write = async || maps.patch("a", &PatchParams::default(), &patch).await;
+    let (error, after) = failed(write()).await;
+    let says = "PATCH /api/v1/namespaces/default/configmaps/a was not answered within 30s";
+    assert!(error.contains(says), "{error}");
+    assert_eq!(after.as_secs(), 30);
+    write().await.unwrap();
+    let seen = stub.seen("PATCH");
+    assert_ne!(seen[0].connection, seen[1].connection);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_stalls_ends_after_30_s_and_its_connection_is_not_used_again() {
+    let api = FakeApi::new();
+    api.put(&map("a"));
+    let stub = Stub::start(&api, first("GET", Fault::Stall)).await;
+    let maps = maps(&stub).await;
+    let (error, after) = failed(maps.get("a")).await;
+    let says = "GET /api/v1/namespaces/default/configmaps/a was not answered in full within 30s";
+    assert!(error.contains(says), "{error}");
+    assert_eq!(after.as_secs(), 30);
+    maps.get("a").await.unwrap();
+    let seen = stub.seen("GET");
+    assert_ne!(seen[0].connection, seen[1].connection);
+}
+
+#[tokio::test(start_paused = true)]
+async fn connections_are_used_again_after_an_answer() {
+    let api = FakeApi::new();
+    api.put(&map("a"));
+    let stub = Stub::start(&api, |_, _| Fault::None).await;
+    let maps = maps(&stub).await;
+    for _ in 0..3 {
+        maps.get("a").await.unwrap();
+    }
+    let seen = stub.seen("GET");
+    assert!(seen.iter().all(|seen| seen.connection == 0), "{seen:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_has_60_s() {
+    let stub = Stub::start(&FakeApi::new(), |_, _| Fault::Silence).await;
+    let maps = maps(&stub).await;
+    let (error, after) = failed(maps.list(&ListParams::default())).await;
+    let says = "GET /api/v1/namespaces/default/configmaps was not answered within 60s";
+    assert!(error.contains(says), "{error}");
+    assert_eq!(after.as_secs(), 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_must_begin_within_30_s_and_may_then_be_silent() {
+    let api = FakeApi::new();
+    let stub = Stub::start(&api, first("GET", Fault::Silence)).await;
+    let maps = maps(&stub).await;
+    let watch = async || maps.watch(&WatchParams::default(), "0").await;
+    let (error, after) = failed(watch()).await;
+    assert!(error.contains("was not answered within 30s"), "{error}");
+    assert_eq!(after.as_secs(), 30);
+
+    let mut events = watch().await.unwrap().boxed();
+    let changed = async {
+        sleep(Duration::from_secs(3600)).await;
+        api.put(&map("a"));
+    };
+    let (event, ()) = tokio::join!(events.try_next(), changed);
+    let event = event.unwrap();
+    assert!(matches!(event, Some(WatchEvent::Added(_))), "{event:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_write_that_is_not_answered_is_tried_again() {
+    let api = FakeApi::new();
+    for name in ["a", "b"] {
+        api.put(&captain(name));
+    }
+    let stub = Stub::start(&api, |line, before| {
+        if line.starts_with("PATCH") && line.contains("/status") && before == 0 {
+            Fault::Silence
+        } else {
+            Fault::None
+        }
+    })
+    .await;
+    let options = Options {
+        // One that hangs would hold up the other.
+        max_concurrent_reconciles: 1,
+        ..Options::default()
+    };
+    let mut manager = stub.manager(options).await;
+    ready(&mut manager);
+    let running = run(manager);
+    let written = async || Ok((is_ready(&stub, "a") && is_ready(&stub, "b")).then_some(()));
+    eventually(SOON, "both have a status", written)
+        .await
+        .unwrap();
+    running.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_finalizers_and_lists_that_are_not_answered_are_tried_again() {
+    let api = FakeApi::new();
+    api.put(&captain("a"));
+    let stub = Stub::start(&api, |line, before| {
+        let event = line.starts_with("POST") && line.contains("/events");
+        if before == 0 && (event || !line.contains("watch=true")) {
+            Fault::Silence
+        } else {
+            Fault::None
+        }
+    })
+    .await;
+    let mut manager = stub.manager(Options::default()).await;
+    manager
+        .controller::<Captain>("captain")
+        .finalizer("crew.example.com/captain", async |_, _| {
+            Ok(Action::await_change())
+        })
+        .reconcile(async |_: Arc<Captain>, cx: manager::Context<Captain>| {
+            // Of one lane, so that the second waits for the first.
+            cx.event("Seen", "it is there");
+            Ok(Action::requeue(Duration::from_secs(1)))
+        });
+    let running = run(manager);
+    let sent = async || Ok((!api.all("events").is_empty()).then_some(()));
+    eventually(SOON, "an event is sent", sent).await.unwrap();
+    let lines = ["GET", "PATCH", "POST"].map(|method| stub.seen(method).len());
+    assert!(lines.iter().all(|count| *count >= 2), "{lines:?}");
+    running.abort();
+}
