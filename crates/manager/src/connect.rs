@@ -10,7 +10,7 @@ use kube::{
 use tower::{BoxError, Service};
 
 use crate::{
-    client::limit::LimitLayer,
+    client::{limit::LimitLayer, retry::RetryLayer},
     leader::fence::Fence,
     metrics::{CountLayer, Requests},
     options::Options,
@@ -57,8 +57,8 @@ impl Clients {
         Ok(Self {
             // Each try of a request passes the fence, as one that waits behind it to be sent again would go out after
             // the deadline. What the fence refuses is no request, so it is not counted.
-            leading: client()?.with_layer(fence).build(),
-            always: client()?.build(),
+            leading: client()?.with_layer(fence).with_layer(&RetryLayer).build(),
+            always: client()?.with_layer(&RetryLayer).build(),
             // An elector has its own times to try again.
             election: client()?.build(),
         })
@@ -76,4 +76,63 @@ async fn config(options: &Options) -> anyhow::Result<Config> {
     let file = file.with_context(|| format!("cannot read kubeconfig `{}`", path.display()))?;
     let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
     config.with_context(|| format!("cannot use kubeconfig `{}`", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        convert::Infallible,
+        future::{Ready, ready},
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+        task::{Context, Poll},
+        time::Duration,
+    };
+
+    use hyper::{StatusCode, Uri, header::RETRY_AFTER};
+    use tokio::time::sleep;
+
+    use super::*;
+
+    /// An API server that wants all requests later, and counts them.
+    #[derive(Clone, Default)]
+    struct Busy(Arc<AtomicUsize>);
+
+    impl Service<Request<Body>> for Busy {
+        type Response = Response<Body>;
+        type Error = Infallible;
+        type Future = Ready<Result<Self::Response, Infallible>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, _: Request<Body>) -> Self::Future {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+            response.headers_mut().insert(RETRY_AFTER, 3.into());
+            ready(Ok(response))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_waits_to_be_sent_again_is_not_sent_behind_a_fence_that_fell() {
+        let (server, fence) = (Busy::default(), Fence::closed());
+        let count = Requests::default().to(&Uri::from_static("http://in-memory"));
+        let connections = || Ok(ClientBuilder::new(server.clone(), "default"));
+        let clients = Clients::with(connections, &fence, &count).unwrap();
+        fence.open();
+        let write = Request::patch("/api/v1/namespaces/ns/configmaps/a").body(Vec::new());
+        let fall = async {
+            sleep(Duration::from_secs(1)).await;
+            fence.fall();
+        };
+        let write = clients.leading.request_text(write.unwrap());
+        let error = tokio::join!(write, fall).0.unwrap_err();
+        assert!(error.to_string().contains("does not lead"), "{error}");
+        assert_eq!(server.0.load(Ordering::SeqCst), 1);
+    }
 }

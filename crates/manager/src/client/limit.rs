@@ -104,7 +104,7 @@ impl Limit {
 }
 
 /// Whether a request is a watch.
-fn is_watch(uri: &Uri) -> bool {
+pub(crate) fn is_watch(uri: &Uri) -> bool {
     let mut parameters = uri.query().unwrap_or_default().split('&');
     parameters.any(|parameter| matches!(parameter, "watch=true" | "watch=1"))
 }

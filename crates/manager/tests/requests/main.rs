@@ -1,8 +1,9 @@
-//! Requests that are not answered: real clients on the API server in memory, behind HTTP with faults.
+//! Requests that are not answered, or not now: real clients on the API server in memory, behind HTTP with faults.
 //!
 //! Time is tokio's, paused: it leaps to the next timer when nothing else is to be done.
 
 mod limits;
+mod retries;
 mod stub;
 
 use std::{sync::Arc, time::Duration};

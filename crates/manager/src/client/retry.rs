@@ -1,0 +1,132 @@
+//! Repeats a request when the API server asks to send it later, as client-go does.
+//!
+//! An answer with the status 429 or 5xx and a header `Retry-After` means that nothing was done, and when to come back.
+//! A watch is not repeated here, as who watches has a back-off of its own.
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use hyper::{Request, Response, StatusCode, body::Body as _, header::RETRY_AFTER};
+use kube::client::Body;
+use tokio::time::sleep;
+use tower::{BoxError, Layer, Service};
+
+use crate::client::limit::is_watch;
+
+/// How often a request is repeated, as in client-go.
+const RETRIES: usize = 10;
+
+/// How long a request may wait in all, to be repeated: it holds up a worker. Who asked for it comes back by himself.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// Repeats requests. Each try goes through all layers inside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RetryLayer;
+
+impl<S> Layer<S> for RetryLayer {
+    type Service = Retried<S>;
+
+    fn layer(&self, inner: S) -> Retried<S> {
+        Retried(Arc::new(Mutex::new(inner)))
+    }
+}
+
+/// A service whose requests are repeated. The lock is held to begin a request, not while it is under way.
+#[derive(Debug)]
+pub(crate) struct Retried<S>(Arc<Mutex<S>>);
+
+impl<S, R> Service<Request<Body>> for Retried<S>
+where
+    S: Service<Request<Body>, Response = Response<R>, Error = BoxError> + Send + 'static,
+    S::Future: Send + 'static,
+    R: hyper::body::Body + Send + Unpin + 'static,
+{
+    type Response = S::Response;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<S::Response, BoxError>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        lock(&self.0).poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let kept = copy(&request);
+        let answer = lock(&self.0).call(request);
+        let Some(kept) = kept else {
+            return Box::pin(answer);
+        };
+        let service = self.0.clone();
+        Box::pin(async move {
+            let (mut response, mut waited) = (answer.await?, Duration::ZERO);
+            for _ in 0..RETRIES {
+                let Some(wait) = retry_after(&response) else {
+                    break;
+                };
+                waited = waited.saturating_add(wait);
+                let Some(next) = copy(&kept).filter(|_| waited <= LONGEST_WAIT) else {
+                    break;
+                };
+                drain(response.into_body()).await;
+                sleep(wait).await;
+                response = call(&service, next).await?;
+            }
+            Ok(response)
+        })
+    }
+}
+
+fn lock<S>(service: &Mutex<S>) -> std::sync::MutexGuard<'_, S> {
+    service.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sends a request once more.
+async fn call<S: Service<Request<Body>>>(
+    service: &Mutex<S>,
+    request: Request<Body>,
+) -> Result<S::Response, S::Error> {
+    let mut request = Some(request);
+    let answer = poll_fn(|cx| {
+        let mut service = lock(service);
+        ready!(service.poll_ready(cx))?;
+        Poll::Ready(Ok(request.take().map(|request| service.call(request))))
+    });
+    match answer.await? {
+        Some(answer) => answer.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A request to send again; `None` of one that is not to be.
+fn copy(request: &Request<Body>) -> Option<Request<Body>> {
+    if is_watch(request.uri()) {
+        return None;
+    }
+    let mut copy = Request::new(request.body().try_clone()?);
+    request.method().clone_into(copy.method_mut());
+    request.uri().clone_into(copy.uri_mut());
+    request.headers().clone_into(copy.headers_mut());
+    request.extensions().clone_into(copy.extensions_mut());
+    Some(copy)
+}
+
+/// How long the API server asks to wait before the request is sent again; a second at least.
+fn retry_after<B>(response: &Response<B>) -> Option<Duration> {
+    let status = response.status();
+    if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {
+        return None;
+    }
+    let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    let seconds: u64 = seconds.parse().ok()?;
+    Some(Duration::from_secs(seconds.max(1)))
+}
+
+/// Reads an answer to its end, so that its connection can be used again.
+async fn drain<B: hyper::body::Body + Unpin>(mut body: B) {
+    while let Some(Ok(_)) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {}
+}
