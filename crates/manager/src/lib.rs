@@ -70,7 +70,7 @@
 //! | a child changes | [`owns`](Controller::owns), or [`owns_cached`](Controller::owns_cached) to read it whole |
 //! | something changes that names me, or that I name | [`watches`](Controller::watches) |
 //! | only some updates matter | [`when`](Controller::when), with a [`predicate`] or your own, after the kind it is about |
-//! | it happens outside of the cluster, or by the clock | [`triggered_by`](Controller::triggered_by); [`Action::requeue`] |
+//! | it happens outside of the cluster, or by the clock | [`triggered_by`](Controller::triggered_by); [`Action::requeue`], [`Action::requeue_at`] |
 //! | nothing, it is only to be read | [`reads`](Controller::reads) |
 
 // In a project this is a path dependency, whose lints cargo does not cap: a newer compiler would find something to warn about.

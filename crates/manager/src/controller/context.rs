@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
+use k8s_openapi::jiff::Timestamp;
 use kube::{Client, core::object::HasStatus};
 
 use crate::{
@@ -94,6 +95,15 @@ impl<K: Object> Context<K> {
     #[must_use]
     pub fn object(&self) -> &Arc<K> {
         &self.object
+    }
+
+    /// The time, of the crate `jiff` (`k8s_openapi::jiff`), as in Kubernetes' own types.
+    ///
+    /// In a test `FakeApi::advance` moves it. With [`Action::requeue_at`](crate::Action::requeue_at) a reconcile comes
+    /// back at a time of this clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.core.timer.timestamp()
     }
 
     /// The cached object with this key; `None` if there is none. A key without a namespace means that of the object

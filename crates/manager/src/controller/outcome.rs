@@ -2,7 +2,10 @@
 
 use std::{fmt, time::Duration};
 
-use crate::{controller::action::Action, error::chain};
+use crate::{
+    controller::action::{Action, Next},
+    error::chain,
+};
 
 /// How a reconcile ended that did not fail.
 #[derive(Debug)]
@@ -16,11 +19,11 @@ pub(crate) enum Done {
 }
 
 impl Done {
-    /// After how long the object is to be reconciled again, if that was asked for.
-    pub(crate) fn requeue_after(&self) -> Option<Duration> {
+    /// When the object is to be reconciled again.
+    pub(crate) fn next(&self) -> Next {
         match self {
-            Self::Asked(action) => action.after,
-            Self::Nothing | Self::Gone => None,
+            Self::Asked(Action(next)) => *next,
+            Self::Nothing | Self::Gone => Next::Change,
         }
     }
 }

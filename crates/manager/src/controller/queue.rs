@@ -2,7 +2,7 @@
 //!
 //! * What is added again before a worker took it is there once (*dirty*).
 //! * What is added while a worker is at it (*processing*) comes back when that worker is done.
-//! * What failed comes back after 5 ms, then 10 ms, doubled up to 1,000 s, each key by itself.
+//! * What failed, or wants to come back at once, does so after 5 ms, then 10 ms, doubled up to 1,000 s, each key by itself.
 //!
 //! Source: `k8s.io/client-go/util/workqueue`, `queue.go`, `delaying_queue.go`, `default_rate_limiters.go`.
 
@@ -75,8 +75,9 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Adds a key that failed, after a delay that doubles with each failure since the last [`forget`](Self::forget).
-    pub(crate) fn add_failed(&self, key: Key) -> Duration {
+    /// Adds a key that failed, or wants to come back at once, after a delay that doubles each time since the last
+    /// [`forget`](Self::forget).
+    pub(crate) fn add_rate_limited(&self, key: Key) -> Duration {
         let failures = {
             let mut state = self.lock();
             let failures = state.failures.entry(key.clone()).or_default();
@@ -283,12 +284,12 @@ mod tests {
     async fn failures_back_off_until_forgotten_and_each_key_by_itself() {
         let queue = queue();
         let delays: Vec<_> = (0..4)
-            .map(|_| queue.add_failed("a".into()).as_millis())
+            .map(|_| queue.add_rate_limited("a".into()).as_millis())
             .collect();
         assert_eq!(delays, [5, 10, 20, 40]);
-        assert_eq!(queue.add_failed("b".into()).as_millis(), 5);
+        assert_eq!(queue.add_rate_limited("b".into()).as_millis(), 5);
         queue.forget(&"a".into());
-        assert_eq!(queue.add_failed("a".into()).as_millis(), 5);
+        assert_eq!(queue.add_rate_limited("a".into()).as_millis(), 5);
     }
 
     #[tokio::test(start_paused = true)]

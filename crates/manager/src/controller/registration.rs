@@ -285,6 +285,31 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
     ///
     /// It is called when an object or one that it owns has changed, at start for every object, after a failure and
     /// when it asked to be; never for one object twice at a time, and never for an object that is being deleted.
+    ///
+    /// State of its own, such as a client of another service, is what a closure captures; the time is
+    /// [`cx.now()`](Context::now):
+    ///
+    /// ```
+    /// # use std::{sync::Arc, time::Duration};
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
+    /// # use manager::{Action, Context, Manager};
+    /// # struct Harbor;
+    /// # impl Harbor { async fn berth(&self, _ship: &str) -> anyhow::Result<()> { Ok(()) } }
+    /// fn register(manager: &mut Manager, harbor: Arc<Harbor>) {
+    ///     manager
+    ///         .controller::<ConfigMap>("configmap")
+    ///         .reconcile(move |map, cx| reconcile(map, cx, harbor.clone()));
+    /// }
+    ///
+    /// async fn reconcile(
+    ///     map: Arc<ConfigMap>,
+    ///     cx: Context<ConfigMap>,
+    ///     harbor: Arc<Harbor>,
+    /// ) -> anyhow::Result<Action> {
+    ///     harbor.berth(cx.name()).await?;
+    ///     Ok(Action::requeue_at(cx.now() + Duration::from_secs(3600)))
+    /// }
+    /// ```
     pub fn reconcile<F, R>(self, reconcile: F)
     where
         F: Fn(Arc<K>, Context<K>) -> R + Send + Sync + 'static,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use k8s_openapi::jiff::Timestamp;
 #[cfg(any(test, feature = "testing"))]
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -28,6 +29,24 @@ impl Timer {
         #[cfg(any(test, feature = "testing"))]
         let now = now + *self.wound.borrow();
         now
+    }
+
+    /// The time of day at this moment.
+    #[cfg_attr(
+        not(any(test, feature = "testing")),
+        expect(clippy::unused_self, reason = "it may be wound on in tests only")
+    )]
+    pub(crate) fn timestamp(&self) -> Timestamp {
+        let now = Timestamp::now();
+        #[cfg(any(test, feature = "testing"))]
+        let now = now.saturating_add(*self.wound.borrow()).unwrap_or(now);
+        now
+    }
+
+    /// How long it is until this time of day; zero if it has passed.
+    pub(crate) fn until_timestamp(&self, time: Timestamp) -> Duration {
+        let left = time.duration_since(self.timestamp());
+        Duration::try_from(left).unwrap_or_default()
     }
 
     /// The moment after this delay.

@@ -1,6 +1,6 @@
 //! Takes keys from a queue and reconciles what they name, several at once.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
@@ -9,11 +9,14 @@ use tracing::Instrument;
 
 use crate::{
     cache::object::Object,
-    controller::{outcome::Done, reconcile::Reconciler},
+    controller::{action::Next, reconcile::Reconciler},
     key::Key,
 };
 #[cfg(any(test, feature = "testing"))]
-use crate::{cache::object::namespaced, controller::action::Action};
+use crate::{
+    cache::object::namespaced,
+    controller::{action::Action, outcome::Done},
+};
 
 /// A controller of any kind, as the manager runs it.
 pub(crate) trait AnyController: Send + Sync {
@@ -127,15 +130,24 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     );
     let done = controller.reconcile(&key).instrument(span.clone()).await;
     match done {
-        Ok(Done::Asked(action)) => {
-            core.queue.forget(&key);
-            if let Some(after) = action.after {
-                core.queue.add_after(key.clone(), after);
+        Ok(done) => {
+            let after = match done.next() {
+                Next::Change => None,
+                Next::After(after) => Some(after),
+                Next::At(time) => Some(core.timer.until_timestamp(time)),
+            };
+            match after {
+                None => core.queue.forget(&key),
+                // Who wants to be called at once, again and again, must not keep a processor busy.
+                Some(Duration::ZERO) => drop(core.queue.add_rate_limited(key.clone())),
+                Some(after) => {
+                    core.queue.forget(&key);
+                    core.queue.add_after(key.clone(), after);
+                }
             }
         }
-        Ok(Done::Nothing | Done::Gone) => core.queue.forget(&key),
         Err(failure) => {
-            let delay = core.queue.add_failed(key.clone());
+            let delay = core.queue.add_rate_limited(key.clone());
             let _entered = span.enter();
             tracing::error!(error = %failure, again_in = ?delay, "reconcile failed");
         }

@@ -28,7 +28,10 @@ pub(crate) use self::{
 };
 use crate::{
     cache::store::Caches,
-    controller::outcome::{Done, Failure},
+    controller::{
+        action::Next,
+        outcome::{Done, Failure},
+    },
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -243,10 +246,10 @@ impl ControllerMetrics {
     pub(crate) fn ended(&self, done: &Result<Done, Failure>, took: Duration) {
         self.seconds.observe(took.as_secs_f64());
         match done {
-            Ok(done) => match done.requeue_after() {
-                Some(Duration::ZERO) => self.requeue.inc(),
-                Some(_) => self.requeue_after.inc(),
-                None => self.success.inc(),
+            Ok(done) => match done.next() {
+                Next::After(Duration::ZERO) => self.requeue.inc(),
+                Next::After(_) | Next::At(_) => self.requeue_after.inc(),
+                Next::Change => self.success.inc(),
             },
             Err(failure) => {
                 match failure {

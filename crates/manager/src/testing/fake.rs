@@ -157,7 +157,7 @@ impl FakeApi {
     }
 
     /// Lets time pass for the managers on this server, at once: what [`Action::requeue`] put off, what failed and waits
-    /// to be tried again, and time-outs of reconciles, come as if so much time had gone by.
+    /// to be tried again, and time-outs of reconciles, come as if so much time had gone by; and so does [`cx.now()`](crate::Context::now).
     ///
     /// It is one leap, so that what comes every minute comes once in an hour; and what a reconcile asks for that is
     /// still under way counts from after it, so wait for [`idle`](super::Run::idle) first. All else goes by the real

@@ -72,8 +72,12 @@ pub(crate) fn manager(api: &FakeApi) -> Manager {
 }
 
 pub(crate) async fn reached(count: &AtomicUsize, wanted: usize) {
+    reached_within(SOON, count, wanted).await;
+}
+
+pub(crate) async fn reached_within(limit: Duration, count: &AtomicUsize, wanted: usize) {
     let look = async || Ok((count.load(Ordering::SeqCst) >= wanted).then_some(()));
-    eventually(SOON, "the reconciles", look).await.unwrap();
+    eventually(limit, "the reconciles", look).await.unwrap();
 }
 
 #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]

@@ -8,13 +8,15 @@ use std::{
     time::Duration,
 };
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::{api::core::v1::ConfigMap, jiff::Timestamp};
 use manager::{
     Action, Manager,
     testing::{FakeApi, Run},
 };
 
-use crate::support::{object, reached};
+use tokio::time::Instant;
+
+use crate::support::{Said, object, reached, reached_within};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -113,4 +115,67 @@ async fn what_was_registered_wrongly_is_told_at_once() {
     };
     let error = FakeApi::new().run(twice).unwrap_err().to_string();
     assert!(error.contains("two controllers `map`"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reconcile_that_wants_to_come_back_at_once_backs_off_until_it_does_not() {
+    let started = Instant::now();
+    let (_api, count, _run) = run(HOUR, async |count| {
+        Ok(match count {
+            11 => Action::requeue(HOUR),
+            13 => Action::await_change(),
+            _ => Action::requeue(Duration::ZERO),
+        })
+    });
+    reached(&count, 11).await;
+    // 5 ms, doubled nine times, are 5,115 ms in all.
+    assert_eq!(started.elapsed().as_secs(), 5);
+    reached_within(2 * HOUR, &count, 13).await;
+    assert_eq!(started.elapsed().as_secs(), 3605);
+}
+
+#[tokio::test]
+async fn a_requeue_at_a_time_comes_then_by_the_clock_that_the_test_moves() {
+    let tomorrow = Timestamp::now() + 24 * HOUR;
+    let api = FakeApi::new();
+    api.put(&object("a", ""));
+    let said = Said::default();
+    let says = said.clone();
+    let register = move |manager: &mut Manager| {
+        let controller = manager.controller::<ConfigMap>("map");
+        controller.reconcile(move |_, cx| {
+            let due = cx.now() >= tomorrow;
+            says.say(if due { "due" } else { "early" });
+            async move {
+                Ok(if due {
+                    Action::await_change()
+                } else {
+                    Action::requeue_at(tomorrow)
+                })
+            }
+        });
+    };
+    let mut run = api.run(register).unwrap();
+    for _ in 0..23 {
+        run.idle().await.unwrap();
+        api.advance(HOUR);
+    }
+    run.idle().await.unwrap();
+    assert_eq!((said.count("early"), said.count("due")), (1, 0));
+    api.advance(HOUR);
+    run.idle().await.unwrap();
+    assert_eq!((said.count("early"), said.count("due")), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_requeue_at_a_time_that_has_passed_backs_off() {
+    let started = Instant::now();
+    let (_api, count, _run) = run(HOUR, async |count| {
+        Ok(match count {
+            11 => Action::await_change(),
+            _ => Action::requeue_at(Timestamp::UNIX_EPOCH),
+        })
+    });
+    reached(&count, 11).await;
+    assert_eq!(started.elapsed().as_secs(), 5);
 }
