@@ -60,6 +60,12 @@ impl Election {
         );
         Ok(())
     }
+
+    /// How long one attempt may take. What ends a longer one closes its connection, and within the deadline there is
+    /// time for another attempt on a new one.
+    fn attempt_limit(&self) -> Duration {
+        self.renew_deadline / 2
+    }
 }
 
 /// One candidate.
@@ -91,7 +97,7 @@ impl Elector {
         let mut told = None;
         loop {
             let started = Instant::now();
-            match timeout(self.election.renew_deadline, self.attempt()).await {
+            match timeout(self.election.attempt_limit(), self.attempt()).await {
                 Ok(Ok(true)) => return self.led_from(started),
                 Ok(Ok(false)) => self.tell(&mut told),
                 Ok(Err(error)) => {
@@ -108,18 +114,22 @@ impl Elector {
 
     /// Renews the lease, and returns when this process must stop leading: it has, as nothing passes the fence then.
     pub(crate) async fn hold(&mut self, mut deadline: Instant) {
+        let mut started = Instant::now();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            sleep(self.election.retry_period.min(left)).await;
-            let started = Instant::now();
+            let pause = self.election.retry_period;
+            sleep(pause.saturating_sub(started.elapsed()).min(left)).await;
+            started = Instant::now();
             let left = deadline.saturating_duration_since(started);
-            match timeout(left, self.attempt()).await {
+            let limit = self.election.attempt_limit().min(left);
+            match timeout(limit, self.attempt()).await {
                 // A renewal that was overtaken by the deadline, as by a suspended machine, came too late.
                 Ok(Ok(true)) if Instant::now() < deadline => deadline = self.led_from(started),
-                Ok(Ok(true)) | Err(_) => {}
+                Ok(Ok(true)) => {}
                 Ok(Ok(false)) if !self.is_ours() => break,
                 Ok(Ok(false)) => tracing::info!("lost a race for the lease; trying again"),
                 Ok(Err(error)) => tracing::warn!(error = chain(&error), "cannot renew the lease"),
+                Err(_) => tracing::warn!(?limit, "cannot renew the lease in time"),
             }
             if Instant::now() >= deadline {
                 break;
@@ -133,16 +143,14 @@ impl Elector {
     /// Nothing that needs leadership may run any more. A failure costs the next leader time, and nothing else.
     pub(crate) async fn release(&mut self) {
         self.fence.close();
-        match timeout(self.election.renew_deadline, self.try_release()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => {
-                tracing::warn!(
-                    error = chain(&error),
-                    "cannot release the lease; it will expire"
-                );
+        for _ in 0..2 {
+            match timeout(self.election.attempt_limit(), self.try_release()).await {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => tracing::warn!(error = chain(&error), "cannot release the lease"),
+                Err(_) => tracing::warn!("cannot release the lease in time"),
             }
-            Err(_) => tracing::warn!("cannot release the lease in time; it will expire"),
         }
+        tracing::warn!("the lease was not released; it will expire");
     }
 
     async fn try_release(&mut self) -> kube::Result<()> {
@@ -345,6 +353,31 @@ mod tests {
         elector(&api, "b").acquire().await;
         assert!(start.elapsed() > Duration::from_secs(15));
         assert_eq!(holder(&api), "b");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_renewal_that_is_not_answered_leaves_time_for_another() {
+        let api = FakeApi::new();
+        let mut a = elector(&api, "a");
+        let deadline = a.acquire().await;
+        // What is sent while it is cut off is never answered.
+        let cut_off = async |seconds| {
+            api.cut_off(true);
+            sleep(Duration::from_secs(seconds)).await;
+            api.cut_off(false);
+        };
+        let faults = async {
+            for _ in 0..3 {
+                cut_off(3).await;
+                sleep(Duration::from_secs(60)).await;
+            }
+        };
+        tokio::select! {
+            () = a.hold(deadline) => panic!("it stopped leading"),
+            () = faults => {}
+        }
+        tokio::join!(cut_off(1), a.release());
+        assert_eq!(holder(&api), "");
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use anyhow::Context as _;
+use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
+use kube::{Api, api::ListParams};
+use manager::testing::eventually;
 use rustix::process::Signal;
 use tokio::time::sleep;
 
 use crate::{
     journal::{Span, check_apart, span},
-    operator::{Fault, SailorSpec, now},
+    operator::{Fault, ID, RUN, SailorSpec, now},
     proxy::{Mode, Proxy},
     replica::{LONG, Replica, Setup},
     world::{Times, World, random},
@@ -55,7 +59,7 @@ async fn stands_by(replica: &Replica) -> anyhow::Result<()> {
             .contains("another process leads")
             .then_some(()))
     };
-    manager::testing::eventually(LONG, "the second stands by", seen).await
+    eventually(LONG, "the second stands by", seen).await
 }
 
 pub async fn when_the_leader_is_killed_the_other_takes_over(
@@ -128,7 +132,7 @@ pub async fn of_replicas_that_are_cut_off_at_random_no_two_reconcile_at_once(
 
 /// Which of the two reconciles.
 async fn leader(replicas: &[Replica; 2], since: Duration) -> anyhow::Result<usize> {
-    manager::testing::eventually(LONG, "one reconciles", async || {
+    eventually(LONG, "one reconciles", async || {
         for (at, replica) in replicas.iter().enumerate() {
             if replica.runs()?.last().is_some_and(|run| run.begin >= since) {
                 return Ok(Some(at));
@@ -198,22 +202,67 @@ pub async fn a_leader_whose_threads_are_all_blocked_ends_before_another_begins(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let times = world.times();
+    let mut gaps = Vec::new();
+    for run in ["run", "run_until"] {
+        let mut setup = scene(world, times).await?;
+        setup.environment.push((RUN.to_owned(), run.to_owned()));
+        let (mut a, b) = pair(world, &setup).await?;
+        let block = |_| SailorSpec {
+            fault: Some(Fault::Block),
+            ..SailorSpec::default()
+        };
+        world.change(&setup.namespace, WORKERS, block).await?;
+        let status = a.wait(LONG).await.context(run)?;
+        let ended = now();
+        anyhow::ensure!(status.code() == Some(1), "{status}\n{}", a.tail());
+        world.change(&setup.namespace, WORKERS, busy).await?;
+        b.reconciles(Duration::ZERO, LONG).await?;
+        let spans = [span(&a.runs()?, ended), span(&b.runs()?, now())];
+        let gap = check_apart(&spans.into_iter().flatten().collect::<Vec<_>>())?;
+        gaps.push(format!("{run}: {:.1?}", gap.unwrap_or_default()));
+    }
+    Ok(format!("{} before another reconciled", gaps.join(", ")))
+}
+
+pub async fn a_leader_whose_connections_freeze_goes_on_leading_and_writing(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let times = world.times();
     let setup = scene(world, times).await?;
     let (mut a, b) = pair(world, &setup).await?;
-    let block = |_| SailorSpec {
-        fault: Some(Fault::Block),
-        ..SailorSpec::default()
+    let leases: Api<Lease> = Api::namespaced(world.plane.client.clone(), &setup.namespace);
+    let transitions = async || {
+        anyhow::Ok(
+            leases
+                .get(ID)
+                .await?
+                .spec
+                .and_then(|it| it.lease_transitions),
+        )
     };
-    world.change(&setup.namespace, WORKERS, block).await?;
-    let status = a.wait(LONG).await?;
-    let ended = now();
-    anyhow::ensure!(status.code() == Some(1), "{status}\n{}", a.tail());
-    world.change(&setup.namespace, WORKERS, busy).await?;
-    b.reconciles(Duration::ZERO, LONG).await?;
-    let spans = [span(&a.runs()?, ended), span(&b.runs()?, now())];
-    let gap = check_apart(&spans.into_iter().flatten().collect::<Vec<_>>())?;
+    let before = transitions().await?;
+    a.proxy.freeze();
+    let frozen = now();
+    // The writes that were under way give up after 30 s.
+    let children: Api<ConfigMap> = Api::namespaced(world.plane.client.clone(), &setup.namespace);
+    let written = eventually(LONG + SLACK, "all children are written", async || {
+        let children = children.list(&ListParams::default()).await?.items;
+        let new = children.iter().filter(|child| written_at(child) > frozen);
+        Ok((new.count() == WORKERS).then(now))
+    });
+    let written = written.await.with_context(|| a.tail())?;
+    anyhow::ensure!(a.ended()?.is_none(), "{}", a.tail());
+    anyhow::ensure!(b.runs()?.is_empty(), "the other replica led");
+    anyhow::ensure!(transitions().await? == before, "the lease changed hands");
+    let after = written.saturating_sub(frozen);
     Ok(format!(
-        "{:.1?} before another reconciled",
-        gap.unwrap_or_default()
+        "it led on, and all was written again after {after:.1?}"
     ))
+}
+
+/// When a restless child was written.
+fn written_at(child: &ConfigMap) -> Duration {
+    let data = child.data.as_ref().and_then(|data| data.get("now"));
+    let nanos = data.and_then(|nanos| nanos.parse().ok());
+    Duration::from_nanos(nanos.unwrap_or_default())
 }

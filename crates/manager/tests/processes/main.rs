@@ -55,7 +55,8 @@ const TESTS: &[(&str, Test)] = tests! {
         when_the_leader_is_killed_the_other_takes_over
         of_replicas_that_are_cut_off_at_random_no_two_reconcile_at_once
         a_leader_that_was_stopped_does_nothing_when_it_goes_on
-        a_leader_whose_threads_are_all_blocked_ends_before_another_begins;
+        a_leader_whose_threads_are_all_blocked_ends_before_another_begins
+        a_leader_whose_connections_freeze_goes_on_leading_and_writing;
     clock:
         a_clock_that_is_an_hour_off_changes_nothing;
     ending:

@@ -25,6 +25,9 @@ use serde_json::json;
 /// The id of the operator, which names its Lease.
 pub const ID: &str = "sailors.example.com";
 
+/// The variable that says which of the manager's functions runs it: `run`, or `run_until`.
+pub const RUN: &str = "SAILORS_RUN";
+
 /// What a sailor is to be.
 #[derive(CustomResource, Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[kube(
@@ -99,7 +102,10 @@ pub async fn main() -> anyhow::Result<()> {
         .owns::<ConfigMap>()
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         .reconcile(move |sailor, cx| reconcile(sailor, cx, journal.clone()));
-    manager.run().await
+    match std::env::var(RUN).as_deref() {
+        Ok("run_until") => manager.run_until(std::future::pending()).await,
+        _ => manager.run().await,
+    }
 }
 
 async fn reconcile(

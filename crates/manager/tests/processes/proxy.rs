@@ -34,6 +34,19 @@ struct State {
     mode: Mode,
     /// Connections of an earlier one are closed.
     epoch: usize,
+    /// Connections of an earlier one are frozen.
+    thawed: usize,
+}
+
+impl State {
+    /// What happens to a connection that was opened in this state when it is in a later one.
+    fn of(self, now: Self) -> Mode {
+        if self.thawed == now.thawed {
+            now.mode
+        } else {
+            Mode::Hold
+        }
+    }
 }
 
 /// A proxy, until the runtime ends.
@@ -53,6 +66,7 @@ impl Proxy {
             state: watch::Sender::new(State {
                 mode: Mode::Pass,
                 epoch: 0,
+                thawed: 0,
             }),
             connections: Arc::default(),
         };
@@ -72,6 +86,11 @@ impl Proxy {
     /// Closes all connections; new ones may come.
     pub fn cut(&self) {
         self.state.send_modify(|state| state.epoch += 1);
+    }
+
+    /// Freezes all connections for good: nothing passes, and neither side is told. New ones pass.
+    pub fn freeze(&self) {
+        self.state.send_modify(|state| state.thawed += 1);
     }
 
     /// How many connections there have been, those that found no API server included.
@@ -113,12 +132,12 @@ fn bind(port: u16) -> std::io::Result<TcpListener> {
 
 /// Passes one connection on, for as long as it may last.
 async fn serve(mut client: TcpStream, upstream: u16, mut state: watch::Receiver<State>) {
-    let epoch = state.borrow().epoch;
+    let first = *state.borrow();
     let mut ends = state.clone();
     let pass = async {
         let mut buffer = [0; 4096];
         loop {
-            let mode = state.borrow_and_update().mode;
+            let mode = first.of(*state.borrow_and_update());
             match mode {
                 Mode::Pass => break,
                 Mode::Swallow => tokio::select! {
@@ -134,21 +153,26 @@ async fn serve(mut client: TcpStream, upstream: u16, mut state: watch::Receiver<
         let ((from_client, to_client), (from_server, to_server)) =
             (client.into_split(), server.into_split());
         tokio::select! {
-            () = pump(from_client, to_server, state.clone()) => {}
-            () = pump(from_server, to_client, state) => {}
+            () = pump(from_client, to_server, first, state.clone()) => {}
+            () = pump(from_server, to_client, first, state) => {}
         }
     };
     tokio::select! {
         () = pass => {}
-        _ = ends.wait_for(|state| state.epoch != epoch) => {}
+        _ = ends.wait_for(|state| state.epoch != first.epoch) => {}
     }
 }
 
 /// Passes bytes on in one direction.
-async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut state: watch::Receiver<State>) {
+async fn pump(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    first: State,
+    mut state: watch::Receiver<State>,
+) {
     let mut buffer = vec![0; 64 * 1024];
     loop {
-        let mode = state.borrow_and_update().mode;
+        let mode = first.of(*state.borrow_and_update());
         if mode == Mode::Hold {
             let _ = state.changed().await;
             continue;
