@@ -1,8 +1,12 @@
 //! Errors as one line of text, and panics that must not go further.
 
 use std::{
+    any::Any,
     error::Error,
+    future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    task::Poll,
 };
 
 use crate::key::Key;
@@ -37,6 +41,26 @@ pub(crate) fn caught<T>(what: &str, key: &Key, call: impl FnOnce() -> T) -> Opti
         tracing::error!(%key, "{what} panicked");
     }
     result.ok()
+}
+
+/// What `future` returns; the message of its panic if it panics. What it was about to change must not be looked at then.
+pub(crate) async fn unwound<T>(future: impl Future<Output = T>) -> Result<T, String> {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        let poll = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
+        poll.map_or_else(
+            |payload| Poll::Ready(Err(panic_message(&*payload).to_owned())),
+            |poll| poll.map(Ok),
+        )
+    })
+    .await
+}
+
+/// What a panic said.
+pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&'static str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message")
 }
 
 /// `text`, cut to at most `most` bytes between two characters.

@@ -1,7 +1,6 @@
 //! One reconcile of one object, from its finalizer to its status.
 
 use std::{
-    any::Any,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -21,6 +20,7 @@ use crate::{
         core::Core,
         outcome::{Done, Failure},
     },
+    error::{panic_message, unwound},
     key::Key,
     leader::fence::Refused,
     writes::{finalizer, status},
@@ -50,7 +50,9 @@ impl<K: Object> Reconciler<K> {
         };
         let started = Instant::now();
         let active = core.metrics.started();
-        let done = self.step(key, object).await;
+        // Functions of the user's are called outside of his own, too, such as `Serialize` of the status.
+        let done = unwound(self.step(key, object)).await;
+        let done = done.unwrap_or_else(|message| Err(Failure::Panic(message)));
         drop(active);
         core.metrics.ended(&done, started.elapsed());
         done
@@ -135,7 +137,7 @@ async fn guarded<K: Object>(
     let _abort = AbortOnDrop(task.abort_handle());
     match core.timer.timeout(core.timeout, &mut task).await {
         Some(Ok(result)) => result.map_err(Failure::Error),
-        Some(Err(error)) => Err(Failure::Panic(panic_message(error))),
+        Some(Err(error)) => Err(Failure::Panic(panicked(error))),
         None => {
             task.abort();
             if timeout(CANCELLATION, &mut task).await.is_err() {
@@ -156,16 +158,11 @@ impl Drop for AbortOnDrop {
     }
 }
 
-fn panic_message(error: JoinError) -> String {
+fn panicked(error: JoinError) -> String {
     let Ok(payload) = error.try_into_panic() else {
         return "cancelled".to_owned();
     };
-    message(&*payload).unwrap_or("no message").to_owned()
-}
-
-fn message(payload: &(dyn Any + Send)) -> Option<&str> {
-    let text = payload.downcast_ref::<&'static str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+    panic_message(&*payload).to_owned()
 }
 
 #[cfg(test)]
