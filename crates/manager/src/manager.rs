@@ -38,6 +38,8 @@ pub struct Manager {
     pub(crate) identity: String,
     pub(crate) leading: Vec<Task>,
     pub(crate) always: Vec<Task>,
+    /// Whether the process is ended by force when it does not end by itself; that of a test must go on.
+    pub(crate) watchdog: bool,
 }
 
 impl fmt::Debug for Manager {
@@ -61,7 +63,9 @@ impl Manager {
         let fence = Fence::closed();
         let metrics = Metrics::new();
         let clients = Clients::connect(&options, &fence, metrics.requests()).await?;
-        Ok(Self::with(options, id, clients, fence, metrics))
+        let mut manager = Self::with(options, id, clients, fence, metrics);
+        manager.watchdog = true;
+        Ok(manager)
     }
 
     pub(crate) fn with(
@@ -91,6 +95,7 @@ impl Manager {
             identity,
             leading: Vec::new(),
             always: Vec::new(),
+            watchdog: false,
             options,
             clients,
         }

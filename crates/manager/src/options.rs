@@ -152,7 +152,8 @@ pub struct Options {
     #[arg(help_heading = "Shutdown")]
     pub shutdown_timeout: Duration,
 
-    /// How long webhooks are served on after SIGTERM, until the API server has turned to other replicas
+    /// How long webhooks are served on after SIGTERM, at least, until the API server has turned to other replicas; 0s
+    /// in development
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
     #[arg(help_heading = "Shutdown")]
     pub shutdown_delay: Duration,

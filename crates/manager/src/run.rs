@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::FutureExt as _;
 use rustls::ServerConfig;
 use tokio::{
     net::TcpListener,
@@ -33,6 +34,9 @@ const LAST_EVENTS: Duration = Duration::from_secs(1);
 /// How many reconciles that did not end are named.
 const NAMED: usize = 10;
 
+/// Tasks whose error or panic ends the manager.
+pub(crate) type Tasks = JoinSet<anyhow::Result<()>>;
+
 impl Manager {
     /// Runs everything until SIGTERM or SIGINT, and ends when the work under way has ended. A second signal ends the
     /// process at once.
@@ -44,47 +48,54 @@ impl Manager {
     pub async fn run(&mut self) -> anyhow::Result<()> {
         let stop = CancellationToken::new();
         shutdown::on_signal(stop.clone())?;
-        let options = &self.options;
-        if options.leader_elect {
-            let lease = options.leader_election_lease_duration;
-            // Half of the time between the deadline and when another may lead.
-            let grace = lease.saturating_sub(options.leader_election_renew_deadline) / 2;
-            watchdog::watch(self.fence.clone(), grace)?;
-        }
-        let result = self.run_until_stopped(stop).await;
-        if let Err(error) = &result {
-            watchdog::end(error);
-        }
-        result
+        self.run_watched(stop).await
     }
 
     /// Runs everything until `stop` is there, as [`run`](Self::run) does until a signal: for tests, and for programs
     /// that have signal handlers of their own.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run).
+    /// Those of [`run`](Self::run), after which the process must end, and is ended, as there.
     pub async fn run_until(
         &mut self,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> anyhow::Result<()> {
         let token = CancellationToken::new();
-        let stopping = token.clone();
-        let waiting = tokio::spawn(async move {
-            stop.await;
-            stopping.cancel();
-        });
-        let result = self.run_until_stopped(token).await;
-        waiting.abort();
+        let mut run = std::pin::pin!(self.run_watched(token.clone()));
+        tokio::select! {
+            result = &mut run => return result,
+            () = stop => token.cancel(),
+        }
+        run.await
+    }
+
+    /// Runs everything until `stop`, watched by threads that end the process if the runtime cannot.
+    async fn run_watched(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
+        if !self.watchdog {
+            return self.run_until_stopped(stop).await;
+        }
+        let (options, ended) = (&self.options, CancellationToken::new());
+        if options.leader_elect {
+            let lease = options.leader_election_lease_duration;
+            // Half of the time between the deadline and when another may lead.
+            let grace = lease.saturating_sub(options.leader_election_renew_deadline) / 2;
+            watchdog::watch(self.fence.clone(), grace, ended.clone())?;
+        }
+        let result = self.run_until_stopped(stop).await;
+        match &result {
+            Ok(()) => ended.cancel(),
+            Err(error) => watchdog::end(error),
+        }
         result
     }
 
     async fn run_until_stopped(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
         anyhow::ensure!(self.mistakes.is_empty(), "{}", self.mistakes.join("\n"));
-        let serving = CancellationToken::new();
+        let (serving, idle) = (CancellationToken::new(), CancellationToken::new());
         // However this ends, nothing is served afterwards.
         let _end = serving.clone().drop_guard();
         let mut servers = self.serve(&stop, &serving).await?;
-        let mut webhooks = self.start_webhooks(&stop).await?;
+        let mut webhooks = self.start_webhooks(&stop, &idle).await?;
 
         let mut always = JoinSet::new();
         for task in self.always.drain(..) {
@@ -100,20 +111,18 @@ impl Manager {
             tokio::select! {
                 result = &mut lead => break result?,
                 Some(ended) = always.join_next() => flatten(ended)?,
+                Some(ended) = servers.join_next() => flatten(ended)?,
+                Some(ended) = webhooks.join_next() => flatten(ended)?,
             }
         }
-        let rest = async {
-            while let Some(ended) = always.join_next().await {
-                flatten(ended)?;
-            }
-            anyhow::Ok(())
-        };
-        let rest = timeout(deadline, rest).await;
+        // The last writes of reconciles may have needed a webhook.
+        idle.cancel();
+        let rest = timeout(deadline, all(&mut always)).await;
         rest.map_err(|_| anyhow::anyhow!("a task did not end within {deadline:?}"))??;
 
-        while webhooks.join_next().await.is_some() {}
+        all(&mut webhooks).await?;
         serving.cancel();
-        while servers.join_next().await.is_some() {}
+        all(&mut servers).await?;
         tracing::info!("ended");
         Ok(())
     }
@@ -124,14 +133,15 @@ impl Manager {
         &mut self,
         stop: &CancellationToken,
         serving: &CancellationToken,
-    ) -> anyhow::Result<JoinSet<()>> {
+    ) -> anyhow::Result<Tasks> {
         let mut servers = JoinSet::new();
         if let Some(address) = self.options.metrics_bind_address.get() {
             let secure = self.options.metrics_secure;
             let listener = http::bind(address).await?;
             let address = listener.local_addr()?;
             tracing::info!(%address, secure, "serving metrics");
-            servers.spawn(self.metrics_server(listener)?.run(serving.clone()));
+            let server = self.metrics_server(listener)?.run(serving.clone());
+            servers.spawn(server.map(Ok));
         }
         tracing::info!(id = self.id, identity = self.identity, "starting manager");
         if let Some(address) = self.options.health_probe_bind_address.get() {
@@ -246,9 +256,7 @@ impl Manager {
         let mut tasks = self.start(&stop);
         let deadline = self.options.shutdown_timeout;
         let ended = async {
-            while let Some(ended) = tasks.join_next().await {
-                flatten(ended)?;
-            }
+            all(&mut tasks).await?;
             // With nothing to run, a manager waits like any other.
             stop.cancelled().await;
             anyhow::Ok(())
@@ -271,14 +279,10 @@ impl Manager {
     }
 
     /// Starts controllers and leading tasks.
-    fn start(&mut self, stop: &CancellationToken) -> JoinSet<anyhow::Result<()>> {
+    fn start(&mut self, stop: &CancellationToken) -> Tasks {
         let mut tasks = JoinSet::new();
         for controller in &self.controllers {
-            let running = controller.clone().run(stop.clone());
-            tasks.spawn(async move {
-                running.await;
-                Ok(())
-            });
+            tasks.spawn(controller.clone().run(stop.clone()).map(Ok));
         }
         for task in self.leading.drain(..) {
             tasks.spawn(task.run(Running {
@@ -323,6 +327,14 @@ fn outlived(controllers: &[Arc<dyn AnyController>], deadline: Duration) -> anyho
         "{count} {reconcile} did not end within {deadline:?}: {names}{more}\n\
          help: `--shutdown-timeout` gives them longer, with a grace period of the Pod above it",
     )
+}
+
+/// Waits until all have ended.
+async fn all(tasks: &mut Tasks) -> anyhow::Result<()> {
+    while let Some(ended) = tasks.join_next().await {
+        flatten(ended)?;
+    }
+    Ok(())
 }
 
 fn flatten(ended: Result<anyhow::Result<()>, JoinError>) -> anyhow::Result<()> {

@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use tokio_util::sync::CancellationToken;
+
 use crate::leader::fence::Fence;
 
 /// How long a program may take to end once its manager has failed.
@@ -18,10 +20,17 @@ const ENDING: Duration = Duration::from_secs(5);
 const PERIOD: Duration = Duration::from_millis(500);
 
 /// Ends the process when it still runs `grace` after it has lost the lease; from then on another may lead. Does not
-/// need the runtime, all of whose threads may be blocked.
-pub(crate) fn watch(fence: Fence, grace: Duration) -> std::io::Result<()> {
+/// need the runtime, all of whose threads may be blocked. It goes on until `ended`.
+pub(crate) fn watch(
+    fence: Fence,
+    grace: Duration,
+    ended: CancellationToken,
+) -> std::io::Result<()> {
     let watch = move || {
         while fence.time_left(grace) != Some(Duration::ZERO) {
+            if ended.is_cancelled() {
+                return;
+            }
             sleep(
                 fence
                     .time_left(grace)

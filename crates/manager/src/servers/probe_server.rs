@@ -13,7 +13,7 @@ pub(crate) fn start(
     listener: TcpListener,
     health: &Health,
     stop: CancellationToken,
-) -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
+) -> anyhow::Result<impl Future<Output = anyhow::Result<()>> + Send + 'static> {
     tokio::spawn({
         let (stall_detector, stop) = (health.stall_detector(), stop.clone());
         async move { stop.run_until_cancelled(stall_detector.beat()).await }
@@ -24,17 +24,15 @@ pub(crate) fn start(
     let health = health.clone();
     let thread = thread::Builder::new().name("probes".to_owned());
     thread.spawn(move || {
-        runtime.block_on(async {
-            match TcpListener::from_std(listener) {
-                Ok(listener) => serve(listener, &health, stop).await,
-                Err(error) => tracing::error!(%error, "cannot serve health probes"),
-            }
+        let served = runtime.block_on(async {
+            let listener = TcpListener::from_std(listener).context("cannot serve health probes")?;
+            serve(listener, &health, stop).await;
+            Ok(())
         });
-        let _ = ended.send(());
+        // If nobody waits for it, the manager has ended.
+        let _ = ended.send(served);
     })?;
-    Ok(async {
-        let _ = end.await;
-    })
+    Ok(async { end.await.context("the server of health probes panicked")? })
 }
 
 async fn serve(listener: TcpListener, health: &Health, stop: CancellationToken) {

@@ -9,7 +9,10 @@ use std::{
 };
 
 use anyhow::Context as _;
-use futures_util::future::{BoxFuture, ready};
+use futures_util::{
+    FutureExt as _,
+    future::{BoxFuture, ready},
+};
 use k8s_openapi::{
     api::admissionregistration::v1::{
         MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
@@ -26,6 +29,7 @@ use crate::{
     certificates::Rotator,
     manager::Manager,
     options::WebhookCertificate,
+    run::Tasks,
     servers::{
         http::{self, Server},
         tls,
@@ -46,11 +50,13 @@ impl Manager {
     }
 
     /// Starts the server of webhooks, if there are any. It is ready once it has a certificate, and goes on for
-    /// `--shutdown-delay` after `stop`, as requests come until the news has spread that this replica is going.
+    /// `--shutdown-delay` after `stop`, as requests come until the news has spread that this replica is going; and
+    /// until `idle`, as reconciles write objects that are validated and converted here.
     pub(crate) async fn start_webhooks(
         &mut self,
         stop: &CancellationToken,
-    ) -> anyhow::Result<JoinSet<()>> {
+        idle: &CancellationToken,
+    ) -> anyhow::Result<Tasks> {
         let mut servers = JoinSet::new();
         if !self.serves_webhooks() {
             if !self.webhooks.is_empty() {
@@ -66,10 +72,10 @@ impl Manager {
         let handler = handler(&self.webhooks, &self.clients.always, &self.metrics);
         let serving = Arc::new(AtomicBool::new(false));
         self.ready_when_serving(&serving);
-        let (stop, delay) = (stop.clone(), options.shutdown_delay);
+        let (stop, idle, delay) = (stop.clone(), idle.clone(), options.shutdown_delay);
         servers.spawn(async move {
-            let Some(Ok(tls)) = stop.run_until_cancelled(certificate).await else {
-                return;
+            let Some(tls) = stop.run_until_cancelled(certificate).await.transpose()? else {
+                return Ok(());
             };
             let server = Server {
                 listener,
@@ -82,10 +88,11 @@ impl Manager {
             let run = server.drain(IDLE, stop.clone(), end.clone());
             let late = async {
                 stop.cancelled().await;
-                sleep(delay).await;
+                tokio::join!(sleep(delay), idle.cancelled());
                 end.cancel();
             };
             tokio::join!(run, late);
+            Ok(())
         });
         Ok(servers)
     }
@@ -105,7 +112,7 @@ impl Manager {
     fn webhook_certificate(
         &self,
         stop: &CancellationToken,
-        tasks: &mut JoinSet<()>,
+        tasks: &mut Tasks,
     ) -> anyhow::Result<Certificate> {
         let options = &self.options;
         let source = match (options.webhook_certificate, &options.webhook_cert_path) {
@@ -122,7 +129,7 @@ impl Manager {
                 let namespace = namespace.unwrap_or(self.clients.always.default_namespace());
                 let client = self.clients.always.clone();
                 let (rotator, first) = Rotator::new(client, &self.id, namespace, self.trusting());
-                tasks.spawn(rotator.run(stop.clone()));
+                tasks.spawn(rotator.run(stop.clone()).map(Ok));
                 return Ok(Box::pin(async { Ok(first.await?) }));
             }
             WebhookCertificate::Files => {

@@ -4,6 +4,7 @@ mod children;
 mod conditions;
 mod enqueues;
 mod own;
+mod faults;
 mod reads;
 mod replaced;
 mod support;
