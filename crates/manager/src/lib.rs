@@ -1,14 +1,18 @@
 //! What every operator needs, and kube-rs leaves to others: a manager in the manner of controller-runtime.
 //!
 //! ```no_run
-//! use std::sync::Arc;
+//! use std::{process::ExitCode, sync::Arc};
 //!
 //! use k8s_openapi::api::core::v1::ConfigMap;
 //! use manager::{Action, Context, Manager, Options};
 //!
 //! #[tokio::main]
-//! async fn main() -> anyhow::Result<()> {
-//!     let mut manager = Manager::new(Options::default(), "captains.example.com").await?;
+//! async fn main() -> ExitCode {
+//!     manager::exit(run(Options::default()).await)
+//! }
+//!
+//! async fn run(options: Options) -> anyhow::Result<()> {
+//!     let mut manager = Manager::new(options, "captains.example.com").await?;
 //!     manager.controller::<ConfigMap>("configmap").reconcile(reconcile);
 //!     manager.run().await
 //! }
@@ -110,7 +114,7 @@ pub use self::{
         action::Action, context::Context, predicate, registration::Controller, trigger::Trigger,
     },
     key::Key,
-    logs::LogFormat,
+    logs::{LogFormat, exit},
     manager::Manager,
     options::{Address, Options, WebhookCertificate},
     task::Running,

@@ -1,15 +1,24 @@
-//! Structured logs by tracing.
+//! Structured logs by tracing, panics and the last error included.
 
-use std::io::IsTerminal;
+use std::{
+    backtrace::{Backtrace, BacktraceStatus},
+    io::IsTerminal,
+    panic,
+    process::ExitCode,
+    sync::OnceLock,
+};
 
 use anyhow::Context as _;
 use clap::ValueEnum;
+use tracing::Level;
 use tracing_subscriber::{
     filter::{LevelFilter, Targets},
     fmt,
     layer::SubscriberExt as _,
     util::SubscriberInitExt as _,
 };
+
+use crate::error::{chain, panic_message};
 
 /// How log lines are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -18,6 +27,38 @@ pub enum LogFormat {
     Text,
     /// One JSON object a line
     Json,
+}
+
+/// The format of this process's log, once [`start`] has set it up.
+static FORMAT: OnceLock<LogFormat> = OnceLock::new();
+
+/// Ends `main`: an error is logged like everything else, and the exit code is then 1.
+///
+/// A `main` that returns its error prints it as plain text, which no program reads that expects JSON.
+///
+/// ```no_run
+/// # use std::process::ExitCode;
+/// # use manager::{Manager, Options};
+/// #[tokio::main]
+/// async fn main() -> ExitCode {
+///     manager::exit(run(Options::default()).await)
+/// }
+///
+/// async fn run(options: Options) -> anyhow::Result<()> {
+///     let mut manager = Manager::new(options, "captains.example.com").await?;
+///     manager.run().await
+/// }
+/// ```
+pub fn exit(result: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = result else {
+        return ExitCode::SUCCESS;
+    };
+    if FORMAT.get() == Some(&LogFormat::Json) && tracing::enabled!(Level::ERROR) {
+        tracing::error!(error = chain(error.as_ref()), "the operator failed");
+    } else {
+        eprintln!("Error: {error:?}");
+    }
+    ExitCode::FAILURE
 }
 
 /// Logs to standard error from now on. `None`: text on a terminal, JSON otherwise.
@@ -33,13 +74,40 @@ pub(crate) fn start(format: Option<LogFormat>, level: &str) -> anyhow::Result<()
     };
     let registry = tracing_subscriber::registry().with(filter);
     let layer = fmt::layer().with_writer(std::io::stderr);
-    let _ = match format.unwrap_or(default) {
+    let format = format.unwrap_or(default);
+    let started = match format {
         LogFormat::Text => registry.with(layer.with_ansi(terminal)).try_init(),
         LogFormat::Json => registry
             .with(layer.json().flatten_event(true).with_span_list(false))
             .try_init(),
     };
+    if started.is_ok() {
+        FORMAT.get_or_init(|| format);
+    }
     Ok(())
+}
+
+/// Logs panics from now on where the log is JSON, with a backtrace if `RUST_BACKTRACE` asks for one.
+pub(crate) fn log_panics() {
+    if FORMAT.get() != Some(&LogFormat::Json) {
+        return;
+    }
+    let print = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        // A level may be set for some crates only, and a panic must be seen.
+        if !tracing::enabled!(Level::ERROR) {
+            return print(panic);
+        }
+        let backtrace = Backtrace::capture();
+        let captured = backtrace.status() == BacktraceStatus::Captured;
+        tracing::error!(
+            error = panic_message(panic.payload()),
+            location = panic.location().map(tracing::field::display),
+            thread = std::thread::current().name(),
+            backtrace = captured.then(|| tracing::field::display(&backtrace)),
+            "panicked"
+        );
+    }));
 }
 
 /// What failed in kube's client, its caller logs; so it need not, unless asked to.
@@ -64,8 +132,6 @@ fn parse(level: &str) -> anyhow::Result<Targets> {
 
 #[cfg(test)]
 mod tests {
-    use tracing::Level;
-
     use super::*;
 
     #[test]

@@ -18,6 +18,7 @@ use crate::{
         election::{Election, Elector},
         watchdog,
     },
+    logs,
     manager::Manager,
     servers::{
         access_reviews::Reviews,
@@ -39,13 +40,15 @@ pub(crate) type Tasks = JoinSet<anyhow::Result<()>>;
 
 impl Manager {
     /// Runs everything until SIGTERM or SIGINT, and ends when the work under way has ended. A second signal ends the
-    /// process at once.
+    /// process at once. From now on panics are logged, where the log is JSON.
     ///
     /// # Errors
     /// When a port is taken, a task fails, leadership is lost, or a reconcile outlives `--shutdown-timeout`. The
     /// process must end then, as what was running may run on for a moment; it is ended by force if it has not after
     /// 5 s, or before another process may lead.
     pub async fn run(&mut self) -> anyhow::Result<()> {
+        // Not in `run_until`: what a test says when it panics is for its test runner.
+        logs::log_panics();
         let stop = CancellationToken::new();
         shutdown::on_signal(stop.clone())?;
         self.run_watched(stop).await

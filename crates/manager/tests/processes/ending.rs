@@ -121,6 +121,8 @@ pub async fn at_the_deadline_what_is_under_way_is_cancelled_and_the_lease_is_lef
         let told = now();
         let status = a.wait(LONG).await?;
         anyhow::ensure!(status.code() == Some(1), "{status}\n{}", a.tail());
+        a.check_log()?;
+        anyhow::ensure!(a.log().contains("did not end within"), "{}", a.tail());
         anyhow::ensure!(
             holder(world, &setup).await?.starts_with("a_"),
             "the lease was given up"

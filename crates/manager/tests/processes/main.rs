@@ -87,7 +87,7 @@ const TESTS: &[(&str, Test)] = tests! {
 fn main() -> anyhow::Result<ExitCode> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     match std::env::args().nth(1).as_deref() {
-        Some("operator") => operator::main().map(|()| ExitCode::SUCCESS),
+        Some("operator") => Ok(operator::main()),
         Some("webhooks") => webhooks::main().map(|()| ExitCode::SUCCESS),
         Some("exec") => exec(),
         _ => run(),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anyhow::Context as _;
 use futures_util::{StreamExt as _, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
@@ -96,6 +97,14 @@ async fn seen(replica: &Replica, bad: usize) -> anyhow::Result<()> {
     .await?;
     let alive = replica.probe("/healthz")?;
     anyhow::ensure!(alive.status == 200, "{}", alive.body);
+    replica.check_log()?;
+    let line = replica
+        .log()
+        .lines()
+        .find(|line| line.contains("told to panic"))
+        .map(str::to_owned);
+    let line = line.context("the panic is not logged")?;
+    anyhow::ensure!(line.contains("operator.rs:"), "without its place: {line}");
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use std::{
     fs::{File, OpenOptions},
     io::Write,
     path::PathBuf,
+    process::ExitCode,
     sync::Arc,
     time::Duration,
 };
@@ -92,8 +93,12 @@ struct Cli {
 
 /// Runs the operator, with the arguments after `operator`.
 #[tokio::main]
-pub async fn main() -> anyhow::Result<()> {
-    let Cli { manager, journal } = Cli::parse_from(std::env::args().skip(1));
+pub async fn main() -> ExitCode {
+    let cli = Cli::parse_from(std::env::args().skip(1));
+    manager::exit(run(cli).await)
+}
+
+async fn run(Cli { manager, journal }: Cli) -> anyhow::Result<()> {
     let journal = OpenOptions::new().create(true).append(true).open(journal)?;
     let journal = Arc::new(journal);
     let mut manager = Manager::new(manager, ID).await?;

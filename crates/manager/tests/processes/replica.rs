@@ -146,6 +146,15 @@ impl Replica {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 
+    /// Checks that it has logged JSON, all of it.
+    pub fn check_log(&self) -> anyhow::Result<()> {
+        for line in self.log().lines() {
+            let parsed: Result<serde_json::Value, _> = serde_json::from_str(line);
+            parsed.with_context(|| format!("not JSON: {line}"))?;
+        }
+        Ok(())
+    }
+
     /// The end of what it has logged, for an error.
     pub fn tail(&self) -> String {
         let log = self.log();

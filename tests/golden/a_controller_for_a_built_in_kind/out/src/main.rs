@@ -3,6 +3,8 @@
 mod controllers;
 // +kbr:scaffold:modules
 
+use std::process::ExitCode;
+
 use clap::Parser;
 use manager::{Manager, Options};
 
@@ -19,9 +21,13 @@ struct Cli {
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
+async fn main() -> ExitCode {
     let Cli { manager } = Cli::parse();
-    let mut manager = Manager::new(manager, ID).await?;
+    manager::exit(run(manager).await)
+}
+
+async fn run(options: Options) -> anyhow::Result<()> {
+    let mut manager = Manager::new(options, ID).await?;
 
     controllers::deployment::register(&mut manager);
     // +kbr:scaffold:controllers

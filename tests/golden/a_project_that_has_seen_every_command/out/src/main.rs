@@ -4,6 +4,8 @@ mod controllers;
 mod webhooks;
 // +kbr:scaffold:modules
 
+use std::process::ExitCode;
+
 use clap::Parser;
 use manager::{Manager, Options};
 
@@ -20,9 +22,13 @@ struct Cli {
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
+async fn main() -> ExitCode {
     let Cli { manager } = Cli::parse();
-    let mut manager = Manager::new(manager, ID).await?;
+    manager::exit(run(manager).await)
+}
+
+async fn run(options: Options) -> anyhow::Result<()> {
+    let mut manager = Manager::new(options, ID).await?;
 
     controllers::captain::register(&mut manager);
     controllers::galley_captain::register(&mut manager);
