@@ -43,11 +43,11 @@ impl Clients {
     }
 
     /// Clients with connections that are made by `connections`, and the layers that each request goes through.
-    pub(crate) fn with<S, R>(
-        connections: impl Fn() -> kube::Result<ClientBuilder<S>>,
+    pub(crate) fn with<S, R, E>(
+        connections: impl Fn() -> Result<ClientBuilder<S>, E>,
         fence: &Fence,
         count: &CountLayer,
-    ) -> kube::Result<Self>
+    ) -> Result<Self, E>
     where
         S: Service<Request<Body>, Response = Response<R>, Error: Into<BoxError>> + Send + 'static,
         S::Future: Send + 'static,
@@ -122,8 +122,8 @@ mod tests {
     async fn a_write_that_waits_to_be_sent_again_is_not_sent_behind_a_fence_that_fell() {
         let (server, fence) = (Busy::default(), Fence::closed());
         let count = Requests::default().to(&Uri::from_static("http://in-memory"));
-        let connections = || Ok(ClientBuilder::new(server.clone(), "default"));
-        let clients = Clients::with(connections, &fence, &count).unwrap();
+        let connections = || Ok::<_, Infallible>(ClientBuilder::new(server.clone(), "default"));
+        let Ok(clients) = Clients::with(connections, &fence, &count);
         fence.open();
         let write = Request::patch("/api/v1/namespaces/ns/configmaps/a").body(Vec::new());
         let fall = async {

@@ -13,7 +13,7 @@ use std::{
 use futures_util::future::BoxFuture;
 use hyper::{
     Method, Request, Response, Uri,
-    body::{Body as _, Frame, SizeHint},
+    body::{Frame, SizeHint},
 };
 use kube::client::Body;
 use tokio::time::{Sleep, sleep};

@@ -12,7 +12,7 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use hyper::{Request, Response, StatusCode, body::Body as _, header::RETRY_AFTER};
+use hyper::{Request, Response, StatusCode, header::RETRY_AFTER};
 use kube::client::Body;
 use tokio::time::sleep;
 use tower::{BoxError, Layer, Service};

@@ -208,9 +208,8 @@ impl FakeApi {
         let metrics = Metrics::new();
         let host = Uri::from_static("http://in-memory");
         let count = metrics.requests().to(&host);
-        let connections = || Ok(ClientBuilder::new(Connection(self.clone()), "default"));
-        let clients = Clients::with(connections, &fence, &count);
-        let clients = clients.expect("connections in memory do not fail");
+        let builder = || ClientBuilder::new(Connection(self.clone()), "default");
+        let Ok(clients) = Clients::with(|| Ok::<_, Infallible>(builder()), &fence, &count);
         let mut manager = Manager::with(options, "test.example.com", clients, fence, metrics);
         manager.timer = self.timer.clone();
         manager
