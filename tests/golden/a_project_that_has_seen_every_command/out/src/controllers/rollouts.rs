@@ -8,6 +8,7 @@ use manager::{Action, Context, Manager};
 
 // The permissions of this controller. `make manifests` generates the operator's role from these comments.
 // +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch
+// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 /// Registers the controller: what it watches, and its reconcile function.
 pub fn register(manager: &mut Manager) {
     manager
