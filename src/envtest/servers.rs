@@ -108,6 +108,9 @@ impl Setup {
             "--allow-privileged=true".into(),
             // No controller creates the default service account of a namespace.
             "--disable-admission-plugins=ServiceAccount".into(),
+            // Some clusters have it: an operator needs permissions to set the owner of an object that exists, and to
+            // set `blockOwnerDeletion`.
+            "--enable-admission-plugins=OwnerReferencesPermissionEnforcement".into(),
         ]
     }
 }

@@ -86,6 +86,31 @@ fn a_crd_that_the_api_server_rejects_is_an_error_with_the_reason() {
     assert_eq!(place.left_over(), Vec::<PathBuf>::new());
 }
 
+/// A child that would block the deletion of its owner, by one who may create children only.
+const BLOCKING: &str = r#"
+cat > owned.json <<END
+{ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "child", "ownerReferences": [
+  { "apiVersion": "v1", "kind": "Namespace", "name": "default", "uid": "1", "blockOwnerDeletion": true } ] } }
+END
+kubectl create clusterrole maps --verb=create --resource=configmaps > created
+kubectl create clusterrolebinding maps --clusterrole=maps --user=carol >> created
+for _ in $(seq 300); do
+  if kubectl --as carol create -f owned.json > said 2>&1; then break; fi
+  if grep 'cannot set blockOwnerDeletion' said; then break; fi
+  sleep 0.1
+done
+cat said
+"#;
+
+#[test]
+fn owners_are_protected_as_in_clusters_with_the_strictest_admission() {
+    let place = Place::new();
+    let output = place.run(BLOCKING);
+    let said = text(&output.stdout);
+    let reason = "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on";
+    assert!(said.contains(reason), "{said}{}", text(&output.stderr));
+}
+
 #[test]
 fn the_exit_code_of_a_command_ended_by_a_signal_is_128_plus_its_number() {
     let place = Place::new();
