@@ -2,6 +2,7 @@
 
 mod cluster;
 mod operator;
+mod service_account;
 mod webhooks;
 
 use std::ffi::OsString;
@@ -109,18 +110,19 @@ impl Session {
         let name = workdir::load(&self.root)?.head.name;
         if let Some(cluster) = &mut self.cluster {
             cluster.install_definitions(&self.root)?;
+            cluster.install_permissions(&self.root)?;
         }
         let executable = cargo::build(&self.root, &name, false)?;
         self.notice_its_end();
+        let cluster = self.cluster.as_ref();
+        let environment = cluster.map(Cluster::environment).unwrap_or_default();
         let running = self.operator.as_mut();
-        if !running.is_some_and(|operator| operator.runs() && operator.is(&executable)) {
+        if !running.is_some_and(|running| running.runs() && running.is(&executable, &environment)) {
             // Stop the old one first: both would reconcile, and use the same port.
             self.operator = None;
             let mut arguments = self.arguments.clone();
-            let mut environment = Vec::new();
-            if let Some(cluster) = &self.cluster {
+            if let Some(cluster) = cluster {
                 arguments.splice(0..0, cluster.arguments());
-                environment = cluster.environment();
             }
             self.operator = Some(Operator::start(executable, arguments, environment)?);
             say("started", &name);

@@ -11,6 +11,7 @@ pub mod control_plane;
 pub mod crds;
 pub mod exec;
 mod folder;
+mod kubeconfig;
 mod logs;
 pub mod run;
 pub mod servers;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::service_account::ServiceAccount;
 use super::webhooks::Webhooks;
 use crate::envtest::apply::{apply, say_installed};
 use crate::envtest::assets::Assets;
@@ -19,6 +20,7 @@ pub struct Cluster {
     webhooks: Webhooks,
     definitions: Vec<Value>,
     configurations: Vec<Value>,
+    account: ServiceAccount,
     plane: ControlPlane,
 }
 
@@ -45,6 +47,7 @@ impl Cluster {
             webhooks: Webhooks::new(plane.folder())?,
             definitions: Vec::new(),
             configurations: Vec::new(),
+            account: ServiceAccount::default(),
             plane,
         })
     }
@@ -54,9 +57,16 @@ impl Cluster {
         self.webhooks.arguments()
     }
 
-    /// The environment in which programs find the API server.
+    /// The environment in which the operator finds the API server, as its ServiceAccount.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
-        self.plane.environment()
+        let mut environment = self.plane.environment();
+        environment.extend(self.account.environment());
+        environment
+    }
+
+    /// Installs the operator's ServiceAccount and roles if they have changed.
+    pub fn install_permissions(&mut self, root: &Path) -> anyhow::Result<()> {
+        self.account.install(&self.plane, root)
     }
 
     /// Installs the CRDs if they have changed.

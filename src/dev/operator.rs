@@ -22,6 +22,7 @@ pub struct Operator {
     executable: PathBuf,
     /// When its executable was built.
     built: Option<SystemTime>,
+    environment: Vec<(&'static str, OsString)>,
     ended: bool,
 }
 
@@ -35,7 +36,7 @@ impl Operator {
         let built = built(&executable);
         let process = exec::ending_with_us(&executable, Signal::TERM)?
             .args(arguments)
-            .envs(environment)
+            .envs(environment.clone())
             .stdin(Stdio::null())
             // Ctrl-C is for kbr, which then stops the operator.
             .process_group(0)
@@ -45,13 +46,16 @@ impl Operator {
             process,
             executable,
             built,
+            environment,
             ended: false,
         })
     }
 
-    /// Whether it runs the current executable, which was not rebuilt since.
-    pub fn is(&self, executable: &Path) -> bool {
-        self.executable == executable && self.built == built(executable)
+    /// Whether it runs the current executable, which was not rebuilt since, in this environment.
+    pub fn is(&self, executable: &Path, environment: &[(&'static str, OsString)]) -> bool {
+        self.executable == executable
+            && self.built == built(executable)
+            && self.environment == environment
     }
 
     pub fn runs(&mut self) -> bool {

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use super::assets::Assets;
 use super::folder::{self, Folder};
 use super::logs::{self, tail};
 use super::servers::Setup;
-use super::{certificates, say};
+use super::{certificates, kubeconfig, say};
 use crate::diagnostic::{Diagnostic, Outcome};
 use crate::output;
 use crate::signals::Stop;
@@ -81,7 +81,7 @@ impl ControlPlane {
         let logs = logs.unwrap_or(&folder.path);
         let setup = Setup::new(assets, &folder.path, logs)?;
         certificates::write(&folder.path)?;
-        fs::write(folder.path.join("kubeconfig"), kubeconfig(&setup))?;
+        fs::write(folder.path.join("kubeconfig"), kubeconfig::admin(&setup))?;
         let mut supervisor = Command::new(env::current_exe()?)
             .args(["envtest", "supervisor"])
             .args(setup.to_args())
@@ -190,6 +190,14 @@ impl ControlPlane {
         &self.setup.folder
     }
 
+    /// Writes the kubeconfig of a ServiceAccount, with its namespace as the default one; returns its path.
+    pub fn write_kubeconfig(&self, namespace: &str, account: &str) -> anyhow::Result<PathBuf> {
+        let path = self.folder().join("operator.kubeconfig");
+        let text = kubeconfig::service_account(&self.setup, namespace, account);
+        fs::write(&path, text).context("cannot write the operator's kubeconfig")?;
+        Ok(path)
+    }
+
     /// The environment in which programs use this API server and no other.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         vec![
@@ -263,24 +271,4 @@ fn without_proxy() -> OsString {
         hosts.push(before);
     }
     hosts
-}
-
-/// A kubeconfig of the administrator. JSON, which is YAML too and needs no quoting of paths.
-fn kubeconfig(setup: &Setup) -> String {
-    let file = |name: &str| setup.folder.join(name).display().to_string();
-    serde_json::json!({
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "envtest",
-        "clusters": [{ "name": "envtest", "cluster": {
-            "server": format!("https://127.0.0.1:{}", setup.port),
-            "certificate-authority": file("ca.crt"),
-        } }],
-        "users": [{ "name": "admin", "user": {
-            "client-certificate": file("admin.crt"),
-            "client-key": file("admin.key"),
-        } }],
-        "contexts": [{ "name": "envtest", "context": { "cluster": "envtest", "user": "admin" } }],
-    })
-    .to_string()
 }

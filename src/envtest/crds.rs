@@ -38,7 +38,12 @@ pub fn read(folder: &Path) -> anyhow::Result<Vec<Value>> {
 pub fn documents(path: &Path) -> anyhow::Result<Vec<Value>> {
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    serde_saphyr::from_multiple(&text).with_context(|| format!("`{}` is not YAML", path.display()))
+    parse(&text).with_context(|| format!("`{}` is not YAML", path.display()))
+}
+
+/// All documents of a YAML or JSON text.
+pub fn parse(text: &str) -> anyhow::Result<Vec<Value>> {
+    Ok(serde_saphyr::from_multiple(text)?)
 }
 
 /// Applies `crds`, waits until discovery has each served version, and reports them.

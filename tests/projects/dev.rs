@@ -86,6 +86,17 @@ sed -i 's/avast/belay/' $code
 said 'started captains' 4
 defaulted belay
 
+# The operator has the permissions of its ServiceAccount and no others, also after they have changed.
+role=src/controllers/captain.rs
+cp $role before
+sed -i '/captains.status/d' $role
+said 'started captains' 5
+kubectl --namespace crew patch captain a --type=merge -p '{"spec":{"message":"haul"}}'
+said 'captains-controller-manager.* cannot patch resource .*captains/status' 1
+cp before $role
+said 'started captains' 6
+kubectl --namespace crew wait --for=jsonpath='{.status.observedGeneration}'=2 --timeout=60s captain/a
+
 # Nothing remains. A background job of a script ignores SIGINT.
 kill -TERM $dev
 wait $dev

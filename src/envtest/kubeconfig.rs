@@ -1,0 +1,38 @@
+//! The kubeconfigs of a control plane. JSON, which is YAML too and needs no quoting of paths.
+
+use serde_json::{Value, json};
+
+use super::servers::Setup;
+
+/// The administrator's.
+pub fn admin(setup: &Setup) -> String {
+    config(setup).to_string()
+}
+
+/// That of a ServiceAccount, with its namespace as the default one. The administrator impersonates it: the API server
+/// adds its groups, and nothing expires.
+pub fn service_account(setup: &Setup, namespace: &str, account: &str) -> String {
+    let mut config = config(setup);
+    let user = format!("system:serviceaccount:{namespace}:{account}");
+    config["users"][0]["user"]["as"] = json!(user);
+    config["contexts"][0]["context"]["namespace"] = json!(namespace);
+    config.to_string()
+}
+
+fn config(setup: &Setup) -> Value {
+    let file = |name: &str| setup.folder.join(name).display().to_string();
+    json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "envtest",
+        "clusters": [{ "name": "envtest", "cluster": {
+            "server": format!("https://127.0.0.1:{}", setup.port),
+            "certificate-authority": file("ca.crt"),
+        } }],
+        "users": [{ "name": "admin", "user": {
+            "client-certificate": file("admin.crt"),
+            "client-key": file("admin.key"),
+        } }],
+        "contexts": [{ "name": "envtest", "context": { "cluster": "envtest", "user": "admin" } }],
+    })
+}
