@@ -5,6 +5,7 @@ mod crd;
 mod descriptions;
 mod files;
 mod history;
+mod kinds;
 mod kustomization;
 mod lint;
 mod markers;
@@ -15,6 +16,7 @@ mod rbac;
 mod samples;
 mod source_map;
 mod sources;
+mod uses;
 mod version;
 mod version_skew;
 mod webhook;
@@ -29,6 +31,7 @@ use allow::Allow;
 use crd::Crd;
 use files::{BASES, File};
 pub use files::{Compared, diff};
+use kinds::Kinds;
 pub use output::{Generated, summary, write};
 use packages::Package;
 pub use problem::Problem;
@@ -125,8 +128,12 @@ pub fn generate(root: &Path, options: Options) -> anyhow::Result<Generated> {
     }
     let mut files = Vec::new();
     if !options.crd_only {
-        files = roles(root, project, &sources, &crds, &mut problems)?;
-        let (file, found) = webhook::generate(root, project, &sources, &crds, &mut problems)?;
+        let kinds = &Kinds::of(project, &crds);
+        let (roles, found) = roles(root, project, kinds, &sources, &crds, &mut problems)?;
+        files = roles;
+        warnings.extend(found);
+        let (file, found) =
+            webhook::generate(root, project, kinds, &sources, &crds, &mut problems)?;
         files.extend(file);
         warnings.extend(found);
     }
@@ -213,14 +220,16 @@ fn version_skew(project: &Project, crds: &[Crd], map: &SourceMap, allow: &Allow)
     crds.iter().filter_map(skew).collect()
 }
 
-/// The roles of the whole cluster and of namespaces; for who deploys `config/namespaced`, the same for one namespace.
+/// The roles of the whole cluster and of namespaces; for who deploys `config/namespaced`, the same for one namespace. And
+/// what the code needs and they do not permit.
 fn roles(
     root: &Path,
     project: &Project,
+    kinds: &Kinds,
     sources: &Sources,
     crds: &[Crd],
     problems: &mut Vec<Problem>,
-) -> anyhow::Result<Vec<File>> {
+) -> anyhow::Result<(Vec<File>, Vec<Problem>)> {
     // What the scaffolded bindings refer to.
     let role = &format!("{}-manager-role", project.head.name);
     let roles = rbac::Roles::new(
@@ -229,6 +238,11 @@ fn roles(
         &crd::resources(crds),
         problems,
     );
+    let mut missing = rbac::needed::missing(&roles, kinds, sources);
+    missing.retain(|problem| {
+        let allowed = |id: &str| project.manifests.allow.iter().any(|allowed| allowed == id);
+        !problem.id().is_some_and(allowed)
+    });
     let header = files::header("the `+kbr:rbac` comments in the sources");
     let mut files = vec![File {
         path: "config/rbac/role.yaml".to_owned(),
@@ -240,5 +254,5 @@ fn roles(
             text: yaml::render(&header, &[roles.namespaced(role)])?,
         });
     }
-    Ok(files)
+    Ok((files, missing))
 }

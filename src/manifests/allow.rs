@@ -10,9 +10,13 @@ use super::problem::Problem;
 /// The id of attributes that have no effect.
 pub const IGNORED_ATTRIBUTE: &str = "ignored-attribute";
 
+/// The id of permissions that the code needs and no comment grants.
+pub const MISSING_PERMISSION: &str = "missing-permission";
+
 /// Findings about more than one definition, or about sources, which crd-lint does not see; and whether they may be meant.
-const OWN: [(&str, bool); 5] = [
+const OWN: [(&str, bool); 6] = [
     (IGNORED_ATTRIBUTE, false),
+    (MISSING_PERMISSION, true),
     ("unknown-resource", true),
     ("unknown-verb", true),
     ("unknown-webhook-field", true),

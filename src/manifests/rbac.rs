@@ -1,6 +1,7 @@
 //! RBAC markers -> roles. What goes together, and in which order, is as in controller-gen.
 
 pub mod known;
+pub mod needed;
 mod read;
 mod rule;
 
@@ -47,6 +48,23 @@ impl Roles {
                 .map(|(key, rules)| (key, normalize(rules)))
                 .collect(),
         )
+    }
+
+    /// Those of `verbs` that no role permits on every object of a resource. Any role counts, as it may be bound to the
+    /// operator.
+    fn not_permitted<'a>(&self, group: &str, resource: &str, verbs: &[&'a str]) -> Vec<&'a str> {
+        let has = |set: &Set, name: &str| set.contains("*") || set.contains(name);
+        let rules = || {
+            self.0.values().flatten().filter(|rule| {
+                rule.names.is_empty() && has(&rule.groups, group) && has(&rule.resources, resource)
+            })
+        };
+        let permitted = |verb: &&str| rules().any(|rule| has(&rule.verbs, verb));
+        verbs
+            .iter()
+            .copied()
+            .filter(|verb| !permitted(verb))
+            .collect()
     }
 
     /// A `ClusterRole` or `Role` each: first those of the whole cluster, then by namespace and name.

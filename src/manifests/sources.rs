@@ -32,6 +32,15 @@ impl Sources {
         Ok(Self { files, markers })
     }
 
+    /// One file with these markers.
+    #[cfg(test)]
+    pub fn of(file: &str, text: &str, markers: Vec<Marker>) -> Self {
+        Self {
+            files: vec![(file.to_owned(), text.to_owned())],
+            markers,
+        }
+    }
+
     /// Allows findings of these ids at every marker.
     pub fn allow(&mut self, ids: &[String]) {
         for marker in &mut self.markers {

@@ -9,7 +9,6 @@ mod object;
 mod read;
 mod rights;
 mod served;
-mod uses;
 
 pub use file::{PATH, generate};
 

@@ -80,3 +80,25 @@ fn what_project_allows_has_to_exist_and_to_be_allowable() {
     assert!(talk.contains(error), "{talk}");
     assert!(talk.contains("a string has no field `oops`"), "{talk}");
 }
+
+#[test]
+fn a_missing_permission_is_a_warning_unless_project_allows_it() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    let code = "use k8s_openapi::api::batch::v1::Job;\nfn register() {\n    manager\n        \
+        .controller::<api::crew::v1::Captain>(\"captain\")\n        .owns::<Job>();\n}\n";
+    write(&root, "src/controllers/captain.rs", code);
+    let talk = succeeds(&root, &[]);
+    let owns = "`src/controllers/captain.rs:5`: `.owns::<Job>()` needs to list and watch `jobs`";
+    assert!(talk.contains(owns), "{talk}");
+    for resource in [
+        "groups=crew.example.com,resources=captains",
+        "groups=batch,resources=jobs",
+    ] {
+        let comment = format!("`// +kbr:rbac:{resource},verbs=list;watch`");
+        assert!(talk.contains(&comment), "{talk}");
+    }
+    let table = "[manifests]\nallow = [\"missing-permission\"]\n";
+    write(&root, "PROJECT", &format!("{PROJECT}\n{table}"));
+    let talk = succeeds(&root, &[]);
+    assert!(!talk.contains("needs to"), "{talk}");
+}

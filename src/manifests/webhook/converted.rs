@@ -1,10 +1,10 @@
 //! What the CRDs say that the operator converts, against what its code converts.
 
-use super::served::{Kinds, call};
-use super::uses::{resolve, uses};
 use crate::comments;
 use crate::manifests::crd::Crd;
+use crate::manifests::kinds::Kinds;
 use crate::manifests::problem::Problem;
+use crate::manifests::uses::{call, resolve, uses};
 use crate::project::Project;
 use crate::resource::target::Target;
 

@@ -9,9 +9,10 @@ use super::configurations::{configurations, emptied, read, unmanaged};
 use super::converted::check_conversions;
 use super::entry::Names;
 use super::rights;
-use super::served::{Kinds, compare};
+use super::served::compare;
 use crate::manifests::crd::{Crd, resources};
 use crate::manifests::files::{self, File};
+use crate::manifests::kinds::Kinds;
 use crate::manifests::kustomization::is_self_managed;
 use crate::manifests::problem::Problem;
 use crate::manifests::sources::Sources;
@@ -25,6 +26,7 @@ pub const PATH: &str = "config/webhook/manifests.yaml";
 pub fn generate(
     root: &Path,
     project: &Project,
+    kinds: &Kinds,
     sources: &Sources,
     crds: &[Crd],
     problems: &mut Vec<Problem>,
@@ -35,8 +37,7 @@ pub fn generate(
     let own = sources.called("webhookconfiguration");
     let mut configurations = configurations(&names, &own, &webhooks, problems);
     emptied(&generated_before(root)?, &mut configurations);
-    let kinds = Kinds::of(project, crds);
-    let mut warnings = compare(&kinds, &sources.files, &webhooks, problems);
+    let mut warnings = compare(kinds, &sources.files, &webhooks, problems);
     if is_self_managed(root)? {
         let unmanaged = unmanaged(&names, &own);
         if unmanaged.is_empty() {
@@ -50,7 +51,7 @@ pub fn generate(
         }
         warnings.extend(unmanaged);
     }
-    check_conversions(&kinds, &sources.files, project, crds, problems);
+    check_conversions(kinds, &sources.files, project, crds, problems);
     // An empty file is what `config/webhook/kustomization.yaml` still can list when the last webhook is gone.
     if configurations.is_empty() && !root.join(PATH).is_file() {
         return Ok((None, warnings));

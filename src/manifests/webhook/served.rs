@@ -3,55 +3,12 @@
 use crd_lint::nearest;
 
 use super::entry::Entry;
-use super::uses::{resolve, uses};
 use crate::comments;
-use crate::manifests::crd::Crd;
+use crate::manifests::kinds::Kinds;
 use crate::manifests::problem::Problem;
-use crate::project::Project;
-use crate::resource::kubernetes;
+use crate::manifests::uses::{call, resolve, uses};
 use crate::resource::target::Target;
 use crate::resource::webhook::{self, AdmissionKind};
-
-/// Every kind whose type has a name that kbr knows, and how the project calls its webhooks.
-pub struct Kinds {
-    all: Vec<Target>,
-    project: String,
-    manager_id: String,
-}
-
-impl Kinds {
-    /// The project's own kinds, those of other crates that it has code for, and Kubernetes'.
-    pub fn of(project: &Project, crds: &[Crd]) -> Self {
-        // The types count: one that PROJECT describes otherwise is left out, and nothing is said of its paths.
-        let typed = |group: &str, kind: &str, version: &str| {
-            let mut crds = crds
-                .iter()
-                .filter(|crd| crd.group == group && crd.kind == kind);
-            crds.any(|crd| crd.versions().iter().any(|known| known["name"] == version))
-        };
-        let own = project
-            .apis()
-            .filter(|api| typed(&api.full_group, &api.kind, &api.version))
-            .map(Target::own);
-        let foreign = project.targets().filter(|kind| !kind.is_own());
-        let kubernetes = kubernetes::kinds().map(|kind| Target::kubernetes(&kind));
-        Self {
-            all: own.chain(foreign.cloned()).chain(kubernetes).collect(),
-            project: project.head.name.clone(),
-            manager_id: project.manager_id(),
-        }
-    }
-
-    pub fn find(&self, type_path: &str) -> Option<&Target> {
-        self.all.iter().find(|kind| kind.type_path == type_path)
-    }
-
-    /// The comment that has the API server call a webhook at `path`, as `kbr create webhook` writes it.
-    fn marker(&self, target: &Target, verb: AdmissionKind, path: &str) -> String {
-        let webhook = webhook::Webhook::new(target.clone());
-        webhook.marker(verb, path, &self.project, &self.manager_id)
-    }
-}
 
 /// A webhook that the code registers.
 struct Registration {
@@ -187,7 +144,7 @@ fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
             };
             let marker = kind
                 .zip(path.as_deref())
-                .map(|(kind, path)| kinds.marker(kind, verb, path));
+                .map(|(kind, path)| marker(kinds, kind, verb, path));
             let line = 1 + source[..at].matches('\n').count();
             found.push(Registration {
                 at: format!("{file}:{line}"),
@@ -200,23 +157,10 @@ fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
     found
 }
 
-/// `::<T>(arguments` -> `T` and what follows the parenthesis; `None` for what is not a call.
-pub fn call(rest: &str) -> Option<(Option<String>, &str)> {
-    if let Some(arguments) = rest.strip_prefix('(') {
-        return Some((None, arguments));
-    }
-    let inside = rest.strip_prefix("::<")?;
-    let mut depth = 1_usize;
-    let end = inside.find(|c| {
-        match c {
-            '<' => depth += 1,
-            '>' => depth -= 1,
-            _ => {}
-        }
-        depth == 0
-    })?;
-    let type_name = inside[..end].split_whitespace().collect();
-    Some((Some(type_name), inside[end + 1..].strip_prefix('(')?))
+/// The comment that has the API server call a webhook at `path`, as `kbr create webhook` writes it.
+fn marker(kinds: &Kinds, target: &Target, verb: AdmissionKind, path: &str) -> String {
+    let webhook = webhook::Webhook::new(target.clone());
+    webhook.marker(verb, path, &kinds.project, &kinds.manager_id)
 }
 
 /// The string that the arguments begin with.

@@ -1,9 +1,10 @@
 use serde_json::json;
 
 use crate::manifests::crd::{Crd, merge};
+use crate::manifests::kinds::Kinds;
 use crate::manifests::problem::Problem;
 use crate::manifests::webhook::entry::Entry;
-use crate::manifests::webhook::served::{Kinds, compare};
+use crate::manifests::webhook::served::compare;
 use crate::project::Project;
 
 const CODE: &str = "use api::crew::v1::Captain;\nuse k8s_openapi::api::core::v1::Pod as Boat;\n\npub fn register(manager: &mut Manager) {\n    manager.defaulter::<Captain>(CaptainWebhook);\n    manager\n        .validator::<Captain>(CaptainWebhook);\n    manager.validator::<Boat>(W);\n    manager.validator_at::<Captain>(\"/check\", W);\n    // manager.validator::<k8s_openapi::api::core::v1::Secret>(W);\n}\n";

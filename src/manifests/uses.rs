@@ -1,4 +1,4 @@
-//! What a name means in a Rust file, as far as its `use` items say.
+//! What names and calls in a Rust file mean, as far as its `use` items say.
 
 use std::collections::BTreeMap;
 
@@ -69,6 +69,25 @@ pub fn resolve(uses: &BTreeMap<String, String>, written: &str) -> String {
         Some(path) => format!("{path}::{rest}"),
         None => written.to_owned(),
     }
+}
+
+/// `::<T>(arguments` -> `T` and what follows the parenthesis; `None` for what is not a call.
+pub fn call(rest: &str) -> Option<(Option<String>, &str)> {
+    if let Some(arguments) = rest.strip_prefix('(') {
+        return Some((None, arguments));
+    }
+    let inside = rest.strip_prefix("::<")?;
+    let mut depth = 1_usize;
+    let end = inside.find(|c| {
+        match c {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })?;
+    let type_name = inside[..end].split_whitespace().collect();
+    Some((Some(type_name), inside[end + 1..].strip_prefix('(')?))
 }
 
 #[cfg(test)]

@@ -1,0 +1,233 @@
+//! Permissions that the operator's code needs, against those that the markers grant.
+
+use std::collections::BTreeMap;
+
+use super::Roles;
+use crate::comments;
+use crate::manifests::allow::MISSING_PERMISSION;
+use crate::manifests::kinds::Kinds;
+use crate::manifests::markers::Marker;
+use crate::manifests::problem::Problem;
+use crate::manifests::sources::Sources;
+use crate::manifests::uses::{call, resolve, uses};
+
+/// Methods of a registration whose kind the manager lists and watches.
+const WATCHING: [&str; 5] = ["controller", "owns", "owns_cached", "watches", "reads"];
+
+/// Calls of a `Context` that publish events.
+const PUBLISHING: [&str; 2] = ["cx.event", "cx.warning"];
+
+/// A permission that a line of code needs.
+struct Need {
+    line: usize,
+    /// `.owns::<Job>()`.
+    what: String,
+    group: String,
+    resource: String,
+    verbs: &'static [&'static str],
+}
+
+/// A warning for each line of code whose permission no marker grants. A kind that kbr does not know is left out.
+pub fn missing(roles: &Roles, kinds: &Kinds, sources: &Sources) -> Vec<Problem> {
+    let allowed = sources.called("lint");
+    let mut problems = Vec::new();
+    for (file, source) in &sources.files {
+        for need in needs(kinds, source) {
+            let verbs = roles.not_permitted(&need.group, &need.resource, need.verbs);
+            if !verbs.is_empty() && !is_allowed(&allowed, file, source, need.line) {
+                problems.push(problem(file, &need, &verbs));
+            }
+        }
+    }
+    problems
+}
+
+fn problem(file: &str, need: &Need, verbs: &[&str]) -> Problem {
+    let Need { what, resource, .. } = need;
+    let group = Some(need.group.as_str()).filter(|group| !group.is_empty());
+    let group = group.unwrap_or("core");
+    let text = format!(
+        "`{what}` needs to {} `{resource}`, and no `+kbr:rbac` comment permits that",
+        verbs.join(" and ")
+    );
+    let rule = format!(
+        "// +kbr:rbac:groups={group},resources={resource},verbs={}",
+        verbs.join(";")
+    );
+    let help = format!("write this comment where the controller is registered: `{rule}`");
+    Problem::new(text)
+        .at(&format!("{file}:{}", need.line))
+        .help(help)
+        .or_meant(MISSING_PERMISSION)
+}
+
+/// What one Rust file needs, in order of line.
+fn needs(kinds: &Kinds, source: &str) -> Vec<Need> {
+    // A file that does not end its strings is reported where its markers are read.
+    let Ok(code) = comments::code(source) else {
+        return Vec::new();
+    };
+    let uses = uses(&code);
+    let mut found = watched(kinds, &uses, &code);
+    found.extend(published(&code));
+    found.sort_by_key(|need| need.line);
+    found
+}
+
+fn watched(kinds: &Kinds, uses: &BTreeMap<String, String>, code: &str) -> Vec<Need> {
+    let mut found = Vec::new();
+    for method in WATCHING {
+        let pattern = format!(".{method}::<");
+        for (at, _) in code.match_indices(&pattern) {
+            let rest = &code[at + 1 + method.len()..];
+            let Some((Some(written), _)) = call(rest) else {
+                continue;
+            };
+            let Some(kind) = kinds.find(&resolve(uses, whole(&written))) else {
+                continue;
+            };
+            found.push(Need {
+                line: line(code, at),
+                what: format!(".{method}::<{written}>()"),
+                group: kind.full_group.clone(),
+                resource: kind.plural.clone(),
+                verbs: &["list", "watch"],
+            });
+        }
+    }
+    found
+}
+
+/// `PartialObjectMeta<Job>` -> `Job`.
+fn whole(written: &str) -> &str {
+    let inside = written.strip_suffix('>').and_then(|it| it.split_once('<'));
+    match inside {
+        Some((outer, inner)) if outer.rsplit("::").next() == Some("PartialObjectMeta") => inner,
+        _ => written,
+    }
+}
+
+fn published(code: &str) -> impl Iterator<Item = Need> {
+    PUBLISHING.into_iter().flat_map(move |called| {
+        let calls = code.match_indices(called).filter(move |(at, _)| {
+            let before = code[..*at].chars().next_back();
+            let own_word = !before.is_some_and(|c| c == '_' || c.is_alphanumeric());
+            own_word && code[at + called.len()..].trim_start().starts_with('(')
+        });
+        calls.map(move |(at, _)| Need {
+            line: line(code, at),
+            what: format!("{called}(…)"),
+            group: "events.k8s.io".to_owned(),
+            resource: "events".to_owned(),
+            verbs: &["create", "patch"],
+        })
+    })
+}
+
+fn line(code: &str, at: usize) -> usize {
+    1 + code[..at].matches('\n').count()
+}
+
+/// Whether the comment above the line says `+kbr:lint:allow=missing-permission`.
+fn is_allowed(markers: &[Marker], file: &str, source: &str, line: usize) -> bool {
+    let lines: Vec<_> = source.lines().take(line.saturating_sub(1)).collect();
+    let comment = lines.iter().rev();
+    let comment = comment.take_while(|line| line.trim_start().starts_with("//"));
+    let above = line - comment.count()..line;
+    let here = |at: &str| above.clone().any(|line| at == format!("{file}:{line}"));
+    let allows = |marker: &Marker| marker.allowed.iter().any(|id| id == MISSING_PERMISSION);
+    markers
+        .iter()
+        .any(|marker| allows(marker) && here(&marker.at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifests::markers::markers;
+
+    /// The warnings for the sources of a file, all of them.
+    fn warnings(source: &str) -> String {
+        let project = crate::project::parse(PROJECT).expect("a project");
+        let mut problems = Vec::new();
+        let found = markers("a.rs", source, &mut problems);
+        let of = |name: &str| found.iter().filter(|it| it.name == name).cloned().collect();
+        let rbac: Vec<Marker> = of("rbac");
+        let roles = Roles::new("manager-role", &rbac, &[], &mut problems);
+        assert!(problems.is_empty(), "{problems:?}");
+        let sources = Sources::of("a.rs", source, of("lint"));
+        let kinds = Kinds::of(&project, &[]);
+        let found = missing(&roles, &kinds, &sources);
+        let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+        found.join("\n")
+    }
+
+    const PROJECT: &str =
+        "layout = \"v1\"\nkbr = \"0.2.0\"\nname = \"crew\"\ndomain = \"example.com\"\n";
+    const JOB: &str = "use k8s_openapi::api::batch::v1::Job;\n";
+
+    #[test]
+    fn a_kind_that_is_watched_without_permission_is_reported_with_the_rule() {
+        let expected = "`a.rs:2`: `.owns::<Job>()` needs to list and watch `jobs`, and no `+kbr:rbac` comment permits that\n    \
+            help: write this comment where the controller is registered: `// +kbr:rbac:groups=batch,resources=jobs,verbs=list;watch`\n    \
+            help: if it is meant, write above it `// +kbr:lint:allow=missing-permission`";
+        assert_eq!(warnings(&format!("{JOB}manager.owns::<Job>();")), expected);
+        for method in WATCHING {
+            let found = warnings(&format!("{JOB}manager.{method}::<Job>();"));
+            assert!(found.contains("verbs=list;watch`"), "{method}: {found}");
+        }
+        let metadata = "x.owns::<PartialObjectMeta<k8s_openapi::api::core::v1::Pod>>();";
+        let found = warnings(metadata);
+        assert!(found.contains("groups=core,resources=pods,"), "{found}");
+    }
+
+    #[test]
+    fn only_what_is_missing_is_reported() {
+        let rule = |rule: &str| warnings(&format!("{JOB}x.owns::<Job>();\n// +kbr:rbac:{rule}\n"));
+        let found = rule("groups=batch,resources=jobs,verbs=get;list");
+        assert!(found.contains("needs to watch `jobs`"), "{found}");
+        assert!(found.contains("verbs=watch`"), "{found}");
+        assert_ne!(rule("groups=batch,resources=cronjobs,verbs=list;watch"), "");
+        assert_ne!(
+            rule("groups=batch,resources=jobs,resourceNames=a,verbs=list;watch"),
+            ""
+        );
+        for enough in [
+            "groups=batch,resources=jobs,verbs=list;watch",
+            "groups=batch,resources=cronjobs;jobs,verbs=*",
+            "groups=*,resources=*,verbs=list;watch",
+            "groups=batch,resources=jobs,verbs=list;watch,namespace=a,roleName=b",
+        ] {
+            assert_eq!(rule(enough), "", "{enough}");
+        }
+    }
+
+    #[test]
+    fn events_need_a_permission_of_their_own() {
+        let found = warnings("fn f() {\n    cx.event(\"A\", \"b\");\n}\n");
+        let rule = "`// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch`";
+        assert!(
+            found.starts_with("`a.rs:2`: `cx.event(…)` needs"),
+            "{found}"
+        );
+        assert!(found.contains(rule), "{found}");
+        // That of Kubernetes' older API of events is another one.
+        let core = "// +kbr:rbac:groups=core,resources=events,verbs=create;patch\n";
+        assert_ne!(
+            warnings(&format!("{core}fn f() {{ cx.warning(a, b); }}")),
+            ""
+        );
+        assert_eq!(warnings("fn f() { ocx.event(a); cx.events(); }"), "");
+    }
+
+    #[test]
+    fn what_kbr_does_not_know_and_what_is_meant_is_not_reported() {
+        assert_eq!(warnings("x.owns::<Job>();"), "", "another `Job`");
+        assert_eq!(warnings(&format!("{JOB}// x.owns::<Job>();")), "");
+        let allow = "// +kbr:lint:allow=missing-permission";
+        let source = |between: &str| format!("{JOB}{allow}\n{between}x.owns::<Job>();");
+        assert_eq!(warnings(&source("")), "");
+        assert_eq!(warnings(&source("// Bound by hand.\n")), "");
+        assert_ne!(warnings(&source("\n")), "", "another comment");
+    }
+}
