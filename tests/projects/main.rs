@@ -15,7 +15,7 @@ mod guide;
 mod kinds;
 mod library;
 mod markers;
+mod permissions;
 mod project;
-mod rights;
 mod states;
 mod third_party;

@@ -10,12 +10,15 @@ use kube::{
 };
 use tokio::time::{Instant, sleep};
 
+use super::operators::Operators;
+
 /// A namespace of its own on a real API server, for one test.
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
     pub(super) config: Config,
     namespace: String,
+    pub(super) operators: Operators,
 }
 
 impl std::fmt::Debug for Cluster {
@@ -56,6 +59,7 @@ impl Cluster {
             client,
             config,
             namespace: made.metadata.name.unwrap_or_default(),
+            operators: Operators::default(),
         })
     }
 
@@ -83,8 +87,9 @@ impl Cluster {
     /// Deletes the namespace. Where no controller empties it, as in envtest, it stays and is not used again.
     ///
     /// # Errors
-    /// When the API server refuses.
+    /// When the API server refuses; when it has forbidden an operator of this test something, with the rules to add.
     pub async fn close(self) -> anyhow::Result<()> {
+        self.operators.permitted()?;
         let namespaces: Api<Namespace> = Api::all(self.client);
         namespaces
             .delete(&self.namespace, &DeleteParams::default())

@@ -37,13 +37,16 @@
 
 mod admission;
 mod cluster;
+mod deployment;
 pub(crate) mod fake;
 mod kubelet;
 mod operator;
+mod operators;
 mod random;
 mod round_trip;
 mod run;
 mod server;
+mod service_account;
 mod webhooks;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;

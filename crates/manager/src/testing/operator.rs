@@ -1,10 +1,18 @@
 //! Tests of the whole operator: its process, and `kubectl`.
 
-use std::process::{Child, Command, Stdio};
+use std::{
+    io::{IsTerminal as _, Read, Write as _},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::Duration,
+};
 
 use anyhow::Context as _;
 
-use super::{Cluster, webhooks::Webhooks};
+use super::{Cluster, operators::Operators, service_account::ServiceAccount, webhooks::Webhooks};
+
+/// How often a command is looked after.
+const PERIOD: Duration = Duration::from_millis(10);
 
 /// The operator, as a process of its own; dropping this ends it.
 #[derive(Debug)]
@@ -12,6 +20,9 @@ use super::{Cluster, webhooks::Webhooks};
 pub struct Operator {
     process: Child,
     webhooks: Option<Webhooks>,
+    /// Removes the kubeconfig last.
+    _account: Option<ServiceAccount>,
+    operators: Operators,
 }
 
 impl Drop for Operator {
@@ -22,18 +33,28 @@ impl Drop for Operator {
         // An error means that it has ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
+        self.operators.end();
     }
 }
 
 impl Cluster {
     /// Starts the operator `program` for the namespace of this test. Its warnings go to standard error.
     ///
+    /// It is the ServiceAccount of the Deployment in `config/default`, and has its permissions, in the namespace of the
+    /// test instead of the operator's own; the client of the test is an administrator's. What the API server forbids the
+    /// operator, [`kubectl`](Self::kubectl) and [`close`](Self::close) report, with the rules to add.
+    ///
     /// If the project has webhooks, this waits until they are served, and has the API server call them for this
     /// namespace. Versions of a kind are converted by the operator that started last, of those that run.
     ///
     /// # Errors
-    /// When there is no such program, or it does not serve its webhooks.
+    /// When there is no such program, `config/default` cannot be rendered, or the operator does not serve its webhooks.
     pub fn operator(&self, program: &str) -> anyhow::Result<Operator> {
+        let account = ServiceAccount::create(self)?;
+        if self.operators.begin() {
+            // Those before were killed, which leaves a lease to expire.
+            self.kubectl(&["delete", "leases", "--all"])?;
+        }
         let webhooks = Webhooks::prepare(self)?;
         let mut command = Command::new(program);
         command
@@ -41,14 +62,29 @@ impl Cluster {
             .args(["--metrics-bind-address", "0"])
             .env("WATCH_NAMESPACE", self.namespace())
             .env("RUST_LOG", "warn")
-            .stdin(Stdio::null());
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped());
+        if std::io::stderr().is_terminal() {
+            command.args(["--log-format", "text"]);
+        }
+        if let Some(account) = &account {
+            account.tell(&mut command);
+        }
         if let Some(webhooks) = &webhooks {
             webhooks.tell(&mut command);
         }
-        let process = command
+        let mut process = command
             .spawn()
             .with_context(|| format!("cannot run `{program}`"))?;
-        let mut operator = Operator { process, webhooks };
+        if let Some(log) = process.stderr.take() {
+            self.operators.follow(log, self.namespace());
+        }
+        let mut operator = Operator {
+            process,
+            webhooks,
+            _account: account,
+            operators: self.operators.clone(),
+        };
         if let Some(webhooks) = &mut operator.webhooks {
             webhooks.install(self)?;
         }
@@ -58,20 +94,61 @@ impl Cluster {
     /// Runs `kubectl` in the namespace of this test, and returns what it printed.
     ///
     /// # Errors
-    /// What it printed to standard error, when it fails.
+    /// What it printed to standard error, when it fails. When the API server forbids an operator of this test something,
+    /// before or meanwhile: the rules to add.
     pub fn kubectl(&self, args: &[&str]) -> anyhow::Result<String> {
-        let output = Command::new("kubectl")
-            .args(["--namespace", self.namespace()])
+        self.kubectl_with(&[&["--namespace", self.namespace()], args].concat(), "")
+    }
+
+    /// Runs `kubectl` in any namespace, with this input.
+    pub(super) fn kubectl_with(&self, args: &[&str], input: &str) -> anyhow::Result<String> {
+        let cannot = "cannot run `kubectl`";
+        let mut process = Command::new("kubectl")
             .args(args)
-            .stdin(Stdio::null())
-            .output()
-            .context("cannot run `kubectl`")?;
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .context(cannot)?;
+        let (output, errors) = (read(process.stdout.take()), read(process.stderr.take()));
+        if let Some(mut stdin) = process.stdin.take() {
+            // If it does not read on, it says why.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        let status = self.wait(&mut process)?;
+        let [output, errors] = [output, errors].map(|text| text.join().unwrap_or_default());
         anyhow::ensure!(
-            output.status.success(),
+            status.success(),
             "`kubectl {}` failed: {}",
             args.join(" "),
-            String::from_utf8_lossy(&output.stderr).trim_end()
+            errors.trim_end()
         );
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        Ok(output)
     }
+
+    /// Waits until a command has ended, but not if it may wait for something that the operator is forbidden to do.
+    fn wait(&self, process: &mut Child) -> anyhow::Result<ExitStatus> {
+        loop {
+            if let Err(error) = self.operators.permitted() {
+                // An error means that it has ended already.
+                let _ = process.kill();
+                let _ = process.wait();
+                return Err(error);
+            }
+            if let Some(status) = process.try_wait()? {
+                return Ok(status);
+            }
+            thread::sleep(PERIOD);
+        }
+    }
+}
+
+/// Reads what a command prints, so that it never waits for a reader.
+fn read(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What came before an error is as good as all.
+        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
 }

@@ -1,0 +1,127 @@
+//! What the operators of one test share: what the API server has forbidden them, and how many run.
+
+use std::{
+    collections::BTreeSet,
+    io::{BufRead as _, BufReader, Write as _},
+    process::ChildStderr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+/// The operators of one test.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Operators(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    running: usize,
+    ended: usize,
+    /// The permissions that they lacked, each as the comment that grants it.
+    missing: BTreeSet<String>,
+}
+
+impl Operators {
+    /// Counts one that starts; says whether others have run before and none runs now.
+    pub(super) fn begin(&self) -> bool {
+        let mut state = self.lock();
+        state.running += 1;
+        state.running == 1 && state.ended > 0
+    }
+
+    /// Counts one that has ended.
+    pub(super) fn end(&self) {
+        let mut state = self.lock();
+        state.running = state.running.saturating_sub(1);
+        state.ended += 1;
+    }
+
+    /// Copies what an operator logs to standard error, and notes which permissions its ServiceAccount in `namespace`
+    /// lacked.
+    pub(super) fn follow(&self, log: ChildStderr, namespace: &str) {
+        let (operators, user) = (self.clone(), user_prefix(namespace));
+        thread::spawn(move || {
+            let mut log = BufReader::new(log);
+            let mut line = Vec::new();
+            while log.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+                // If nobody reads it any more, the operator must not block.
+                let _ = std::io::stderr().write_all(&line);
+                let found = marker(&String::from_utf8_lossy(&line), &user);
+                operators.lock().missing.extend(found);
+                line.clear();
+            }
+        });
+    }
+
+    /// An error that names every missing permission.
+    pub(super) fn permitted(&self) -> anyhow::Result<()> {
+        let missing = &self.lock().missing;
+        let markers: Vec<_> = missing.iter().map(String::as_str).collect();
+        anyhow::ensure!(
+            markers.is_empty(),
+            "the API server has forbidden the operator what these comments permit:\n{}\n\
+             help: write them where the controller is registered, and run `make manifests`",
+            markers.join("\n")
+        );
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn user_prefix(namespace: &str) -> String {
+    format!("User \"system:serviceaccount:{namespace}:")
+}
+
+/// The comment that permits what the API server's message in this line forbids the user:
+/// `User "…" cannot list resource "pods" in API group "" in the namespace "a"`.
+fn marker(line: &str, user: &str) -> Option<String> {
+    // Logs escape quotes, in errors that quote others more than once.
+    let line = line.replace('\\', "");
+    let (_, rest) = line.split_once(user)?;
+    let (_, rest) = rest.split_once("\" cannot ")?;
+    let (verb, rest) = rest.split_once(" resource \"")?;
+    let (resource, rest) = rest.split_once("\" in API group \"")?;
+    let (group, _) = rest.split_once('"')?;
+    let group = if group.is_empty() { "core" } else { group };
+    let rule = format!("groups={group},resources={resource},verbs={verb}");
+    Some(format!("    `// +kbr:rbac:{rule}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_permission_is_named_as_its_comment() {
+        let message = r#"{"error":"cannot list: pods is forbidden: User \"system:serviceaccount:test-a:crew\" cannot list resource \"pods\" in API group \"\" in the namespace \"test-a\""}"#;
+        let permits = |namespace| marker(message, &user_prefix(namespace));
+        let expected = "    `// +kbr:rbac:groups=core,resources=pods,verbs=list`";
+        assert_eq!(permits("test-a").as_deref(), Some(expected));
+        assert_eq!(permits("test-ab"), None, "another test's operator");
+
+        let quoted = r#"Status { message: \\\"User \\\\"system:serviceaccount:a:b\\\\" cannot patch resource \\\\"ships/status\\\\" in API group \\\\"c.d\\\\" at the cluster scope"#;
+        let expected = "    `// +kbr:rbac:groups=c.d,resources=ships/status,verbs=patch`";
+        assert_eq!(marker(quoted, &user_prefix("a")).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn an_operator_that_follows_another_one_is_told_apart() {
+        let operators = Operators::default();
+        assert!(!operators.begin(), "the first one");
+        assert!(!operators.begin(), "beside another one");
+        operators.end();
+        assert!(!operators.begin(), "beside another one");
+        operators.end();
+        operators.end();
+        assert!(operators.begin());
+    }
+
+    #[test]
+    fn other_lines_name_no_permission() {
+        let ending =
+            "forbidden: unable to create new content in namespace a because it is being terminated";
+        assert_eq!(marker(ending, &user_prefix("a")), None);
+    }
+}
