@@ -300,7 +300,7 @@ mod tests {
         }
         recorder.publish(event("a", "other"));
         publisher.flush(&api.client()).await;
-        let events = api.all("events");
+        let events = api.all_json("events");
         let counts: Vec<_> = events
             .iter()
             .map(|event| event["series"]["count"].as_u64())
@@ -317,7 +317,7 @@ mod tests {
             recorder.publish(event(&format!("object-{n}"), "same"));
         }
         publisher.flush(&api.client()).await;
-        assert_eq!(api.all("events").len(), 5000);
+        assert_eq!(api.all_json("events").len(), 5000);
     }
 
     #[tokio::test]

@@ -151,3 +151,27 @@ impl Logs for Api<Secret> {
         self.clone().into_client().request_text(request).await
     }
 }
+
+#[tokio::test]
+async fn all_objects_of_a_kind_are_there_with_their_type_and_no_others() {
+    let (api, maps) = maps();
+    create(&maps, "b", &[]).await;
+    create(&maps, "a", &[]).await;
+    let elsewhere: Api<ConfigMap> = Api::namespaced(api.client(), "a");
+    create(&elsewhere, "c", &[]).await;
+    let secret = Secret {
+        metadata: ObjectMeta {
+            name: Some("a".to_owned()),
+            ..ObjectMeta::default()
+        },
+        ..Secret::default()
+    };
+    api.put(&secret);
+    let all = api.all::<ConfigMap>();
+    let names: Vec<_> = all.iter().map(ResourceExt::name_any).collect();
+    assert_eq!(names, ["c", "a", "b"], "in order of namespace and name");
+    assert!(all.iter().all(|map| map.metadata.managed_fields.is_none()));
+    assert_eq!(api.all::<Secret>().len(), 1);
+    assert_eq!(api.all::<Namespace>(), []);
+    assert_eq!(api.all_json("secrets")[0]["metadata"]["name"], "a");
+}

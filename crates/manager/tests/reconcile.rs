@@ -297,7 +297,7 @@ async fn a_child_that_cannot_be_owned_is_refused_before_it_is_sent() {
             .to_string();
         assert!(error.contains(said), "{error}");
     }
-    assert!(api.all("configmaps").is_empty());
+    assert!(api.all_json("configmaps").is_empty());
 }
 
 #[tokio::test]
@@ -318,7 +318,7 @@ async fn a_deleted_object_goes_when_it_is_cleaned_up() {
     deleted(&api, "");
     api.reconcile(register, CAPTAIN).await.unwrap();
     assert!(api.get::<Captain>("default", "hook").is_none());
-    assert_eq!(api.all("events")[0]["note"], "fare well");
+    assert_eq!(api.all_json("events")[0]["note"], "fare well");
 }
 
 #[tokio::test]
@@ -348,7 +348,7 @@ async fn an_object_that_others_keep_from_going_is_left_alone() {
     api.put(&captain);
     api.delete::<Captain>("default", "hook");
     api.reconcile(register, CAPTAIN).await.unwrap();
-    assert!(api.all("configmaps").is_empty());
+    assert!(api.all_json("configmaps").is_empty());
     assert_eq!(stored(&api).finalizers(), ["example.com/theirs"]);
 }
 
@@ -362,7 +362,7 @@ async fn an_object_that_is_going_is_not_reconciled_by_a_controller_without_clean
             .reconcile(reconcile);
     };
     api.reconcile(register, CAPTAIN).await.unwrap();
-    assert!(api.all("configmaps").is_empty());
+    assert!(api.all_json("configmaps").is_empty());
 }
 
 #[tokio::test]
@@ -370,7 +370,7 @@ async fn events_are_published_on_the_object() {
     let api = FakeApi::new();
     api.put(&captain("event"));
     api.reconcile(register, CAPTAIN).await.unwrap();
-    let event = &api.all("events")[0];
+    let event = &api.all_json("events")[0];
     assert_eq!(
         (&event["type"], &event["reason"]),
         (&"Warning".into(), &"Storm".into())

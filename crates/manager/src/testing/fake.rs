@@ -133,10 +133,22 @@ impl FakeApi {
         Some(serde_json::from_value(value).expect("what is stored is of this kind"))
     }
 
-    /// All objects of a kind, by its plural, such as `events`.
+    /// All objects of a kind, in order of namespace and name, without their managed fields.
+    ///
+    /// # Panics
+    /// If one that is stored is no `K`.
     #[must_use]
-    pub fn all(&self, plural: &str) -> Vec<Value> {
-        self.lock().objects.all(plural)
+    pub fn all<K: Object>(&self) -> Vec<K> {
+        let kind = path::<K>("default", "any");
+        let objects = self.lock().objects.all(|path| path.same_kind(&kind));
+        let typed = |value| serde_json::from_value(value).expect("what is stored is of this kind");
+        objects.into_iter().map(typed).collect()
+    }
+
+    /// All objects as JSON, by the plural of their kind, such as `events`: for kinds without a type at hand.
+    #[must_use]
+    pub fn all_json(&self, plural: &str) -> Vec<Value> {
+        self.lock().objects.all(|path| path.plural == plural)
     }
 
     /// Deletes an object, as `kubectl delete` does: it stays, marked, while it has finalizers. What it owns goes with it.

@@ -185,7 +185,7 @@ async fn the_events_of_the_last_reconciles_are_sent_before_the_end() {
     let running = Running::start(manager);
     reached(&count, 50).await;
     running.stop().await.unwrap();
-    assert_eq!(api.all("events").len(), 50);
+    assert_eq!(api.all_json("events").len(), 50);
 }
 
 #[tokio::test]

@@ -74,7 +74,7 @@ impl Path {
     }
 
     /// Whether both are of one kind, maybe in different versions.
-    pub(super) fn same_kind(&self, other: &Self) -> bool {
+    pub(in crate::testing) fn same_kind(&self, other: &Self) -> bool {
         self.plural == other.plural && self.group() == other.group()
     }
 

@@ -70,9 +70,9 @@ impl Objects {
         self.stored.get(path).map(|stored| &stored.object)
     }
 
-    /// All objects of a kind, by its plural.
-    pub(in crate::testing) fn all(&self, plural: &str) -> Vec<Value> {
-        let found = self.stored.iter().filter(|(path, _)| path.plural == plural);
+    /// All objects whose path is one of those that `are_wanted`.
+    pub(in crate::testing) fn all(&self, are_wanted: impl Fn(&Path) -> bool) -> Vec<Value> {
+        let found = self.stored.iter().filter(|(path, _)| are_wanted(path));
         found.map(|(_, stored)| stored.object.clone()).collect()
     }
 
