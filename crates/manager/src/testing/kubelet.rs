@@ -1,4 +1,4 @@
-//! A stand-in for what makes Deployments available and Pods run, which an API server alone does not have.
+//! A stand-in for what makes Deployments available, Pods run and Jobs end, which an API server alone does not have.
 
 use std::{
     thread::{self, JoinHandle},
@@ -8,6 +8,7 @@ use std::{
 use k8s_openapi::{
     api::{
         apps::v1::Deployment,
+        batch::v1::Job,
         core::v1::{Pod, PodCondition},
     },
     apimachinery::pkg::apis::meta::v1::Time,
@@ -21,15 +22,19 @@ use serde_json::{Value, json};
 use tokio::{runtime::Builder, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::Cluster;
+use super::{
+    Cluster,
+    jobs::{JobEnd, JobEnds},
+};
 
 /// How often it looks.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// Makes Deployments available and Pods run, until this is dropped; see [`Cluster::kubelet`].
+/// Makes Deployments available, Pods run and Jobs end, until this is dropped; see [`Cluster::kubelet`].
 #[derive(Debug)]
 #[must_use = "it ends when this is dropped"]
 pub struct Kubelet {
+    jobs: JobEnds,
     stop: CancellationToken,
     thread: Option<JoinHandle<()>>,
 }
@@ -42,11 +47,34 @@ impl Drop for Kubelet {
     }
 }
 
-impl Cluster {
-    /// Writes the status of the Deployments and Pods of this test as a healthy cluster does in the end, until what is
-    /// returned is dropped: a Deployment has all its replicas, and these are available; a Pod runs and is ready.
+impl Kubelet {
+    /// Ends Jobs as `decide` says, from now on; one that it returns `None` for runs on, as all do before.
     ///
-    /// It makes no Pods for a Deployment, runs nothing, and leaves alone a Pod that has failed or succeeded. A Pod that
+    /// `decide` is called with each Job that runs, again and again until it has ended.
+    ///
+    /// ```no_run
+    /// # use manager::testing::{Cluster, JobEnd};
+    /// # async fn test() -> anyhow::Result<()> {
+    /// # let cluster = Cluster::connect().await?;
+    /// let kubelet = cluster.kubelet()?;
+    /// kubelet.finish_jobs(|job| match job.metadata.name.as_deref() {
+    ///     Some("broken") => Some(JobEnd::Failed),
+    ///     _ => Some(JobEnd::Succeeded),
+    /// });
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn finish_jobs(&self, decide: impl Fn(&Job) -> Option<JobEnd> + Send + Sync + 'static) {
+        self.jobs.set(decide);
+    }
+}
+
+impl Cluster {
+    /// Writes the status of the Deployments, Pods and Jobs of this test as a healthy cluster does in the end, until what
+    /// is returned is dropped: a Deployment has all its replicas, and these are available; a Pod runs and is ready; a
+    /// Job runs, until [`Kubelet::finish_jobs`] says how it ends.
+    ///
+    /// It makes no Pods for a Deployment or a Job, runs nothing, and leaves alone a Pod that has failed or succeeded. A Pod that
     /// is deleted is gone at once, whatever its grace period. A status that says something else is for the test to
     /// write, without this.
     ///
@@ -55,17 +83,18 @@ impl Cluster {
     pub fn kubelet(&self) -> anyhow::Result<Kubelet> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (config, namespace) = (self.config.clone(), self.namespace().to_owned());
-        let stop = CancellationToken::new();
-        let stopped = stop.clone();
+        let (stop, jobs) = (CancellationToken::new(), JobEnds::default());
+        let (stopped, ends) = (stop.clone(), jobs.clone());
         // A thread with a client of its own, as `kubectl wait` blocks that of the test.
         let thread = thread::Builder::new().name("kubelet".to_owned());
         let thread = thread.spawn(move || {
-            let play = stopped.run_until_cancelled(play(config, &namespace));
+            let play = stopped.run_until_cancelled(play(config, &namespace, &ends));
             if let Some(Err(error)) = runtime.block_on(play) {
                 tracing::error!(%error, "there is no kubelet");
             }
         })?;
         Ok(Kubelet {
+            jobs,
             stop,
             thread: Some(thread),
         })
@@ -73,14 +102,15 @@ impl Cluster {
 }
 
 /// Plays what is missing in this namespace, and ends only if it cannot begin.
-async fn play(config: Config, namespace: &str) -> kube::Result<()> {
+async fn play(config: Config, namespace: &str, ends: &JobEnds) -> kube::Result<()> {
     let client = Client::try_from(config)?;
     let deployments = Api::namespaced(client.clone(), namespace);
-    let pods = Api::namespaced(client, namespace);
+    let pods = Api::namespaced(client.clone(), namespace);
+    let jobs = Api::namespaced(client, namespace);
     loop {
         // What fails, as for an object that is gone, is left to the next look; a test waits for what it needs, and
         // says if that does not come.
-        let _ = tokio::join!(deploy(&deployments), run(&pods));
+        let _ = tokio::join!(deploy(&deployments), run(&pods), work(&jobs, ends));
         sleep(PERIOD).await;
     }
 }
@@ -150,6 +180,18 @@ async fn run(api: &Api<Pod>) -> kube::Result<()> {
                 .await?;
         } else if let Some(status) = running(&pod) {
             patch(api, name, &status).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Starts and ends Jobs.
+async fn work(api: &Api<Job>, ends: &JobEnds) -> kube::Result<()> {
+    for job in api.list(&ListParams::default()).await? {
+        if let (Some(name), Some(status)) = (&job.metadata.name, ends.next(&job)) {
+            let patch = Patch::Merge(json!({ "status": status }));
+            api.patch_status(name, &PatchParams::default(), &patch)
+                .await?;
         }
     }
     Ok(())

@@ -39,6 +39,7 @@ mod admission;
 mod cluster;
 mod deployment;
 pub(crate) mod fake;
+mod jobs;
 mod kubelet;
 mod operator;
 mod operators;
@@ -55,6 +56,7 @@ pub use self::{
     admission::{Admitted, review},
     cluster::{Cluster, eventually},
     fake::FakeApi,
+    jobs::JobEnd,
     kubelet::Kubelet,
     operator::Operator,
     round_trip::round_trip,

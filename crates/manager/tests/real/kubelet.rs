@@ -4,12 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use k8s_openapi::api::{
     apps::v1::Deployment,
+    batch::v1::{Job, JobStatus},
     core::v1::{ConfigMap, Pod},
 };
 use kube::api::{Patch, PatchParams, PostParams};
 use manager::{
     Action, Context, Manager, Options,
-    testing::{Cluster, eventually},
+    testing::{Cluster, JobEnd, eventually},
 };
 use serde_json::{Value, json};
 
@@ -139,4 +140,83 @@ async fn run_a_pod(cluster: &Cluster, name: &str) {
         .unwrap();
     let gone = async || Ok(pods.get_opt(name).await?.is_none().then_some(()));
     eventually(SOON, "the end of the Pod", gone).await.unwrap();
+}
+
+fn job(name: &str, mode: &str) -> Job {
+    object(json!({
+        "metadata": { "name": name },
+        "spec": {
+            "parallelism": 2,
+            "completions": 3,
+            "backoffLimit": 1,
+            "completionMode": mode,
+            "template": { "spec": {
+                "restartPolicy": "Never",
+                "containers": [{ "name": "web", "image": "web" }],
+            } },
+        },
+    }))
+}
+
+/// The types of the conditions that are true, in order.
+fn conditions(status: &JobStatus) -> Vec<&str> {
+    let all = status.conditions.iter().flatten();
+    let all = all.filter(|one| one.status == "True");
+    all.map(|one| one.type_.as_str()).collect()
+}
+
+/// The API server checks each step of a Job's status, so that only one that the real controller could write is stored.
+pub async fn jobs_end_as_told() {
+    let cluster = Cluster::connect().await.unwrap();
+    let kubelet = cluster.kubelet().unwrap();
+    let jobs = cluster.api::<Job>();
+    let mut suspended = job("suspended", "NonIndexed");
+    suspended.spec.as_mut().unwrap().suspend = Some(true);
+    let made = [
+        job("good", "NonIndexed"),
+        job("indexed", "Indexed"),
+        job("bad", "NonIndexed"),
+        job("endless", "NonIndexed"),
+        suspended,
+    ];
+    for job in made {
+        jobs.create(&PostParams::default(), &job).await.unwrap();
+    }
+    let status = async |name: &str| jobs.get(name).await.unwrap().status.unwrap();
+    let active = "--for=jsonpath={.status.active}=2";
+    let running = ["job/good", "job/indexed", "job/bad", "job/endless"];
+    cluster
+        .kubectl(&[&["wait", active, "--timeout=60s"], &running[..]].concat())
+        .unwrap();
+    assert!(conditions(&status("good").await).is_empty());
+
+    kubelet.finish_jobs(|job| match job.metadata.name.as_deref() {
+        Some("bad") => Some(JobEnd::Failed),
+        Some("endless") => None,
+        _ => Some(JobEnd::Succeeded),
+    });
+    let wait = |condition: &str, job: &str| {
+        let condition = format!("--for=condition={condition}");
+        let wait = ["wait", &condition, "--timeout=60s", job];
+        cluster.kubectl(&wait).unwrap();
+    };
+    wait("complete", "job/good");
+    wait("complete", "job/indexed");
+    wait("failed", "job/bad");
+    let good = status("good").await;
+    assert_eq!(conditions(&good), ["SuccessCriteriaMet", "Complete"]);
+    assert_eq!(
+        (good.succeeded, good.active, good.ready),
+        (Some(3), None, Some(0))
+    );
+    assert!(good.completion_time >= good.start_time);
+    let indexed = status("indexed").await;
+    assert_eq!(indexed.completed_indexes.as_deref(), Some("0-2"));
+    let bad = status("bad").await;
+    assert_eq!(conditions(&bad), ["FailureTarget", "Failed"]);
+    assert_eq!((bad.failed, bad.active), (Some(2), None));
+    assert_eq!(bad.completion_time, None);
+    assert_eq!(status("endless").await.active, Some(2));
+    assert_eq!(status("suspended").await.start_time, None);
+    cluster.close().await.unwrap();
 }

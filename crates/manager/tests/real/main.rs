@@ -52,7 +52,13 @@ fn it_does_what_a_real_api_server_does() {
         String::from_utf8_lossy(&output.stderr),
     );
     assert!(output.status.success(), "{out}\n{err}");
-    for test in ["every_case", "every_kind", "every_list", "deployments"] {
+    for test in [
+        "every_case",
+        "every_kind",
+        "every_list",
+        "deployments",
+        "jobs_end",
+    ] {
         assert!(out.contains(test), "{test} did not run:\n{out}\n{err}");
     }
 }
@@ -107,4 +113,10 @@ async fn every_list_merges_as_the_openapi_document_says() {
 #[ignore = "runs below `kbr envtest run`, started by the test above"]
 async fn deployments_become_available_and_pods_run() {
     kubelet::deployments_become_available().await;
+}
+
+#[tokio::test]
+#[ignore = "runs below `kbr envtest run`, started by the test above"]
+async fn jobs_end_as_they_are_told() {
+    kubelet::jobs_end_as_told().await;
 }
