@@ -112,6 +112,8 @@ impl<K: Object> Context<K> {
     /// It costs no request and waits for nothing. What it finds is as the watch has last brought it, so a write of a
     /// moment ago may not be in it yet.
     ///
+    /// Needs the verbs `list` and `watch` on the kind.
+    ///
     /// # Errors
     /// When the controller was registered without this kind; the error names the line to add.
     pub fn get<C: Cached>(&self, key: impl Into<Key>) -> anyhow::Result<Option<Arc<C>>> {
@@ -123,6 +125,8 @@ impl<K: Object> Context<K> {
 
     /// The cached objects of a kind, in all namespaces that the manager watches; narrow it down, and end it with
     /// [`all`](List::all) or [`keys`](List::keys).
+    ///
+    /// Needs the verbs `list` and `watch` on the kind.
     ///
     /// ```
     /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
@@ -182,6 +186,8 @@ impl<K: Object> Context<K> {
     /// is scheduled: then a reconcile that runs again finds the same child instead of creating another. For names that
     /// the API server generates there is [`create`](Self::create).
     ///
+    /// Needs the verbs `get`, `create` and `patch` on the kind of the child.
+    ///
     /// # Errors
     /// When the API server rejects it; when the child cannot be owned by the object (another namespace, or a child
     /// without a namespace of an object that has one); when an object of that name exists and is not a child of this
@@ -201,6 +207,8 @@ impl<K: Object> Context<K> {
     /// reconcile that is cancelled know whether it created one. So prefer [`apply`](Self::apply) with a derived name,
     /// which cannot create a child twice.
     ///
+    /// Needs the verb `create` on the kind of the child.
+    ///
     /// # Errors
     /// When the API server rejects it, as it does if an object of that name exists; when the child cannot be owned by
     /// the object.
@@ -216,6 +224,8 @@ impl<K: Object> Context<K> {
     ///
     /// The end of a child triggers another reconcile of the object, and so does its deletion timestamp if it has
     /// finalizers.
+    ///
+    /// Needs the verbs `get` and `delete` on the kind of the object.
     ///
     /// # Errors
     /// When the API server rejects it; when `object` has no uid, and the object of that name is not a child of the
@@ -236,6 +246,8 @@ impl<K: Object> Context<K> {
     ///
     /// For children prefer [`apply`](Self::apply), and [`status`](Self::status) for the status, which this does not
     /// change where it is a subresource.
+    ///
+    /// Needs the verbs `get` and `patch` on the kind of the object.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::ConfigMap;
@@ -264,17 +276,23 @@ impl<K: Object> Context<K> {
     ///
     /// `reason` is one word in camel case. Publishing goes on in the background; if it fails, or if there are too
     /// many, a warning is logged and nothing else happens.
+    ///
+    /// Needs the verbs `create` and `patch` on `events` of `events.k8s.io`.
     pub fn event(&self, reason: &str, note: impl Into<String>) {
         self.publish(Severity::Normal, reason, note.into());
     }
 
     /// Publishes an event of type `Warning`; otherwise like [`event`](Self::event).
+    ///
+    /// Needs the verbs `create` and `patch` on `events` of `events.k8s.io`.
     pub fn warning(&self, reason: &str, note: impl Into<String>) {
         self.publish(Severity::Warning, reason, note.into());
     }
 
     /// Sets the condition `Ready` to `True`, and `observedGeneration`; otherwise like
     /// [`condition`](Self::condition).
+    ///
+    /// Needs the verb `patch` on the `status` of the kind, and after a conflict `get` on the kind.
     pub fn ready(&self, reason: &str, message: impl AsRef<str>) {
         self.condition(READY, true, reason, message);
     }
@@ -283,6 +301,8 @@ impl<K: Object> Context<K> {
     ///
     /// `reason` is one word in camel case. The controller must have been registered with `.conditions(…)`, otherwise
     /// the reconcile fails.
+    ///
+    /// Needs the verb `patch` on the `status` of the kind, and after a conflict `get` on the kind.
     pub fn condition(
         &self,
         kind: &str,
@@ -309,6 +329,8 @@ impl<K: Object> Context<K> {
     ///
     /// Only what differs from the last known status is sent, in one request. It triggers no reconcile of this
     /// controller; what another writer changes at the same time does.
+    ///
+    /// Needs the verb `patch` on the `status` of the kind, and after a conflict `get` on the kind.
     pub fn status<T>(&self, change: impl FnOnce(&mut K::Status) -> T) -> T
     where
         K: HasStatus<Status: Default>,

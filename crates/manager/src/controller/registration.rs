@@ -31,6 +31,8 @@ const LONGEST_FIELD_MANAGER: usize = 128;
 
 impl Manager {
     /// Registers a controller of `K`, whose name no other may have. End it with `.reconcile(…)`.
+    ///
+    /// Needs the verbs `list` and `watch` on `K`.
     pub fn controller<K: Object>(&mut self, name: &str) -> Controller<'_, K> {
         Controller::new(self, name)
     }
@@ -135,12 +137,16 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
     }
 
     /// Reconciles an object also when a `C` that it owns changes. Of these the metadata is cached only.
+    ///
+    /// Needs the verbs `list` and `watch` on `C`.
     pub fn owns<C: Object>(self) -> Controller<'a, K, PartialObjectMeta<C>> {
         self.enqueue_owner::<C, _>()
     }
 
     /// Reconciles an object also when a `C` that it owns changes. These are cached whole, so that reading one costs
     /// no request: for kinds whose status each reconcile looks at.
+    ///
+    /// Needs the verbs `list` and `watch` on `C`.
     pub fn owns_cached<C: Object>(self) -> Controller<'a, K, C> {
         self.enqueue_owner::<C, _>()
     }
@@ -151,6 +157,8 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
     /// and whom it concerns are reconciled; and with what the controller caches. It must not block. If it fails or
     /// panics that is logged, and nothing is enqueued. These objects are cached whole; for their metadata only, watch
     /// `PartialObjectMeta<C>`. It is controller-runtime's `EnqueueRequestsFromMapFunc`.
+    ///
+    /// Needs the verbs `list` and `watch` on `C`.
     ///
     /// ```
     /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
@@ -200,6 +208,8 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
     }
 
     /// Caches the objects of `C` for [`Context::get`] and [`Context::list`], without being triggered by them.
+    ///
+    /// Needs the verbs `list` and `watch` on `C`.
     pub fn reads<C: Cached>(mut self) -> Self {
         let cache = self.parts.manager.caches.of::<C>();
         self.parts.need(cache);
@@ -260,6 +270,8 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
     ///
     /// The finalizer `name`, `<full group>/<controller>` by custom, is added before the first reconcile and removed
     /// when the clean-up returns [`Action::await_change`]. It stays when that fails or returns [`Action::requeue`].
+    ///
+    /// Needs the verb `patch` on `K`, and after a conflict `get`.
     pub fn finalizer<F, R>(mut self, name: &str, cleanup: F) -> Self
     where
         F: Fn(Arc<K>, Context<K>) -> R + Send + Sync + 'static,
