@@ -110,15 +110,16 @@ pub(crate) fn log_panics() {
     }));
 }
 
-/// What failed in kube's client, its caller logs; so it need not, unless asked to.
-const QUIET: &str = "kube_client::client::builder";
+/// What fails in kube's client or one of its watches, whoever called it logs; so these need not, unless asked to. The
+/// client would log whole answers that it cannot read, Secrets included.
+const QUIET: [&str; 2] = ["kube_client::client", "kube_runtime::watcher"];
 
 fn filter(level: &str) -> anyhow::Result<Targets> {
     let filter = parse(level)?;
     if level.contains("kube") {
         return Ok(filter);
     }
-    Ok(filter.with_target(QUIET, LevelFilter::OFF))
+    Ok(filter.with_targets(QUIET.map(|target| (target, LevelFilter::OFF))))
 }
 
 fn parse(level: &str) -> anyhow::Result<Targets> {
@@ -145,9 +146,12 @@ mod tests {
 
     #[test]
     fn errors_of_the_client_are_logged_by_its_callers_only_unless_asked_for() {
-        assert!(!filter("info").unwrap().would_enable(QUIET, &Level::ERROR));
+        let found = filter("info").unwrap();
+        for target in QUIET {
+            assert!(!found.would_enable(target, &Level::ERROR), "{target}");
+        }
         let found = filter("info,kube_client=debug").unwrap();
-        assert!(found.would_enable(QUIET, &Level::DEBUG));
+        assert!(found.would_enable("kube_client::client::builder", &Level::DEBUG));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use kube::Client;
 
 use crate::{
-    cache::store::Caches,
+    cache::{caches::Caches, report::Reporter},
     connect::Clients,
     controller::{timer::Timer, worker::AnyController},
     events::{Publisher, Recorder},
@@ -133,6 +133,14 @@ impl Manager {
         F: Fn() -> Result<(), String> + Send + Sync + 'static,
     {
         self.health.add_ready(name, check);
+    }
+
+    /// What tells of objects that cannot be read.
+    pub(crate) fn reporter(&self) -> Reporter {
+        Reporter {
+            recorder: self.recorder.clone(),
+            id: self.id.clone(),
+        }
     }
 
     /// A client of the API server, for what runs in every replica.

@@ -147,6 +147,12 @@ pub struct Options {
     #[arg(help_heading = "Reconciling")]
     pub reconcile_timeout: Duration,
 
+    /// How long the leader may take to list the objects of each kind for the first time before it ends with an error;
+    /// counted once it serves webhooks, which the API server may need to convert them
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
+    #[arg(help_heading = "Reconciling")]
+    pub cache_sync_timeout: Duration,
+
     /// How long reconciles that are under way at SIGTERM may take to end
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     #[arg(help_heading = "Shutdown")]
@@ -210,6 +216,7 @@ impl Default for Options {
             leader_election_retry_period: Duration::from_secs(2),
             max_concurrent_reconciles: 10,
             reconcile_timeout: Duration::from_secs(300),
+            cache_sync_timeout: Duration::from_secs(120),
             shutdown_timeout: Duration::from_secs(30),
             shutdown_delay: Duration::from_secs(5),
             watch_namespace: Vec::new(),

@@ -13,6 +13,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    cache::caches::{Caches, first_end},
     controller::worker::AnyController,
     leader::{
         election::{Election, Elector},
@@ -23,7 +24,9 @@ use crate::{
     servers::{
         access_reviews::Reviews,
         http::{self, Server},
-        metrics_server, probe_server, tls,
+        metrics_server, probe_server,
+        probes::Health,
+        tls,
     },
     shutdown,
     task::Running,
@@ -31,6 +34,9 @@ use crate::{
 
 /// How long the last events may take to be sent.
 const LAST_EVENTS: Duration = Duration::from_secs(1);
+
+/// How often the leader looks whether its webhooks are served yet.
+const READY_PERIOD: Duration = Duration::from_millis(100);
 
 /// How many reconciles that did not end are named.
 const NAMED: usize = 10;
@@ -182,12 +188,12 @@ impl Manager {
             }
             Ok(())
         });
-        for kind in self.caches.synced().into_keys() {
+        let elects = self.options.leader_elect;
+        for kind in self.caches.states().into_keys() {
             let (name, caches) = (format!("cache-{kind}"), self.caches.clone());
             self.health.show(&name, move || {
-                let synced = caches.synced().get(&kind).copied().unwrap_or_default();
-                let remark = "not complete; it is filled once this replica leads";
-                (!synced).then(|| remark.to_owned())
+                let state = caches.states().remove(&kind)?;
+                state.cache.remark(elects)
             });
         }
     }
@@ -254,8 +260,8 @@ impl Manager {
     /// Runs caches, controllers and leading tasks until `stop`, then waits for what is under way.
     async fn work(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
         let client = self.clients.leading.clone();
-        let (namespaces, mut watches) = (self.options.namespaces(), JoinSet::new());
-        self.caches.start(&client, &namespaces, &mut watches);
+        let namespaces = self.options.namespaces();
+        let mut watches = self.caches.start(&client, &namespaces, &self.reporter());
         let mut tasks = self.start(&stop);
         let deadline = self.options.shutdown_timeout;
         let ended = async {
@@ -268,11 +274,15 @@ impl Manager {
             stop.cancelled().await;
             sleep(deadline).await;
         };
+        let (caches, health) = (self.caches.clone(), self.health.clone());
+        let incomplete = incomplete(caches, health, self.options.cache_sync_timeout);
         let no_more_events = CancellationToken::new();
         let mut publish = std::pin::pin!(self.publisher.run(&client, &no_more_events));
         tokio::select! {
             result = ended => result?,
             () = late => return Err(outlived(&self.controllers, deadline)),
+            error = first_end(&mut watches) => return Err(error),
+            error = incomplete => return Err(error),
             () = &mut publish => {}
         }
         no_more_events.cancel();
@@ -294,6 +304,21 @@ impl Manager {
             }));
         }
         tasks
+    }
+}
+
+/// Waits until the caches have had `limit` to be complete, and returns why some are not; for ever, if all are.
+///
+/// The time counts from when webhooks are served: to list a kind with a conversion, the API server calls one.
+async fn incomplete(caches: Caches, health: Health, limit: Duration) -> anyhow::Error {
+    while !health.is_ready("webhooks") {
+        sleep(READY_PERIOD).await;
+    }
+    sleep(limit).await;
+    match caches.incomplete(limit) {
+        Some(error) => error,
+        // What is lost later only backs off.
+        None => std::future::pending().await,
     }
 }
 

@@ -43,16 +43,25 @@ impl<K> Indexes<K> {
         }
     }
 
-    /// The keys of the objects with this value; `None` if there is no such index yet.
-    pub(crate) fn find(&self, values: IndexBy<K>, value: &str) -> Option<Vec<Key>> {
-        let index = self
-            .0
-            .iter()
-            .find(|index| fn_addr_eq(index.values, values))?;
+    /// Whether there is this index yet.
+    pub(crate) fn has(&self, values: IndexBy<K>) -> bool {
+        self.0.iter().any(|index| fn_addr_eq(index.values, values))
+    }
+
+    /// The keys of the objects with this value, in order; none if there is no such index yet.
+    pub(crate) fn find<'a>(
+        &'a self,
+        values: IndexBy<K>,
+        value: &'a str,
+    ) -> impl Iterator<Item = &'a Key> {
+        let mut indexes = self.0.iter();
+        let index = indexes.find(|index| fn_addr_eq(index.values, values));
         let from = (value.to_owned(), Key::from(""));
-        let found = index.entries.range(from..);
-        let found = found.take_while(|(other, _)| other == value);
-        Some(found.map(|(_, key)| key.clone()).collect())
+        let found = index
+            .into_iter()
+            .flat_map(move |index| index.entries.range(from.clone()..));
+        let found = found.take_while(move |(other, _)| other == value);
+        found.map(|(_, key)| key)
     }
 
     /// Makes an index of all objects.
@@ -85,14 +94,13 @@ mod tests {
     }
 
     fn find(indexes: &Indexes<String>, value: &str) -> Vec<String> {
-        let found = indexes.find(words, value).unwrap();
-        found.iter().map(Key::to_string).collect()
+        indexes.find(words, value).map(Key::to_string).collect()
     }
 
     #[test]
     fn an_index_follows_what_changes() {
         let (mut indexes, text) = (Indexes::new(), |text: &str| text.to_owned());
-        assert_eq!(indexes.find(words, "red"), None);
+        assert!(!indexes.has(words));
         let (a, b) = (Key::from("ns/a"), Key::from("ns/b"));
         let objects = [(&a, &text("red green")), (&b, &text("green"))];
         indexes.add(words, objects.into_iter());

@@ -1,7 +1,17 @@
 //! What the API server said last: one store a kind and scope, filled by a watch, shared by all controllers and read without a request.
 
+pub(crate) mod caches;
+mod follow;
 pub(crate) mod index;
+mod json_path;
+mod lenient;
 pub(crate) mod object;
+mod progress;
 pub(crate) mod reader;
+pub(crate) mod report;
 pub(crate) mod store;
 pub(crate) mod stripped;
+mod trouble;
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope, api::core::v1::ObjectReference};
-use kube::{Api, Client, Resource};
+use kube::{Api, Client, Resource, api::ObjectMeta};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{cache::stripped::Stripped, key::Key};
@@ -102,7 +102,11 @@ pub(crate) fn later(a: &str, b: &str) -> bool {
 
 /// A reference to `object`, as events carry it.
 pub(crate) fn reference<K: Cached>(object: &K) -> ObjectReference {
-    let meta = object.meta();
+    reference_to::<K>(object.meta())
+}
+
+/// A reference to the object of `K` with this metadata.
+pub(crate) fn reference_to<K: Cached>(meta: &ObjectMeta) -> ObjectReference {
     ObjectReference {
         api_version: Some(K::api_version(&()).into_owned()),
         kind: Some(K::kind(&()).into_owned()),

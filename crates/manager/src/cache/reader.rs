@@ -4,14 +4,15 @@ use std::{fmt, sync::Arc};
 
 use kube::{
     api::PartialObjectMeta,
-    core::{Expression, Selector, SelectorExt},
+    core::{Expression, Selector},
 };
 
 use crate::{
     cache::{
+        caches::{Caches, WeakCaches},
         index::IndexBy,
         object::Cached,
-        store::{Cache, Caches, WeakCaches},
+        store::{Cache, Selection},
     },
     key::Key,
 };
@@ -68,13 +69,21 @@ impl Reader {
     /// The object with this key; `None` if there is none.
     ///
     /// # Errors
-    /// When the controller was registered without this kind; the error names the line to add.
+    /// When the controller was registered without this kind; the error names the line to add. And when the object is
+    /// there but cannot be read as a `C`: it must not be taken for deleted.
     pub fn get<C: Cached>(&self, key: impl Into<Key>) -> anyhow::Result<Option<Arc<C>>> {
-        Ok(self.cache::<C>()?.get(&key.into()))
+        let (cache, key) = (self.cache::<C>()?, key.into());
+        let found = cache.get(&key);
+        if found.is_none()
+            && let Some(object) = cache.unreadable(&key)
+        {
+            anyhow::bail!("{} `{key}` cannot be read: {}", C::kind(&()), object.reason);
+        }
+        Ok(found)
     }
 
     /// The objects of a kind, in all namespaces that the manager watches; narrow it down, and end it with
-    /// [`all`](List::all) or [`keys`](List::keys).
+    /// [`all`](List::all) or [`keys`](List::keys). Objects that cannot be read as a `C` are not among them.
     pub fn list<C: Cached>(&self) -> List<'_, C> {
         List {
             reader: self,
@@ -182,17 +191,13 @@ impl<C: Cached> List<'_, C> {
 
     fn find(self) -> anyhow::Result<Vec<(Key, Arc<C>)>> {
         let cache = self.reader.cache::<C>()?;
-        let mut found = match &self.index {
-            Some((values, value)) => cache.indexed(*values, value),
-            None => cache.all(),
-        };
-        let none = std::collections::BTreeMap::new();
-        found.retain(|(key, object)| {
-            let labels = object.meta().labels.as_ref().unwrap_or(&none);
-            let here = self.namespace.is_none() || key.namespace() == self.namespace.as_deref();
-            here && self.labels.matches(labels)
-        });
-        found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        Ok(found)
+        Ok(cache.select(&Selection {
+            namespace: self.namespace.as_deref(),
+            labels: &self.labels,
+            index: self
+                .index
+                .as_ref()
+                .map(|(values, value)| (*values, &**value)),
+        }))
     }
 }

@@ -1,37 +1,38 @@
-//! One store a kind, filled by watches and shared by all controllers.
+//! The objects of one kind as the API server last told them, read by all controllers without a request.
 
 use std::{
-    any::{Any, TypeId},
-    collections::{BTreeMap, HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak},
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-use futures_util::StreamExt;
 use kube::{
-    Client,
-    runtime::{
-        WatchStreamExt,
-        watcher::{self, Event, watcher},
-    },
+    api::ObjectMeta,
+    core::{Selector, SelectorExt},
 };
-use tokio::{sync::watch, task::JoinSet};
 
 use crate::{
     cache::{
         index::{IndexBy, Indexes},
-        object::{Cached, Scope, namespaced, version},
-        stripped::Stripped,
+        lenient::Unreadable,
+        object::{Cached, version},
+        progress::Progress,
     },
     key::Key,
 };
 
 /// One change of an object in a cache.
+///
+/// An object that its type cannot read, because it was stored under an earlier schema, say, is in no list and is not
+/// reconciled, but it is there: to take it for deleted would let controllers clean up after it. So handlers learn of it
+/// as of an object that is gone, with its metadata, and to read it by its key is an error.
 pub(crate) struct Change<'a, K> {
     pub(crate) key: &'a Key,
-    /// The object as it was; `None` when it is new.
+    /// The object as it was, or was last read; `None` when it is new.
     pub(crate) old: Option<&'a K>,
-    /// The object as it is; `None` when it is gone.
+    /// The object as it is; `None` when it is gone or unreadable.
     pub(crate) new: Option<&'a K>,
+    /// The metadata of an object that is unreadable, or was when it was deleted.
+    pub(crate) unreadable: Option<&'a ObjectMeta>,
 }
 
 type Handler<K> = Box<dyn Fn(&Change<'_, K>) + Send + Sync>;
@@ -41,31 +42,62 @@ pub(crate) struct Cache<K> {
     state: RwLock<State<K>>,
     /// Filled while controllers are registered, fixed from then on.
     handlers: RwLock<Vec<Handler<K>>>,
-    /// How many watches have yet to list their objects for the first time; `None` before they start.
-    missing: watch::Sender<Option<usize>>,
+    pub(super) progress: Progress,
 }
 
 struct State<K> {
     objects: HashMap<Key, Arc<K>>,
+    /// The keys of `objects` in order, so that those of one namespace are found without a look at all: 16 bytes each,
+    /// and touched only when objects come and go.
+    keys: BTreeSet<Key>,
     indexes: Indexes<K>,
+    unreadable: HashMap<Key, Lost<K>>,
+}
+
+/// An object that cannot be read.
+struct Lost<K> {
+    object: Arc<Unreadable>,
+    /// As it was last read.
+    last: Option<Arc<K>>,
+}
+
+/// Which objects to list.
+pub(crate) struct Selection<'a, K> {
+    pub(crate) namespace: Option<&'a str>,
+    pub(crate) labels: &'a Selector,
+    /// An index, and the value to look for.
+    pub(crate) index: Option<(IndexBy<K>, &'a str)>,
 }
 
 impl<K: Cached> Cache<K> {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let state = State {
             objects: HashMap::new(),
+            keys: BTreeSet::new(),
             indexes: Indexes::new(),
+            unreadable: HashMap::new(),
         };
         Self {
             state: RwLock::new(state),
             handlers: RwLock::default(),
-            missing: watch::Sender::new(None),
+            progress: Progress::new(),
         }
     }
 
-    /// The object, if there is one.
+    /// The object, if there is one that can be read.
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<K>> {
         self.read().objects.get(key).cloned()
+    }
+
+    /// Why the object that there is cannot be read.
+    pub(crate) fn unreadable(&self, key: &Key) -> Option<Arc<Unreadable>> {
+        let state = self.read();
+        Some(state.unreadable.get(key)?.object.clone())
+    }
+
+    /// How many objects cannot be read.
+    pub(super) fn unreadable_count(&self) -> usize {
+        self.read().unreadable.len()
     }
 
     /// The keys of all objects, in no order.
@@ -73,28 +105,28 @@ impl<K: Cached> Cache<K> {
         self.read().objects.keys().cloned().collect()
     }
 
-    /// All objects, in no order.
-    pub(crate) fn all(&self) -> Vec<(Key, Arc<K>)> {
-        let state = self.read();
-        let objects = state.objects.iter();
-        objects
-            .map(|(key, object)| (key.clone(), object.clone()))
-            .collect()
+    /// The objects that are selected, in the order of their keys.
+    pub(crate) fn select(&self, selection: &Selection<'_, K>) -> Vec<(Key, Arc<K>)> {
+        if let Some((values, _)) = selection.index {
+            self.ensure_index(values);
+        }
+        let mut found = self.read().select(selection);
+        // Those of an index or a namespace are in order already, which costs one look at each.
+        found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        found
     }
 
-    /// The objects of which `values` names this value.
-    pub(crate) fn indexed(&self, values: IndexBy<K>, value: &str) -> Vec<(Key, Arc<K>)> {
-        if let Some(found) = self.read().indexed(values, value) {
-            return found;
+    fn ensure_index(&self, values: IndexBy<K>) {
+        if self.read().indexes.has(values) {
+            return;
         }
-        let mut state = self.write();
+        let State {
+            objects, indexes, ..
+        } = &mut *self.write();
         // Another may have made the index meanwhile.
-        if let Some(found) = state.indexed(values, value) {
-            return found;
+        if !indexes.has(values) {
+            indexes.add(values, objects.iter().map(|(key, object)| (key, &**object)));
         }
-        let State { objects, indexes } = &mut *state;
-        indexes.add(values, objects.iter().map(|(key, object)| (key, &**object)));
-        state.indexed(values, value).unwrap_or_default()
     }
 
     /// Calls `handler` at every change.
@@ -108,22 +140,18 @@ impl<K: Cached> Cache<K> {
 
     /// Waits until all objects have been listed once.
     pub(crate) async fn synced(&self) {
-        // The sender lives in `self`, so it cannot be gone.
-        let _ = self
-            .missing
-            .subscribe()
-            .wait_for(|missing| *missing == Some(0))
-            .await;
+        self.progress.complete().await;
     }
 
-    fn set(&self, key: &Key, object: &K) {
+    /// Whether the object was unreadable until now.
+    pub(super) fn set(&self, key: &Key, object: &K) -> bool {
         // A copy has no spare capacity, which what was parsed has: of a list of one, room for four.
         let object = Arc::new(object.clone());
-        let old = {
+        let (old, repaired) = {
             let mut state = self.write();
-            let old = state.objects.insert(key.clone(), object.clone());
-            state.indexes.change(key, old.as_deref(), Some(&object));
-            old
+            let repaired = state.found(key).is_some();
+            let old = state.insert(key, object.clone());
+            (old, repaired)
         };
         // A list tells again what is known already.
         if old
@@ -134,36 +162,68 @@ impl<K: Cached> Cache<K> {
                 key,
                 old: old.as_deref(),
                 new: Some(&object),
+                unreadable: None,
             });
         }
+        repaired
     }
 
-    fn remove(&self, key: &Key) {
-        let old = {
+    /// Returns what is to be reported, unless that was before.
+    pub(super) fn set_unreadable(&self, key: &Key, object: Unreadable) -> Option<Arc<Unreadable>> {
+        let object = Arc::new(object);
+        let (before, last) = {
             let mut state = self.write();
-            let old = state.objects.remove(key);
-            state.indexes.change(key, old.as_deref(), None);
-            old
+            let before = state.found(key);
+            let last = state
+                .remove(key)
+                .or(before.as_ref().and_then(|before| before.last.clone()));
+            let lost = Lost {
+                object: object.clone(),
+                last: last.clone(),
+            };
+            state.unreadable.insert(key.clone(), lost);
+            (before.map(|before| before.object), last)
         };
-        if let Some(old) = old {
+        let version = |object: &Unreadable| object.meta.resource_version.clone();
+        if before
+            .as_ref()
+            .is_none_or(|before| version(before) != version(&object))
+        {
             self.tell(&Change {
                 key,
-                old: Some(&old),
+                old: last.as_deref(),
                 new: None,
+                unreadable: Some(&object.meta),
+            });
+        }
+        before
+            .is_none_or(|before| before.reason != object.reason)
+            .then_some(object)
+    }
+
+    pub(super) fn remove(&self, key: &Key) {
+        let (old, lost) = {
+            let mut state = self.write();
+            (state.remove(key), state.found(key))
+        };
+        let old = old.or(lost.as_ref().and_then(|lost| lost.last.clone()));
+        if old.is_some() || lost.is_some() {
+            self.tell(&Change {
+                key,
+                old: old.as_deref(),
+                new: None,
+                unreadable: lost.as_ref().map(|lost| &lost.object.meta),
             });
         }
     }
 
     /// Removes what a complete list of `namespace`, or of all, did not hold.
-    fn retain(&self, namespace: Option<&str>, listed: &HashSet<Key>) {
+    pub(super) fn retain(&self, namespace: Option<&str>, listed: &HashSet<Key>) {
         let gone: Vec<_> = {
             let state = self.read();
             let here = |key: &&Key| namespace.is_none() || key.namespace() == namespace;
-            let gone = state
-                .objects
-                .keys()
-                .filter(here)
-                .filter(|key| !listed.contains(*key));
+            let keys = state.objects.keys().chain(state.unreadable.keys());
+            let gone = keys.filter(here).filter(|key| !listed.contains(*key));
             gone.cloned().collect()
         };
         for key in &gone {
@@ -183,174 +243,73 @@ impl<K: Cached> Cache<K> {
         let handlers = self.handlers.read().unwrap_or_else(PoisonError::into_inner);
         handlers.iter().for_each(|handler| handler(change));
     }
+}
 
-    /// Follows the objects of one namespace, or of all, until dropped.
-    async fn follow(&self, client: Client, namespace: Option<&str>) {
-        let api = <K::Scope as Scope>::api::<Stripped<K>>(client, namespace);
-        let mut events = watcher(api, watcher::Config::default())
-            .default_backoff()
-            .boxed();
-        let (mut listed, mut first) = (HashSet::new(), true);
-        while let Some(event) = events.next().await {
-            match event {
-                Ok(Event::Init) => listed.clear(),
-                Ok(Event::InitApply(Stripped(object))) => {
-                    let key = Key::of(&object);
-                    listed.insert(key.clone());
-                    self.set(&key, &object);
-                }
-                Ok(Event::InitDone) => {
-                    self.retain(namespace, &listed);
-                    // Its memory is given back; it is needed again after the next list only.
-                    listed = HashSet::new();
-                    if std::mem::take(&mut first) {
-                        self.missing
-                            .send_modify(|missing| *missing = missing.map(|n| n - 1));
-                    }
-                }
-                Ok(Event::Apply(Stripped(object))) => self.set(&Key::of(&object), &object),
-                Ok(Event::Delete(Stripped(object))) => self.remove(&Key::of(&object)),
-                Err(error) => warn(&K::kind(&()), &error),
+impl<K: Cached> State<K> {
+    fn insert(&mut self, key: &Key, object: Arc<K>) -> Option<Arc<K>> {
+        let old = self.objects.insert(key.clone(), object.clone());
+        if old.is_none() {
+            self.keys.insert(key.clone());
+        }
+        self.indexes.change(key, old.as_deref(), Some(&object));
+        old
+    }
+
+    fn remove(&mut self, key: &Key) -> Option<Arc<K>> {
+        let old = self.objects.remove(key)?;
+        self.keys.remove(key);
+        self.indexes.change(key, Some(&old), None);
+        Some(old)
+    }
+
+    /// Takes the object from among those that cannot be read.
+    fn found(&mut self, key: &Key) -> Option<Lost<K>> {
+        // There is hardly ever one.
+        if self.unreadable.is_empty() {
+            return None;
+        }
+        self.unreadable.remove(key)
+    }
+
+    /// In the order of their keys if they are those of an index or a namespace, and in no order otherwise.
+    ///
+    /// Filtered here, under the lock, so that only what is selected is copied.
+    fn select(&self, selection: &Selection<'_, K>) -> Vec<(Key, Arc<K>)> {
+        let fits = |object: &K| {
+            let labels = object.meta().labels.as_ref();
+            labels.map_or_else(
+                || selection.labels.matches(&std::collections::BTreeMap::new()),
+                |labels| selection.labels.matches(labels),
+            )
+        };
+        let whole = |key: &Key| {
+            let object = self.objects.get(key)?;
+            fits(object).then(|| (key.clone(), object.clone()))
+        };
+        match (selection.index, selection.namespace) {
+            (Some((values, value)), None) => {
+                let keys = self.indexes.find(values, value);
+                keys.filter_map(whole).collect()
+            }
+            (Some((values, value)), namespace) => {
+                let keys = self.indexes.find(values, value);
+                let here = keys.filter(|key| key.namespace() == namespace);
+                here.filter_map(whole).collect()
+            }
+            (None, Some(namespace)) => {
+                let from = Key::from(&*format!("{namespace}/"));
+                let keys = self.keys.range(from..);
+                let here = keys.take_while(|key| key.namespace() == Some(namespace));
+                here.filter_map(whole).collect()
+            }
+            (None, None) => {
+                let all = self.objects.iter();
+                let found = all.filter(|(_, object)| fits(object));
+                found
+                    .map(|(key, object)| (key.clone(), object.clone()))
+                    .collect()
             }
         }
-    }
-}
-
-impl<K> State<K> {
-    /// `None` if there is no such index yet.
-    fn indexed(&self, values: IndexBy<K>, value: &str) -> Option<Vec<(Key, Arc<K>)>> {
-        let keys = self.indexes.find(values, value)?.into_iter();
-        let found = keys.filter_map(|key| {
-            let object = self.objects.get(&key)?.clone();
-            Some((key, object))
-        });
-        Some(found.collect())
-    }
-}
-
-/// Logs why a watch failed. It goes on by itself, after a pause.
-fn warn(kind: &str, error: &watcher::Error) {
-    let error = crate::error::chain(error);
-    let help = if error.contains("404") || error.contains("NotFound") {
-        "is its CustomResourceDefinition installed?"
-    } else if error.contains("403") || error.contains("orbidden") {
-        "may this service account `list` and `watch` it?"
-    } else {
-        "the watch is tried again"
-    };
-    tracing::warn!(kind, error, help, "cannot watch");
-}
-
-/// What is watched: each namespace, or `None` for all.
-fn scopes<K: Cached>(namespaces: &[String]) -> Vec<Option<&str>> {
-    if namespaces.is_empty() || !namespaced::<K>() {
-        return vec![None];
-    }
-    namespaces
-        .iter()
-        .map(|namespace| Some(namespace.as_str()))
-        .collect()
-}
-
-/// The caches of a manager, or those of them that one controller may read: one a kind. The metadata of a kind counts as
-/// a kind of its own.
-#[derive(Clone, Default)]
-pub(crate) struct Caches(Arc<Mutex<Entries>>);
-
-/// [`Caches`] that it does not keep alive.
-pub(crate) struct WeakCaches(Weak<Mutex<Entries>>);
-
-type Entries = HashMap<TypeId, Entry>;
-
-struct Entry {
-    cache: Arc<dyn Any + Send + Sync>,
-    runner: Arc<dyn Runner>,
-}
-
-/// A cache of any kind, as the manager runs it.
-trait Runner: Send + Sync {
-    fn start(self: Arc<Self>, client: &Client, namespaces: &[String], tasks: &mut JoinSet<()>);
-
-    /// The kind, such as `Deployment.apps`, and whether all its objects have been listed once.
-    fn is_synced(&self) -> (String, bool);
-}
-
-impl<K: Cached> Runner for Cache<K> {
-    fn start(self: Arc<Self>, client: &Client, namespaces: &[String], tasks: &mut JoinSet<()>) {
-        let scopes = scopes::<K>(namespaces);
-        self.missing.send_replace(Some(scopes.len()));
-        for namespace in scopes {
-            let (cache, client) = (self.clone(), client.clone());
-            let namespace = namespace.map(str::to_owned);
-            tasks.spawn(async move { cache.follow(client, namespace.as_deref()).await });
-        }
-    }
-
-    fn is_synced(&self) -> (String, bool) {
-        let name = match (K::kind(&()), K::group(&())) {
-            (kind, group) if group.is_empty() => kind.into_owned(),
-            (kind, group) => format!("{kind}.{group}"),
-        };
-        (name, *self.missing.borrow() == Some(0))
-    }
-}
-
-impl Caches {
-    /// The cache of `K`, made if there is none yet.
-    pub(crate) fn of<K: Cached>(&self) -> Arc<Cache<K>> {
-        if let Some(cache) = self.find() {
-            return cache;
-        }
-        let cache = Arc::new(Cache::<K>::new());
-        self.add(cache.clone());
-        cache
-    }
-
-    /// Adds the cache of `K`.
-    pub(crate) fn add<K: Cached>(&self, cache: Arc<Cache<K>>) {
-        let entry = Entry {
-            cache: cache.clone(),
-            runner: cache,
-        };
-        self.lock().insert(TypeId::of::<K>(), entry);
-    }
-
-    /// The cache of `K`, if there is one.
-    pub(crate) fn find<K: Cached>(&self) -> Option<Arc<Cache<K>>> {
-        let cache = self.lock().get(&TypeId::of::<K>())?.cache.clone();
-        cache.downcast().ok()
-    }
-
-    /// The kinds that are cached, and whether each is complete: all its objects have been listed once.
-    pub(crate) fn synced(&self) -> BTreeMap<String, bool> {
-        let mut kinds = BTreeMap::new();
-        for entry in self.lock().values() {
-            let (kind, synced) = entry.runner.is_synced();
-            // Objects and the metadata of such are caches of one kind.
-            *kinds.entry(kind).or_insert(true) &= synced;
-        }
-        kinds
-    }
-
-    /// Starts all watches; they end when `tasks` is dropped.
-    pub(crate) fn start(&self, client: &Client, namespaces: &[String], tasks: &mut JoinSet<()>) {
-        for entry in self.lock().values() {
-            entry.runner.clone().start(client, namespaces, tasks);
-        }
-    }
-
-    pub(crate) fn downgrade(&self) -> WeakCaches {
-        WeakCaches(Arc::downgrade(&self.0))
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Entries> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl WeakCaches {
-    pub(crate) fn upgrade(&self) -> Option<Caches> {
-        self.0.upgrade().map(Caches)
     }
 }
 
@@ -384,7 +343,13 @@ mod tests {
         cache.on_change(move |change| {
             let version = |object: Option<&ConfigMap>| object.map_or("none", version).to_owned();
             let (old, new) = (version(change.old), version(change.new));
-            sender.send(format!("{} {old} {new}", change.key)).unwrap();
+            let unreadable = if change.unreadable.is_some() {
+                " unreadable"
+            } else {
+                ""
+            };
+            let told = format!("{} {old} {new}{unreadable}", change.key);
+            sender.send(told).unwrap();
         });
         (cache, told)
     }
@@ -400,6 +365,91 @@ mod tests {
             assert_eq!(told.try_recv().unwrap(), change);
         }
         assert!(told.try_recv().is_err());
+    }
+
+    fn unreadable(version: &str, reason: &str) -> Unreadable {
+        Unreadable {
+            meta: object("ns", "a", version).metadata,
+            reason: reason.to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_unreadable_object_is_told_as_gone_and_listed_no_more_until_it_is_repaired() {
+        let (cache, mut told) = cache(&["ns/a", "ns/b"]);
+        let key = "ns/a".into();
+        assert!(
+            cache
+                .set_unreadable(&key, unreadable("2", "data"))
+                .is_some()
+        );
+        assert!(cache.get(&key).is_none());
+        assert_eq!(cache.keys(), ["ns/b".into()]);
+        assert_eq!(cache.unreadable(&key).unwrap().reason, "data");
+        // Another version for the same reason is no news, another reason is.
+        assert!(
+            cache
+                .set_unreadable(&key, unreadable("3", "data"))
+                .is_none()
+        );
+        assert!(
+            cache
+                .set_unreadable(&key, unreadable("3", "kind"))
+                .is_some()
+        );
+        assert!(cache.set(&key, &object("ns", "a", "4")));
+        assert!(cache.unreadable(&key).is_none());
+        for change in [
+            "ns/a 1 none unreadable",
+            "ns/a 1 none unreadable",
+            "ns/a none 4",
+        ] {
+            assert_eq!(told.try_recv().unwrap(), change);
+        }
+        assert!(told.try_recv().is_err());
+    }
+
+    #[test]
+    fn the_deletion_of_an_unreadable_object_is_honored() {
+        let (cache, mut told) = cache(&["ns/a"]);
+        let key = "ns/a".into();
+        cache.set_unreadable(&key, unreadable("2", "data"));
+        cache.remove(&key);
+        assert!(cache.unreadable(&key).is_none());
+        cache.set_unreadable(&key, unreadable("3", "data"));
+        cache.retain(None, &HashSet::new());
+        assert!(cache.unreadable(&key).is_none());
+        for change in [
+            "ns/a 1 none unreadable",
+            "ns/a 1 none unreadable",
+            "ns/a none none unreadable",
+            "ns/a none none unreadable",
+        ] {
+            assert_eq!(told.try_recv().unwrap(), change);
+        }
+    }
+
+    #[test]
+    fn a_list_is_in_order_whether_it_is_of_all_or_of_a_namespace_or_index() {
+        fn names(map: &ConfigMap) -> Vec<String> {
+            map.metadata.name.iter().cloned().collect()
+        }
+        let (cache, _told) = cache(&["ns/b", "ns-2/a", "ns/a", "n/a"]);
+        let list = |namespace, index| {
+            let selection = Selection {
+                namespace,
+                labels: &Selector::default(),
+                index,
+            };
+            let found = cache.select(&selection).into_iter();
+            found.map(|(key, _)| key.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(list(None, None), ["n/a", "ns-2/a", "ns/a", "ns/b"]);
+        assert_eq!(list(Some("ns"), None), ["ns/a", "ns/b"]);
+        assert_eq!(list(None, Some((names, "a"))), ["n/a", "ns-2/a", "ns/a"]);
+        assert_eq!(list(Some("ns"), Some((names, "a"))), ["ns/a"]);
+        cache.remove(&"ns/a".into());
+        assert_eq!(list(Some("ns"), None), ["ns/b"]);
     }
 
     #[test]
@@ -418,14 +468,5 @@ mod tests {
         cache.retain(None, &["ns/a".into()].into());
         assert_eq!(told.try_recv().unwrap(), "other/a 1 none");
         assert!(cache.get(&"ns/a".into()).is_some());
-    }
-
-    #[test]
-    fn namespaces_are_watched_each_by_itself_and_of_kinds_without_all() {
-        let namespaces = ["a".to_owned(), "b".to_owned()];
-        assert_eq!(scopes::<ConfigMap>(&namespaces), [Some("a"), Some("b")]);
-        assert_eq!(scopes::<ConfigMap>(&[]), [None]);
-        let all = scopes::<k8s_openapi::api::core::v1::Namespace>(&namespaces);
-        assert_eq!(all, [None]);
     }
 }

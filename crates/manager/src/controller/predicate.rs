@@ -137,7 +137,12 @@ mod tests {
         new: Option<&ConfigMap>,
     ) -> bool {
         let key = &"ns/a".into();
-        filter.passes(&Change { key, old, new })
+        filter.passes(&Change {
+            key,
+            old,
+            new,
+            unreadable: None,
+        })
     }
 
     #[test]

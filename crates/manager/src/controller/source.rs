@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
 
 use crate::{
     cache::{
@@ -81,8 +82,10 @@ pub(crate) fn owner<K: Object, C: Object, M: Cached>(
         if change.new.is_none() {
             applied.forget::<C>(change.key);
         }
-        let owner = |object: &M| owner_of::<K>(object.meta());
-        let (before, after) = (change.old.and_then(owner), change.new.and_then(owner));
+        let before = change.old.and_then(|old| owner_of::<K>(old.meta()));
+        // An owner can repair a child that cannot be read, and creates one again that was deleted.
+        let meta = change.new.map(Resource::meta).or(change.unreadable);
+        let after = meta.and_then(owner_of::<K>);
         // A child that was given away concerns the owner that lost it, whatever else is to be said of it.
         if before.is_some() && before != after {
             before.into_iter().for_each(|key| queue.add(key));

@@ -32,6 +32,8 @@ use crate::{
         action::Next,
         outcome::{Done, Failure},
     },
+    cache::caches::Caches,
+    controller::outcome::{Done, Failure},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -70,6 +72,7 @@ pub(crate) struct Metrics {
     most: Family<Controller, Gauge>,
     leading: Family<LeaseName, Gauge>,
     synced: Family<Kind, Gauge>,
+    unreadable: Family<Kind, Gauge>,
     caches: Arc<OnceLock<Caches>>,
     certificates: CertificateMetrics,
     requests: Requests,
@@ -92,6 +95,7 @@ impl Metrics {
             most: Family::default(),
             leading: Family::default(),
             synced: Family::default(),
+            unreadable: Family::default(),
             caches: Arc::default(),
             certificates: CertificateMetrics::default(),
             requests: Requests::default(),
@@ -136,6 +140,9 @@ impl Metrics {
         all.register("leader_election_master_status", help, self.leading.clone());
         let help = "1 once all objects of a kind have been listed";
         all.register("manager_cache_synced", help, self.synced.clone());
+        let help = "Objects of a kind that cannot be read and are skipped";
+        let unreadable = self.unreadable.clone();
+        all.register("manager_cache_unreadable_objects", help, unreadable);
         all
     }
 
@@ -155,10 +162,11 @@ impl Metrics {
     }
 
     fn refresh(&self) {
-        for (kind, synced) in self.caches.get().map(Caches::synced).unwrap_or_default() {
-            self.synced
-                .get_or_create(&Kind { kind })
-                .set(i64::from(synced));
+        for (kind, state) in self.caches.get().map(Caches::states).unwrap_or_default() {
+            let (kind, synced) = (Kind { kind }, state.cache.is_complete());
+            self.synced.get_or_create(&kind).set(i64::from(synced));
+            let unreadable = i64::try_from(state.unreadable).unwrap_or(i64::MAX);
+            self.unreadable.get_or_create(&kind).set(unreadable);
         }
     }
 

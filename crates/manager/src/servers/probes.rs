@@ -76,6 +76,13 @@ impl Health {
         add(&self.0.ready, name, move || Ok(remark()));
     }
 
+    /// Whether the check of readiness with this name passes; true if there is none.
+    pub(crate) fn is_ready(&self, name: &str) -> bool {
+        let checks = self.0.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut checks = checks.iter().filter(|(found, _)| found == name);
+        checks.all(|(_, check)| check().is_ok())
+    }
+
     /// Answers a probe, in the form of the API server's own: `?verbose` lists each check, `?exclude=NAME` leaves one
     /// out, and `/readyz/NAME` is one alone.
     pub(crate) fn answer(&self, request: &Request) -> Reply {

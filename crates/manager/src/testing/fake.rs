@@ -22,7 +22,7 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::{
     sync::{mpsc, watch},
-    task::JoinSet,
+    time::sleep,
 };
 use tower::Service;
 
@@ -37,6 +37,9 @@ use crate::{
     metrics::Metrics,
     options::Options,
 };
+
+/// How often a watch is sent a bookmark while nothing changes.
+const BOOKMARKS: Duration = Duration::from_secs(60);
 
 /// An API server in memory, for unit tests: what it holds is set and looked at directly, and a reconciler talks to
 /// it through an ordinary client.
@@ -200,8 +203,8 @@ impl FakeApi {
             let found = manager.controllers.len();
             anyhow::bail!("{found} controllers were registered\nhelp: register one at a time");
         };
-        let mut watches = JoinSet::new();
-        manager.caches.start(&self.client(), &[], &mut watches);
+        let reporter = manager.reporter();
+        let _watches = manager.caches.start(&self.client(), &[], &reporter);
         let result = controller.clone().reconcile_once(Key::from(key)).await;
         manager.publisher.flush(&self.client()).await;
         result
@@ -280,7 +283,7 @@ impl FakeApi {
         let tell = |events: &[Value], to: &mpsc::UnboundedSender<Bytes>| {
             for event in events {
                 // Nobody listens any more, which ends the loop below.
-                let _ = to.send(Bytes::from(format!("{event}\n")));
+                let _ = to.send(line(event));
             }
         };
         tell(first, &sender);
@@ -291,6 +294,7 @@ impl FakeApi {
                 tokio::select! {
                     () = sender.closed() => return,
                     _ = changed.changed() => {}
+                    () = sleep(BOOKMARKS) => tell(watch.bookmark().as_slice(), &sender),
                 }
             }
         });
@@ -300,6 +304,13 @@ impl FakeApi {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// An event of a watch. Its fields are in the order of the API server, since a reader that meets the object first has to
+/// keep it until it knows the type.
+fn line(event: &Value) -> Bytes {
+    let (kind, object) = (&event["type"], &event["object"]);
+    Bytes::from(format!("{{\"type\":{kind},\"object\":{object}}}\n"))
 }
 
 /// The body of an answer: what comes from a channel, until that is closed.
@@ -320,7 +331,7 @@ impl hyper::body::Body for Content {
     }
 }
 
-fn response((status, value): (StatusCode, Value)) -> Response<Content> {
+pub(crate) fn response((status, value): (StatusCode, Value)) -> Response<Content> {
     let (sender, content) = mpsc::unbounded_channel();
     // The receiver is right here.
     let _ = sender.send(Bytes::from(value.to_string()));

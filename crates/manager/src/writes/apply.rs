@@ -43,7 +43,12 @@ impl<C: Cached> Known<C> {
         }
         let caches = &core.reader.caches;
         if let Some(cache) = caches.find::<C>() {
-            return cache.get(key).map_or(Self::Missing, Self::Whole);
+            // One that cannot be read exists, and may belong to another.
+            let missing = || match cache.unreadable(key) {
+                Some(_) => Self::Unwatched,
+                None => Self::Missing,
+            };
+            return cache.get(key).map_or_else(missing, Self::Whole);
         }
         match caches.find::<PartialObjectMeta<C>>() {
             Some(cache) => cache.get(key).map_or(Self::Missing, Self::Metadata),

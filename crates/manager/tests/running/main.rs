@@ -9,6 +9,7 @@ mod reads;
 mod replaced;
 mod support;
 mod time;
+mod unreadable;
 mod writes;
 
 use std::{

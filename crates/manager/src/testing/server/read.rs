@@ -138,6 +138,16 @@ pub(in crate::testing) struct Watch {
 }
 
 impl Watch {
+    /// What tells a watch, if it asked for that, how far it is.
+    pub(in crate::testing) fn bookmark(&self) -> Option<Value> {
+        let wanted = self.call.query.get("allowWatchBookmarks");
+        wanted.filter(|wanted| *wanted == "true")?;
+        let meta = json!({"resourceVersion": self.after.to_string(), "creationTimestamp": null});
+        let object =
+            json!({"apiVersion": self.call.path.api_version(), "kind": "", "metadata": meta});
+        Some(json!({"type": "BOOKMARK", "object": object}))
+    }
+
     /// What a change is for those who see only what the watch selects.
     fn event(&self, change: &Change) -> Option<Value> {
         let before = change

@@ -1,0 +1,238 @@
+//! The caches of a manager: found by kind, started together, and watched over.
+
+use std::{
+    any::{Any, TypeId},
+    collections::{BTreeMap, HashMap},
+    fmt::Write as _,
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
+
+use futures_util::FutureExt;
+use kube::Client;
+use tokio::task::JoinSet;
+
+use crate::cache::{
+    follow::Follower,
+    object::{Cached, namespaced},
+    progress::CacheState,
+    report::Reporter,
+    store::Cache,
+};
+
+/// The caches of a manager, or those of them that one controller may read: one a kind. The metadata of a kind counts as
+/// a kind of its own.
+#[derive(Clone, Default)]
+pub(crate) struct Caches(Arc<Mutex<Entries>>);
+
+/// [`Caches`] that it does not keep alive.
+pub(crate) struct WeakCaches(Weak<Mutex<Entries>>);
+
+type Entries = HashMap<TypeId, Entry>;
+
+struct Entry {
+    cache: Arc<dyn Any + Send + Sync>,
+    runner: Arc<dyn Runner>,
+}
+
+/// The watches of a manager; each returns why it ended, which it never should.
+pub(crate) type Watches = JoinSet<anyhow::Error>;
+
+/// The caches of a kind: its objects, their metadata, or both.
+#[derive(Debug)]
+pub(crate) struct KindState {
+    pub(crate) cache: CacheState,
+    /// How many objects cannot be read.
+    pub(crate) unreadable: usize,
+}
+
+/// A cache of any kind, as the manager runs it.
+trait Runner: Send + Sync {
+    fn start(
+        self: Arc<Self>,
+        client: &Client,
+        namespaces: &[String],
+        reporter: &Reporter,
+        watches: &mut Watches,
+    );
+
+    /// The kind, such as `Deployment.apps`, and how it is.
+    fn state(&self) -> (String, KindState);
+}
+
+impl<K: Cached> Runner for Cache<K> {
+    fn start(
+        self: Arc<Self>,
+        client: &Client,
+        namespaces: &[String],
+        reporter: &Reporter,
+        watches: &mut Watches,
+    ) {
+        let scopes = scopes::<K>(namespaces);
+        self.progress.start(scopes.len());
+        for (place, namespace) in scopes.into_iter().enumerate() {
+            let (cache, client) = (self.clone(), client.clone());
+            let (namespace, reporter) = (namespace.map(str::to_owned), reporter.clone());
+            watches.spawn(async move {
+                let follower = Follower {
+                    cache: &cache,
+                    namespace: namespace.as_deref(),
+                    place,
+                    reporter: &reporter,
+                };
+                // A cache that nothing fills any more would freeze what its controllers see.
+                let ended = AssertUnwindSafe(follower.follow(client))
+                    .catch_unwind()
+                    .await;
+                let how = ended.map_or("panicked", |()| "ended");
+                anyhow::anyhow!("the watch of {} {how}", name::<K>())
+            });
+        }
+    }
+
+    fn state(&self) -> (String, KindState) {
+        let state = KindState {
+            cache: self.progress.state(),
+            unreadable: self.unreadable_count(),
+        };
+        (name::<K>(), state)
+    }
+}
+
+/// The kind, such as `Deployment.apps`.
+fn name<K: Cached>() -> String {
+    match (K::kind(&()), K::group(&())) {
+        (kind, group) if group.is_empty() => kind.into_owned(),
+        (kind, group) => format!("{kind}.{group}"),
+    }
+}
+
+/// What is watched: each namespace, or `None` for all.
+fn scopes<K: Cached>(namespaces: &[String]) -> Vec<Option<&str>> {
+    if namespaces.is_empty() || !namespaced::<K>() {
+        return vec![None];
+    }
+    namespaces
+        .iter()
+        .map(|namespace| Some(namespace.as_str()))
+        .collect()
+}
+
+impl Caches {
+    /// The cache of `K`, made if there is none yet.
+    pub(crate) fn of<K: Cached>(&self) -> Arc<Cache<K>> {
+        if let Some(cache) = self.find() {
+            return cache;
+        }
+        let cache = Arc::new(Cache::<K>::new());
+        self.add(cache.clone());
+        cache
+    }
+
+    /// Adds the cache of `K`.
+    pub(crate) fn add<K: Cached>(&self, cache: Arc<Cache<K>>) {
+        let entry = Entry {
+            cache: cache.clone(),
+            runner: cache,
+        };
+        self.lock().insert(TypeId::of::<K>(), entry);
+    }
+
+    /// The cache of `K`, if there is one.
+    pub(crate) fn find<K: Cached>(&self) -> Option<Arc<Cache<K>>> {
+        let cache = self.lock().get(&TypeId::of::<K>())?.cache.clone();
+        cache.downcast().ok()
+    }
+
+    /// The kinds that are cached, and how each is.
+    pub(crate) fn states(&self) -> BTreeMap<String, KindState> {
+        let mut kinds: BTreeMap<String, KindState> = BTreeMap::new();
+        for entry in self.lock().values() {
+            let (kind, mut state) = entry.runner.state();
+            // Objects and the metadata of such are caches of one kind.
+            if let Some(other) = kinds.remove(&kind) {
+                state.cache = state.cache.and(other.cache);
+                state.unreadable += other.unreadable;
+            }
+            kinds.insert(kind, state);
+        }
+        kinds
+    }
+
+    /// Starts all watches; they end when what is returned is dropped.
+    pub(crate) fn start(
+        &self,
+        client: &Client,
+        namespaces: &[String],
+        reporter: &Reporter,
+    ) -> Watches {
+        let mut watches = JoinSet::new();
+        for entry in self.lock().values() {
+            let runner = entry.runner.clone();
+            runner.start(client, namespaces, reporter, &mut watches);
+        }
+        watches
+    }
+
+    /// Why some caches are not complete after `waited`; `None` if all are.
+    pub(crate) fn incomplete(&self, waited: Duration) -> Option<anyhow::Error> {
+        let mut text = String::new();
+        for (kind, state) in self.states() {
+            let trouble = match state.cache {
+                CacheState::Complete(_) => continue,
+                CacheState::Waiting | CacheState::Listing(None) => {
+                    "the API server has not answered".to_owned()
+                }
+                CacheState::Listing(Some(trouble)) => {
+                    format!("{}\n    help: {}", trouble.cause, trouble.help)
+                }
+            };
+            // Writing to a string does not fail.
+            let _ = write!(text, "\n  {kind}: {trouble}");
+        }
+        (!text.is_empty()).then(|| {
+            anyhow::anyhow!(
+                "some caches are not complete after {waited:?}, see `--cache-sync-timeout`:{text}"
+            )
+        })
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakCaches {
+        WeakCaches(Arc::downgrade(&self.0))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl WeakCaches {
+    pub(crate) fn upgrade(&self) -> Option<Caches> {
+        self.0.upgrade().map(Caches)
+    }
+}
+
+/// Waits for a watch that ends, and returns why; for ever, if there are no watches.
+pub(crate) async fn first_end(watches: &mut Watches) -> anyhow::Error {
+    match watches.join_next().await {
+        Some(Ok(error)) => error,
+        Some(Err(error)) => anyhow::anyhow!("a watch was cancelled: {error}"),
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+
+    use super::*;
+
+    #[test]
+    fn namespaces_are_watched_each_by_itself_and_of_kinds_without_all() {
+        let namespaces = ["a".to_owned(), "b".to_owned()];
+        assert_eq!(scopes::<ConfigMap>(&namespaces), [Some("a"), Some("b")]);
+        assert_eq!(scopes::<ConfigMap>(&[]), [None]);
+        assert_eq!(scopes::<Namespace>(&namespaces), [None]);
+    }
+}

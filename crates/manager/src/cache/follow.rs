@@ -1,0 +1,179 @@
+//! Fills a store from a watch, whatever objects it brings and however often it fails.
+
+use std::{
+    collections::HashSet,
+    hash::{BuildHasher, RandomState},
+    time::Duration,
+};
+
+use futures_util::StreamExt;
+use kube::{
+    Client,
+    runtime::watcher::{self, Event, watcher},
+};
+use tokio::time::{sleep, timeout};
+
+use crate::{
+    cache::{
+        lenient::Lenient,
+        object::{Cached, Scope},
+        report::Reporter,
+        store::Cache,
+        trouble,
+    },
+    key::Key,
+};
+
+/// The longest wait before the first repetition, and before any: half of it at least, so that a watch that always fails
+/// lists at most four times a minute.
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// How long a watch that has failed must go on to count as good although nothing changed. Its beginning has a time limit
+/// of half of that, and what it hears then besides changes, kube's watcher keeps to itself.
+const GOOD: Duration = Duration::from_secs(60);
+
+/// How long to wait after a failure.
+struct Backoff(Duration);
+
+impl Backoff {
+    fn new() -> Self {
+        Self(FIRST)
+    }
+
+    /// The wait after another failure: twice as long as the last, and up to a half less, so that watches do not act in
+    /// step.
+    fn failure(&mut self) -> Duration {
+        let half = self.0 / 2;
+        self.0 = (self.0 * 2).min(LONGEST);
+        // `RandomState` is the random source of the standard library.
+        let random = u32::try_from(RandomState::new().hash_one(0_u8) % 1000).unwrap_or_default();
+        half + half * random / 1000
+    }
+}
+
+/// One watch of a cache: that of one namespace, or of all.
+pub(super) struct Follower<'a, K> {
+    pub(super) cache: &'a Cache<K>,
+    pub(super) namespace: Option<&'a str>,
+    /// Its place in the progress of the cache.
+    pub(super) place: usize,
+    pub(super) reporter: &'a Reporter,
+}
+
+impl<K: Cached> Follower<'_, K> {
+    /// Follows the objects until dropped.
+    ///
+    /// The back-off is ours because kube's begins again at each event of the watcher, and that announces each list with
+    /// one before it is tried.
+    pub(super) async fn follow(&self, client: Client) {
+        let api = <K::Scope as Scope>::api::<Lenient<K>>(client, self.namespace);
+        let mut events = watcher(api, watcher::Config::default()).boxed();
+        let (mut failing, mut backoff) = (false, Backoff::new());
+        let mut listed = None;
+        loop {
+            let next = events.next();
+            let event = if failing && listed.is_none() {
+                timeout(GOOD, next).await
+            } else {
+                Ok(next.await)
+            };
+            let good = match event {
+                Ok(None) => return,
+                Ok(Some(Ok(event))) => self.accept(event, &mut listed),
+                Ok(Some(Err(error))) => {
+                    failing = true;
+                    self.failed(&error);
+                    sleep(backoff.failure()).await;
+                    false
+                }
+                // It goes on, and nothing has changed.
+                Err(_) => true,
+            };
+            if good && std::mem::take(&mut failing) {
+                backoff = Backoff::new();
+                self.good_again();
+            }
+        }
+    }
+
+    /// Puts an event into the store, and returns whether it shows that all is well. `listed` are the keys of a list that
+    /// is not complete yet.
+    fn accept(&self, event: Event<Lenient<K>>, listed: &mut Option<HashSet<Key>>) -> bool {
+        match event {
+            Event::Init => {
+                *listed = Some(HashSet::new());
+                return false;
+            }
+            Event::InitApply(object) => {
+                let key = self.set(object);
+                if let Some(listed) = listed {
+                    listed.insert(key);
+                }
+                // Another page may fail each time.
+                return false;
+            }
+            Event::InitDone => {
+                if let Some(listed) = listed.take() {
+                    self.cache.retain(self.namespace, &listed);
+                }
+                self.cache.progress.listed(self.place);
+            }
+            Event::Apply(object) => drop(self.set(object)),
+            Event::Delete(object) => self.cache.remove(&Key::of(&object)),
+        }
+        true
+    }
+
+    fn set(&self, object: Lenient<K>) -> Key {
+        let key = Key::of(&object);
+        match object {
+            Lenient::Object(object) => {
+                if self.cache.set(&key, &object) {
+                    self.reporter.readable(&K::kind(&()), &key);
+                }
+            }
+            Lenient::Unreadable(object) => {
+                if let Some(object) = self.cache.set_unreadable(&key, object) {
+                    self.reporter.unreadable::<K>(&key, &object);
+                }
+            }
+        }
+        key
+    }
+
+    /// Logs why the watch fails, once for each cause.
+    fn failed(&self, error: &watcher::Error) {
+        let trouble = trouble::of::<K>(error);
+        if self
+            .cache
+            .progress
+            .set_trouble(self.place, Some(trouble.clone()))
+        {
+            let (kind, namespace) = (K::kind(&()), self.namespace);
+            tracing::warn!(%kind, namespace, error = trouble.cause, help = trouble.help, "cannot watch");
+        }
+    }
+
+    fn good_again(&self) {
+        if self.cache.progress.set_trouble(self.place, None) {
+            tracing::info!(kind = %K::kind(&()), namespace = self.namespace, "watching again");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watch_that_always_fails_lists_four_times_a_minute_at_most() {
+        let mut backoff = Backoff::new();
+        let waits: Vec<_> = std::iter::repeat_with(|| backoff.failure())
+            .take(12)
+            .collect();
+        assert!(waits[0] <= FIRST, "{waits:?}");
+        let long = |wait: &Duration| (LONGEST / 2..=LONGEST).contains(wait);
+        assert!(waits[6..].iter().all(long), "{waits:?}");
+    }
+}

@@ -1,0 +1,153 @@
+//! Reads objects one by one, so that one that its type cannot read spoils no list and no watch.
+
+use std::{
+    borrow::Cow,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use kube::{Resource, api::ObjectMeta};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _},
+};
+use serde_json::value::RawValue;
+
+use crate::cache::{json_path::explain, stripped::Stripped};
+
+/// An object as a watch brings it.
+#[derive(Clone, Debug)]
+pub(crate) enum Lenient<K> {
+    Object(K),
+    Unreadable(Unreadable),
+}
+
+/// What is known of an object that its type cannot read, as of one that was stored under an earlier schema.
+#[derive(Clone, Debug)]
+pub(crate) struct Unreadable {
+    pub(crate) meta: ObjectMeta,
+    /// The field, and what is wrong with it.
+    pub(crate) reason: String,
+}
+
+/// The part of an object that is the same for all kinds.
+#[derive(Deserialize)]
+struct Meta {
+    metadata: ObjectMeta,
+}
+
+impl<K: Resource> Resource for Lenient<K> {
+    type DynamicType = K::DynamicType;
+    type Scope = K::Scope;
+
+    fn metadata_api() -> bool {
+        K::metadata_api()
+    }
+
+    fn kind(dynamic: &K::DynamicType) -> Cow<'_, str> {
+        K::kind(dynamic)
+    }
+
+    fn group(dynamic: &K::DynamicType) -> Cow<'_, str> {
+        K::group(dynamic)
+    }
+
+    fn version(dynamic: &K::DynamicType) -> Cow<'_, str> {
+        K::version(dynamic)
+    }
+
+    fn plural(dynamic: &K::DynamicType) -> Cow<'_, str> {
+        K::plural(dynamic)
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        match self {
+            Self::Object(object) => object.meta(),
+            Self::Unreadable(object) => &object.meta,
+        }
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        match self {
+            Self::Object(object) => object.meta_mut(),
+            Self::Unreadable(object) => &mut object.meta,
+        }
+    }
+}
+
+impl<'de, K: DeserializeOwned> Deserialize<'de> for Lenient<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // A reference into the answer of the API server: the text is looked through once more, which is a fifth of the
+        // time that reading it takes, and not copied.
+        let text = <&RawValue>::deserialize(deserializer)?.get();
+        read(text).map_err(D::Error::custom)
+    }
+}
+
+/// Reads an object, or its metadata at least.
+fn read<K: DeserializeOwned>(text: &str) -> serde_json::Result<Lenient<K>> {
+    // The type may read itself by code of its own, and a panic would end the watch.
+    let object = catch_unwind(AssertUnwindSafe(|| serde_json::from_str(text)));
+    let reason = match object {
+        Ok(Ok(Stripped(object))) => return Ok(Lenient::Object(object)),
+        Ok(Err(error)) => explain(text, &error),
+        Err(_) => "reading it panicked".to_owned(),
+    };
+    let Stripped(Meta { metadata: meta }) = serde_json::from_str(text)?;
+    Ok(Lenient::Unreadable(Unreadable { meta, reason }))
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::core::{ObjectList, WatchEvent};
+
+    use super::*;
+
+    const BAD: &str =
+        r#"{"metadata":{"name":"bad","labels":{"a":"b"},"managedFields":[]},"data":5}"#;
+    const GOOD: &str = r#"{"metadata":{"name":"good"},"data":{"a":"b"}}"#;
+
+    fn shown(object: &Lenient<ConfigMap>) -> String {
+        let name = object.meta().name.as_deref().unwrap_or_default();
+        match object {
+            Lenient::Object(_) => name.to_owned(),
+            Lenient::Unreadable(object) => format!("{name}: {}", object.reason),
+        }
+    }
+
+    #[test]
+    fn an_unreadable_object_spoils_no_list() {
+        let list = format!(r#"{{"metadata":{{}},"items":[{BAD},{GOOD}]}}"#);
+        let list: ObjectList<Lenient<ConfigMap>> = serde_json::from_str(&list).unwrap();
+        let shown: Vec<_> = list.items.iter().map(shown).collect();
+        let bad = "bad: data: invalid type: integer `5`, expected a map";
+        assert_eq!(shown, [bad, "good"]);
+        let meta = list.items[0].meta();
+        assert_eq!((meta.labels.iter().len(), &meta.managed_fields), (1, &None));
+    }
+
+    #[test]
+    fn an_unreadable_object_spoils_no_watch() {
+        let event = format!(r#"{{"type":"DELETED","object":{BAD}}}"#);
+        let event: WatchEvent<Lenient<ConfigMap>> = serde_json::from_str(&event).unwrap();
+        let WatchEvent::Deleted(object) = event else {
+            panic!("{event:?}");
+        };
+        assert!(shown(&object).starts_with("bad: data"));
+    }
+
+    #[test]
+    fn a_type_that_panics_cannot_read_the_object() {
+        #[derive(Debug)]
+        struct Panics;
+        impl<'de> Deserialize<'de> for Panics {
+            fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+                panic!("it cannot be");
+            }
+        }
+        let Ok(Lenient::Unreadable(object)) = read::<Panics>(BAD) else {
+            panic!("it was read");
+        };
+        assert_eq!(object.reason, "reading it panicked");
+    }
+}

@@ -1,0 +1,172 @@
+//! How far the watches of one cache are.
+
+use std::fmt;
+
+use tokio::sync::watch;
+
+/// Why a watch fails, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    pub(crate) cause: String,
+    pub(crate) help: String,
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.cause, self.help)
+    }
+}
+
+/// What is known of a cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CacheState {
+    /// Its watches have yet to be started.
+    Waiting,
+    /// Some objects have yet to be listed.
+    Listing(Option<Trouble>),
+    /// All objects have been listed once.
+    Complete(Option<Trouble>),
+}
+
+impl CacheState {
+    pub(crate) fn is_complete(&self) -> bool {
+        matches!(self, Self::Complete(_))
+    }
+
+    /// What a probe shows of it, unless all is well. `elects`: it is filled in the leader only, and this may not be it.
+    pub(crate) fn remark(&self, elects: bool) -> Option<String> {
+        Some(match self {
+            Self::Waiting if elects => "not complete; it is filled once this replica leads".into(),
+            Self::Waiting => "not complete; its watch has yet to be started".into(),
+            Self::Listing(None) => "not complete; its objects are being listed".into(),
+            Self::Listing(Some(trouble)) => format!("not complete; {trouble}"),
+            Self::Complete(Some(trouble)) => format!("complete, but its watch fails; {trouble}"),
+            Self::Complete(None) => return None,
+        })
+    }
+
+    /// What is true of two caches, if these are shown as one.
+    pub(crate) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Waiting, _) | (_, Self::Waiting) => Self::Waiting,
+            (Self::Listing(a), Self::Listing(b)) => Self::Listing(a.or(b)),
+            (Self::Listing(trouble), _) | (_, Self::Listing(trouble)) => Self::Listing(trouble),
+            (Self::Complete(a), Self::Complete(b)) => Self::Complete(a.or(b)),
+        }
+    }
+}
+
+/// The watches of one cache, one a namespace; none before they start.
+pub(crate) struct Progress(watch::Sender<Vec<Watch>>);
+
+#[derive(Clone, Default)]
+struct Watch {
+    /// Whether its objects have been listed once.
+    listed: bool,
+    trouble: Option<Trouble>,
+}
+
+impl Watch {
+    fn state(&self) -> CacheState {
+        let trouble = self.trouble.clone();
+        if self.listed {
+            CacheState::Complete(trouble)
+        } else {
+            CacheState::Listing(trouble)
+        }
+    }
+}
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        Self(watch::Sender::new(Vec::new()))
+    }
+
+    /// Begins with `count` watches; each is named by its place among them from now on.
+    pub(crate) fn start(&self, count: usize) {
+        self.0.send_replace(vec![Watch::default(); count]);
+    }
+
+    /// A watch has listed all its objects.
+    pub(crate) fn listed(&self, watch: usize) {
+        self.0.send_if_modified(|watches| {
+            watches
+                .get_mut(watch)
+                .is_some_and(|watch| !std::mem::replace(&mut watch.listed, true))
+        });
+    }
+
+    /// A watch fails, or does so no longer. Whether that is news: at each attempt it is not.
+    pub(crate) fn set_trouble(&self, watch: usize, trouble: Option<Trouble>) -> bool {
+        self.0.send_if_modified(|watches| {
+            watches.get_mut(watch).is_some_and(|watch| {
+                let changed = watch.trouble != trouble;
+                watch.trouble = trouble;
+                changed
+            })
+        })
+    }
+
+    pub(crate) fn state(&self) -> CacheState {
+        let watches = self.0.borrow();
+        let all = watches.iter().map(Watch::state).reduce(CacheState::and);
+        all.unwrap_or(CacheState::Waiting)
+    }
+
+    /// Waits until all objects have been listed once.
+    pub(crate) async fn complete(&self) {
+        let all =
+            |watches: &Vec<Watch>| !watches.is_empty() && watches.iter().all(|watch| watch.listed);
+        // The sender lives in `self`, so it cannot be gone.
+        let _ = self.0.subscribe().wait_for(all).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trouble(cause: &str) -> Trouble {
+        Trouble {
+            cause: cause.to_owned(),
+            help: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_cache_is_complete_when_each_namespace_is_listed() {
+        let progress = Progress::new();
+        assert_eq!(progress.state(), CacheState::Waiting);
+        progress.start(2);
+        assert_eq!(progress.state(), CacheState::Listing(None));
+        progress.listed(1);
+        progress.set_trouble(0, Some(trouble("a")));
+        assert_eq!(progress.state(), CacheState::Listing(Some(trouble("a"))));
+        progress.listed(0);
+        assert_eq!(progress.state(), CacheState::Complete(Some(trouble("a"))));
+        progress.set_trouble(0, None);
+        assert_eq!(progress.state(), CacheState::Complete(None));
+    }
+
+    #[test]
+    fn a_cause_is_news_when_it_changes() {
+        let progress = Progress::new();
+        progress.start(1);
+        assert!(!progress.set_trouble(0, None));
+        assert!(progress.set_trouble(0, Some(trouble("a"))));
+        assert!(!progress.set_trouble(0, Some(trouble("a"))));
+        assert!(progress.set_trouble(0, Some(trouble("b"))));
+        assert!(progress.set_trouble(0, None));
+    }
+
+    #[test]
+    fn what_is_shown_of_two_caches_is_what_one_of_them_lacks() {
+        let complete = CacheState::Complete(Some(trouble("a")));
+        assert_eq!(
+            CacheState::Listing(None).and(complete.clone()),
+            CacheState::Listing(None)
+        );
+        assert_eq!(complete.clone().and(CacheState::Complete(None)), complete);
+        assert_eq!(complete.and(CacheState::Waiting), CacheState::Waiting);
+    }
+}

@@ -1,0 +1,300 @@
+//! Caches whose watches fail, on an API server in memory that rejects some of them.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use hyper::{
+    Request, Response, StatusCode,
+    body::{Bytes, Frame},
+};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::{Client, client::Body};
+use serde_json::json;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep},
+};
+use tower::Service;
+
+use crate::{
+    connect::Clients,
+    controller::action::Action,
+    leader::fence::Fence,
+    manager::Manager,
+    metrics::Metrics,
+    options::Options,
+    testing::{
+        FakeApi,
+        fake::{Connection, Content, response},
+    },
+};
+
+/// An API server that can take away a kind and cut watches off.
+#[derive(Clone)]
+struct Server {
+    api: FakeApi,
+    /// What it answers for a kind, by its plural, instead of its objects.
+    rejected: Arc<Mutex<Vec<(&'static str, u16)>>>,
+    /// Watches of an earlier time are over.
+    cut: watch::Sender<()>,
+}
+
+impl Server {
+    fn new() -> Self {
+        Self {
+            api: FakeApi::new(),
+            rejected: Arc::default(),
+            cut: watch::Sender::new(()),
+        }
+    }
+
+    fn reject(&self, kinds: &[(&'static str, u16)]) {
+        *self.rejected.lock().unwrap() = kinds.to_vec();
+        self.cut.send_replace(());
+    }
+
+    fn manager(&self, options: Options) -> Manager {
+        let options = Options {
+            // What it shows is registered with the server of probes.
+            health_probe_bind_address: "127.0.0.1:0".parse().unwrap(),
+            ..options
+        };
+        let client = Client::new(self.clone(), "default");
+        let fence = Fence::closed();
+        let clients = Clients::fake(&client, client.clone());
+        let mut manager =
+            Manager::with(options, "test.example.com", clients, fence, Metrics::new());
+        manager
+            .controller::<ConfigMap>("map")
+            .owns::<Secret>()
+            .reconcile(async |_, _| Ok(Action::await_change()));
+        manager
+    }
+
+    /// How many requests there were for a collection.
+    fn count(&self, plural: &str) -> usize {
+        let requests = self.api.requests();
+        requests.iter().filter(|it| it.ends_with(plural)).count()
+    }
+}
+
+impl Service<Request<Body>> for Server {
+    type Response = Response<Answer>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response<Answer>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let path = request.uri().path().to_owned();
+        let watches = request
+            .uri()
+            .query()
+            .unwrap_or_default()
+            .contains("watch=true");
+        let rejected = self.rejected.lock().unwrap();
+        let mut rejected = rejected.iter();
+        let code = rejected.find(|(plural, _)| path.split('/').any(|part| part == *plural));
+        let code = code.map(|(_, code)| *code);
+        let answer = Connection(self.api.clone()).call(request);
+        let mut cut = self.cut.subscribe();
+        Box::pin(async move {
+            let answer = answer.await?;
+            let Some(code) = code else {
+                let end: BoxFuture<'static, ()> = if watches {
+                    Box::pin(async move { drop(cut.changed().await) })
+                } else {
+                    Box::pin(std::future::pending())
+                };
+                return Ok(answer.map(|content| Answer { content, end }));
+            };
+            let status = json!({
+                "kind": "Status", "apiVersion": "v1", "status": "Failure", "metadata": {},
+                "code": code, "reason": "Rejected", "message": format!("{path} is rejected"),
+            });
+            let answer = response((StatusCode::from_u16(code).unwrap(), status));
+            let end = Box::pin(std::future::pending());
+            Ok(answer.map(|content| Answer { content, end }))
+        })
+    }
+}
+
+/// A body that may end early.
+struct Answer {
+    content: Content,
+    end: BoxFuture<'static, ()>,
+}
+
+impl hyper::body::Body for Answer {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.end.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        Pin::new(&mut self.content).poll_frame(cx)
+    }
+}
+
+/// What `/readyz?verbose` shows of the kinds that are not well.
+fn remarks(health: &crate::servers::probes::Health) -> Vec<String> {
+    let request = Request::get("/readyz?verbose").body(()).unwrap();
+    let reply = health.answer(&request.into_parts().0.into());
+    let lines = reply.body.lines();
+    let remarks = lines.filter(|line| line.contains("cache-") && line.contains("complete"));
+    remarks.map(str::to_owned).collect()
+}
+
+/// Runs a manager whose time flies, and returns it with what it ends with.
+fn run(mut manager: Manager) -> tokio::task::JoinHandle<anyhow::Result<()>> {
+    tokio::spawn(async move { manager.run_until(std::future::pending()).await })
+}
+
+fn patient() -> Options {
+    Options {
+        cache_sync_timeout: Duration::from_secs(24 * 3600),
+        ..Options::default()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_cannot_be_listed_is_tried_four_times_a_minute_at_most_and_then_found() {
+    let server = Server::new();
+    server.reject(&[("secrets", 404)]);
+    let manager = server.manager(patient());
+    let (health, metrics) = (manager.health.clone(), manager.metrics.clone());
+    let _running = run(manager);
+    sleep(Duration::from_secs(120)).await;
+    let before = server.count("secrets");
+    sleep(Duration::from_secs(600)).await;
+    let lists = server.count("secrets") - before;
+    assert!((20..=40).contains(&lists), "{lists} lists in ten minutes");
+    assert!(
+        metrics
+            .text()
+            .unwrap()
+            .contains(r#"manager_cache_synced{kind="Secret"} 0"#)
+    );
+
+    server.reject(&[]);
+    sleep(Duration::from_secs(31)).await;
+    assert!(
+        metrics
+            .text()
+            .unwrap()
+            .contains(r#"manager_cache_synced{kind="Secret"} 1"#)
+    );
+    assert_eq!(remarks(&health), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_whose_caches_do_not_fill_ends_and_names_each_kind_and_its_cause() {
+    let server = Server::new();
+    server.reject(&[("secrets", 403), ("configmaps", 404)]);
+    let began = Instant::now();
+    let error = run(server.manager(Options::default()))
+        .await
+        .unwrap()
+        .unwrap_err();
+    assert_eq!(began.elapsed().as_secs(), 120);
+    assert_eq!(
+        error.to_string(),
+        "some caches are not complete after 120s, see `--cache-sync-timeout`:\n  \
+         ConfigMap: cannot list: /api/v1/configmaps is rejected\n    \
+         help: does this cluster serve `configmaps` of `v1`?\n  \
+         Secret: cannot list: /api/v1/secrets is rejected\n    \
+         help: it needs the permission `// +kbr:rbac:groups=core,resources=secrets,verbs=list;watch`"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_to_fill_caches_counts_from_when_webhooks_are_served() {
+    let server = Server::new();
+    server.reject(&[("secrets", 500)]);
+    let manager = server.manager(Options::default());
+    let serving = Arc::new(AtomicBool::new(false));
+    let served = serving.clone();
+    let check = move || {
+        served
+            .load(Ordering::Relaxed)
+            .then_some(())
+            .ok_or_else(String::new)
+    };
+    manager.health.add_ready("webhooks", check);
+    let running = run(manager);
+    sleep(Duration::from_secs(600)).await;
+    assert!(!running.is_finished());
+    serving.store(true, Ordering::Relaxed);
+    let began = Instant::now();
+    assert!(running.await.unwrap().is_err());
+    assert_eq!(began.elapsed().as_secs(), 120);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_lost_later_only_backs_off_and_is_shown() {
+    let server = Server::new();
+    let manager = server.manager(Options::default());
+    let health = manager.health.clone();
+    let running = run(manager);
+    sleep(Duration::from_secs(1)).await;
+    server.reject(&[("secrets", 403)]);
+    sleep(Duration::from_secs(120)).await;
+    let before = server.count("secrets");
+    sleep(Duration::from_secs(600)).await;
+    let tries = server.count("secrets") - before;
+    assert!((20..=40).contains(&tries), "{tries} tries in ten minutes");
+    let shown = remarks(&health);
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    let remark = "[+]cache-Secret ok: complete, but its watch fails; cannot watch: /api/v1/secrets is rejected; \
+                  it needs the permission `// +kbr:rbac:groups=core,resources=secrets,verbs=list;watch`";
+    assert_eq!(shown[0], remark);
+    assert!(!running.is_finished());
+    server.reject(&[]);
+    sleep(Duration::from_secs(91)).await;
+    assert_eq!(remarks(&health), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn probes_tell_what_a_cache_waits_for_with_and_without_election() {
+    let server = Server::new();
+    server.reject(&[("secrets", 404)]);
+    let manager = server.manager(patient());
+    let health = manager.health.clone();
+    let _running = run(manager);
+    sleep(Duration::from_secs(10)).await;
+    let remark = "[+]cache-Secret ok: not complete; cannot list: /api/v1/secrets is rejected; \
+                  does this cluster serve `secrets` of `v1`?";
+    assert_eq!(remarks(&health), [remark]);
+
+    server.reject(&[("leases", 403)]);
+    let manager = server.manager(Options {
+        leader_elect: true,
+        ..patient()
+    });
+    let health = manager.health.clone();
+    let _running = run(manager);
+    sleep(Duration::from_secs(10)).await;
+    let waits = "ok: not complete; it is filled once this replica leads";
+    assert_eq!(
+        remarks(&health),
+        [
+            format!("[+]cache-ConfigMap {waits}"),
+            format!("[+]cache-Secret {waits}")
+        ]
+    );
+}

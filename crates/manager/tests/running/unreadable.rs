@@ -1,0 +1,249 @@
+//! Objects that their type cannot read, as they were stored under an earlier schema.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::ResourceExt;
+use manager::{
+    Action, Context, Manager,
+    testing::{FakeApi, eventually},
+};
+use serde_json::json;
+
+use crate::support::{Captain, Running, SOON, Said, captain, manager, object, reached};
+
+/// The kind as it was: its chart may be anything.
+mod earlier {
+    use kube::CustomResource;
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+    use serde_json::Value;
+
+    #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(
+        group = "crew.example.com",
+        version = "v1",
+        kind = "Captain",
+        namespaced
+    )]
+    pub(crate) struct CaptainSpec {
+        pub(crate) chart: Value,
+    }
+}
+
+/// A captain that [`Captain`] cannot read.
+fn unreadable(name: &str) -> earlier::Captain {
+    earlier::Captain::new(name, earlier::CaptainSpec { chart: json!(5) })
+}
+
+/// The events on the object with this name, as `reason: note`.
+fn events(api: &FakeApi, name: &str) -> Vec<String> {
+    let events = api.all("events").into_iter();
+    let about = events.filter(|event| event["regarding"]["name"] == name);
+    about
+        .map(|event| {
+            let text = |field: &str| event[field].as_str().unwrap_or_default().to_owned();
+            format!("{} {}: {}", text("type"), text("reason"), text("note"))
+        })
+        .collect()
+}
+
+async fn told(api: &FakeApi, name: &str) {
+    let look = async || Ok((!events(api, name).is_empty()).then_some(()));
+    eventually(SOON, "the event", look).await.unwrap();
+}
+
+const EVENT: &str = "Warning Unreadable: cannot be read, so it is skipped until it changes: \
+                     spec.chart: invalid type: integer `5`, expected a string";
+
+/// Each captain says its name and its chart, and, if it is `watch`, all that are listed, again and again.
+fn saying(manager: &mut Manager) -> (Said, Arc<AtomicUsize>) {
+    let (said, stale) = (Said::default(), Arc::new(AtomicUsize::new(0)));
+    let (saying, counted) = (said.clone(), stale.clone());
+    manager.controller::<Captain>("captain").reconcile(
+        move |captain: Arc<Captain>, cx: Context<Captain>| {
+            let (said, stale) = (saying.clone(), counted.clone());
+            async move {
+                let name = captain.name_any();
+                said.say(format!("{name} {}", captain.spec.chart));
+                if name == "bad" {
+                    stale.fetch_add(1, Ordering::SeqCst);
+                }
+                if name == "watch" {
+                    let all = cx.list::<Captain>().all()?;
+                    let names: Vec<_> = all.iter().map(|it| it.name_any()).collect();
+                    said.say(names.join(" "));
+                    match cx.get::<Captain>("bad") {
+                        Ok(found) => said.say(format!("found: {}", found.is_some())),
+                        Err(error) => said.say(error.to_string()),
+                    }
+                }
+                Ok(Action::requeue(Duration::from_millis(20)))
+            }
+        },
+    );
+    (said, stale)
+}
+
+#[tokio::test]
+async fn one_that_is_there_at_start_is_skipped_and_told_of_and_all_others_go_on() {
+    let api = FakeApi::new();
+    api.put(&captain("watch", "one"));
+    api.put(&unreadable("bad"));
+    api.put(&captain("zoe", "two"));
+    let mut manager = manager(&api);
+    let (said, stale) = saying(&mut manager);
+    let running = Running::start(manager);
+    said.heard("zoe two").await;
+    said.heard("watch zoe").await;
+    said.heard(
+        "Captain `default/bad` cannot be read: spec.chart: invalid type: integer `5`, expected a string",
+    )
+    .await;
+    told(&api, "bad").await;
+    assert_eq!(events(&api, "bad"), [EVENT]);
+    // Changes are seen as before, and so is its repair.
+    api.put(&captain("zoe", "three"));
+    said.heard("zoe three").await;
+    assert_eq!(stale.load(Ordering::SeqCst), 0);
+    api.put(&captain("bad", "repaired"));
+    said.heard("bad repaired").await;
+    said.heard("bad watch zoe").await;
+    running.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn one_that_becomes_unreadable_is_worked_on_no_more_and_its_deletion_is_honored() {
+    let api = FakeApi::new();
+    api.put(&captain("watch", "one"));
+    api.put(&captain("bad", "good"));
+    let mut manager = manager(&api);
+    let (said, stale) = saying(&mut manager);
+    let running = Running::start(manager);
+    said.heard("bad good").await;
+    said.heard("bad watch").await;
+    api.put(&unreadable("bad"));
+    told(&api, "bad").await;
+    // The reconcile that was under way asks for another one, which finds nothing.
+    let (before, looks) = (stale.load(Ordering::SeqCst), said.count("watch"));
+    said.heard_times("watch", looks + 5).await;
+    assert!(stale.load(Ordering::SeqCst) <= before + 1);
+    api.delete::<Captain>("default", "bad");
+    said.heard("found: false").await;
+    api.put(&captain("watch", "two"));
+    said.heard("watch two").await;
+    running.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_owner_of_a_child_that_becomes_unreadable_repairs_it_and_makes_a_deleted_one_again() {
+    let api = FakeApi::new();
+    api.put(&object("owner", "1"));
+    let mut manager = manager(&api);
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    manager
+        .controller::<ConfigMap>("map")
+        .owns_cached::<Captain>()
+        .reconcile(move |map: Arc<ConfigMap>, cx: Context<ConfigMap>| {
+            let counted = counted.clone();
+            async move {
+                cx.apply(&captain("child", "chart")).await?;
+                counted.fetch_add(1, Ordering::SeqCst);
+                drop(map);
+                Ok(Action::await_change())
+            }
+        });
+    let running = Running::start(manager);
+    reached(&count, 1).await;
+    let child = async || {
+        let child = api.get::<earlier::Captain>("default", "child");
+        Ok(child.filter(|child| child.spec.chart == "chart"))
+    };
+    let mut spoiled = eventually(SOON, "the child", child).await.unwrap();
+    spoiled.spec.chart = json!(5);
+    api.put(&spoiled);
+    eventually(SOON, "the repaired child", child).await.unwrap();
+    let repaired = count.load(Ordering::SeqCst);
+    api.delete::<Captain>("default", "child");
+    reached(&count, repaired + 1).await;
+    eventually(SOON, "the child again", child).await.unwrap();
+    running.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_unreadable_object_of_somebody_else_is_not_taken_over() {
+    let api = FakeApi::new();
+    api.put(&object("owner", "1"));
+    let mut foreign = unreadable("child");
+    foreign.metadata.owner_references = Some(vec![
+        serde_json::from_value(json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": "other", "controller": true,
+        }))
+        .unwrap(),
+    ]);
+    api.put(&foreign);
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<ConfigMap>("map")
+            .owns_cached::<Captain>()
+            .reconcile(async |_, cx: Context<ConfigMap>| {
+                cx.apply(&captain("child", "chart")).await?;
+                Ok(Action::await_change())
+            });
+    };
+    let error = api.reconcile(register, "owner").await.unwrap_err();
+    assert!(error.to_string().contains("other"), "{error:#}");
+    let child: earlier::Captain = api.get("default", "child").unwrap();
+    assert_eq!(child.spec.chart, 5);
+}
+
+/// A kind that cannot be copied if its text says so.
+mod kraken {
+    use kube::CustomResource;
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    #[derive(CustomResource, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(
+        group = "crew.example.com",
+        version = "v1",
+        kind = "Kraken",
+        namespaced
+    )]
+    pub(crate) struct KrakenSpec {
+        pub(crate) text: String,
+    }
+
+    impl Clone for KrakenSpec {
+        fn clone(&self) -> Self {
+            assert_ne!(self.text, "panic");
+            let text = self.text.clone();
+            Self { text }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_watch_that_panics_ends_the_leader_and_names_the_kind() {
+    let api = FakeApi::new();
+    let text = "panic".to_owned();
+    api.put(&kraken::Kraken::new("a", kraken::KrakenSpec { text }));
+    let mut manager = manager(&api);
+    manager
+        .controller::<ConfigMap>("map")
+        .reads::<kraken::Kraken>()
+        .reconcile(async |_, _| Ok(Action::await_change()));
+    let ended = tokio::time::timeout(SOON, manager.run_until(std::future::pending())).await;
+    let error = ended.expect("it goes on").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the watch of Kraken.crew.example.com panicked"
+    );
+}
