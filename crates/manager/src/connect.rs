@@ -10,7 +10,7 @@ use kube::{
 use tower::{BoxError, Service};
 
 use crate::{
-    client::{limit::LimitLayer, retry::RetryLayer},
+    client::{limit::LimitLayer, retry::RetryLayer, silence::SilenceLayer},
     leader::fence::Fence,
     metrics::{CountLayer, Requests},
     options::Options,
@@ -53,7 +53,10 @@ impl Clients {
         S::Future: Send + 'static,
         R: hyper::body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
     {
-        let client = || connections().map(|new| new.with_layer(&LimitLayer).with_layer(count));
+        let client = || {
+            let new = connections()?.with_layer(&SilenceLayer);
+            Ok(new.with_layer(&LimitLayer).with_layer(count))
+        };
         Ok(Self {
             // Each try of a request passes the fence, as one that waits behind it to be sent again would go out after
             // the deadline. What the fence refuses is no request, so it is not counted.

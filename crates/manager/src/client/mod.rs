@@ -1,4 +1,6 @@
-//! What every client of the API server does with a request: it gives it a time limit, and repeats it when asked to.
+//! What every client of the API server does with a request: it limits its time, repeats it when the API server asks for that, and ends
+//! a watch whose connection is dead.
 
 pub(crate) mod limit;
 pub(crate) mod retry;
+pub(crate) mod silence;
