@@ -25,7 +25,11 @@ const THEIRS: &str = include_str!("controller-runtime/scrape.txt");
 const MISSING: [&str; 2] = ["go_*", "controller_runtime_terminal_reconcile_errors_total"];
 
 /// What we have and it has not.
-const ADDED: [&str; 2] = ["manager_cache_synced", "manager_cache_unreadable_objects"];
+const ADDED: [&str; 3] = [
+    "manager_cache_synced",
+    "manager_cache_unreadable_objects",
+    "manager_webhook_unreadable_objects_total",
+];
 
 /// A family of metrics, as dashboards and alerts see it.
 #[derive(Debug, Default, PartialEq)]

@@ -183,6 +183,90 @@ async fn an_object_that_cannot_be_read_is_refused() {
         "{}",
         admitted.message
     );
+    assert!(
+        admitted.message.contains("spec.containers[0].image: "),
+        "it names the field: {}",
+        admitted.message
+    );
+}
+
+/// What is wrong with a Pod whose image is 5.
+const UNREADABLE: &str = "spec.containers[0].image: invalid type: integer `5`, expected a string";
+
+#[tokio::test]
+async fn a_stored_object_that_cannot_be_read_can_be_repaired() {
+    let (api, broken) = (FakeApi::new(), pod(&json!(5)));
+    let repair = review("UPDATE", &pod(&"a:1".into()), &broken);
+    let admitted = api.admit(register, &repair).await;
+    assert!(admitted.allowed, "{admitted:?}");
+    assert_eq!(admitted.object["spec"]["priority"], 7, "it is defaulted");
+    let warning = format!(
+        "the stored object cannot be read, so this one was validated as if it were new: {UNREADABLE}"
+    );
+    assert_eq!(admitted.warnings, [warning]);
+
+    // As strict as with any other object.
+    let still_wrong = review("UPDATE", &pod(&Value::Null), &broken);
+    let admitted = api.admit(register, &still_wrong).await;
+    assert!(!admitted.allowed);
+    assert_eq!(admitted.causes[0].0, "spec.containers[0].image");
+}
+
+#[tokio::test]
+async fn a_stored_object_that_cannot_be_read_can_be_deleted() {
+    let delete = review("DELETE", &Value::Null, &pod(&json!(5)));
+    let admitted = FakeApi::new().admit(register, &delete).await;
+    assert!(admitted.allowed, "{admitted:?}");
+    let warning = format!(
+        "the stored object cannot be read, so its deletion was not validated: {UNREADABLE}"
+    );
+    assert_eq!(admitted.warnings, [warning]);
+}
+
+#[tokio::test]
+async fn of_an_object_that_cannot_be_read_the_metadata_can_be_changed_and_nothing_else() {
+    let (api, mut broken) = (FakeApi::new(), pod(&json!(5)));
+    let released = broken.clone();
+    broken["metadata"]["finalizers"] = json!(["example.com/a"]);
+    let release = review("UPDATE", &released, &broken);
+    let admitted = api.admit(register, &release).await;
+    assert!(admitted.allowed, "{admitted:?}");
+    assert_eq!(admitted.object, released);
+    let warning = format!("the object cannot be read, so it was not validated: {UNREADABLE}");
+    assert!(admitted.warnings.contains(&warning), "{admitted:?}");
+
+    let mut changed = released.clone();
+    changed["spec"]["priority"] = json!(1);
+    for other in [&changed, &pod(&json!(6))] {
+        let admitted = api.admit(register, &review("UPDATE", other, &broken)).await;
+        assert!(!admitted.allowed, "{other}");
+        let path = "cannot read the object: spec.containers[0].image: invalid type";
+        assert!(admitted.message.starts_with(path), "{admitted:?}");
+    }
+}
+
+/// Keeps the priority that a Pod has.
+struct KeepPriority;
+
+impl Defaulter<Pod> for KeepPriority {
+    async fn default(&self, pod: &mut Pod, cx: &Request<Pod>) -> Result<(), Rejection> {
+        let old = cx.old().and_then(|old| old.spec.as_ref()?.priority);
+        pod.spec.get_or_insert_default().priority = old;
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_defaulter_can_look_at_the_stored_object() {
+    let register = |manager: &mut Manager| manager.defaulter::<Pod>(KeepPriority);
+    let (new, mut old) = (pod(&"b".into()), pod(&"a".into()));
+    old["spec"]["priority"] = json!(3);
+    let update = review("UPDATE", &new, &old);
+    let admitted = FakeApi::new().admit(register, &update).await;
+    assert_eq!(admitted.object["spec"]["priority"], 3);
+    let create = review("CREATE", &new, &Value::Null);
+    let admitted = FakeApi::new().admit(register, &create).await;
+    assert_eq!(admitted.object, new);
 }
 
 #[tokio::test]

@@ -123,6 +123,7 @@ impl Metrics {
         let help = "The most reconciles that may be under way";
         r.register("max_concurrent_reconciles", help, self.most.clone());
         self.webhooks.register(r);
+        self.webhooks.register_own(&mut all);
 
         self.queues
             .register(all.sub_registry_with_prefix("workqueue"));

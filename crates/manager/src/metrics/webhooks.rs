@@ -30,6 +30,7 @@ pub(super) struct Webhooks {
     in_flight: Family<Path, Gauge>,
     panics: Counter,
     conversion_panics: Counter,
+    unreadable: Family<Path, Counter>,
 }
 
 impl Webhooks {
@@ -40,6 +41,7 @@ impl Webhooks {
             in_flight: Family::default(),
             panics: Counter::default(),
             conversion_panics: Counter::default(),
+            unreadable: Family::default(),
         }
     }
 
@@ -57,6 +59,13 @@ impl Webhooks {
         r.register("conversion_webhook_panics", help, conversion);
     }
 
+    /// Registers what controller-runtime does not count.
+    pub(super) fn register_own(&self, r: &mut Registry) {
+        let help = "Stored objects in requests that their type cannot read";
+        let unreadable = self.unreadable.clone();
+        r.register("manager_webhook_unreadable_objects", help, unreadable);
+    }
+
     /// The metrics of the webhook at this path, at nought.
     pub(super) fn at(&self, path: &str) -> WebhookMetrics {
         let labels = Path {
@@ -65,6 +74,7 @@ impl Webhooks {
         let metrics = WebhookMetrics {
             seconds: self.seconds.get_or_create_owned(&labels),
             in_flight: self.in_flight.get_or_create_owned(&labels),
+            unreadable: self.unreadable.get_or_create_owned(&labels),
             path: path.to_owned(),
             all: self.clone(),
         };
@@ -82,6 +92,7 @@ pub(crate) struct WebhookMetrics {
     path: String,
     seconds: Histogram,
     in_flight: Gauge,
+    unreadable: Counter,
     all: Webhooks,
 }
 
@@ -103,6 +114,11 @@ impl WebhookMetrics {
     /// Counts a panic of a conversion.
     pub(crate) fn conversion_panicked(&self) {
         self.all.conversion_panics.inc();
+    }
+
+    /// Counts a stored object that its type cannot read.
+    pub(crate) fn unreadable(&self) {
+        self.unreadable.inc();
     }
 
     fn requests(&self, code: StatusCode) -> Counter {

@@ -4,19 +4,24 @@ use std::{fmt::Display, sync::Arc};
 
 use hyper::StatusCode;
 use kube::Client;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use super::{
     panic_handler::guarded,
     patch::{Fields, changes, lines},
+    read::{self, Review, Unreadable},
     rejection::Rejection,
     request::{Operation, Request},
     review::{Answer, GroupVersionKind, Question},
     serve::Webhook,
     traits::{Defaulter, Validator, Warnings},
 };
-use crate::{cache::object::Object, metrics::WebhookMetrics, servers::http::Reply};
+use crate::{
+    cache::object::Object,
+    metrics::WebhookMetrics,
+    servers::{body::Body, http::Reply},
+};
 
 /// Answers with what `defaulter` changes.
 pub(super) fn defaulting<K: Object>(defaulter: impl Defaulter<K>) -> Webhook {
@@ -24,13 +29,13 @@ pub(super) fn defaulting<K: Object>(defaulter: impl Defaulter<K>) -> Webhook {
     Arc::new(move |body, client, metrics| {
         let defaulter = defaulter.clone();
         Box::pin(async move {
-            let mut question = match read::<K>(&body, &metrics) {
-                Ok(question) => question,
+            let body = Arc::new(body);
+            let mut review = match read::<K, IgnoredAny>(&body, &metrics) {
+                Ok(review) => review,
                 Err(reply) => return reply,
             };
-            let steps = default(&*defaulter, &mut question, &body, client).await;
-            let answer = |uid, steps: Vec<Value>| Answer::allowed(uid).with_patch(&steps);
-            reply::<K, _, _>(question, steps, answer, &metrics)
+            let verdict = default(&*defaulter, &mut review, &body, client).await;
+            reply::<K, _, _>(review.question, verdict, &metrics)
         })
     })
 }
@@ -41,84 +46,136 @@ pub(super) fn validating<K: Object>(validator: impl Validator<K>) -> Webhook {
     Arc::new(move |body, client, metrics| {
         let validator = validator.clone();
         Box::pin(async move {
-            let mut question = match read::<K>(&body, &metrics) {
-                Ok(question) => question,
+            let mut review = match read::<K, K>(&body, &metrics) {
+                Ok(review) => review,
                 Err(reply) => return reply,
             };
-            let warnings = validate(&*validator, &mut question, client).await;
-            let answer = |uid, warnings| Answer {
-                warnings,
-                ..Answer::allowed(uid)
-            };
-            reply::<K, _, _>(question, warnings, answer, &metrics)
+            let verdict = validate(&*validator, &mut review, client).await;
+            reply::<K, _, _>(review.question, verdict, &metrics)
         })
     })
 }
 
-/// Reads a review in one go; in two only if that fails, to say what is wrong with the object.
-fn read<K: Object>(body: &[u8], metrics: &WebhookMetrics) -> Result<Question<K>, Reply> {
-    Question::<K>::read(body).map_err(|problem| {
-        let Ok(question) = Question::<IgnoredAny>::read(body) else {
-            let problem = format!("not a review: {problem}\n");
-            return Reply::text(StatusCode::BAD_REQUEST, problem);
-        };
-        let rejection = kind_of::<K>(&question.kind).err();
-        let rejection = rejection.unwrap_or_else(|| cannot_read(&problem));
-        reply::<K, _, _>(
-            question,
-            Err(rejection),
-            |uid, ()| Answer::allowed(uid),
-            metrics,
-        )
-    })
+/// What is answered to a request that is allowed.
+struct Allowed {
+    /// The patch of a defaulter.
+    steps: Vec<Value>,
+    warnings: Warnings,
 }
 
-/// The steps of the patch that makes the changes of `defaulter`.
+impl Allowed {
+    fn patched(steps: Vec<Value>) -> Self {
+        let warnings = Warnings::new();
+        Self { steps, warnings }
+    }
+
+    fn warning(warnings: Warnings) -> Self {
+        let steps = Vec::new();
+        Self { steps, warnings }
+    }
+}
+
+/// Reads a review, and reports a stored object that cannot be read.
+fn read<K: Object, O: DeserializeOwned>(
+    body: &[u8],
+    metrics: &WebhookMetrics,
+) -> Result<Review<K, O>, Reply> {
+    let review = read::read::<K, O>(body).map_err(|problem| {
+        let problem = format!("not a review: {problem}\n");
+        Reply::text(StatusCode::BAD_REQUEST, problem)
+    })?;
+    if let Some(Unreadable::Old(problem) | Unreadable::Both(problem)) = &review.unreadable {
+        metrics.unreadable();
+        let (kind, question) = (K::kind(&()), &review.question);
+        let (namespace, name) = (&question.namespace, &question.name);
+        tracing::warn!(error = problem, %kind, namespace, name, "cannot read a stored object");
+    }
+    Ok(review)
+}
+
+/// The patch that makes the changes of `defaulter`.
 async fn default<K: Object>(
     defaulter: &impl Defaulter<K>,
-    question: &mut Question<K>,
-    body: &[u8],
+    review: &mut Review<K, IgnoredAny>,
+    body: &Arc<Body>,
     client: Client,
-) -> Result<Vec<Value>, Rejection> {
+) -> Result<Allowed, Rejection> {
+    let question = &mut review.question;
     kind_of::<K>(&question.kind)?;
-    let mut cx = Request::new(question, client)?;
+    let stored = body.clone();
+    let old = move || Question::<IgnoredAny, K>::read(&stored).ok()?.old_object;
+    let cx = Request::new(question, client, old)?;
     if cx.operation == Operation::Delete {
-        return Ok(Vec::new());
+        return Ok(Allowed::patched(Vec::new()));
+    }
+    match &review.unreadable {
+        Some(Unreadable::New(problem)) => return Err(cannot_read(problem)),
+        Some(Unreadable::Both(problem)) => return Ok(unvalidated(problem)),
+        Some(Unreadable::Old(_)) | None => {}
     }
     let mut object = question.object.take().ok_or_else(no_object)?;
-    cx.old = question.old_object.take();
     let before = lines(&object)?;
     guarded(defaulter.default(&mut object, &cx)).await?;
     let after = lines(&object)?;
     if before == after {
-        return Ok(Vec::new());
+        return Ok(Allowed::patched(Vec::new()));
     }
     // Read once more as it was sent, which the patch must fit.
-    let raw = Question::<Fields<'_>>::read(body).map_err(cannot_read)?;
+    let raw = Question::<Fields<'_>, IgnoredAny>::read(body).map_err(cannot_read)?;
     let raw = raw.object.unwrap_or_default();
-    changes(&raw, &before, &after).map_err(cannot_read)
+    let steps = changes(&raw, &before, &after).map_err(cannot_read)?;
+    Ok(Allowed::patched(steps))
 }
 
 async fn validate<K: Object>(
     validator: &impl Validator<K>,
-    question: &mut Question<K>,
+    review: &mut Review<K, K>,
     client: Client,
-) -> Result<Warnings, Rejection> {
+) -> Result<Allowed, Rejection> {
+    let question = &mut review.question;
     kind_of::<K>(&question.kind)?;
-    let mut cx = Request::new(question, client)?;
+    let old = question.old_object.take();
+    let cx = Request::new(question, client, || old)?;
     let object = question.object.take();
-    cx.old = question.old_object.take();
+    let unreadable = match &review.unreadable {
+        Some(Unreadable::New(problem)) => return Err(cannot_read(problem)),
+        Some(Unreadable::Both(problem)) => return Ok(unvalidated(problem)),
+        Some(Unreadable::Old(problem)) => Some(problem),
+        None => None,
+    };
     guarded(async {
-        match (cx.operation, &object, &cx.old) {
-            (Operation::Create, Some(object), _) => validator.validate_create(object, &cx).await,
-            (Operation::Update, Some(object), Some(old)) => {
+        match (cx.operation, &object, cx.old(), unreadable) {
+            (Operation::Create, Some(object), ..) => validator.validate_create(object, &cx).await,
+            (Operation::Update, Some(object), Some(old), _) => {
                 validator.validate_update(old, object, &cx).await
             }
-            (Operation::Delete, _, Some(old)) => validator.validate_delete(old, &cx).await,
+            (Operation::Update, Some(object), None, Some(problem)) => {
+                let mut warnings = validator.validate_create(object, &cx).await?;
+                let what = "so this one was validated as if it were new";
+                warnings.push(format!(
+                    "the stored object cannot be read, {what}: {problem}"
+                ));
+                Ok(warnings)
+            }
+            (Operation::Delete, _, Some(old), _) => validator.validate_delete(old, &cx).await,
+            (Operation::Delete, _, None, Some(problem)) => {
+                let what = "so its deletion was not validated";
+                Ok(vec![format!(
+                    "the stored object cannot be read, {what}: {problem}"
+                )])
+            }
             _ => Err(no_object()),
         }
     })
     .await
+    .map(Allowed::warning)
+}
+
+/// The answer about an object that stays as it is stored, but for its metadata.
+fn unvalidated(problem: &str) -> Allowed {
+    Allowed::warning(vec![format!(
+        "the object cannot be read, so it was not validated: {problem}"
+    )])
 }
 
 /// Whether objects of this kind are a `K`.
@@ -146,15 +203,17 @@ fn cannot_read(problem: impl Display) -> Rejection {
     Rejection::bad_request(format!("cannot read the object: {problem}"))
 }
 
-/// The answer to `question`: the one that `allowed` makes of the verdict, or a rejection.
-fn reply<K: Object, T, V>(
-    question: Question<T>,
-    verdict: Result<V, Rejection>,
-    allowed: impl FnOnce(String, V) -> Answer,
+/// The answer to `question`.
+fn reply<K: Object, T, O>(
+    question: Question<T, O>,
+    verdict: Result<Allowed, Rejection>,
     metrics: &WebhookMetrics,
 ) -> Reply {
     let answer = match verdict {
-        Ok(verdict) => allowed(question.uid, verdict),
+        Ok(Allowed { steps, warnings }) => Answer {
+            warnings,
+            ..Answer::allowed(question.uid).with_patch(&steps)
+        },
         Err(rejection) => {
             let name = &question.name;
             if let Some(failure) = rejection.failure() {

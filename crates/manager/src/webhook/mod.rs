@@ -40,8 +40,10 @@ mod admission;
 mod convert;
 mod copy;
 mod field;
+mod json_path;
 mod panic_handler;
 mod patch;
+mod read;
 mod register;
 mod rejection;
 mod request;
@@ -49,11 +51,9 @@ mod review;
 mod serve;
 mod start;
 mod traits;
+mod unconverted;
+mod versions;
 
-pub(crate) use self::{
-    convert::Conversions,
-    serve::{Webhooks, handler},
-};
 pub use self::{
     field::{FieldError, FieldErrors},
     rejection::Rejection,
@@ -65,4 +65,8 @@ pub use self::{
 pub(crate) use self::{
     review::GroupVersionKind,
     serve::{Registered, Task},
+};
+pub(crate) use self::{
+    serve::{Webhooks, handler},
+    versions::Conversions,
 };

@@ -1,6 +1,6 @@
 //! What a webhook knows of the request beside the object.
 
-use std::fmt;
+use std::{fmt, sync::LazyLock};
 
 use kube::Client;
 
@@ -20,6 +20,9 @@ pub enum Operation {
     Delete,
 }
 
+/// An object that is not read before it is asked for.
+type Lazy<K> = LazyLock<Option<K>, Box<dyn FnOnce() -> Option<K> + Send>>;
+
 /// The request that a webhook is asked about.
 pub struct Request<K> {
     pub(super) operation: Operation,
@@ -28,7 +31,7 @@ pub struct Request<K> {
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) sub_resource: String,
-    pub(super) old: Option<K>,
+    pub(super) old: Lazy<K>,
     pub(super) client: Client,
 }
 
@@ -47,8 +50,12 @@ impl<K: fmt::Debug> fmt::Debug for Request<K> {
 }
 
 impl<K> Request<K> {
-    /// What `question` says of the request, without its objects.
-    pub(super) fn new<T>(question: &mut Question<T>, client: Client) -> Result<Self, Rejection> {
+    /// What `question` says of the request, and what it does not: how to read the object as it is stored.
+    pub(super) fn new<T, O>(
+        question: &mut Question<T, O>,
+        client: Client,
+        old: impl FnOnce() -> Option<K> + Send + 'static,
+    ) -> Result<Self, Rejection> {
         let operation = match &*question.operation {
             "CREATE" => Operation::Create,
             "UPDATE" => Operation::Update,
@@ -65,7 +72,7 @@ impl<K> Request<K> {
             namespace: question.namespace.clone(),
             name: question.name.clone(),
             sub_resource: question.sub_resource.clone(),
-            old: None,
+            old: LazyLock::new(Box::new(old)),
             client,
         })
     }
@@ -106,7 +113,7 @@ impl<K> Request<K> {
         Some(&*self.sub_resource).filter(|name| !name.is_empty())
     }
 
-    /// The object as it is stored; `None` while it is made.
+    /// The object as it is stored; `None` while it is made, and if `K` cannot read it.
     #[must_use]
     pub fn old(&self) -> Option<&K> {
         self.old.as_ref()

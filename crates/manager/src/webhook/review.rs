@@ -29,21 +29,21 @@ pub struct User {
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// A question about an object of `T`.
+/// A question about an object that is read as a `T`; the one that is stored, as an `O`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Review<T> {
+struct Review<T, O> {
     #[serde(default)]
     api_version: String,
     #[serde(default)]
     kind: String,
-    request: Option<Question<T>>,
+    request: Option<Question<T, O>>,
 }
 
 /// The question itself. What it does not say is empty.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Question<T> {
+pub(super) struct Question<T, O = T> {
     #[serde(default)]
     pub(super) uid: String,
     #[serde(default)]
@@ -63,7 +63,7 @@ pub(super) struct Question<T> {
     #[serde(default = "none")]
     pub(super) object: Option<T>,
     #[serde(default = "none")]
-    pub(super) old_object: Option<T>,
+    pub(super) old_object: Option<O>,
 }
 
 fn none<T>() -> Option<T> {
@@ -98,13 +98,13 @@ pub(super) fn from_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Str
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-impl<'a, T: Deserialize<'a>> Question<T> {
+impl<'a, T: Deserialize<'a>, O: Deserialize<'a>> Question<T, O> {
     /// Reads a review.
     ///
     /// # Errors
     /// What is wrong with it.
     pub(super) fn read(body: &'a [u8]) -> Result<Self, String> {
-        let review: Review<T> = from_body(body)?;
+        let review: Review<T, O> = from_body(body)?;
         if (&*review.api_version, &*review.kind) != (VERSION, KIND) {
             return Err(format!("write {KIND} of {VERSION}"));
         }
@@ -112,6 +112,24 @@ impl<'a, T: Deserialize<'a>> Question<T> {
             Some(question) if !question.uid.is_empty() => Ok(question),
             Some(_) => Err("without `request.uid` it cannot be answered".to_owned()),
             None => Err("without `request` it cannot be answered".to_owned()),
+        }
+    }
+}
+
+impl<T, O> Question<T, O> {
+    /// The same question about other objects.
+    pub(super) fn about<A, B>(self, object: Option<A>, old_object: Option<B>) -> Question<A, B> {
+        Question {
+            uid: self.uid,
+            kind: self.kind,
+            sub_resource: self.sub_resource,
+            name: self.name,
+            namespace: self.namespace,
+            operation: self.operation,
+            user_info: self.user_info,
+            dry_run: self.dry_run,
+            object,
+            old_object,
         }
     }
 }

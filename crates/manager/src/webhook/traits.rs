@@ -22,6 +22,9 @@ pub trait Defaulter<K>: Send + Sync + 'static {
 pub trait Validator<K: Sync>: Send + Sync + 'static {
     /// Looks at an object that is to be made.
     ///
+    /// Also at one that repairs a stored object which `K` cannot read, so that there is nothing to compare it with:
+    /// the [operation](Request::operation) is an update then.
+    ///
     /// # Errors
     /// Why the request is refused, or what failed.
     fn validate_create(
@@ -35,6 +38,8 @@ pub trait Validator<K: Sync>: Send + Sync + 'static {
 
     /// Looks at an object that is to be changed.
     ///
+    /// Not at one that `K` cannot read before and after, if only metadata is changed: it is admitted.
+    ///
     /// # Errors
     /// Why the request is refused, or what failed.
     fn validate_update(
@@ -47,7 +52,8 @@ pub trait Validator<K: Sync>: Send + Sync + 'static {
         async { Ok(Warnings::new()) }
     }
 
-    /// Looks at an object that is to be deleted. Asked only if the webhook's marker has `delete` among its verbs.
+    /// Looks at an object that is to be deleted. Asked only if the webhook's marker has `delete` among its verbs, and
+    /// if `K` can read the object: one that it cannot read may be deleted.
     ///
     /// # Errors
     /// Why the request is refused, or what failed.

@@ -75,6 +75,7 @@ const TESTS: &[(&str, Test)] = tests! {
     webhooks:
         an_api_server_is_answered_by_webhooks
         objects_of_three_versions_are_read_in_each
+        objects_that_the_type_cannot_read_are_listed_repaired_and_deleted
         certificates_need_nobody
         replicas_that_are_called_by_different_names_share_one_certificate
         each_right_of_the_certificates_is_needed

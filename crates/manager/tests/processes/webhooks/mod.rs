@@ -9,5 +9,8 @@ mod rotation;
 mod site;
 mod spread;
 mod tests;
+mod unreadable;
 
-pub use self::{guests::main, hostile::*, names::*, permissions::*, rotation::*, tests::*};
+pub use self::{
+    guests::main, hostile::*, names::*, permissions::*, rotation::*, tests::*, unreadable::*,
+};

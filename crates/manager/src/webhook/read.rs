@@ -1,0 +1,73 @@
+//! Reads a review one of whose objects its type may not be able to read.
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, value::RawValue};
+
+use super::{json_path::explain, review::Question, unconverted};
+use crate::cache::object::Object;
+
+/// A review as far as it can be read.
+pub(super) struct Review<K, O> {
+    pub(super) question: Question<K, O>,
+    pub(super) unreadable: Option<Unreadable>,
+}
+
+/// Which object of a review cannot be read, and why. It is missing in the question.
+pub(super) enum Unreadable {
+    /// The new one.
+    New(String),
+    /// The stored one, which the new one repairs, or which is to be deleted.
+    Old(String),
+    /// The new one, and so is the stored one: they differ in nothing but metadata.
+    Both(String),
+}
+
+/// Reads a review of objects of `K`, the stored one as an `O`.
+///
+/// # Errors
+/// Why it is not a review.
+pub(super) fn read<K: Object, O: DeserializeOwned>(body: &[u8]) -> Result<Review<K, O>, String> {
+    // In one go; object by object only if that fails.
+    let problem = match Question::read(body) {
+        Ok(question) => {
+            return Ok(Review {
+                question,
+                unreadable: None,
+            });
+        }
+        Err(problem) => problem,
+    };
+    let raw = Question::<&RawValue>::read(body).map_err(|_| problem)?;
+    let object = raw.object.map(parse::<K>).transpose();
+    let old_object = raw.old_object.map(parse::<O>).transpose();
+    let unreadable = match (&object, &old_object) {
+        (Err(problem), _) if is_untouched::<K>(&raw) => Some(Unreadable::Both(problem.clone())),
+        (Err(problem), _) => Some(Unreadable::New(problem.clone())),
+        (Ok(_), Err(problem)) => Some(Unreadable::Old(problem.clone())),
+        (Ok(_), Ok(_)) => None,
+    };
+    let (object, old_object) = (object.ok().flatten(), old_object.ok().flatten());
+    Ok(Review {
+        question: raw.about(object, old_object),
+        unreadable,
+    })
+}
+
+fn parse<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
+    serde_json::from_str(raw.get()).map_err(|error| explain(raw.get(), &error))
+}
+
+/// Whether an update leaves what cannot be read as it is stored. It is let through then: otherwise such an object could
+/// neither be labelled nor, as finalizers are metadata, deleted.
+fn is_untouched<K: Object>(question: &Question<&RawValue>) -> bool {
+    let (Some(new), Some(old)) = (question.object, question.old_object) else {
+        return false;
+    };
+    let (Ok(new), Ok(stored)) = (parse::<Value>(new), parse::<Value>(old)) else {
+        return false;
+    };
+    let annotation = unconverted::annotation(&K::group(&()));
+    question.operation == "UPDATE"
+        && parse::<K>(old).is_err()
+        && unconverted::same(&new, &stored, &annotation)
+}

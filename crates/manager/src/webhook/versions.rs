@@ -1,0 +1,240 @@
+//! Conversion between the versions of a kind: one of them is the hub, and every other one, a spoke, is converted to it
+//! and from it.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::Display,
+};
+
+use serde_json::Value;
+
+use super::{
+    copy::{carry_over, metadata},
+    json_path::explain,
+    unconverted::{self, Original},
+};
+use crate::{cache::object::Object, metrics::WebhookMetrics};
+
+/// Turns an object of one version into one of another.
+type Convert = fn(Value) -> Result<Value, Failed>;
+
+/// Why an object was not converted.
+enum Failed {
+    /// Its type cannot read it: the object, and why.
+    Unreadable(Value, String),
+    Conversion(String),
+}
+
+/// What a type makes of an object; `None` if it cannot read it.
+type Read = fn(&Value) -> Option<Value>;
+
+/// A group and a kind.
+type GroupKind = (String, String);
+
+/// Every conversion there is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Conversions(HashMap<GroupKind, Versions>);
+
+/// The versions of a kind.
+#[derive(Clone, Debug)]
+struct Versions {
+    hub: String,
+    crd: String,
+    /// The annotation of objects that cannot be read.
+    annotation: String,
+    read_hub: Read,
+    /// By `apiVersion`.
+    spokes: BTreeMap<String, Spoke>,
+}
+
+/// A version that is not the hub.
+#[derive(Clone, Debug)]
+struct Spoke {
+    to_hub: Convert,
+    from_hub: Convert,
+    read: Read,
+}
+
+impl Conversions {
+    /// Adds a spoke; the error is a mistake of the caller's.
+    pub(crate) fn add<H, S>(&mut self) -> Result<(), String>
+    where
+        H: Object + TryFrom<S, Error: Display>,
+        S: Object + TryFrom<H, Error: Display>,
+    {
+        let (hub, spoke) = (H::api_version(&()), S::api_version(&()));
+        let (group, kind) = (H::group(&()), H::kind(&()));
+        if (&S::group(&()), &S::kind(&())) != (&group, &kind) || hub == spoke {
+            return Err(format!(
+                "`{}` of `{spoke}` is no other version of `{kind}` of `{hub}`",
+                S::kind(&())
+            ));
+        }
+        let versions = self.0.entry((group.into_owned(), kind.to_string()));
+        let versions = versions.or_insert_with(|| Versions {
+            hub: hub.to_string(),
+            crd: format!("{}.{}", H::plural(&()), H::group(&())),
+            annotation: unconverted::annotation(&H::group(&())),
+            read_hub: read::<H>,
+            spokes: BTreeMap::new(),
+        });
+        if versions.hub != hub {
+            let first = &versions.hub;
+            return Err(format!("`{kind}` has two hubs, `{first}` and `{hub}`"));
+        }
+        let conversions = Spoke {
+            to_hub: convert::<S, H>,
+            from_hub: convert::<H, S>,
+            read: read::<S>,
+        };
+        match versions.spokes.insert(spoke.to_string(), conversions) {
+            None => Ok(()),
+            Some(_) => Err(format!("`{kind}` has the spoke `{spoke}` twice")),
+        }
+    }
+
+    /// The names of the CRDs whose kinds have conversions.
+    pub(crate) fn crds(&self) -> Vec<String> {
+        let mut names: Vec<_> = self
+            .0
+            .values()
+            .map(|versions| versions.crd.clone())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// `object` in the version `wanted`. One that its type cannot read keeps its content, so that it stops no other.
+    pub(super) fn convert(
+        &self,
+        object: Value,
+        wanted: &str,
+        metrics: &WebhookMetrics,
+    ) -> Result<Value, String> {
+        let versions = self.versions(&object, wanted)?;
+        let name = object["metadata"]["name"].clone();
+        let failed = |error| format!("cannot convert {name} to `{wanted}`: {error}");
+        match versions.convert(object, wanted) {
+            Ok(converted) => Ok(converted),
+            Err(Failed::Conversion(error)) => Err(failed(error)),
+            Err(Failed::Unreadable(object, problem)) => {
+                metrics.unreadable();
+                report(&object, &problem, wanted);
+                versions.keep(object, wanted).map_err(failed)
+            }
+        }
+    }
+
+    /// The versions of the kind of `object`, if that and `wanted` are two of them.
+    fn versions(&self, object: &Value, wanted: &str) -> Result<&Versions, String> {
+        let text = |field: &str| object[field].as_str().unwrap_or_default();
+        let (version, kind) = (text("apiVersion"), text("kind"));
+        let group = |version: &str| version.rsplit_once('/').map(|(group, _)| group.to_owned());
+        let key = (group(version).unwrap_or_default(), kind.to_owned());
+        let versions = self.0.get(&key);
+        versions
+            .filter(|versions| versions.has(version) && versions.has(wanted))
+            .ok_or_else(|| {
+                format!("there is no conversion of `{kind}` from `{version}` to `{wanted}`")
+            })
+    }
+}
+
+impl Versions {
+    fn has(&self, version: &str) -> bool {
+        version == self.hub || self.spokes.contains_key(version)
+    }
+
+    /// `object` in another version, by way of the hub.
+    fn convert(&self, object: Value, wanted: &str) -> Result<Value, Failed> {
+        if object["apiVersion"] == wanted {
+            return Ok(object);
+        }
+        let object = self.restore(object);
+        let version = object["apiVersion"].as_str().unwrap_or_default();
+        if version == wanted {
+            return Ok(object);
+        }
+        let up = self.spokes.get(version).map(|spoke| spoke.to_hub);
+        let down = self.spokes.get(wanted).map(|spoke| spoke.from_hub);
+        let mut steps = up.into_iter().chain(down);
+        steps.try_fold(object, |object, step| step(object))
+    }
+
+    /// `object` with its content as it is, in another version.
+    fn keep(&self, mut object: Value, wanted: &str) -> Result<Value, String> {
+        let original = Original::of(&object);
+        object["apiVersion"] = wanted.into();
+        let known = self.read(&object);
+        original.keep_in(object, known.as_ref(), &self.annotation)
+    }
+
+    /// What an object that was kept so was made of, unless it has been replaced since.
+    fn restore(&self, mut object: Value) -> Value {
+        let original = Original::take(&mut object, &self.annotation);
+        let Some(original) = original.filter(|original| self.has(original.version())) else {
+            return object;
+        };
+        if original.is_unchanged(&object, |object| self.read(object)) {
+            original.restore(object)
+        } else if original.is_of(&object) && self.read(&object).is_none() {
+            original.restore_below(object)
+        } else {
+            object
+        }
+    }
+
+    /// What the type of its version makes of `object`.
+    fn read(&self, object: &Value) -> Option<Value> {
+        let spoke = self.spokes.get(object["apiVersion"].as_str()?);
+        spoke.map_or(self.read_hub, |spoke| spoke.read)(object)
+    }
+}
+
+fn read<K: Object>(object: &Value) -> Option<Value> {
+    let object = K::deserialize(object).ok()?;
+    serde_json::to_value(object).ok()
+}
+
+fn report(object: &Value, problem: &str, wanted: &str) {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (kind, meta) = (text(&object["kind"]), &object["metadata"]);
+    let (namespace, name) = (text(&meta["namespace"]), text(&meta["name"]));
+    let message = "converted a stored object that cannot be read as it is";
+    tracing::warn!(error = problem, kind, namespace, name, wanted, "{message}");
+}
+
+/// Converts an object. Its metadata stays as it was sent, but for labels and annotations; and so do fields that `From`
+/// does not know.
+fn convert<From, To>(raw: Value) -> Result<Value, Failed>
+where
+    From: Object,
+    To: Object + TryFrom<From, Error: Display>,
+{
+    let write = |error| Failed::Conversion(format!("cannot write it: {error}"));
+    let source = match From::deserialize(&raw) {
+        Ok(source) => source,
+        Err(error) => {
+            // Text knows where it could not be read.
+            let text = raw.to_string();
+            let located = serde_json::from_str::<From>(&text).err();
+            let problem = explain(&text, &located.unwrap_or(error));
+            return Err(Failed::Unreadable(raw, problem));
+        }
+    };
+    let known = serde_json::to_value(&source).map_err(write)?;
+    let target = To::try_from(source).map_err(|error| Failed::Conversion(error.to_string()))?;
+    let mut converted = serde_json::to_value(&target).map_err(write)?;
+    converted["apiVersion"] = To::api_version(&()).into();
+    converted["kind"] = To::kind(&()).into();
+    let Value::Object(mut raw) = raw else {
+        return Err(Failed::Conversion("it is not an object".to_owned()));
+    };
+    converted["metadata"] = metadata(
+        raw.remove("metadata").unwrap_or_default(),
+        &known["metadata"],
+        &converted["metadata"],
+    );
+    carry_over(&Value::Object(raw), &known, &mut converted);
+    Ok(converted)
+}

@@ -1,0 +1,166 @@
+//! Objects that were stored when the schema was looser than the type is now.
+
+use anyhow::{Context as _, ensure};
+use hyper::Method;
+use manager::testing::eventually;
+use serde_json::{Value, json};
+
+use super::{
+    guests::{configuration, crd},
+    site::{CRD, GUESTS, MUTATING, NAMESPACE, Site, VALIDATING, guest},
+    tests::{JSON, MERGE, refused},
+};
+use crate::{replica::LONG, world::World};
+
+/// The CRD as it was before the type: any spec is stored, and none is converted.
+fn loose(site: &Site) -> anyhow::Result<Value> {
+    let mut crd = crd("v2", site.spread.port)?;
+    for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"] =
+            json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    }
+    crd["spec"]["conversion"] = json!({ "strategy": "None" });
+    Ok(crd)
+}
+
+/// The CRD as the type says: fields that a version lacks are dropped.
+fn strict(site: &Site) -> anyhow::Result<Value> {
+    let mut crd = crd("v2", site.spread.port)?;
+    for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
+        let spec = &mut version["schema"]["openAPIV3Schema"]["properties"]["spec"];
+        let spec = spec.as_object_mut().context("a schema")?;
+        spec.remove("x-kubernetes-preserve-unknown-fields");
+    }
+    Ok(crd)
+}
+
+fn at(version: &str, name: &str) -> String {
+    format!("/apis/hotel.example.com/{version}/namespaces/{NAMESPACE}/guests/{name}")
+}
+
+/// What `v2` cannot read, and `v1` has no field for.
+fn spec() -> Value {
+    json!({ "first": 5, "last": "Lovelace", "nights": 2 })
+}
+
+const BROKEN: [&str; 4] = ["repaired", "repaired-in-v1", "deleted", "finalized"];
+
+/// Stores the objects, and then what judges them.
+async fn store(site: &Site) -> anyhow::Result<()> {
+    for path in [MUTATING, VALIDATING] {
+        site.call(Method::DELETE, path, JSON, &Value::Null).await?;
+    }
+    site.call(Method::DELETE, CRD, JSON, &Value::Null).await?;
+    eventually(LONG, "the CRD is gone", async || {
+        Ok(site.get(CRD).await.is_err().then_some(()))
+    })
+    .await?;
+    site.apply(CRD, &loose(site)?).await?;
+    for name in BROKEN {
+        let mut object = guest(name, &spec());
+        if name == "finalized" {
+            object["metadata"]["finalizers"] = json!(["hotel.example.com/bill"]);
+        }
+        eventually(LONG, "a guest of any shape is stored", async || {
+            let stored = site.create(GUESTS, &object).await?;
+            Ok((stored["spec"] == spec()).then_some(()))
+        })
+        .await?;
+    }
+    site.create(GUESTS, &guest("good", &json!({ "first": "Ada" })))
+        .await?;
+    site.apply(CRD, &strict(site)?).await?;
+    for (path, mutating) in [(MUTATING, true), (VALIDATING, false)] {
+        site.apply(path, &configuration(mutating, site.spread.port))
+            .await?;
+    }
+    Ok(())
+}
+
+pub async fn objects_that_the_type_cannot_read_are_listed_repaired_and_deleted(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let mut site = Site::new(world).await?;
+    store(&site).await?;
+    site.start(1).await?;
+    site.admitting().await?;
+    for version in ["v1", "v2", "v3"] {
+        let path = at(version, "");
+        let all = eventually(LONG, "a LIST succeeds", async || {
+            site.get(path.trim_end_matches('/')).await.map(Some)
+        });
+        let all = all.await.with_context(|| format!("in {version}"))?;
+        let names: Vec<_> = all["items"].as_array().into_iter().flatten().collect();
+        ensure!(names.len() == 5, "{version}: {all}");
+    }
+    let good = site.get(&at("v1", "good")).await?;
+    ensure!(good["spec"] == json!({ "name": "Ada" }), "{good}");
+    nothing_is_lost(&site).await?;
+    repair(&site).await?;
+    delete(&site).await?;
+    let log = site.replicas[0].log();
+    for part in [
+        "\"guests-system\"",
+        "\"deleted\"",
+        "spec.first: invalid type",
+    ] {
+        ensure!(log.contains(part), "{part} is not in the log:\n{log}");
+    }
+    site.call(Method::DELETE, CRD, JSON, &Value::Null).await?;
+    site.deploy("v2").await?;
+    Ok(format!("{} objects beside a good one", BROKEN.len()))
+}
+
+/// Writes an object in a version that can hold nothing of it.
+async fn nothing_is_lost(site: &Site) -> anyhow::Result<()> {
+    let before = site.get(&at("v2", "deleted")).await?;
+    ensure!(before["spec"].to_string() == spec().to_string(), "{before}");
+    for version in ["v1", "v3"] {
+        let label = json!({ "metadata": { "labels": { version: "" } } });
+        site.call(Method::PATCH, &at(version, "deleted"), MERGE, &label)
+            .await?;
+    }
+    let after = site.get(&at("v2", "deleted")).await?;
+    ensure!(after["spec"].to_string() == spec().to_string(), "{after}");
+    let labels = json!({ "v1": "", "v3": "" });
+    ensure!(after["metadata"]["labels"] == labels, "{after}");
+    ensure!(after["metadata"]["annotations"].is_null(), "{after}");
+    Ok(())
+}
+
+async fn repair(site: &Site) -> anyhow::Result<()> {
+    let path = at("v2", "repaired");
+    let still = json!({ "spec": { "last": 6 } });
+    refused(site.call(Method::PATCH, &path, MERGE, &still)).await?;
+    let rejected = json!({ "spec": { "first": "" } });
+    let status = refused(site.call(Method::PATCH, &path, MERGE, &rejected)).await?;
+    let field = &status["details"]["causes"][0]["field"];
+    ensure!(field == "spec.first", "it is validated: {status}");
+    let change = json!({ "spec": { "first": "Ada" } });
+    let repaired = site.call(Method::PATCH, &path, MERGE, &change).await?;
+    ensure!(repaired["spec"]["first"] == "Ada", "{repaired}");
+
+    let change = json!({ "spec": { "name": "Ada Byron" } });
+    let path = at("v1", "repaired-in-v1");
+    site.call(Method::PATCH, &path, MERGE, &change).await?;
+    let repaired = site.get(&at("v2", "repaired-in-v1")).await?;
+    let name = (&repaired["spec"]["first"], &repaired["spec"]["last"]);
+    ensure!(name == (&json!("Ada"), &json!("Byron")), "{repaired}");
+    let kept = &repaired["metadata"]["annotations"]["hotel.example.com/unconverted"];
+    ensure!(kept.is_null(), "{repaired}");
+    Ok(())
+}
+
+async fn delete(site: &Site) -> anyhow::Result<()> {
+    for name in ["deleted", "finalized"] {
+        let path = at("v2", name);
+        site.call(Method::DELETE, &path, JSON, &Value::Null).await?;
+    }
+    let release = json!({ "metadata": { "finalizers": null } });
+    site.call(Method::PATCH, &at("v1", "finalized"), MERGE, &release)
+        .await?;
+    let left = site.get(GUESTS).await?;
+    let left = left["items"].as_array().map_or(0, Vec::len);
+    ensure!(left == 3, "{left} guests are left");
+    Ok(())
+}
