@@ -41,6 +41,7 @@ mod deployment;
 pub(crate) mod fake;
 mod jobs;
 mod kubelet;
+mod noticed;
 mod operator;
 mod operators;
 mod random;

@@ -44,11 +44,13 @@ impl Cluster {
     /// test instead of the operator's own; the client of the test is an administrator's. What the API server forbids the
     /// operator, [`kubectl`](Self::kubectl) and [`close`](Self::close) report, with the rules to add.
     ///
-    /// If the project has webhooks, this waits until they are served, and has the API server call them for this
-    /// namespace. Versions of a kind are converted by the operator that started last, of those that run.
+    /// If the project has webhooks, this has the API server call them for this namespace, and waits until it does.
+    /// Versions of a kind are converted by the operator that started last, of those that run.
     ///
     /// # Errors
-    /// When there is no such program, `config/default` cannot be rendered, or the operator does not serve its webhooks.
+    /// When there is no such program, `config/default` cannot be rendered, the operator does not serve its webhooks
+    /// within a minute, or the API server does not call them within another one; what was waited for, and the last
+    /// answer.
     pub fn operator(&self, program: &str) -> anyhow::Result<Operator> {
         let account = ServiceAccount::create(self)?;
         if self.operators.begin() {

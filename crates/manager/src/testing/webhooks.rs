@@ -14,9 +14,13 @@ use std::{
 
 use anyhow::Context as _;
 use k8s_openapi::ByteString;
+use kube::{Client, Config};
 use serde_json::{Value, json};
 
-use super::Cluster;
+use super::{
+    Cluster,
+    noticed::{block_on, called, convert, probe},
+};
 
 /// What `kbr manifests` writes.
 const MANIFESTS: &str = "config/webhook/manifests.yaml";
@@ -25,15 +29,13 @@ const CRDS: &str = "config/crd/bases";
 /// How long the operator may take until it serves.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// How long an API server may take to call where a CRD says since a moment ago; it tells nobody that it does.
-const NOTICED: Duration = Duration::from_millis(300);
-
 /// Where the operators of this process convert, by port. Tests share the CRDs, and it is the last one that they name.
 static CONVERTING: Mutex<Vec<(u16, Value)>> = Mutex::new(Vec::new());
 
 /// A port and a certificate for the webhooks of one operator; what was installed goes when this is dropped.
 #[derive(Debug)]
 pub(super) struct Webhooks {
+    config: Config,
     port: u16,
     directory: PathBuf,
     ca: String,
@@ -52,6 +54,7 @@ impl Webhooks {
         let directory = std::env::temp_dir().join(name);
         fs::create_dir_all(&directory)?;
         let webhooks = Self {
+            config: cluster.config.clone(),
             port: TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
             ca: made.cert.pem(),
             directory,
@@ -94,16 +97,43 @@ impl Webhooks {
             create(&object)?;
             self.installed.push(installed);
         }
-        self.convert(cluster)
+        self.converted = converted(cluster)?;
+        let config = self.client_config("/convert");
+        let mut all = CONVERTING.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.converted.is_empty() {
+            all.push((self.port, config.clone()));
+        }
+        block_on(&self.config, async |client| {
+            self.convert_at(&client, &config).await?;
+            for (kind, _) in &self.installed {
+                called(&client, cluster.namespace(), kind).await?;
+            }
+            Ok(())
+        })
+    }
+
+    async fn convert_at(&self, client: &Client, config: &Value) -> anyhow::Result<()> {
+        for name in &self.converted {
+            convert(client, name, config).await?;
+        }
+        Ok(())
     }
 
     /// Makes a configuration one of this test: with a name of its own, and for its namespace only.
     fn redirect(&self, object: &mut Value, namespace: &str) {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         object["metadata"]["name"] = format!("{name}-{namespace}").into();
-        for webhook in object["webhooks"].as_array_mut().into_iter().flatten() {
+        let kind = object["kind"].as_str().unwrap_or_default();
+        let probe = probe(kind, &self.client_config("/probe"));
+        let Some(webhooks) = object["webhooks"].as_array_mut() else {
+            return;
+        };
+        for webhook in &mut *webhooks {
             let path = webhook["clientConfig"]["service"]["path"].as_str();
             webhook["clientConfig"] = self.client_config(path.unwrap_or_default());
+        }
+        webhooks.push(probe);
+        for webhook in webhooks {
             webhook["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] =
                 namespace.into();
         }
@@ -114,26 +144,6 @@ impl Webhooks {
         json!({ "url": format!("https://127.0.0.1:{}{path}", self.port), "caBundle": bundle })
     }
 
-    /// Has the CRDs that are converted be converted by this operator: of several, by the one that started last.
-    fn convert(&mut self, cluster: &Cluster) -> anyhow::Result<()> {
-        let strategy =
-            "jsonpath={range .items[*]}{.spec.conversion.strategy} {.metadata.name}{\"\\n\"}{end}";
-        let known = cluster.kubectl(&["get", "crd", "--output", strategy])?;
-        let converted = known
-            .lines()
-            .filter_map(|line| line.strip_prefix("Webhook "));
-        let config = self.client_config("/convert");
-        let mut all = CONVERTING.lock().unwrap_or_else(PoisonError::into_inner);
-        for name in converted.filter(|_| Path::new(CRDS).exists()) {
-            cluster.kubectl(&["patch", "crd", name, "--type=json", &conversion(&config)])?;
-            self.converted.push(name.to_owned());
-        }
-        if !self.converted.is_empty() {
-            all.push((self.port, config));
-        }
-        Ok(())
-    }
-
     /// Has another operator of this process convert, if there is one: to be called while this one still serves.
     pub(super) fn hand_over(&self) {
         let mut all = CONVERTING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -142,19 +152,11 @@ impl Webhooks {
         let Some((_, config)) = all.last().filter(|_| last) else {
             return;
         };
-        for name in &self.converted {
-            quietly(&["patch", "crd", name, "--type=json", &conversion(config)]);
-        }
-        sleep(NOTICED);
+        // Nobody is left to be told of an error.
+        let _ = block_on(&self.config, async |client| {
+            self.convert_at(&client, config).await
+        });
     }
-}
-
-/// A patch that has a CRD be converted there.
-fn conversion(config: &Value) -> String {
-    let webhook = json!({ "clientConfig": config, "conversionReviewVersions": ["v1"] });
-    let conversion = json!({ "strategy": "Webhook", "webhook": webhook });
-    let patch = json!([{ "op": "replace", "path": "/spec/conversion", "value": conversion }]);
-    format!("--patch={patch}")
 }
 
 /// Runs `kubectl` where nobody is left to be told of an error.
@@ -182,8 +184,26 @@ fn configurations(cluster: &Cluster) -> anyhow::Result<Vec<Value>> {
     if !fs::read_to_string(MANIFESTS)?.contains("\nkind:") {
         return Ok(Vec::new());
     }
+    objects(cluster, MANIFESTS)
+}
+
+/// The CRDs of the project whose versions are converted in a cluster.
+fn converted(cluster: &Cluster) -> anyhow::Result<Vec<String>> {
+    if !Path::new(CRDS).exists() {
+        return Ok(Vec::new());
+    }
+    let mut crds = objects(cluster, CRDS)?;
+    crds.retain(|crd| crd["spec"]["conversion"]["strategy"] == "Webhook");
+    let names = crds
+        .iter()
+        .filter_map(|crd| crd["metadata"]["name"].as_str());
+    Ok(names.map(str::to_owned).collect())
+}
+
+/// The objects in a file or folder.
+fn objects(cluster: &Cluster, path: &str) -> anyhow::Result<Vec<Value>> {
     let read = ["create", "--dry-run=client", "--output=json", "--filename"];
-    let manifests = cluster.kubectl(&[&read[..], &[MANIFESTS]].concat())?;
+    let manifests = cluster.kubectl(&[&read[..], &[path]].concat())?;
     let objects = serde_json::Deserializer::from_str(&manifests).into_iter();
     let objects: Result<_, _> = objects.collect();
     objects.context("`kubectl` printed no JSON")

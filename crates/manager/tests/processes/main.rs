@@ -75,6 +75,7 @@ const TESTS: &[(&str, Test)] = tests! {
     webhooks:
         an_api_server_is_answered_by_webhooks
         objects_of_three_versions_are_read_in_each
+        an_operator_under_test_is_called_as_soon_as_it_is_started
         objects_that_the_type_cannot_read_are_listed_repaired_and_deleted
         certificates_need_nobody
         replicas_that_are_called_by_different_names_share_one_certificate
@@ -90,6 +91,8 @@ fn main() -> anyhow::Result<ExitCode> {
     match std::env::args().nth(1).as_deref() {
         Some("operator") => Ok(operator::main()),
         Some("webhooks") => webhooks::main().map(|()| ExitCode::SUCCESS),
+        Some("lodges") => webhooks::lodges_main().map(|()| ExitCode::SUCCESS),
+        Some("cluster-test") => webhooks::test_main().map(|()| ExitCode::SUCCESS),
         Some("exec") => exec(),
         _ => run(),
     }

@@ -183,7 +183,7 @@ fn server(folder: &Path, name: &str, flags: &[String]) -> anyhow::Result<Child> 
 }
 
 /// Where setup-envtest and `kbr envtest build` keep the programs.
-fn assets() -> anyhow::Result<PathBuf> {
+pub fn assets() -> anyhow::Result<PathBuf> {
     if let Some(folder) = std::env::var_os("KUBEBUILDER_ASSETS") {
         return Ok(folder.into());
     }

@@ -3,8 +3,8 @@
 mod children;
 mod conditions;
 mod enqueues;
-mod own;
 mod faults;
+mod own;
 mod reads;
 mod replaced;
 mod support;

@@ -1,6 +1,7 @@
 //! Webhooks that a real API server calls over TLS, through a proxy that spreads calls over replicas.
 
 mod caller;
+mod cluster;
 mod guests;
 mod hostile;
 mod names;
@@ -12,5 +13,6 @@ mod tests;
 mod unreadable;
 
 pub use self::{
-    guests::main, hostile::*, names::*, permissions::*, rotation::*, tests::*, unreadable::*,
+    cluster::*, guests::main, hostile::*, names::*, permissions::*, rotation::*, tests::*,
+    unreadable::*,
 };

@@ -1,0 +1,259 @@
+//! `testing::Cluster`, as an integration test of a project uses it. Operator and test are this test binary, called with
+//! `lodges` and with `cluster-test`.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context as _, ensure};
+use clap::Parser;
+use kube::CustomResourceExt as _;
+use manager::{
+    Manager, Options,
+    testing::{Cluster, eventually},
+    webhook::{Defaulter, FieldError, Rejection, Request, Validator, Warnings},
+};
+use serde_json::{Value, json};
+
+use crate::{replica::LONG, world::World};
+
+/// How many operators are started one after the other, or at a time.
+const ROUNDS: usize = 6;
+
+macro_rules! version {
+    ($version:ident, $text:literal, $field:ident) => {
+        pub mod $version {
+            use k8s_openapi::api::core::v1::PodTemplateSpec;
+            use kube::CustomResource;
+            use schemars::JsonSchema;
+            use serde::{Deserialize, Serialize};
+
+            /// With a template, whose schema takes the API server a while.
+            #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+            #[kube(group = "hotel.example.com", version = $text, kind = "Lodge", namespaced)]
+            pub struct LodgeSpec {
+                pub $field: Option<i32>,
+                pub template: Option<PodTemplateSpec>,
+            }
+        }
+    };
+}
+
+version!(v1, "v1", beds);
+version!(v2, "v2", rooms);
+
+/// The name of the field in each version.
+const FIELDS: [(&str, &str); 2] = [("v1", "beds"), ("v2", "rooms")];
+
+impl From<v1::Lodge> for v2::Lodge {
+    fn from(lodge: v1::Lodge) -> Self {
+        let v1::LodgeSpec { beds, template } = lodge.spec;
+        Self {
+            metadata: lodge.metadata,
+            spec: v2::LodgeSpec {
+                rooms: beds,
+                template,
+            },
+        }
+    }
+}
+
+impl From<v2::Lodge> for v1::Lodge {
+    fn from(lodge: v2::Lodge) -> Self {
+        let v2::LodgeSpec { rooms, template } = lodge.spec;
+        Self {
+            metadata: lodge.metadata,
+            spec: v1::LodgeSpec {
+                beds: rooms,
+                template,
+            },
+        }
+    }
+}
+
+struct LodgeWebhook;
+
+impl Defaulter<v2::Lodge> for LodgeWebhook {
+    async fn default(
+        &self,
+        lodge: &mut v2::Lodge,
+        _: &Request<v2::Lodge>,
+    ) -> Result<(), Rejection> {
+        lodge.spec.rooms.get_or_insert(1);
+        Ok(())
+    }
+}
+
+impl Validator<v2::Lodge> for LodgeWebhook {
+    async fn validate_create(
+        &self,
+        lodge: &v2::Lodge,
+        _: &Request<v2::Lodge>,
+    ) -> Result<Warnings, Rejection> {
+        if lodge.spec.rooms == Some(13) {
+            return Err(FieldError::invalid("spec.rooms", 13, "brings bad luck").into());
+        }
+        Ok(Warnings::new())
+    }
+}
+
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(flatten)]
+    manager: Options,
+}
+
+/// Runs the operator, with the arguments after `lodges`.
+#[tokio::main]
+pub async fn lodges_main() -> anyhow::Result<()> {
+    let cli = Cli::parse_from(std::env::args().skip(1));
+    let mut manager = Manager::new(cli.manager, "lodges.example.com").await?;
+    manager.defaulter::<v2::Lodge>(LodgeWebhook);
+    manager.validator::<v2::Lodge>(LodgeWebhook);
+    manager.spoke::<v2::Lodge, v1::Lodge>();
+    manager.run().await
+}
+
+/// The CRD as `kbr manifests` writes it: converted by a Service.
+fn crd() -> anyhow::Result<Value> {
+    let crds = vec![v1::Lodge::crd(), v2::Lodge::crd()];
+    let mut crd = serde_json::to_value(kube::core::crd::merge_crds(crds, "v1")?)?;
+    let service =
+        json!({ "namespace": "lodges-system", "name": "lodges-webhook", "path": "/convert" });
+    crd["spec"]["conversion"] = json!({ "strategy": "Webhook", "webhook": {
+        "conversionReviewVersions": ["v1"], "clientConfig": { "service": service },
+    } });
+    Ok(crd)
+}
+
+fn configuration(kind: &str, word: &str) -> String {
+    let path = format!("/{word}-hotel-example-com-v2-lodge");
+    let service = json!({ "namespace": "lodges-system", "name": "lodges-webhook", "path": path });
+    let webhooks = json!([{
+        "name": format!("{word}.hotel.example.com"), "admissionReviewVersions": ["v1"],
+        "sideEffects": "None", "clientConfig": { "service": service },
+        "rules": [{
+            "apiGroups": ["hotel.example.com"], "apiVersions": ["v2"],
+            "resources": ["lodges"], "operations": ["CREATE"],
+        }],
+    }]);
+    format!(
+        "---\napiVersion: admissionregistration.k8s.io/v1\nkind: {kind}\n\
+         metadata:\n  name: lodges-{word}\nwebhooks: {webhooks}\n"
+    )
+}
+
+/// A project, as far as an integration test sees it.
+fn write_project(project: &Path) -> anyhow::Result<()> {
+    for folder in ["config/webhook", "config/crd/bases"] {
+        fs::create_dir_all(project.join(folder))?;
+    }
+    let manifests = [
+        configuration("MutatingWebhookConfiguration", "mutate"),
+        configuration("ValidatingWebhookConfiguration", "validate"),
+    ];
+    fs::write(
+        project.join("config/webhook/manifests.yaml"),
+        manifests.concat(),
+    )?;
+    fs::write(
+        project.join("config/crd/bases/lodges.yaml"),
+        crd()?.to_string(),
+    )?;
+    let operator = project.join("operator");
+    let program = std::env::current_exe()?;
+    let script = format!("#!/bin/sh\nexec '{}' lodges \"$@\"\n", program.display());
+    fs::write(&operator, script)?;
+    fs::set_permissions(&operator, fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}
+
+pub async fn an_operator_under_test_is_called_as_soon_as_it_is_started(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let plane = &world.plane;
+    let project = plane.folder.join("lodges");
+    write_project(&project)?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(crate::plane::assets()?).chain(std::env::split_paths(&path));
+    let output = tokio::task::spawn_blocking({
+        let mut test = Command::new(std::env::current_exe()?);
+        test.arg("cluster-test")
+            .current_dir(&project)
+            .env("KBR_ENVTEST", "1")
+            .env("KUBECONFIG", plane.kubeconfig("admin", plane.port)?)
+            .env("PATH", std::env::join_paths(folders)?)
+            .env_remove("RUST_LOG")
+            .stdin(Stdio::null());
+        move || test.output()
+    });
+    let output = output.await??;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{}\n{errors}", output.status);
+    Ok(format!(
+        "{ROUNDS} operators one after the other, 3 at a time"
+    ))
+}
+
+/// The test itself: each request has to succeed at once.
+#[tokio::main]
+pub async fn test_main() -> anyhow::Result<()> {
+    for round in 0..ROUNDS {
+        let cluster = Cluster::connect().await?;
+        let install = if round == 0 { "create" } else { "replace" };
+        cluster.kubectl(&[install, "--filename", "config/crd/bases"])?;
+        for (version, _) in FIELDS {
+            let path = format!("/apis/hotel.example.com/{version}");
+            eventually(LONG, "the kind is served", async || {
+                let served = cluster.kubectl(&["get", "--raw", &path])?;
+                Ok(served.contains("\"lodges\"").then_some(()))
+            })
+            .await?;
+        }
+        let _operator = cluster.operator("./operator")?;
+        called(&cluster).with_context(|| format!("in round {round}"))?;
+        if round == 0 {
+            handed_over(&cluster).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Tests share the CRD: when an operator ends, another one converts.
+async fn handed_over(first: &Cluster) -> anyhow::Result<()> {
+    let (second, third) = (Cluster::connect().await?, Cluster::connect().await?);
+    let operator = second.operator("./operator")?;
+    called(&second).context("the second of three")?;
+    called(first).context("the first beside the second")?;
+    let last = third.operator("./operator")?;
+    drop(last);
+    called(&second).context("the second after the third")?;
+    drop(operator);
+    called(first).context("the first after the others")
+}
+
+/// Whether it converts, fills in and rejects in each version.
+fn called(cluster: &Cluster) -> anyhow::Result<()> {
+    for (version, field) in FIELDS {
+        let create = |spec: &Value| {
+            let lodge = json!({
+                "apiVersion": format!("hotel.example.com/{version}"), "kind": "Lodge",
+                "metadata": { "name": "a" }, "spec": spec,
+            });
+            let file = format!("{}-{version}.json", cluster.namespace());
+            fs::write(&file, lodge.to_string())?;
+            let dry_run = ["create", "--dry-run=server", "-o", "json", "-f", &file];
+            cluster.kubectl(&dry_run)
+        };
+        let created: Value = serde_json::from_str(&create(&json!({}))?)?;
+        ensure!(created["spec"][field] == 1, "not defaulted: {created}");
+        match create(&json!({ field: 13 })) {
+            Ok(created) => anyhow::bail!("not validated: {created}"),
+            Err(error) => ensure!(error.to_string().contains("bad luck"), "{error}"),
+        }
+    }
+    Ok(())
+}
