@@ -88,6 +88,7 @@ mod connect;
 mod controller;
 mod error;
 mod events;
+mod json_path;
 mod key;
 mod leader;
 mod logs;

@@ -12,7 +12,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use crate::cache::{json_path::explain, stripped::Stripped};
+use crate::{cache::stripped::Stripped, json_path::explain};
 
 /// An object as a watch brings it.
 #[derive(Clone, Debug)]

@@ -3,7 +3,6 @@
 pub(crate) mod caches;
 mod follow;
 pub(crate) mod index;
-mod json_path;
 mod lenient;
 pub(crate) mod object;
 mod progress;

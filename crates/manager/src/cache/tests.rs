@@ -13,11 +13,11 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use hyper::{
-    Request, Response, StatusCode,
+    Request, Response, StatusCode, Uri,
     body::{Bytes, Frame},
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::{Client, client::Body};
+use kube::client::{Body, ClientBuilder};
 use serde_json::json;
 use tokio::{
     sync::watch,
@@ -68,11 +68,11 @@ impl Server {
             health_probe_bind_address: "127.0.0.1:0".parse().unwrap(),
             ..options
         };
-        let client = Client::new(self.clone(), "default");
-        let fence = Fence::closed();
-        let clients = Clients::fake(&client, client.clone());
-        let mut manager =
-            Manager::with(options, "test.example.com", clients, fence, Metrics::new());
+        let (fence, metrics) = (Fence::closed(), Metrics::new());
+        let connections = || anyhow::Ok(ClientBuilder::new(self.clone(), "default"));
+        let count = metrics.requests().to(&Uri::from_static("http://in-memory"));
+        let clients = Clients::with(connections, &fence, &count).unwrap();
+        let mut manager = Manager::with(options, "test.example.com", clients, fence, metrics);
         manager
             .controller::<ConfigMap>("map")
             .owns::<Secret>()

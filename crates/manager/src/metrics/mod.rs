@@ -27,13 +27,11 @@ pub(crate) use self::{
     webhooks::WebhookMetrics,
 };
 use crate::{
-    cache::store::Caches,
+    cache::caches::Caches,
     controller::{
         action::Next,
         outcome::{Done, Failure},
     },
-    cache::caches::Caches,
-    controller::outcome::{Done, Failure},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]

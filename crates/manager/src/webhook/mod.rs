@@ -40,7 +40,6 @@ mod admission;
 mod convert;
 mod copy;
 mod field;
-mod json_path;
 mod panic_handler;
 mod patch;
 mod read;

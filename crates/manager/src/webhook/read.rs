@@ -3,8 +3,8 @@
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
-use super::{json_path::explain, review::Question, unconverted};
-use crate::cache::object::Object;
+use super::{review::Question, unconverted};
+use crate::{cache::object::Object, json_path::explain};
 
 /// A review as far as it can be read.
 pub(super) struct Review<K, O> {

@@ -10,10 +10,9 @@ use serde_json::Value;
 
 use super::{
     copy::{carry_over, metadata},
-    json_path::explain,
     unconverted::{self, Original},
 };
-use crate::{cache::object::Object, metrics::WebhookMetrics};
+use crate::{cache::object::Object, json_path::explain, metrics::WebhookMetrics};
 
 /// Turns an object of one version into one of another.
 type Convert = fn(Value) -> Result<Value, Failed>;

@@ -200,6 +200,7 @@ mod tests {
             key: &key,
             old: old.as_ref(),
             new: new.as_ref(),
+            unreadable: None,
         };
         writes.seen(&change, matters);
     }
@@ -292,6 +293,7 @@ mod tests {
             key: &key,
             old: Some(&old),
             new: Some(&new),
+            unreadable: None,
         };
         writes.seen(&change, true);
         assert!(enqueued(&writes).await);

@@ -173,7 +173,7 @@ async fn events_finalizers_and_lists_that_are_not_answered_are_tried_again() {
             Ok(Action::requeue(Duration::from_secs(1)))
         });
     let running = run(manager);
-    let sent = async || Ok((!api.all("events").is_empty()).then_some(()));
+    let sent = async || Ok((!api.all_json("events").is_empty()).then_some(()));
     eventually(SOON, "an event is sent", sent).await.unwrap();
     let lines = ["GET", "PATCH", "POST"].map(|method| stub.seen(method).len());
     assert!(lines.iter().all(|count| *count >= 2), "{lines:?}");

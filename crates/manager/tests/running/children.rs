@@ -192,7 +192,7 @@ async fn a_child_may_have_a_generated_name_and_triggers_a_reconcile() {
     assert!(name.starts_with("map-") && name.len() > 4, "{name}");
     let map: ConfigMap = api.get("default", &name).unwrap();
     assert_eq!(map.owner_references()[0].name, "hook");
-    assert_eq!(api.all("configmaps").len(), 1);
+    assert_eq!(api.all_json("configmaps").len(), 1);
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ fn unreadable(name: &str) -> earlier::Captain {
 
 /// The events on the object with this name, as `reason: note`.
 fn events(api: &FakeApi, name: &str) -> Vec<String> {
-    let events = api.all("events").into_iter();
+    let events = api.all_json("events").into_iter();
     let about = events.filter(|event| event["regarding"]["name"] == name);
     about
         .map(|event| {

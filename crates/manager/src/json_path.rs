@@ -1,11 +1,11 @@
-//! Which field of an object cannot be read.
+//! Names the field of an object in JSON that cannot be read.
 
 use serde_json::Error;
 
 /// Why `text`, an object in JSON, cannot be read, with the path of the field: `spec.ports[0].name: invalid type: …`.
 ///
 /// serde knows no paths, but tells how far it has read.
-pub(super) fn explain(text: &str, error: &Error) -> String {
+pub(crate) fn explain(text: &str, error: &Error) -> String {
     let problem = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     let Some(problem) = problem.strip_suffix(&position) else {
@@ -126,6 +126,10 @@ mod tests {
                 "spec: missing field `message`",
             ),
             (r#"{"a": {"b": 1}}"#, "missing field `spec`"),
+            (
+                r#"{"a": [1, {}], "spec": {}}"#,
+                "spec: missing field `message`",
+            ),
         ] {
             let error = serde_json::from_str::<Outer>(text).unwrap_err();
             assert_eq!(explain(text, &error), expected, "{error}");
