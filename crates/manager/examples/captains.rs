@@ -2,7 +2,7 @@
 //!
 //! `captains crd` prints the `CustomResourceDefinition` as JSON.
 
-use std::sync::Arc;
+use std::{process::ExitCode, sync::Arc};
 
 use clap::Parser;
 use k8s_openapi::{
@@ -56,13 +56,17 @@ struct Cli {
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
+async fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("crd") {
-        println!("{}", serde_json::to_string_pretty(&Captain::crd())?);
-        return Ok(());
+        println!("{:#}", serde_json::json!(Captain::crd()));
+        return ExitCode::SUCCESS;
     }
     let Cli { manager } = Cli::parse();
-    let mut manager = Manager::new(manager, "captains.example.com").await?;
+    manager::exit(run(manager).await)
+}
+
+async fn run(options: Options) -> anyhow::Result<()> {
+    let mut manager = Manager::new(options, "captains.example.com").await?;
     register(&mut manager);
     manager.run().await
 }

@@ -1,7 +1,7 @@
 //! An operator for what Kubernetes has already: restarts a Deployment when the `ConfigMap` changes that it names in the
 //! annotation `example.com/reload`. `kill -USR1` has it look at all of them again.
 
-use std::sync::Arc;
+use std::{process::ExitCode, sync::Arc};
 
 use clap::Parser;
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
@@ -26,9 +26,13 @@ struct Cli {
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
+async fn main() -> ExitCode {
     let Cli { manager } = Cli::parse();
-    let mut manager = Manager::new(manager, "reloader.example.com").await?;
+    manager::exit(run(manager).await)
+}
+
+async fn run(options: Options) -> anyhow::Result<()> {
+    let mut manager = Manager::new(options, "reloader.example.com").await?;
     register(&mut manager);
     manager.run().await
 }

@@ -158,8 +158,7 @@ pub struct Options {
     #[arg(help_heading = "Shutdown")]
     pub shutdown_timeout: Duration,
 
-    /// How long webhooks are served on after SIGTERM, at least, until the API server has turned to other replicas; 0s
-    /// in development
+    /// How long webhooks are served on after SIGTERM, as the API server goes on to call them; 0s in development
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
     #[arg(help_heading = "Shutdown")]
     pub shutdown_delay: Duration,

@@ -72,6 +72,7 @@ where
                 let Some(next) = copy(&kept).filter(|_| waited <= LONGEST_WAIT) else {
                     break;
                 };
+                tracing::debug!(uri = %next.uri(), ?wait, "the API server wants a request later");
                 drain(response.into_body()).await;
                 sleep(wait).await;
                 response = call(&service, next).await?;
