@@ -10,7 +10,7 @@ use kube::{
 use tower::{BoxError, Service};
 
 use crate::{
-    client::{limit::LimitLayer, retry::RetryLayer, silence::SilenceLayer},
+    client::{limit::LimitLayer, retry::RetryLayer, silence::noticing},
     leader::fence::Fence,
     metrics::{CountLayer, Requests},
     options::Options,
@@ -53,15 +53,13 @@ impl Clients {
         S::Future: Send + 'static,
         R: hyper::body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
     {
-        let client = || {
-            let new = connections()?.with_layer(&SilenceLayer);
-            Ok(new.with_layer(&LimitLayer).with_layer(count))
-        };
+        let client = || Ok(connections()?.with_layer(&LimitLayer).with_layer(count));
+        let leading = client()?.with_layer(fence).with_layer(&RetryLayer);
         Ok(Self {
             // Each try of a request passes the fence, as one that waits behind it to be sent again would go out after
             // the deadline. What the fence refuses is no request, so it is not counted.
-            leading: client()?.with_layer(fence).with_layer(&RetryLayer).build(),
-            always: client()?.with_layer(&RetryLayer).build(),
+            leading: noticing(leading.build()),
+            always: noticing(client()?.with_layer(&RetryLayer).build()),
             // An elector has its own times to try again.
             election: client()?.build(),
         })

@@ -130,11 +130,11 @@ impl<K: Cached> Follower<'_, K> {
         match object {
             Lenient::Object(object) => {
                 if self.cache.set(&key, &object) {
-                    self.reporter.readable(&K::kind(&()), &key);
+                    tracing::info!(kind = %K::kind(&()), %key, "an object can be read again");
                 }
             }
             Lenient::Unreadable(object) => {
-                if let Some(object) = self.cache.set_unreadable(&key, object) {
+                if let Some(object) = self.cache.set_unreadable(&key, *object) {
                     self.reporter.unreadable::<K>(&key, &object);
                 }
             }

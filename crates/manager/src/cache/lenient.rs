@@ -18,7 +18,8 @@ use crate::{cache::stripped::Stripped, json_path::explain};
 #[derive(Clone, Debug)]
 pub(crate) enum Lenient<K> {
     Object(K),
-    Unreadable(Unreadable),
+    // In a box, as an `Unreadable` may be larger than a `K`.
+    Unreadable(Box<Unreadable>),
 }
 
 /// What is known of an object that its type cannot read, as of one that was stored under an earlier schema.
@@ -93,7 +94,7 @@ fn read<K: DeserializeOwned>(text: &str) -> serde_json::Result<Lenient<K>> {
         Err(_) => "reading it panicked".to_owned(),
     };
     let Stripped(Meta { metadata: meta }) = serde_json::from_str(text)?;
-    Ok(Lenient::Unreadable(Unreadable { meta, reason }))
+    Ok(Lenient::Unreadable(Box::new(Unreadable { meta, reason })))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ pub(crate) mod object;
 mod progress;
 pub(crate) mod reader;
 pub(crate) mod report;
+mod state;
 pub(crate) mod store;
 pub(crate) mod stripped;
 mod trouble;

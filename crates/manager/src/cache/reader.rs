@@ -12,7 +12,8 @@ use crate::{
         caches::{Caches, WeakCaches},
         index::IndexBy,
         object::Cached,
-        store::{Cache, Selection},
+        state::Selection,
+        store::Cache,
     },
     key::Key,
 };

@@ -30,9 +30,4 @@ impl Reporter {
             controller: self.id.clone(),
         });
     }
-
-    /// An object that could not be read can be.
-    pub(super) fn readable(&self, kind: &str, key: &Key) {
-        tracing::info!(kind, %key, "an object can be read again");
-    }
 }

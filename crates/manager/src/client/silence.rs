@@ -1,8 +1,10 @@
 //! Ends a watch whose connection is dead.
 //!
 //! A connection that is lost without a word, as at a firewall or a node that is gone, looks like a quiet one. kube would
-//! notice when the watch should have ended, after 295 s; client-go does by pings of HTTP/2, which kube does not speak. But
-//! the API server sends a bookmark a minute to whoever asks for them, so that a watch that hears nothing for longer is dead.
+//! notice when the watch should have ended, after 295 s; client-go does by pings of HTTP/2, which kube does not speak. So
+//! what is looked out for are the bookmarks that kube-apiserver sends each minute, but only once its cache of the kind has
+//! seen a later version than the watch began at. While a kind does not change that may take long, unless somebody lists:
+//! then the cache is brought up to date, so a watch that has yet to hear anything is helped on by a list of one name.
 
 use std::{
     pin::Pin,
@@ -13,90 +15,137 @@ use std::{
 use futures_util::{FutureExt, future::BoxFuture};
 use hyper::{
     Request, Response, Uri,
-    body::{Body, Frame, SizeHint},
+    body::{Bytes, Frame, SizeHint},
 };
+use kube::{Client, client::Body};
 use tokio::time::{Instant, Sleep, sleep};
-use tower::{Layer, Service};
+use tower::Service;
 
 /// How long a watch may hear nothing: more than the minute between bookmarks, which the API server may send 2 s late, and
 /// a busy machine later still.
 const LIMIT: Duration = Duration::from_secs(85);
 
-/// Ends watches that are silent for too long; whoever watches begins again where they ended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SilenceLayer;
+/// When a watch that has yet to hear anything is helped on: before its first bookmark is due.
+const HELP: Duration = Duration::from_secs(45);
 
-impl<S> Layer<S> for SilenceLayer {
-    type Service = Listening<S>;
-
-    fn layer(&self, inner: S) -> Listening<S> {
-        Listening(inner)
-    }
+/// A client like this one, whose watches end when they are silent for too long, as if the API server had ended them.
+///
+/// That is not an error: one that sends no bookmarks, before Kubernetes 1.31 say, would cause one each time.
+pub(crate) fn noticing(client: Client) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    Client::new(Noticing(client), namespace)
 }
 
-/// A service whose watches end when they are silent for too long.
-#[derive(Clone, Debug)]
-pub(crate) struct Listening<S>(S);
+#[derive(Clone)]
+struct Noticing(Client);
 
-impl<S, B, R> Service<Request<B>> for Listening<S>
-where
-    S: Service<Request<B>, Response = Response<R>>,
-    S::Future: Send + 'static,
-{
-    type Response = Response<ListeningBody<R>>;
-    type Error = S::Error;
-    type Future = BoxFuture<'static, Result<Self::Response, S::Error>>;
+impl Service<Request<Body>> for Noticing {
+    type Response = Response<WatchBody>;
+    type Error = kube::Error;
+    type Future = BoxFuture<'static, kube::Result<Response<WatchBody>>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.0.poll_ready(cx)
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<kube::Result<()>> {
+        // The client waits in `send` until it is ready.
+        Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let silence = hears_bookmarks(request.uri());
-        let answer = self.0.call(request).map(move |answer| {
-            let silence = silence.then(|| Box::pin(sleep(LIMIT)));
-            Ok(answer?.map(|body| ListeningBody { body, silence }))
-        });
-        Box::pin(answer)
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let client = self.0.clone();
+        Box::pin(async move {
+            let help = hears_bookmarks(request.uri()).then(|| help(request.uri()));
+            let answer = client.send(request).await?;
+            let silence = help.map(|help| Silence {
+                over: Box::pin(sleep(HELP)),
+                help: Some((client, help)),
+            });
+            Ok(answer.map(|body| WatchBody { body, silence }))
+        })
     }
 }
 
 /// Whether a request is a watch with bookmarks. One without may be silent for as long as it lasts.
 fn hears_bookmarks(uri: &Uri) -> bool {
-    let has = |wanted: &str| {
-        let mut parameters = uri.query().unwrap_or_default().split('&');
-        parameters.any(|parameter| parameter == wanted)
-    };
+    let has = |wanted| parameters(uri).any(|parameter| parameter == wanted);
     has("watch=true") && has("allowWatchBookmarks=true")
 }
 
-/// The body of an answer, which ends when it is a watch that is silent for too long.
-#[derive(Debug)]
-pub(crate) struct ListeningBody<B> {
-    body: B,
-    /// `None` if it is no watch.
-    silence: Option<Pin<Box<Sleep>>>,
+/// The list that helps a watch on: of what the watch selects, and of one name at most, as that may be all it has
+/// permission for.
+fn help(watch: &Uri) -> String {
+    let selectors = ["labelSelector=", "fieldSelector="];
+    let kept = parameters(watch).filter(|it| selectors.iter().any(|name| it.starts_with(name)));
+    let mut kept: Vec<_> = kept.collect();
+    if !kept.iter().any(|selector| selector.starts_with("field")) {
+        kept.push("fieldSelector=metadata.name%3Dnone");
+    }
+    format!("{}?{}", watch.path(), kept.join("&"))
 }
 
-impl<B: Body + Unpin> Body for ListeningBody<B> {
-    type Data = B::Data;
-    type Error = B::Error;
+fn parameters(uri: &Uri) -> impl Iterator<Item = &str> {
+    uri.query().unwrap_or_default().split('&')
+}
+
+/// The body of an answer, which ends when it is that of a watch and silent for too long.
+struct WatchBody {
+    body: Body,
+    /// `None` if it is no watch.
+    silence: Option<Silence>,
+}
+
+/// The silence of a watch.
+struct Silence {
+    /// When it has lasted for too long.
+    over: Pin<Box<Sleep>>,
+    /// What helps on a watch that has yet to hear anything.
+    help: Option<(Client, String)>,
+}
+
+impl Silence {
+    fn broken(&mut self) {
+        self.help = None;
+        self.over.as_mut().reset(Instant::now() + LIMIT);
+    }
+
+    /// Ready when it has lasted for too long.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while self.over.poll_unpin(cx).is_ready() {
+            let Some((client, list)) = self.help.take() else {
+                return Poll::Ready(());
+            };
+            tokio::spawn(async move {
+                let Ok(request) = Request::get(list).body(Vec::new()) else {
+                    return;
+                };
+                if let Err(error) = client.request_text(request).await {
+                    let error = crate::error::chain(&error);
+                    tracing::debug!(error, "cannot help a watch on");
+                }
+            });
+            self.over.as_mut().reset(Instant::now() + LIMIT.saturating_sub(HELP));
+        }
+        Poll::Pending
+    }
+}
+
+impl hyper::body::Body for WatchBody {
+    type Data = Bytes;
+    type Error = kube::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(cx);
-        let Some(silence) = &mut self.silence else {
+    ) -> Poll<Option<kube::Result<Frame<Bytes>>>> {
+        let Self { body, silence } = &mut *self;
+        let polled = Pin::new(body).poll_frame(cx);
+        let Some(silence) = silence else {
             return polled;
         };
         if polled.is_ready() {
-            silence.as_mut().reset(Instant::now() + LIMIT);
+            silence.broken();
             return polled;
         }
-        silence.poll_unpin(cx).map(|()| {
+        silence.poll(cx).map(|()| {
             tracing::debug!("a watch was silent for {LIMIT:?}, so it is begun again");
-            // Not an error: an API server that sends no bookmarks would cause one each time.
             None
         })
     }
@@ -125,7 +174,6 @@ mod tests {
     use kube::{
         Api, Client,
         api::ObjectMeta,
-        client::Body as Sent,
         runtime::watcher::{self, Event, watcher},
     };
     use tokio::time::timeout;
@@ -151,14 +199,14 @@ mod tests {
         frozen: Arc<AtomicUsize>,
     }
 
-    impl Body for Freezing {
-        type Data = <Content as Body>::Data;
+    impl hyper::body::Body for Freezing {
+        type Data = Bytes;
         type Error = Infallible;
 
         fn poll_frame(
             mut self: Pin<&mut Self>,
             cx: &mut Context<'_>,
-        ) -> Poll<Option<Result<Frame<Self::Data>, Infallible>>> {
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
             if self.watch <= self.frozen.load(Ordering::Relaxed) {
                 return Poll::Pending;
             }
@@ -166,7 +214,7 @@ mod tests {
         }
     }
 
-    impl Service<Request<Sent>> for Network {
+    impl Service<Request<Body>> for Network {
         type Response = Response<Freezing>;
         type Error = Infallible;
         type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
@@ -175,7 +223,7 @@ mod tests {
             Poll::Ready(Ok(()))
         }
 
-        fn call(&mut self, request: Request<Sent>) -> Self::Future {
+        fn call(&mut self, request: Request<Body>) -> Self::Future {
             let watch = if hears_bookmarks(request.uri()) {
                 self.watches.fetch_add(1, Ordering::Relaxed) + 1
             } else {
@@ -209,7 +257,7 @@ mod tests {
             frozen: Arc::default(),
             watches: Arc::default(),
         };
-        let client = Client::new(SilenceLayer.layer(network.clone()), "default");
+        let client = noticing(Client::new(network.clone(), "default"));
         (network, client)
     }
 
@@ -242,6 +290,20 @@ mod tests {
         let quiet = timeout(Duration::from_secs(1000 * 60), events.next()).await;
         assert!(quiet.is_err(), "{quiet:?}");
         assert_eq!(network.watches.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_watch_is_helped_on_by_a_list_that_it_has_permission_for() {
+        let help = |uri| help(&Uri::from_static(uri));
+        assert_eq!(
+            help("/api/v1/pods?&watch=true&allowWatchBookmarks=true&resourceVersion=1"),
+            "/api/v1/pods?fieldSelector=metadata.name%3Dnone"
+        );
+        let selectors = "fieldSelector=metadata.name%3Da&labelSelector=b";
+        let uri = format!("/api/v1/pods?{selectors}&watch=true")
+            .parse()
+            .unwrap();
+        assert_eq!(super::help(&uri), format!("/api/v1/pods?{selectors}"));
     }
 
     #[test]

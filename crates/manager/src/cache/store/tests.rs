@@ -1,0 +1,158 @@
+//! Test what a store holds and tells.
+
+use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use tokio::sync::mpsc;
+
+use kube::core::Selector;
+
+use super::*;
+
+fn object(namespace: &str, name: &str, version: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            namespace: Some(namespace.to_owned()),
+            name: Some(name.to_owned()),
+            resource_version: Some(version.to_owned()),
+            ..ObjectMeta::default()
+        },
+        ..ConfigMap::default()
+    }
+}
+
+/// A cache that holds these, each at version 1, and what is told from then on.
+fn cache(keys: &[&str]) -> (Cache<ConfigMap>, mpsc::UnboundedReceiver<String>) {
+    let cache = Cache::new();
+    for key in keys.iter().map(|key| Key::from(*key)) {
+        let namespace = key.namespace().unwrap();
+        cache.set(&key, &object(namespace, key.name(), "1"));
+    }
+    let (sender, told) = mpsc::unbounded_channel();
+    cache.on_change(move |change| {
+        let version = |object: Option<&ConfigMap>| object.map_or("none", version).to_owned();
+        let (old, new) = (version(change.old), version(change.new));
+        let unreadable = if change.unreadable.is_some() {
+            " unreadable"
+        } else {
+            ""
+        };
+        let told = format!("{} {old} {new}{unreadable}", change.key);
+        sender.send(told).unwrap();
+    });
+    (cache, told)
+}
+
+#[test]
+fn changes_are_told_with_what_was_before() {
+    let (cache, mut told) = cache(&["ns/a"]);
+    cache.set(&"ns/a".into(), &object("ns", "a", "2"));
+    cache.set(&"ns/b".into(), &object("ns", "b", "3"));
+    cache.remove(&"ns/a".into());
+    cache.remove(&"ns/unknown".into());
+    for change in ["ns/a 1 2", "ns/b none 3", "ns/a 2 none"] {
+        assert_eq!(told.try_recv().unwrap(), change);
+    }
+    assert!(told.try_recv().is_err());
+}
+
+fn unreadable(version: &str, reason: &str) -> Unreadable {
+    Unreadable {
+        meta: object("ns", "a", version).metadata,
+        reason: reason.to_owned(),
+    }
+}
+
+#[test]
+fn an_unreadable_object_is_told_as_gone_and_listed_no_more_until_it_is_repaired() {
+    let (cache, mut told) = cache(&["ns/a", "ns/b"]);
+    let key = "ns/a".into();
+    assert!(
+        cache
+            .set_unreadable(&key, unreadable("2", "data"))
+            .is_some()
+    );
+    assert!(cache.get(&key).is_none());
+    assert_eq!(cache.keys(), ["ns/b".into()]);
+    assert_eq!(cache.unreadable(&key).unwrap().reason, "data");
+    // Another version for the same reason is no news, another reason is.
+    assert!(
+        cache
+            .set_unreadable(&key, unreadable("3", "data"))
+            .is_none()
+    );
+    assert!(
+        cache
+            .set_unreadable(&key, unreadable("3", "kind"))
+            .is_some()
+    );
+    assert!(cache.set(&key, &object("ns", "a", "4")));
+    assert!(cache.unreadable(&key).is_none());
+    for change in [
+        "ns/a 1 none unreadable",
+        "ns/a 1 none unreadable",
+        "ns/a none 4",
+    ] {
+        assert_eq!(told.try_recv().unwrap(), change);
+    }
+    assert!(told.try_recv().is_err());
+}
+
+#[test]
+fn the_deletion_of_an_unreadable_object_is_honored() {
+    let (cache, mut told) = cache(&["ns/a"]);
+    let key = "ns/a".into();
+    cache.set_unreadable(&key, unreadable("2", "data"));
+    cache.remove(&key);
+    assert!(cache.unreadable(&key).is_none());
+    cache.set_unreadable(&key, unreadable("3", "data"));
+    cache.retain(None, &HashSet::new());
+    assert!(cache.unreadable(&key).is_none());
+    for change in [
+        "ns/a 1 none unreadable",
+        "ns/a 1 none unreadable",
+        "ns/a none none unreadable",
+        "ns/a none none unreadable",
+    ] {
+        assert_eq!(told.try_recv().unwrap(), change);
+    }
+}
+
+#[test]
+fn a_list_is_in_order_whether_it_is_of_all_or_of_a_namespace_or_index() {
+    fn names(map: &ConfigMap) -> Vec<String> {
+        map.metadata.name.iter().cloned().collect()
+    }
+    let (cache, _told) = cache(&["ns/b", "ns-2/a", "ns/a", "n/a"]);
+    let list = |namespace, index| {
+        let selection = Selection {
+            namespace,
+            labels: &Selector::default(),
+            index,
+        };
+        let found = cache.select(&selection).into_iter();
+        found.map(|(key, _)| key.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(list(None, None), ["n/a", "ns-2/a", "ns/a", "ns/b"]);
+    assert_eq!(list(Some("ns"), None), ["ns/a", "ns/b"]);
+    assert_eq!(list(None, Some((names, "a"))), ["n/a", "ns-2/a", "ns/a"]);
+    assert_eq!(list(Some("ns"), Some((names, "a"))), ["ns/a"]);
+    cache.remove(&"ns/a".into());
+    assert_eq!(list(Some("ns"), None), ["ns/b"]);
+}
+
+#[test]
+fn what_a_new_list_tells_again_is_no_change() {
+    let (cache, mut told) = cache(&["ns/a"]);
+    cache.set(&"ns/a".into(), &object("ns", "a", "1"));
+    assert!(told.try_recv().is_err());
+}
+
+#[test]
+fn what_a_new_list_does_not_hold_is_gone_in_its_namespace_only() {
+    let (cache, mut told) = cache(&["ns/a", "ns/b", "other/a"]);
+    cache.retain(Some("ns"), &["ns/a".into()].into());
+    assert_eq!(told.try_recv().unwrap(), "ns/b 1 none");
+    assert!(told.try_recv().is_err());
+    cache.retain(None, &["ns/a".into()].into());
+    assert_eq!(told.try_recv().unwrap(), "other/a 1 none");
+    assert!(cache.get(&"ns/a".into()).is_some());
+}
