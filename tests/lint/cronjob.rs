@@ -1,4 +1,4 @@
-//! The `CronJob` of kubebuilder's book in Rust and in Go: a real API server treats objects of both alike.
+//! The `CronJob` of kubebuilder's book in Rust and in Go: a real API server treats objects of both the same way.
 //!
 //! `cronjob-go.json` is what controller-gen 0.21 (`crd:maxDescLen=0`) prints for the same kind as Go types with
 //! k8s.io/api 0.36.3 and the markers of the book, in the group `go.batch.tutorial.kubebuilder.io`.
@@ -12,7 +12,7 @@ use serde_json::{Deserializer, Value, json};
 use crate::project::Project;
 use crate::support::{KBR, repository, write};
 
-/// The table; its first lines say how it is read.
+/// The table; its first lines describe the format.
 const ROWS: &str = include_str!("cronjob-rows.txt");
 
 fn good() -> Value {
@@ -22,7 +22,7 @@ fn good() -> Value {
     } } } } } })
 }
 
-/// The object of a row: `<path> <JSON>`, or `-<path>` to remove; the path is as in JSON pointers, from `spec` or `status` on.
+/// The object of a row: `<path> <JSON>`, or `-<path>` to remove; the path is a JSON pointer that starts with `spec` or `status`.
 fn object(row: &str) -> Value {
     let mut object = good();
     let (path, value) = row.split_once(' ').unwrap_or((row, ""));
@@ -46,34 +46,34 @@ fn object(row: &str) -> Value {
     object
 }
 
-/// Without status as a subresource, so that `create` judges status as well.
+/// Without status as a subresource, so that `create` validates the status, too.
 fn whole(mut crd: Value) -> Value {
     let version = crd["spec"]["versions"][0].as_object_mut();
     version.expect("a version").remove("subresources");
     crd
 }
 
-/// What an API server makes of an object: the object with its defaults, or the fields for which it refuses it.
+/// The API server's result for an object: the object with its defaults, or the fields for which it is rejected.
 #[derive(Clone, Debug, PartialEq)]
 enum Outcome {
-    Taken(Value),
-    Refused(Vec<String>),
+    Accepted(Value),
+    Rejected(Vec<String>),
 }
 
 impl Outcome {
-    /// As the table says it: what is at the row's path then, or `refused` and the fields.
+    /// The result in the format of the table: the value at the row's path, or `rejected` and the fields.
     fn shown(&self, path: &str) -> String {
         match self {
-            Self::Taken(object) => object
+            Self::Accepted(object) => object
                 .pointer(&format!("/{path}"))
                 .map_or_else(|| "nothing".to_owned(), Value::to_string),
-            Self::Refused(fields) => format!("refused {}", fields.join(" ")),
+            Self::Rejected(fields) => format!("rejected {}", fields.join(" ")),
         }
     }
 }
 
-/// The fields of `spec.a: Invalid value: …`, or of a list of such.
-fn fields(said: &str) -> Vec<String> {
+/// The fields in `spec.a: Invalid value: …`, or in a list of such errors.
+fn fields(errors: &str) -> Vec<String> {
     const REASONS: [&str; 5] = [
         ": Invalid value",
         ": Required value",
@@ -81,18 +81,20 @@ fn fields(said: &str) -> Vec<String> {
         ": Unsupported value",
         ": Too many",
     ];
-    let ends = REASONS.iter().flat_map(|reason| said.match_indices(reason));
-    let fields = ends.filter_map(|(end, _)| said[..end].rsplit(' ').next());
+    let ends = REASONS
+        .iter()
+        .flat_map(|reason| errors.match_indices(reason));
+    let fields = ends.filter_map(|(end, _)| errors[..end].rsplit(' ').next());
     let fields = fields.map(|field| field.trim_start_matches('[').to_owned());
     let mut all: BTreeSet<String> = fields.collect();
-    // Of a number that is too large, it names no field; with another reason, that depends on the form of the schema.
+    // For a number that is too large the error has no field; for other reasons, that depends on the schema.
     if all.len() > 1 {
         all.remove("<nil>");
     }
     all.into_iter().collect()
 }
 
-/// What becomes of each object, by name.
+/// The outcome for each object, by name.
 fn outcomes(crds: &Value, objects: &[Value]) -> BTreeMap<String, Outcome> {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, items) in [("crds.json", crds), ("objects.json", &json!(objects))] {
@@ -109,11 +111,11 @@ fn outcomes(crds: &Value, objects: &[Value]) -> BTreeMap<String, Outcome> {
         .current_dir(folder.path())
         .output()
         .expect("kbr runs");
-    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    let errors = String::from_utf8(output.stderr).expect("UTF-8");
     let printed = Deserializer::from_slice(&output.stdout).into_iter::<Value>();
     let mut outcomes = BTreeMap::new();
     for document in printed {
-        let document = document.unwrap_or_else(|error| panic!("{error}: {said}"));
+        let document = document.unwrap_or_else(|error| panic!("{error}: {errors}"));
         let items = document["items"].as_array().cloned();
         for mut object in items.unwrap_or_else(|| vec![document]) {
             let name = object["metadata"]["name"]
@@ -123,20 +125,20 @@ fn outcomes(crds: &Value, objects: &[Value]) -> BTreeMap<String, Outcome> {
             for server in ["apiVersion", "metadata"] {
                 object.as_object_mut().expect("a map").remove(server);
             }
-            outcomes.insert(name, Outcome::Taken(object));
+            outcomes.insert(name, Outcome::Accepted(object));
         }
     }
-    for line in said.lines() {
+    for line in errors.lines() {
         let Some((start, reasons)) = line.split_once("\" is invalid: ") else {
             continue;
         };
         let name = start.rsplit('"').next().expect("a name").to_owned();
-        outcomes.insert(name, Outcome::Refused(fields(reasons)));
+        outcomes.insert(name, Outcome::Rejected(fields(reasons)));
     }
     outcomes
 }
 
-/// A row, and for one that differs what becomes of the object of each kind.
+/// A row and, if it differs, the outcome for the object of each kind.
 struct Row<'a> {
     text: &'a str,
     differs: Vec<&'a str>,
@@ -160,7 +162,7 @@ fn rows() -> Vec<Row<'static>> {
 }
 
 #[test]
-fn the_cron_job_in_rust_takes_and_defaults_the_same_objects_as_the_one_in_go() {
+fn the_cron_job_in_rust_accepts_and_defaults_the_same_objects_as_the_one_in_go() {
     let rust = Project::new().written(&json!([lint_fixtures::cronjob::definition()]));
     let go = fs::read_to_string(repository().join("tests/lint/cronjob-go.json")).expect("a file");
     let go: Value = serde_json::from_str(&go).expect("JSON");
@@ -187,14 +189,16 @@ fn the_cron_job_in_rust_takes_and_defaults_the_same_objects_as_the_one_in_go() {
             let name = format!("{language}-{position}");
             outcomes
                 .get(&name)
-                .unwrap_or_else(|| panic!("nothing was said of {name}"))
+                .unwrap_or_else(|| panic!("no outcome for {name}"))
         };
         let (rust, go) = (outcome("rust"), outcome("go"));
         let (expected, change) = row.text.split_once(' ').expect("two words");
         let path = change.split(' ').next().expect("a path");
         let as_expected = match (expected, rust, go) {
-            ("ok", Outcome::Taken(rust), Outcome::Taken(go)) => rust == go,
-            ("no", Outcome::Refused(rust), Outcome::Refused(go)) => rust == go && !rust.is_empty(),
+            ("ok", Outcome::Accepted(rust), Outcome::Accepted(go)) => rust == go,
+            ("no", Outcome::Rejected(rust), Outcome::Rejected(go)) => {
+                rust == go && !rust.is_empty()
+            }
             ("differs", rust, go) => {
                 let shown = [("rust", rust), ("go", go)];
                 let shown =

@@ -1,4 +1,4 @@
-//! Every fixture: what kbr prints about it, and what an API server does.
+//! Tests every fixture with kbr and with a real API server.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use project::Project;
 use support::repository;
 
-/// The rows of a table: a word, then the rest of the line. Empty lines and those after `#` are none.
+/// The rows of a table: a word, then the rest of the line. Skips empty lines and comments.
 fn rows(table: &str) -> Vec<(&str, &str)> {
     let rows = table
         .lines()
@@ -28,21 +28,21 @@ fn rows(table: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// The definitions of all fixtures that can be made, by kind; `null` for those whose making panics.
+/// The definitions of all fixtures by kind; `null` if the derive macro panics.
 fn definitions() -> Vec<(&'static str, Value)> {
     let made = |crd: fn() -> _| catch_unwind(crd).map_or(Value::Null, |crd| json!(crd));
     let all = lint_fixtures::all().into_iter();
     all.map(|(kind, crd)| (kind, made(crd))).collect()
 }
 
-/// One file holds them all, so that a change of a message is seen beside the others.
+/// One file contains all messages, so that a changed message is reviewed next to the others.
 #[test]
-fn kbr_reports_what_is_wrong_and_how_to_fix_it() {
+fn kbr_reports_each_problem_and_how_to_fix_it() {
     let project = Project::new();
     let mut page = String::new();
     for (kind, crd) in definitions() {
-        let said = project.manifests(&json!([crd]));
-        write!(page, "== {kind}\n{said}").expect("a string takes it");
+        let printed = project.manifests(&json!([crd]));
+        write!(page, "== {kind}\n{printed}").expect("a string takes it");
     }
     let path = repository().join("tests/lint/messages.txt");
     if std::env::var_os("UPDATE").is_some() {
@@ -51,18 +51,18 @@ fn kbr_reports_what_is_wrong_and_how_to_fix_it() {
     let before = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         page == before,
-        "`UPDATE=1` writes tests/lint/messages.txt again:\n{page}"
+        "`UPDATE=1` rewrites tests/lint/messages.txt:\n{page}"
     );
 }
 
-/// A kind whose versions do not go together, which is more than one derive can say.
+/// Kinds whose versions contradict each other, which a single derive cannot express.
 #[test]
-fn versions_that_the_api_server_rejects_kbr_rejects_before() {
+fn kbr_rejects_versions_that_the_api_server_rejects() {
     let table = [
         (
             "twostoreds",
             json!(lint_fixtures::versions::two_stored()),
-            "`v2` and `v1` are all stored",
+            "`v2` and `v1` are all storage versions",
         ),
         (
             "unserveds",
@@ -78,10 +78,16 @@ fn versions_that_the_api_server_rejects_kbr_rejects_before() {
     let project = Project::new();
     let mut whole = Vec::new();
     for (plural, parts, expected) in table {
-        let said = project.manifests(&parts);
-        assert!(said.contains("nothing was written"), "{said}");
-        assert!(said.contains(expected) && said.contains("help: "), "{said}");
-        assert!(said.contains("  `api/src/fixtures/versions.rs:"), "{said}");
+        let printed = project.manifests(&parts);
+        assert!(printed.contains("nothing was written"), "{printed}");
+        assert!(
+            printed.contains(expected) && printed.contains("help: "),
+            "{printed}"
+        );
+        assert!(
+            printed.contains("  `api/src/fixtures/versions.rs:"),
+            "{printed}"
+        );
         let mut crd = parts[0].clone();
         let versions = parts.as_array().into_iter().flatten();
         crd["spec"]["versions"] = versions
@@ -90,19 +96,19 @@ fn versions_that_the_api_server_rejects_kbr_rejects_before() {
         whole.push((format!("{plural}.lint.example.com"), crd));
     }
     let crds: Vec<Value> = whole.iter().map(|(_, crd)| crd.clone()).collect();
-    let refused = server::refusals(&crds);
-    let taken: Vec<_> = whole
+    let rejected = server::rejections(&crds);
+    let accepted: Vec<_> = whole
         .iter()
-        .filter(|(name, _)| !refused.contains_key(name))
+        .filter(|(name, _)| !rejected.contains_key(name))
         .collect();
-    // A kind that nobody serves is taken, and of use to nobody.
-    let names: Vec<&str> = taken.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["unserveds.lint.example.com"], "{refused:?}");
+    // The API server accepts a kind that is not served, although it is useless.
+    let names: Vec<&str> = accepted.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["unserveds.lint.example.com"], "{rejected:?}");
 }
 
-/// What the API server accepts, kbr rejects only where objects would be corrupted.
+/// kbr rejects a definition that the API server accepts only if objects would be corrupted.
 #[test]
-fn what_the_api_server_rejects_kbr_rejects_before() {
+fn kbr_rejects_definitions_that_the_api_server_rejects() {
     let corrupted = [
         "Conditions",
         "InnerOfText",
@@ -123,14 +129,14 @@ fn what_the_api_server_rejects_kbr_rejects_before() {
         .filter(|(_, crd)| !crd.is_null())
         .collect();
     let crds: Vec<Value> = made.iter().map(|(_, crd)| crd.clone()).collect();
-    let refused = server::refusals(&crds);
+    let rejected = server::rejections(&crds);
     let mut wrong = Vec::new();
     for (kind, crd) in made {
         let name = crd["metadata"]["name"].as_str().expect("a name");
-        let theirs = refused.get(name);
+        let theirs = rejected.get(name);
         let ours = project.manifests(&json!([crd]));
         if theirs.is_some_and(|reason| server::is_cost(reason)) {
-            // Estimated roughly here, so no more than a warning.
+            // kbr's estimate is rough, so it is only a warning.
             assert!(
                 ours.contains("warning: ") && ours.contains("allow=cost"),
                 "{ours}"
@@ -139,23 +145,24 @@ fn what_the_api_server_rejects_kbr_rejects_before() {
         }
         let expected = theirs.is_some() || corrupted.contains(&kind);
         if ours.contains("error: ") != expected {
-            wrong.push(format!(
-                "{kind}: the API server says {theirs:?}, kbr says {ours:?}"
-            ));
+            wrong.push(format!("{kind}: API server: {theirs:?}, kbr: {ours:?}"));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A large kind of real life, with a pod template in it.
+/// A large realistic kind, which contains a pod template.
 #[test]
-fn the_cron_job_of_kubebuilders_book_is_let_through_and_taken() {
+fn kbr_and_the_api_server_accept_the_cron_job_of_kubebuilders_book() {
     let crd = json!(lint_fixtures::cronjob::definition());
-    let said = Project::new().manifests(&json!([crd]));
-    assert!(!said.contains("error: "), "{said}");
+    let printed = Project::new().manifests(&json!([crd]));
+    assert!(!printed.contains("error: "), "{printed}");
     assert!(
-        said.contains("only server-side apply can install it"),
-        "{said}"
+        printed.contains("can only be installed with server-side apply"),
+        "{printed}"
     );
-    assert_eq!(server::refusals(&[crd]), std::collections::BTreeMap::new());
+    assert_eq!(
+        server::rejections(&[crd]),
+        std::collections::BTreeMap::new()
+    );
 }

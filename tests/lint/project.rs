@@ -1,4 +1,4 @@
-//! A project whose generator prints what the test says, with the sources of the fixtures beside it.
+//! A project whose generator prints the definitions of the test, with the sources of the fixtures.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::support::{self, KBR, copy, repository, write};
 
-/// It is built once; each run of `kbr manifests` reads other definitions.
+/// The generator is built once; each run of `kbr manifests` reads other definitions.
 pub struct Project(TempDir);
 
 impl Project {
@@ -16,7 +16,7 @@ impl Project {
         let package = |name: &str| {
             format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n")
         };
-        // A definition whose making panics comes as `null`.
+        // `null` stands for a definition whose derive macro panics.
         let generator = "fn main() {
             let crds = std::fs::read_to_string(\"crds.json\").unwrap();
             assert!(!crds.starts_with(\"[null]\"));
@@ -46,19 +46,19 @@ impl Project {
         Self(root)
     }
 
-    /// What `kbr manifests --check` says of these definitions, but for what is stale.
+    /// The findings of `kbr manifests --check` for these definitions, without stale files.
     pub fn manifests(&self, crds: &Value) -> String {
-        self.said(crds, &["manifests", "--check", "--crd-only"])
+        self.findings(crds, &["manifests", "--check", "--crd-only"])
     }
 
-    /// What it says besides of a sample.
+    /// The findings including those for a sample.
     pub fn sample(&self, crds: &Value, text: &str) -> String {
         let path = self.0.path().join("config/samples/sample.yaml");
         write(&path, text.as_bytes());
-        self.said(crds, &["manifests", "--check"])
+        self.findings(crds, &["manifests", "--check"])
     }
 
-    fn said(&self, crds: &Value, arguments: &[&str]) -> String {
+    fn findings(&self, crds: &Value, arguments: &[&str]) -> String {
         write(
             &self.0.path().join("crds.json"),
             crds.to_string().as_bytes(),
@@ -72,22 +72,24 @@ impl Project {
             .env("CARGO_TERM_QUIET", "true")
             .output()
             .expect("kbr runs");
-        let said = support::stderr(&output, self.0.path());
-        let end = said.find("error: 1 manifest is stale");
+        let printed = support::stderr(&output, self.0.path());
+        let end = printed.find("error: 1 manifest is stale");
         let others = [
             "PROJECT does not have it",
-            "the types count here",
+            "manifests come from the types",
             "thread 'main'",
             "crds.starts_with",
             "RUST_BACKTRACE",
         ];
         let known =
             |line: &&str| !line.is_empty() && !others.iter().any(|other| line.contains(other));
-        let lines = said[..end.unwrap_or(said.len())].lines().filter(known);
+        let lines = printed[..end.unwrap_or(printed.len())]
+            .lines()
+            .filter(known);
         lines.flat_map(|line| [line, "\n"]).collect()
     }
 
-    /// The one definition that `kbr manifests` writes.
+    /// The single definition that `kbr manifests` writes.
     pub fn written(&self, crds: &Value) -> Value {
         let path = self.0.path();
         write(&path.join("crds.json"), crds.to_string().as_bytes());
@@ -98,8 +100,8 @@ impl Project {
             .env("CARGO_NET_OFFLINE", "true")
             .output()
             .expect("kbr runs");
-        let said = support::stderr(&output, path);
-        assert!(output.status.success(), "{said}");
+        let printed = support::stderr(&output, path);
+        assert!(output.status.success(), "{printed}");
         let mut files = support::tree(&path.join("config/crd/bases")).into_values();
         let text = files.next().expect("a definition");
         serde_yaml_ng::from_slice(&text).expect("YAML")

@@ -1,14 +1,14 @@
-//! Rules that compile and rules that do not: kbr and a real API server agree on each.
+//! kbr and a real API server agree on which rules compile.
 
 use serde_json::{Value, json};
 
 use crate::project::Project;
 use crate::server;
 
-/// The table; its first line says how it is read.
+/// The table; its first line describes the format.
 const ROWS: &str = include_str!("rules.txt");
 
-/// The fields that the rules speak of.
+/// The fields that the rules refer to.
 fn fields() -> Value {
     let text = |most: u32| json!({ "type": "string", "maxLength": most });
     let list = |items: Value| json!({ "type": "array", "maxItems": 5, "items": items });
@@ -28,7 +28,7 @@ fn fields() -> Value {
 }
 
 #[test]
-fn what_compiles_for_the_api_server_compiles_for_kbr_and_nothing_else() {
+fn kbr_and_the_api_server_agree_on_which_rules_compile() {
     let rows = super::rows(ROWS);
     let field = |rule: &str| json!({ "type": "object", "properties": fields(), "x-kubernetes-validations": [{ "rule": rule }] });
     let named = rows.iter().enumerate();
@@ -41,8 +41,8 @@ fn what_compiles_for_the_api_server_compiles_for_kbr_and_nothing_else() {
             "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
                 "type": "object", "properties": { "spec": { "type": "object", "properties": named } } } } }] },
     });
-    let refused = server::refusals(std::slice::from_ref(&crd));
-    let theirs = refused.values().next().expect("some rules are refused");
+    let rejected = server::rejections(std::slice::from_ref(&crd));
+    let theirs = rejected.values().next().expect("some rules are rejected");
     let ours = Project::new().manifests(&json!([crd]));
     let mut wrong = Vec::new();
     for (position, (expected, rule)) in rows.iter().enumerate() {
@@ -52,7 +52,7 @@ fn what_compiles_for_the_api_server_compiles_for_kbr_and_nothing_else() {
         let ours = ours.any(|line| !line.contains(" may cost "));
         if (theirs, ours) != (*expected == "no", *expected == "no") {
             wrong.push(format!(
-                "{rule}: the API server refuses it: {theirs}, kbr: {ours}"
+                "{rule}: the API server rejects it: {theirs}, kbr: {ours}"
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! Rules in samples: kbr complains where a real API server does, and never where it does not.
+//! kbr reports violated rules in samples only if a real API server does.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::project::Project;
 use crate::support::{KBR, write};
 
-/// The table; its first lines say how it is read.
+/// The table; its first lines describe the format.
 const ROWS: &str = include_str!("sample-rules.txt");
 
 fn fields() -> Value {
@@ -43,7 +43,7 @@ fn objects() -> [Value; 3] {
     ]
 }
 
-/// Each row's rule and its contrary are rules of a field each, `r0`, `r1`, …
+/// Each row's rule and its negation are rules of separate fields, `r0`, `r1`, …
 fn definition(rules: &[String]) -> Value {
     let field = |rule: &String| json!({ "type": "object", "properties": fields(), "x-kubernetes-validations": [{ "rule": rule }] });
     let named = rules.iter().enumerate();
@@ -58,20 +58,20 @@ fn definition(rules: &[String]) -> Value {
     })
 }
 
-/// The fields that a text names as `spec.r<number>` before `sign`.
-fn named(text: &str, sign: &str) -> BTreeSet<usize> {
+/// The fields that occur in a text as `spec.r<number>` followed by `suffix`.
+fn fields_before(text: &str, suffix: &str) -> BTreeSet<usize> {
     let parts = text.split("spec.r").skip(1);
     let number = |part: &str| {
-        let end = part.find(|letter: char| !letter.is_ascii_digit())?;
+        let end = part.find(|char: char| !char.is_ascii_digit())?;
         let (number, rest) = part.split_at(end);
-        rest.starts_with(sign)
+        rest.starts_with(suffix)
             .then(|| number.parse().expect("a number"))
     };
     parts.filter_map(number).collect()
 }
 
-/// For each object the fields whose rules the API server says are broken.
-fn refused(crd: &Value, objects: &[Value]) -> Vec<BTreeSet<usize>> {
+/// For each object, the fields whose rules are violated according to the API server.
+fn rejected(crd: &Value, objects: &[Value]) -> Vec<BTreeSet<usize>> {
     let folder = tempfile::tempdir().expect("a folder");
     write(&folder.path().join("crd.json"), crd.to_string().as_bytes());
     for (position, object) in objects.iter().enumerate() {
@@ -84,7 +84,7 @@ fn refused(crd: &Value, objects: &[Value]) -> Vec<BTreeSet<usize>> {
         "set -e
         kubectl apply --server-side -f crd.json >&2
         timeout 120 sh -c 'until kubectl get ruleds; do sleep 0.2; done' >&2
-        for object in $(seq 0 {}); do kubectl create --dry-run=server --validate=false -f $object.json 2>&1 >/dev/null | cat > $object.said; done",
+        for object in $(seq 0 {}); do kubectl create --dry-run=server --validate=false -f $object.json 2>&1 >/dev/null | cat > $object.out; done",
         objects.len() - 1
     );
     let output = Command::new(KBR)
@@ -92,19 +92,22 @@ fn refused(crd: &Value, objects: &[Value]) -> Vec<BTreeSet<usize>> {
         .current_dir(folder.path())
         .output()
         .expect("kbr runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}");
     let of = |position| {
-        let said =
-            fs::read_to_string(folder.path().join(format!("{position}.said"))).expect("a file");
-        assert!(said.is_empty() || said.contains("is invalid"), "{said}");
-        named(&said, ": Invalid value")
+        let printed =
+            fs::read_to_string(folder.path().join(format!("{position}.out"))).expect("a file");
+        assert!(
+            printed.is_empty() || printed.contains("is invalid"),
+            "{printed}"
+        );
+        fields_before(&printed, ": Invalid value")
     };
     (0..objects.len()).map(of).collect()
 }
 
 #[test]
-fn a_rule_that_a_sample_breaks_is_told_as_the_api_server_tells_it() {
+fn kbr_reports_the_same_violated_rules_as_the_api_server() {
     let rows = super::rows(ROWS);
     let rules = rows
         .iter()
@@ -119,29 +122,32 @@ fn a_rule_that_a_sample_breaks_is_told_as_the_api_server_tells_it() {
             "metadata": { "name": format!("object-{position}"), "namespace": "default" }, "spec": all })
     };
     let objects: Vec<Value> = objects().into_iter().enumerate().map(whole).collect();
-    let theirs = refused(&crd, &objects);
+    let theirs = rejected(&crd, &objects);
 
     let project = Project::new();
     let mut wrong = Vec::new();
     for (position, object) in objects.iter().enumerate() {
-        let said = project.sample(&json!([crd]), &object.to_string());
-        let ours = named(&said, "` does not keep the rule");
+        let printed = project.sample(&json!([crd]), &object.to_string());
+        let ours = fields_before(&printed, "` violates the rule");
         for (number, rule) in rules.iter().enumerate() {
             let known = rows[number / 2].0 == "known";
             let (ours, theirs) = (ours.contains(&number), theirs[position].contains(&number));
             if ours && !theirs || known && ours != theirs {
                 wrong.push(format!(
-                    "object {position}, `{rule}`: kbr complains: {ours}, the API server: {theirs}"
+                    "object {position}, `{rule}`: violated for kbr: {ours}, for the API server: {theirs}"
                 ));
             }
         }
     }
     let count = theirs.iter().map(BTreeSet::len).sum::<usize>();
     println!(
-        "{} rules, {} objects, {count} complaints of the API server",
+        "{} rules, {} objects, {count} violations for the API server",
         rules.len(),
         objects.len()
     );
-    assert!(count > rows.len(), "these rules prove little");
+    assert!(
+        count > rows.len(),
+        "too few rules are violated to prove much"
+    );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

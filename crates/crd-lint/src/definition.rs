@@ -1,4 +1,4 @@
-//! The parts of a `CustomResourceDefinition`; a part that is missing is empty.
+//! Accessors for the parts of a `CustomResourceDefinition`; missing parts are empty.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 pub struct Definition<'a>(pub &'a Value);
 
 impl<'a> Definition<'a> {
-    /// Whether it is one, with versions.
+    /// Whether it is a `CustomResourceDefinition` with versions.
     pub fn is_sound(&self) -> bool {
         self.0["apiVersion"] == "apiextensions.k8s.io/v1"
             && self.0["kind"] == "CustomResourceDefinition"
@@ -18,12 +18,12 @@ impl<'a> Definition<'a> {
         self.0["spec"]["group"].as_str().unwrap_or_default()
     }
 
-    /// `kind`, `plural`, `shortNames` and so on.
+    /// The names: `kind`, `plural`, `shortNames` and so on.
     pub fn names(&self) -> &'a Value {
         &self.0["spec"]["names"]
     }
 
-    /// The versions, in their order.
+    /// The versions, in the order of the definition.
     pub fn versions(&self) -> &'a [Value] {
         self.0["spec"]["versions"]
             .as_array()

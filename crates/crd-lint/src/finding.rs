@@ -1,13 +1,13 @@
-//! What a lint finds.
+//! The findings of a lint.
 
 use std::fmt;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The API server rejects the definition, or drops or corrupts parts of objects.
     Error,
-    /// It works, and is seldom meant.
+    /// The definition works, but is rarely intended.
     Warning,
 }
 
@@ -20,18 +20,18 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One thing that is wrong with a definition.
+/// One problem of a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The [`Lint`](crate::Lint) that found it: `unknown-function`.
     pub id: &'static str,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// The version of the kind whose schema it is in: `v1`. `None` for the definition as a whole.
+    /// The version whose schema has the problem: `v1`. `None` for the definition as a whole.
     pub version: Option<String>,
     /// The JSON path within an object of the kind: `.spec.ports[].name`, `.spec.labels[*]`. Empty for the object itself.
     pub path: String,
-    /// What is wrong, in lower case and without a full stop.
+    /// The problem, in lower case and without a full stop.
     pub message: String,
     /// What to write instead.
     pub helps: Vec<String>,

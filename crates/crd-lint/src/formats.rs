@@ -1,6 +1,6 @@
-//! Formats of texts, as an API server reads them.
+//! Validates the formats of strings like an API server.
 
-/// Whether a text has a format, of those that are easily checked; any text has one of the others.
+/// Whether a string has a format. Only formats that are easy to check are validated; for others it returns `true`.
 pub fn matches(format: &str, text: &str) -> bool {
     let date = |text: &str| {
         let parts: Vec<&str> = text.split('-').collect();
@@ -30,7 +30,7 @@ pub fn matches(format: &str, text: &str) -> bool {
             let characters = text.trim_end_matches('=');
             let padding = text.len() - characters.len();
             let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
-            // Empty text is not base64 for the API server.
+            // For the API server, an empty string is not base64.
             !characters.is_empty()
                 && padding <= 2
                 && text.len().is_multiple_of(4)
@@ -40,7 +40,7 @@ pub fn matches(format: &str, text: &str) -> bool {
     }
 }
 
-/// `1h30m`, `-2.5s`, `3 days`: as Go reads it, and with the long names of units.
+/// A duration: `1h30m`, `-2.5s` in Go's syntax, or `3 days` with long unit names.
 fn is_duration(text: &str) -> bool {
     const UNITS: [&str; 30] = [
         "ns", "us", "µs", "ms", "s", "m", "h", "d", "w", "nano", "nanos", "micro", "micros",

@@ -1,6 +1,6 @@
-//! Finds what a Kubernetes API server rejects, drops or corrupts about a `CustomResourceDefinition`, before one sees it.
+//! Finds what a Kubernetes API server would reject, drop or corrupt in a `CustomResourceDefinition`, without a server.
 //!
-//! Give [`lint`] a definition, from JSON or YAML, and get back [`Finding`]s:
+//! [`lint`] takes a definition, from JSON or YAML, and returns [`Finding`]s:
 //!
 //! ```
 //! let crd = serde_json::json!({
@@ -19,14 +19,14 @@
 //! let findings = crd_lint::lint(&crd);
 //! assert_eq!(findings[0].id, "rule");
 //! assert_eq!(findings[0].path, ".spec");
-//! assert_eq!(findings[0].message, "rule `self.nmae != ''`: there is no field `nmae`; did you mean `name`");
+//! assert_eq!(findings[0].message, "rule `self.nmae != ''`: unknown field `nmae`; did you mean `name`");
 //! ```
 //!
-//! [`LINTS`] lists every lint. [`value`] validates an object against a schema, [`rules`] runs CEL on one. What holds is
-//! what kube-apiserver 1.36 does: `pkg/apis/apiextensions/validation` and `pkg/apiserver/schema` of
-//! `apiextensions-apiserver`. A finding that a newer Kubernetes may not share has [`Lint::version_dependent`] set.
+//! [`LINTS`] lists every lint. [`value`] validates an object against a schema, and [`rules`] evaluates CEL rules on it. The reference
+//! is kube-apiserver 1.36: `pkg/apis/apiextensions/validation` and `pkg/apiserver/schema` of `apiextensions-apiserver`. Lints that
+//! may not apply to a newer Kubernetes have [`Lint::version_dependent`] set.
 //!
-//! Helps are written for definitions that are derived from Rust types with kube and schemars.
+//! The help texts are written for definitions derived from Rust types with kube and schemars.
 
 mod definition;
 mod finding;
@@ -50,9 +50,9 @@ pub use lints::LINTS;
 pub use nearest::nearest;
 pub use node::schemas;
 
-/// Everything that is wrong with a definition: what concerns all of it first, then version by version.
+/// All problems of a definition: first those of the definition as a whole, then those of each version.
 ///
-/// What is not a `CustomResourceDefinition` at all gets one finding, [`definition`](LINTS).
+/// A value that is not a `CustomResourceDefinition` gets one finding, [`definition`](LINTS).
 #[must_use]
 pub fn lint(crd: &Value) -> Vec<Finding> {
     let definition = Definition(crd);

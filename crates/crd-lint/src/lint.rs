@@ -1,4 +1,4 @@
-//! What a lint is, and what its function reports.
+//! The definition of a lint, and the report of its function.
 
 use serde_json::Value;
 
@@ -9,11 +9,11 @@ use crate::node::Node;
 /// One lint: a row of [`LINTS`](crate::LINTS).
 #[derive(Debug)]
 pub struct Lint {
-    /// Its name, which never changes: `unknown-function`.
+    /// Its stable name: `unknown-function`.
     pub id: &'static str,
-    /// How bad what it finds is.
+    /// The severity of its findings.
     pub severity: Severity,
-    /// Whether a newer Kubernetes may accept what it finds, because it knows more functions, formats or words.
+    /// Whether a newer Kubernetes may accept what it finds, because it has more functions, formats or keywords.
     pub version_dependent: bool,
     /// What it finds, in one line.
     pub explanation: &'static str,
@@ -21,7 +21,7 @@ pub struct Lint {
 }
 
 impl Lint {
-    /// Whether a finding may be meant: any warning, and an error that depends on the version of Kubernetes.
+    /// Whether its findings can be allowed: warnings, and errors that depend on the version of Kubernetes.
     #[must_use]
     pub fn is_allowable(&self) -> bool {
         self.severity == Severity::Warning || self.version_dependent
@@ -52,32 +52,32 @@ impl Lint {
     }
 }
 
-/// The function of a lint, by what it looks at.
+/// The function of a lint, by its scope.
 #[derive(Clone, Copy, Debug)]
 pub enum Check {
-    /// The definition as a whole.
+    /// Checks the definition as a whole.
     Definition(fn(&Definition, &mut Vec<Hit>)),
-    /// One version of it.
+    /// Checks one version.
     Version(fn(&Value, &mut Vec<Hit>)),
-    /// Each schema that describes values.
+    /// Checks each schema that describes values.
     Schema(fn(&Node, &mut Vec<Hit>)),
-    /// A match condition of a webhook: [`check_condition`](crate::rules::check_condition) alone reports it.
+    /// Checks a match condition of a webhook: only [`check_condition`](crate::rules::check_condition) reports it.
     Condition,
 }
 
-/// What the function of a lint reports; the lint itself gives it id and severity.
+/// A problem reported by the function of a lint; the lint adds id and severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
     /// The JSON path; empty for the object itself.
     pub path: String,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to write.
+    /// What to write instead.
     pub help: String,
 }
 
 impl Hit {
-    /// Reports what is wrong at a path, and what to write instead.
+    /// A problem at a path, and what to write instead.
     pub fn new(path: &str, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             path: path.to_owned(),

@@ -1,6 +1,6 @@
-//! Which name was meant.
+//! Suggests the intended name for a misspelling.
 
-/// The name that `typed` is a misspelling of, if any.
+/// The known name of which `typed` is probably a misspelling, if any.
 #[must_use]
 pub fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase();
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn misspellings_are_found_and_other_words_are_not() {
+    fn misspellings_are_recognized_and_other_words_are_not() {
         let verbs = ["get", "list", "delete"];
         assert_eq!(nearest("lits", verbs), Some("list"));
         assert_eq!(nearest("GET", verbs), Some("get"));

@@ -1,8 +1,8 @@
-//! The schemas of a version, one after the other, each with where it is.
+//! Iterates over the schemas of a version with their paths.
 
 use serde_json::Value;
 
-/// What a schema describes: some rules differ.
+/// The position of the value that a schema describes; some rules depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// The whole object.
@@ -13,32 +13,32 @@ pub enum Level {
     Item,
 }
 
-/// A schema that describes values. Those in `anyOf` and its like only restrict values, and are not visited.
+/// A schema that describes values. Schemas in `anyOf` and similar keywords only restrict values, and are not visited.
 #[derive(Clone, Debug)]
 pub struct Node<'a> {
     /// `.spec.ports[].name`; empty for the root.
     pub path: String,
     /// The schema.
     pub schema: &'a Value,
-    /// What it describes.
+    /// The position of the value that it describes.
     pub level: Level,
-    /// Whether it is in `metadata`, `apiVersion` or `kind` of the object or of one that is embedded.
+    /// Whether it is in `metadata`, `apiVersion` or `kind` of the root or an embedded object.
     pub meta: bool,
-    /// Whether it is in those of the object itself, where no default may be.
+    /// Whether it is in `metadata`, `apiVersion` or `kind` of the root, where defaults are not allowed.
     pub root_meta: bool,
-    /// The list or map that it is in whose parts have no identity, so that there is no `oldSelf`.
+    /// The outermost list or map around it whose items have no identity, so that `oldSelf` is not available.
     pub unrelated: Option<String>,
-    /// How often it can occur in one object; `None` when only the size of a request bounds it.
+    /// The maximum number of occurrences in one object; `None` if only the size of a request bounds it.
     pub occurrences: Option<u64>,
 }
 
 impl<'a> Node<'a> {
-    /// A keyword's value; `null` when it is not there.
+    /// The value of a keyword; `null` if it is missing.
     pub fn get(&self, key: &str) -> &'a Value {
         &self.schema[key]
     }
 
-    /// A keyword that is a string; empty when it is not there.
+    /// The value of a keyword that is a string; empty if it is missing.
     pub fn text(&self, key: &str) -> &'a str {
         self.schema[key].as_str().unwrap_or_default()
     }
@@ -48,26 +48,26 @@ impl<'a> Node<'a> {
         self.schema[key] == Value::Bool(true)
     }
 
-    /// Its rules in CEL.
+    /// Its CEL rules.
     pub fn rules(&self) -> impl Iterator<Item = &'a Value> + use<'a> {
         let rules = self.get("x-kubernetes-validations").as_array();
         rules.into_iter().flatten()
     }
 
-    /// Whether it describes a whole object, the root or an embedded one.
+    /// Whether it describes a whole object: the root or an embedded one.
     pub fn is_resource(&self) -> bool {
         self.level == Level::Root || is_embedded(self.schema)
     }
 }
 
-/// Whether a schema describes an object within an object.
+/// Whether a schema describes an embedded object.
 pub fn is_embedded(schema: &Value) -> bool {
     schema["x-kubernetes-embedded-resource"] == Value::Bool(true)
 }
 
-/// The schema of a version and all that is in it, each with its JSON path: `.spec.ports[].name`, `.spec.labels[*]`.
+/// The schema of a version and all schemas in it, each with its JSON path: `.spec.ports[].name`, `.spec.labels[*]`.
 ///
-/// What `anyOf` and its like hold is left out: that restricts values which another schema describes.
+/// Schemas in `anyOf` and similar keywords are left out: they restrict values that another schema describes.
 #[must_use]
 pub fn schemas(schema: &Value) -> Vec<(String, &Value)> {
     let mut all = Vec::new();
@@ -77,7 +77,7 @@ pub fn schemas(schema: &Value) -> Vec<(String, &Value)> {
     all
 }
 
-/// Visits the schema of a version and all that is in it.
+/// Visits the schema of a version and all schemas in it.
 pub fn walk<'a>(schema: &'a Value, visit: &mut impl FnMut(&Node<'a>)) {
     let root = Node {
         path: String::new(),
@@ -137,7 +137,7 @@ fn descend<'a>(node: &Node<'a>, visit: &mut impl FnMut(&Node<'a>)) {
     }
 }
 
-/// The outermost one counts.
+/// Keeps the outermost one.
 fn unrelated(node: &Node, here: bool) -> Option<String> {
     match &node.unrelated {
         None if here => Some(node.path.clone()),

@@ -1,11 +1,11 @@
-//! Paths of fields, as printer columns, selectable fields and `scale` have them.
+//! Field paths of printer columns, selectable fields and `scale`.
 
 use serde_json::{Value, json};
 
 use crate::lint::Hit;
 use crate::nearest::nearest;
 
-/// What is wrong with `path`, which `what` names at the beginning of a sentence.
+/// The problem of `path`, if it is not the path of a field. `what` is the subject of the message.
 pub fn unknown(schema: &Value, path: &str, what: &str) -> Option<Hit> {
     let Some(rest) = path.strip_prefix('.') else {
         let text = format!("{what} does not begin with `.`");
@@ -13,7 +13,7 @@ pub fn unknown(schema: &Value, path: &str, what: &str) -> Option<Hit> {
     };
     let mut schema = schema;
     for (position, step) in steps(rest)?.iter().enumerate() {
-        // Metadata has no schema in a CRD, and is the same everywhere.
+        // A CRD has no schema for metadata, whose fields are the same for every kind.
         if position == 0 && ["metadata", "apiVersion", "kind"].contains(&step.name.as_str()) {
             return None;
         }
@@ -25,9 +25,9 @@ pub fn unknown(schema: &Value, path: &str, what: &str) -> Option<Hit> {
             let near = nearest(&step.name, fields.keys().map(String::as_str));
             let help = match near {
                 Some(near) => format!("did you mean `{near}`"),
-                None => "name a field as it is in YAML".to_owned(),
+                None => "use the name of the field in YAML".to_owned(),
             };
-            let text = format!("{what} names no field: there is no `{}`", step.name);
+            let text = format!("{what}: unknown field `{}`", step.name);
             return Some(Hit::new("", text, help));
         };
         schema = if step.indexed { &field["items"] } else { field };
@@ -35,13 +35,13 @@ pub fn unknown(schema: &Value, path: &str, what: &str) -> Option<Hit> {
     None
 }
 
-/// One field of a path, perhaps with an index or filter behind it.
+/// One field of a path, with an optional index or filter.
 struct Step {
     name: String,
     indexed: bool,
 }
 
-/// The steps of `a.b[0].c`, `a[?(@.b=="c")].d`, `a\.b`; `None` for what is not that simple, which is left to the API server.
+/// The steps of `a.b[0].c`, `a[?(@.b=="c")].d`, `a\.b`; `None` for more complex paths, which are left to the API server.
 fn steps(path: &str) -> Option<Vec<Step>> {
     let mut steps = Vec::new();
     let (mut name, mut indexed) = (String::new(), false);
@@ -60,7 +60,7 @@ fn steps(path: &str) -> Option<Vec<Step>> {
                     .by_ref()
                     .take_while(|character| *character != ']')
                     .collect();
-                // `['name']` is a field, and a `]` in a filter ends it too early.
+                // `['name']` is a field; a `]` in a filter would end it too early.
                 if inside.starts_with(['\'', '"'])
                     || !inside.matches(['\'', '"']).count().is_multiple_of(2)
                 {
@@ -105,12 +105,12 @@ mod tests {
 
     fn bad(path: &str, reason: &str) {
         let hit = unknown(&schema(), path, "column").unwrap();
-        let said = format!("{}; {}", hit.message, hit.help);
-        assert!(said.contains(reason), "{path}: {said}");
+        let text = format!("{}; {}", hit.message, hit.help);
+        assert!(text.contains(reason), "{path}: {text}");
     }
 
     #[test]
-    fn paths_that_name_a_field_are_good() {
+    fn paths_of_fields_are_accepted() {
         good(".spec.image");
         good(".metadata.creationTimestamp");
         good(".status.conditions[?(@.type=='Ready')].status");
@@ -118,18 +118,18 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_name_no_field_are_bad() {
+    fn paths_of_unknown_fields_are_rejected() {
         bad(".spec.imgae", "did you mean `image`");
         bad(
             ".status.conditions[?(@.type==\"Ready\")].statos",
             "did you mean `status`",
         );
-        bad(".speck.image", "there is no `speck`");
+        bad(".speck.image", "unknown field `speck`");
         bad("spec.image", "write `.spec.image`");
     }
 
     #[test]
-    fn paths_that_cannot_be_followed_are_left_to_the_api_server() {
+    fn complex_paths_are_left_to_the_api_server() {
         good(".spec.labels.app\\.kubernetes\\.io/name");
         good(".spec.any.thing");
         good(".spec['imgae']");

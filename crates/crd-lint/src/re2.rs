@@ -1,4 +1,4 @@
-//! Go's `regexp` -> Rust's `regex`: translates a pattern, or says why Go does not accept it.
+//! Go's `regexp` -> Rust's `regex`: translates a pattern, or explains why Go rejects it.
 
 mod class;
 mod reader;
@@ -7,8 +7,8 @@ use regex::Regex;
 
 use reader::Reader;
 
-/// The largest count of a repetition, also of nested ones together.
-const MOST: u32 = 1000;
+/// The maximum count of a repetition; for nested ones, of the product of their counts.
+const MAX: u32 = 1000;
 
 /// The same pattern for Rust's `regex`, or why Go rejects it.
 pub fn translate(pattern: &str) -> Result<String, String> {
@@ -17,14 +17,14 @@ pub fn translate(pattern: &str) -> Result<String, String> {
     Ok(reader.out)
 }
 
-/// Whether `text` matches a pattern anywhere, as the API server checks it; `None` if it is not known.
+/// Whether `text` contains a match of a pattern, as in the API server; `None` if it is not known.
 pub fn matches(pattern: &str, text: &str) -> Option<bool> {
     let regex = Regex::new(&translate(pattern).ok()?).ok()?;
     Some(regex.is_match(text))
 }
 
 impl Reader<'_> {
-    /// Up to the end or an unmatched `)`. Gives the largest product of counts inside.
+    /// Reads up to the end or an unmatched `)`. Returns the largest product of counts inside.
     fn alternatives(&mut self, depth: u32) -> Result<u32, String> {
         if depth > 200 {
             return Err("groups are nested too deeply".to_owned());
@@ -33,7 +33,7 @@ impl Reader<'_> {
         while let Some(next) = self.peek() {
             match next {
                 ')' if depth > 0 => return Ok(largest),
-                ')' => return Err("a `)` without its `(`".to_owned()),
+                ')' => return Err("unmatched `)`".to_owned()),
                 '|' => {
                     self.next();
                     self.out.push('|');
@@ -59,7 +59,7 @@ impl Reader<'_> {
                 _ => {
                     let count = self.atom(depth)?;
                     largest = largest.max(count.unwrap_or(1));
-                    // Flags alone are nothing that could be repeated.
+                    // Flags alone cannot be repeated.
                     last = count
                         .map(|count| (count, false))
                         .or(last.filter(|_| count.is_some()));
@@ -67,12 +67,12 @@ impl Reader<'_> {
             }
         }
         if depth > 0 {
-            return Err("a `(` without its `)`".to_owned());
+            return Err("unclosed `(`".to_owned());
         }
         Ok(largest)
     }
 
-    /// `last` is the product of counts in what is repeated, and whether that is itself a repetition.
+    /// `last` is the product of counts in the repeated expression, and whether that is itself a repetition.
     fn repeat(
         &mut self,
         last: Option<(u32, bool)>,
@@ -82,12 +82,12 @@ impl Reader<'_> {
     ) -> Result<(u32, bool), String> {
         let lazy = if lazy { "?" } else { "" };
         match last {
-            None => Err(format!("nothing stands before `{sign}`")),
-            Some((_, true)) => Err(format!("`{sign}` repeats a repetition")),
+            None => Err(format!("nothing to repeat before `{sign}`")),
+            Some((_, true)) => Err(format!("`{sign}` follows another repetition")),
             Some((inner, false)) => {
                 let product = inner.saturating_mul(count.max(1));
-                if product > MOST {
-                    return Err(format!("repeats more than {MOST} times"));
+                if product > MAX {
+                    return Err(format!("repeats more than {MAX} times"));
                 }
                 self.out.push_str(sign);
                 self.out.push_str(lazy);
@@ -96,17 +96,17 @@ impl Reader<'_> {
         }
     }
 
-    /// `{2}`, `{2,}`, `{2,5}`; `None` when it is only a brace.
+    /// Reads `{2}`, `{2,}` or `{2,5}`; `None` if it is only a brace.
     fn count(&mut self) -> Result<Option<(String, u32)>, String> {
         let Some((inside, rest)) = self.rest[1..].split_once('}') else {
             return Ok(None);
         };
         let (low, high) = inside.split_once(',').unwrap_or((inside, inside));
         let number = |text: &str| {
-            let sound = !text.is_empty()
+            let valid = !text.is_empty()
                 && text.bytes().all(|byte| byte.is_ascii_digit())
                 && (text.len() == 1 || !text.starts_with('0'));
-            sound.then(|| text.parse::<u32>().unwrap_or(u32::MAX))
+            valid.then(|| text.parse::<u32>().unwrap_or(u32::MAX))
         };
         let Some(least) = number(low) else {
             return Ok(None);
@@ -119,14 +119,16 @@ impl Reader<'_> {
         let Some(most) = most else {
             return Ok(None);
         };
-        if least > MOST || most > MOST || most < least {
-            return Err(format!("`{{{inside}}}` is not a count of at most {MOST}"));
+        if least > MAX || most > MAX || most < least {
+            return Err(format!(
+                "`{{{inside}}}` is not a valid count of at most {MAX}"
+            ));
         }
         self.rest = rest;
         Ok(Some((format!("{{{inside}}}"), most.max(least))))
     }
 
-    /// One character, class, escape or group. `None` for flags, which match nothing.
+    /// Reads one character, class, escape or group. `None` for flags, which match nothing.
     fn atom(&mut self, depth: u32) -> Result<Option<u32>, String> {
         match self.next() {
             Some('(') => return self.group(depth),
@@ -154,14 +156,17 @@ impl Reader<'_> {
         } else if self.eat("P<")
             || !self.rest.starts_with("<=") && !self.rest.starts_with("<!") && self.eat("<")
         {
-            let (name, rest) = self.rest.split_once('>').ok_or("a name without its `>`")?;
-            let sound = !name.is_empty()
+            let (name, rest) = self
+                .rest
+                .split_once('>')
+                .ok_or("unclosed group name: missing `>`")?;
+            let valid = !name.is_empty()
                 && name
                     .chars()
                     .all(|character| character == '_' || character.is_ascii_alphanumeric());
-            if !sound || self.names.contains(&name) {
+            if !valid || self.names.contains(&name) {
                 return Err(format!(
-                    "`{name}` is not the name of a group, or occurs twice"
+                    "`{name}` is not a valid group name, or is a duplicate"
                 ));
             }
             self.names.push(name);
@@ -176,16 +181,16 @@ impl Reader<'_> {
         Ok(Some(count))
     }
 
-    /// `i-s:` begins a group, `i)` does not: gives whether it was the latter.
+    /// Reads flags: `i-s:` begins a group, `i)` does not. Returns whether it was the latter.
     fn flags(&mut self) -> Result<bool, String> {
-        let end = self.rest.find([':', ')']).ok_or("a `(?` without its end")?;
+        let end = self.rest.find([':', ')']).ok_or("unclosed `(?`")?;
         let (flags, sign) = (&self.rest[..end], &self.rest[end..=end]);
         let (on, off) = flags.split_once('-').unwrap_or((flags, "i"));
-        let sound = |text: &str| text.chars().all(|flag| "imsU".contains(flag));
-        if !sound(on) || !sound(off) || off.is_empty() || flags.is_empty() && sign == ")" {
+        let valid = |text: &str| text.chars().all(|flag| "imsU".contains(flag));
+        if !valid(on) || !valid(off) || off.is_empty() || flags.is_empty() && sign == ")" {
             let shown: String = self.rest.chars().take(3).collect();
             return Err(format!(
-                "`(?{shown}` is not supported (there is no look-around)"
+                "`(?{shown}` is not supported (RE2 has no look-around)"
             ));
         }
         self.rest = &self.rest[end + 1..];

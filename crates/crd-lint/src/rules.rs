@@ -1,4 +1,4 @@
-//! Rules in CEL (`x-kubernetes-validations`) and match conditions of webhooks: what compiles, and what values keep.
+//! CEL rules (`x-kubernetes-validations`) and match conditions of webhooks: compiles them, and evaluates rules on values.
 
 mod bound;
 mod condition;

@@ -1,4 +1,4 @@
-//! Values and schemas, as the API server sees them: what is wrong, what is dropped, what is filled in.
+//! Validates, prunes and defaults values by a schema like the API server.
 
 mod stored;
 
@@ -10,16 +10,16 @@ use crate::re2;
 
 pub use stored::{defaulted, pruned};
 
-/// What is wrong with a value: where (`.spec.ports[0]`, below the path it was given), and why.
+/// A violation of a schema: the path (`.spec.ports[0]`, below the given path) and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The path of the part that is wrong.
+    /// The path of the invalid value.
     pub path: String,
-    /// Why, as the end of a sentence: `is below 1`.
+    /// The reason, as the end of a sentence: `is below 1`.
     pub reason: String,
 }
 
-/// Everything that is wrong with `value`, whose own path is `path`; unknown fields are not, they are only dropped.
+/// All violations in `value`, whose path is `path`. Unknown fields are not violations, since they are only dropped.
 #[must_use]
 pub fn violations(schema: &Value, value: &Value, path: &str) -> Vec<Violation> {
     let mut found = Vec::new();
@@ -51,7 +51,7 @@ fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<Violation>) 
             .iter()
             .map(|known| format!("`{}`", plain(known)))
             .collect();
-        fault(format!("is none of {}", known.join(", ")));
+        fault(format!("is not one of {}", known.join(", ")));
     }
     match value {
         Value::String(text) => string(schema, text, &mut fault),
@@ -63,7 +63,7 @@ fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<Violation>) 
     combined(schema, value, path, found);
 }
 
-/// A string as it is, anything else as JSON.
+/// A string without quotes, any other value as JSON.
 fn plain(value: &Value) -> String {
     value
         .as_str()
@@ -142,7 +142,7 @@ fn number(schema: &Value, value: &Value, fault: &mut impl FnMut(String)) {
     {
         fault(format!("is not a multiple of {factor}"));
     }
-    // The API server reads numbers of these formats into types of that width.
+    // The API server parses numbers with these formats into types of that width.
     let (low, high) = match schema["format"].as_str() {
         Some("int32") => (f64::from(i32::MIN), f64::from(i32::MAX)),
         _ => return,
@@ -233,17 +233,17 @@ fn combined(schema: &Value, value: &Value, path: &str, found: &mut Vec<Violation
     if let Some(parts) = schema["anyOf"].as_array()
         && !parts.iter().any(|part| fits(&part))
     {
-        fault("fits none of the forms that it may have (`anyOf`)");
+        fault("matches none of the schemas in `anyOf`");
     }
     if let Some(parts) = schema["oneOf"].as_array() {
         match parts.iter().filter(fits).count() {
             1 => {}
-            0 => fault("fits none of the forms that it may have (`oneOf`)"),
-            _ => fault("fits several of the forms of which it may have one (`oneOf`)"),
+            0 => fault("matches none of the schemas in `oneOf`"),
+            _ => fault("matches several of the schemas in `oneOf` instead of exactly one"),
         }
     }
     if schema["not"].is_object() && fits(&&schema["not"]) {
-        fault("has the form that it must not have (`not`)");
+        fault("matches the schema in `not`");
     }
 }
 

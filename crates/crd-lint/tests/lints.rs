@@ -1,4 +1,4 @@
-//! Each lint finds what it is for, and nothing else does.
+//! Each lint finds its own problems, and no others.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -26,18 +26,18 @@ fn sound() -> Value {
 const VERSION: &str = "/spec/versions/0";
 const SPEC: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
 
-/// The cases that were run, by the id that they are for.
+/// The ids whose cases were run.
 #[derive(Default)]
 struct Cases(RefCell<BTreeSet<&'static str>>);
 
 impl Cases {
-    /// With `value` at `key` of what `pointer` leads to, all findings have this id.
+    /// Asserts that all findings have this id after `key` of the value at `pointer` is set to `value`.
     #[track_caller]
     fn check(&self, id: &'static str, pointer: &str, key: &str, value: Value) -> Vec<Finding> {
         let mut crd = sound();
-        crd.pointer_mut(pointer).expect("it is there")[key] = value;
+        crd.pointer_mut(pointer).expect("the pointer exists")[key] = value;
         let findings = lint(&crd);
-        assert!(!findings.is_empty(), "{id}: nothing is found");
+        assert!(!findings.is_empty(), "{id}: no findings");
         for finding in &findings {
             assert_eq!(finding.id, id, "{finding}");
         }
@@ -45,7 +45,7 @@ impl Cases {
         findings
     }
 
-    /// The same for a field of `spec`, where the findings are.
+    /// Like [`Cases::check`], for a field of `spec`, where the findings must be.
     #[track_caller]
     fn field(&self, id: &'static str, schema: Value) {
         for finding in self.check(id, SPEC, "it", schema) {
@@ -56,12 +56,12 @@ impl Cases {
 }
 
 #[test]
-fn a_sound_definition_has_no_findings() {
+fn a_valid_definition_has_no_findings() {
     assert_eq!(lint(&sound()), []);
 }
 
 #[test]
-fn what_is_not_a_definition_is_one_finding() {
+fn a_value_that_is_not_a_definition_has_one_finding() {
     for value in [json!(null), json!([]), json!({ "kind": "Pod" })] {
         let ids: Vec<_> = lint(&value).iter().map(|finding| finding.id).collect();
         assert_eq!(ids, ["definition"], "{value}");
@@ -69,24 +69,24 @@ fn what_is_not_a_definition_is_one_finding() {
 }
 
 #[test]
-fn a_finding_is_shown_with_its_id_place_and_helps() {
+fn a_finding_is_shown_with_its_id_path_and_helps() {
     let cases = Cases::default();
     let schema = json!({ "type": "number" });
     let findings = cases.check("float", SPEC, "it", schema);
     assert_eq!(findings[0].severity, Severity::Warning);
-    let expected = "warning[float]: v1, `.spec.it`: a float is rounded differently by different readers\n  help: use an integer of a smaller unit, or `Quantity`";
+    let expected = "warning[float]: v1, `.spec.it`: floats are rounded differently by different clients\n  help: use an integer of a smaller unit, or `Quantity`";
     assert_eq!(findings[0].to_string(), expected);
 }
 
 #[test]
-fn each_lint_finds_what_it_is_for() {
+fn each_lint_has_a_case_that_it_finds() {
     let cases = Cases::default();
     of_definitions(&cases);
     of_versions(&cases);
     of_schemas(&cases);
     of_lists(&cases);
     of_rules(&cases);
-    // Reported for webhooks alone.
+    // Reported only for webhooks.
     cases.0.borrow_mut().insert("match-condition");
     for lint in LINTS {
         assert!(cases.0.borrow().contains(lint.id), "no case of {}", lint.id);
@@ -132,12 +132,12 @@ fn of_versions(cases: &Cases) {
         let fields = selectable(path, 1);
         cases.check("selectable-field", VERSION, "selectableFields", fields);
     }
-    let twice = selectable(".spec.name", 2);
-    cases.check("selectable-field", VERSION, "selectableFields", twice);
+    let duplicate = selectable(".spec.name", 2);
+    cases.check("selectable-field", VERSION, "selectableFields", duplicate);
     let mut crd = sound();
     let names: Vec<_> = (0..9).map(|number| format!("f{number}")).collect();
     for name in &names {
-        crd.pointer_mut(SPEC).expect("it is there")[name] = json!({ "type": "string" });
+        crd.pointer_mut(SPEC).expect("the pointer exists")[name] = json!({ "type": "string" });
     }
     let mut versions = crd["spec"]["versions"].clone();
     let fields = names

@@ -1,4 +1,4 @@
-//! Attributes that leave no trace in the CRD.
+//! Attributes without an effect on the CRD.
 
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! No mistake: the `CronJob` of kubebuilder's book, in Rust.
+//! A valid kind: the `CronJob` of kubebuilder's book, in Rust.
 
 use k8s_openapi::api::batch::v1::JobTemplateSpec;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -27,24 +27,24 @@ pub struct CronJobSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starting_deadline_seconds: Option<i64>,
 
-    /// What becomes of runs that overlap.
+    /// How to treat concurrent runs.
     #[serde(default)]
     pub concurrency_policy: ConcurrencyPolicy,
 
-    /// Whether no further run starts.
+    /// Whether further runs are suspended.
     #[schemars(with = "bool")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<bool>,
 
-    /// The job that each run makes.
+    /// The job that each run creates.
     pub job_template: JobTemplateSpec,
 
-    /// How many successful jobs stay.
+    /// The number of successful jobs to keep.
     #[schemars(with = "i32", range(min = 0))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub successful_jobs_history_limit: Option<i32>,
 
-    /// How many failed jobs stay.
+    /// The number of failed jobs to keep.
     #[schemars(with = "i32", range(min = 0))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_jobs_history_limit: Option<i32>,
@@ -61,24 +61,24 @@ pub enum ConcurrencyPolicy {
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct CronJobStatus {
-    /// The jobs that run.
+    /// The running jobs.
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     #[schemars(length(min = 1, max = 10))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub active: Vec<ObjectReference>,
 
-    /// When the last run was.
+    /// The time of the last run.
     #[schemars(with = "Time")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_schedule_time: Option<Time>,
 
-    /// How things stand.
+    /// The conditions.
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
 }
 
-/// Its definition.
+/// The definition of the kind.
 #[must_use]
 pub fn definition()
 -> k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition {

@@ -1,4 +1,4 @@
-//! Enums that a CRD cannot say.
+//! Enums that a CRD cannot describe.
 
 use kube::CustomResource;
 use schemars::JsonSchema;

@@ -1,9 +1,6 @@
-//! A kind for each mistake, so that the linter is tested on what derives really print.
+//! A kind for each mistake, so that the lints are tested on the real output of derive macros.
 
-#![allow(
-    missing_docs,
-    reason = "each kind says in its name what is wrong with it"
-)]
+#![allow(missing_docs, reason = "the name of each kind describes its mistake")]
 
 pub mod attributes;
 pub mod cronjob;
@@ -18,7 +15,7 @@ pub mod versions;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-/// A kind and how its definition is made, which panics for some.
+/// A kind and the function that creates its definition, which panics for some.
 pub type Fixture = (&'static str, fn() -> CustomResourceDefinition);
 
 /// Every fixture, in the order of the modules.
@@ -36,7 +33,7 @@ pub fn all() -> Vec<Fixture> {
     .concat()
 }
 
-/// The fixtures of a module: kinds that are a `Spec` of that name.
+/// The fixtures of a module: each kind `X` has the type `XSpec`.
 macro_rules! fixtures {
     ($($kind:ident),* $(,)?) => {
         pub const ALL: &[$crate::Fixture] = &[$((stringify!($kind), <$kind as kube::CustomResourceExt>::crd)),*];

@@ -1,4 +1,4 @@
-//! Names and paths in `#[kube(…)]` that lead nowhere.
+//! Invalid names and paths in `#[kube(…)]`.
 
 use kube::CustomResource;
 use schemars::JsonSchema;

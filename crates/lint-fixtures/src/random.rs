@@ -1,4 +1,4 @@
-//! Definitions of random types, in the form that derives give them, and through kube's own transformations.
+//! Definitions of random types in the form of derive macros, processed by kube's own transformations.
 
 mod derive;
 mod rules;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use derive::derived;
 use rules::{ruled, rules};
 
-/// The definition that belongs to a seed, of the kind `Kind<seed>`; `None` where deriving it panics.
+/// The definition for a seed, of the kind `Kind<seed>`; `None` if the derive macro panics.
 #[must_use]
 pub fn definition(seed: u64) -> Option<Value> {
     let mut random = Random {
@@ -27,7 +27,10 @@ pub fn definition(seed: u64) -> Option<Value> {
 
 /// The definition of the kind `Kind<seed>` with a schema.
 #[must_use]
-#[allow(clippy::needless_pass_by_value, reason = "it goes into the definition")]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "it becomes part of the definition"
+)]
 pub fn named(seed: u64, schema: Value) -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -43,10 +46,10 @@ pub fn named(seed: u64, schema: Value) -> Value {
     })
 }
 
-/// xorshift: the same definitions everywhere, and no crate for it.
+/// A xorshift generator: the same definitions on every machine, without a dependency.
 struct Random {
     state: u64,
-    /// How many may be made still.
+    /// The number of mistakes that may still be made.
     mistakes: u64,
 }
 
@@ -58,14 +61,14 @@ impl Random {
         usize::try_from((self.state >> 11) % end as u64).unwrap_or(0)
     }
 
-    /// Once in `times`.
-    fn seldom(&mut self, times: usize) -> bool {
+    /// True once in `times` calls, on average.
+    fn rarely(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
     /// Whether to make a mistake here.
     fn errs(&mut self) -> bool {
-        let errs = self.mistakes > 0 && self.seldom(8);
+        let errs = self.mistakes > 0 && self.rarely(8);
         self.mistakes -= u64::from(errs);
         errs
     }
@@ -127,12 +130,12 @@ fn structure(random: &mut Random, depth: usize) -> Value {
         let more = random.pick(&[json!(false), json!(true), json!({ "type": "string" })]);
         schema = with(schema, "additionalProperties", more);
     }
-    if random.seldom(3) {
+    if random.rarely(3) {
         let rules = rules(random, &schema);
         let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
         schema = ruled(random, schema, &rules);
     }
-    if random.seldom(12) {
+    if random.rarely(12) {
         schema = with(
             schema,
             "x-kubernetes-map-type",
@@ -162,7 +165,7 @@ fn value(random: &mut Random, depth: usize) -> Value {
         9 | 10 => list(random, depth - 1),
         11 => {
             let mut map = json!({ "type": "object", "additionalProperties": value(random, depth - 1) });
-            if random.seldom(3) {
+            if random.rarely(3) {
                 map = with(map, "maxProperties", json!(random.below(9)));
             }
             map
@@ -191,13 +194,13 @@ fn value(random: &mut Random, depth: usize) -> Value {
 
 fn string(random: &mut Random) -> Value {
     let mut schema = json!({ "type": "string" });
-    if random.seldom(3) {
+    if random.rarely(3) {
         schema = with(schema, "maxLength", json!(random.below(20)));
     }
-    if random.seldom(5) {
+    if random.rarely(5) {
         schema = with(schema, "minLength", json!(random.below(4)));
     }
-    if random.seldom(5) {
+    if random.rarely(5) {
         let good = [
             "^[a-z]+$",
             r"^\d{1,3}$",
@@ -216,7 +219,7 @@ fn string(random: &mut Random) -> Value {
         };
         schema = with(schema, "pattern", json!(pattern));
     }
-    if random.seldom(6) {
+    if random.rarely(6) {
         let formats = [
             "date-time",
             "ipv4",
@@ -230,7 +233,7 @@ fn string(random: &mut Random) -> Value {
         ];
         schema = with(schema, "format", json!(random.pick(&formats)));
     }
-    if random.seldom(4) {
+    if random.rarely(4) {
         let good = ["self != ''", "self.matches('^a')", "self in ['a']"];
         let bad = [
             "self == oldSelf",
@@ -253,16 +256,16 @@ fn string(random: &mut Random) -> Value {
 
 fn integer(random: &mut Random) -> Value {
     let mut schema = json!({ "type": "integer", "format": random.pick(&["int32", "int64", "uint32", "uint8", "int128"]) });
-    if random.seldom(3) {
+    if random.rarely(3) {
         schema = with(schema, "minimum", json!(random.below(5)));
     }
-    if random.seldom(3) {
+    if random.rarely(3) {
         schema = with(schema, "maximum", json!(random.below(9)));
     }
-    if random.seldom(6) {
+    if random.rarely(6) {
         schema = with(schema, "multipleOf", json!(1 + random.below(4)));
     }
-    if random.seldom(4) {
+    if random.rarely(4) {
         let good = ["self > 3", "self % 2 == 0", "self < 1.5"];
         let bad = ["self == '3'", "self + 1.0 > 2.0", "self", "self == oldSelf"];
         let rules: &[&str] = if random.errs() { &bad } else { &good };
@@ -273,7 +276,7 @@ fn integer(random: &mut Random) -> Value {
 
 fn list(random: &mut Random, depth: usize) -> Value {
     let mut schema = json!({ "type": "array", "items": value(random, depth) });
-    if random.seldom(3) {
+    if random.rarely(3) {
         schema = with(schema, "maxItems", json!(random.below(9)));
     }
     match random.below(6) {
@@ -285,7 +288,7 @@ fn list(random: &mut Random, depth: usize) -> Value {
             let mut keys = vec![random.pick(&NAMES[..3])];
             if keyed(&schema["items"]) && !random.errs() {
                 keys = vec!["name"];
-            } else if random.seldom(4) {
+            } else if random.rarely(4) {
                 keys.push(random.pick(&NAMES[..3]));
             }
             schema = with(
@@ -296,7 +299,7 @@ fn list(random: &mut Random, depth: usize) -> Value {
         }
         _ => {}
     }
-    if random.seldom(5) {
+    if random.rarely(5) {
         let good = [
             "self.size() > 0",
             "self.map(x, x).size() == 1",
@@ -315,7 +318,7 @@ fn list(random: &mut Random, depth: usize) -> Value {
     schema
 }
 
-/// Whether the key that is picked most is there.
+/// Whether the fields contain the most common key.
 fn keyed(items: &Value) -> bool {
     let name = &items["properties"]["name"];
     items["required"]
@@ -324,7 +327,7 @@ fn keyed(items: &Value) -> bool {
         && name["type"] == "string"
 }
 
-/// An externally tagged enum; one of units only is a string.
+/// An externally tagged enum; with only unit variants it is a string.
 fn variants(random: &mut Random, depth: usize) -> Value {
     let variant = |name: &str, inner: Value| json!({ "type": "object", "required": [name], "properties": { (name): inner }, "additionalProperties": false });
     let (a, b) = (value(random, depth), value(random, depth));
@@ -335,7 +338,7 @@ fn variants(random: &mut Random, depth: usize) -> Value {
     json!({ "oneOf": forms })
 }
 
-/// A default: mostly one that fits.
+/// A default, usually a valid one.
 fn data(random: &mut Random, schema: &Value) -> Value {
     if random.errs() {
         return random.pick(&[

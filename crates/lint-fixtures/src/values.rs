@@ -1,4 +1,4 @@
-//! Defaults and patterns that the API server refuses.
+//! Defaults and patterns that the API server rejects.
 
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;

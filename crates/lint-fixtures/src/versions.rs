@@ -1,23 +1,23 @@
-//! Versions that no API server takes together.
+//! Versions that the API server rejects together.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{CustomResource, CustomResourceExt as _};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Both versions are stored, which is what derives do unless told otherwise.
+/// Both versions are storage versions, the default of the derive macro.
 #[must_use]
 pub fn two_stored() -> [CustomResourceDefinition; 2] {
     [v1::TwoStored::crd(), v2::TwoStored::crd()]
 }
 
-/// A kind that nobody can read or write.
+/// A kind without served versions.
 #[must_use]
 pub fn unserved() -> [CustomResourceDefinition; 1] {
     [v1::Unserved::crd()]
 }
 
-/// No version is stored.
+/// A kind without a storage version.
 #[must_use]
 pub fn unstored() -> [CustomResourceDefinition; 1] {
     [v1::Unstored::crd()]

@@ -23,7 +23,7 @@ fn columns(version: &Value) -> impl Iterator<Item = &Value> {
     columns.into_iter().flatten()
 }
 
-/// Whether columns have names, and paths that name a field, without which they are shown empty.
+/// Checks that columns have names, and paths of existing fields; otherwise kubectl shows them empty.
 pub fn check(version: &Value, found: &mut Vec<Hit>) {
     for column in columns(version) {
         let text = |key: &str| column[key].as_str().unwrap_or_default();
@@ -43,7 +43,7 @@ pub fn check(version: &Value, found: &mut Vec<Hit>) {
     }
 }
 
-/// Whether columns have types and formats that the API server knows.
+/// Checks that columns have types and formats that the API server knows.
 pub fn types(version: &Value, found: &mut Vec<Hit>) {
     for column in columns(version) {
         let text = |key: &str| column[key].as_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a rule may cost at most: roughly as the API server estimates it, which rejects rules above a limit.
+//! Estimates the maximum cost of a rule, roughly like the API server, which rejects rules above a limit.
 
 mod estimate;
 
@@ -11,7 +11,7 @@ use crate::node::Node;
 /// The API server's limit for one rule.
 const LIMIT: u64 = 10_000_000;
 
-/// A warning if a rule looks as if it could cost more than the API server allows, with the bound to add.
+/// A warning if the estimated cost of a rule exceeds the API server's limit, with the bound to add.
 pub fn check(node: &Node, rule: &str, expression: &IdedExpr) -> Option<Hit> {
     let once = estimate::once(node.schema, expression);
     let times = node
@@ -36,7 +36,7 @@ pub fn check(node: &Node, rule: &str, expression: &IdedExpr) -> Option<Hit> {
     (all > LIMIT).then(|| Hit::new(&node.path, text, help))
 }
 
-/// What is without a bound, as paths from here.
+/// The unbounded values, as paths relative to the rule.
 fn unbounded(schema: &Value) -> Vec<String> {
     fn walk(path: &str, schema: &Value, found: &mut Vec<String>) {
         let key = match schema["type"].as_str() {

@@ -1,4 +1,4 @@
-//! Defaults, which must be values that the schema allows, whole.
+//! Defaults must be valid for the schema, without unknown fields.
 
 use serde_json::Value;
 
@@ -7,33 +7,30 @@ use crate::node::Node;
 use crate::rules::{Old, broken};
 use crate::value;
 
-/// Whether a default is allowed where it is, loses nothing, and is valid.
+/// Checks that a default is allowed at its path, has no unknown fields, and is valid.
 pub fn check(node: &Node, found: &mut Vec<Hit>) {
     let default = node.get("default");
-    // The API server drops a default that is null.
+    // The API server drops null defaults.
     if default.is_null() {
         return;
     }
     let mut error = |text: String, help: &str| found.push(Hit::new(&node.path, text, help));
     if node.root_meta {
         return error(
-            "`metadata`, `kind` and `apiVersion` have no defaults".to_owned(),
-            "leave it out",
+            "`metadata`, `kind` and `apiVersion` cannot have defaults".to_owned(),
+            "remove it",
         );
     }
     if node.meta {
         return;
     }
     if value::pruned(node.schema, default) != *default {
-        let text = format!("the default `{default}` has fields that the schema does not have");
-        error(
-            text,
-            "give exactly the fields of the type, as they are in YAML",
-        );
+        let text = format!("the default `{default}` has unknown fields");
+        error(text, "use only fields of the type, by their names in YAML");
     }
     for fault in value::violations(node.schema, default, "") {
         let part = if fault.path.is_empty() {
-            String::new()
+            "it ".to_owned()
         } else {
             format!("`{}` ", fault.path)
         };
@@ -42,7 +39,10 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
             short(default),
             fault.reason
         );
-        error(text, "change what `#[serde(default)]` gives, or the bounds");
+        error(
+            text,
+            "change the value of `#[serde(default)]`, or the bounds",
+        );
     }
     for broken in broken(node.schema, default, Old::Same) {
         let part = match broken.path.as_str() {
@@ -51,11 +51,11 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
         };
         let why = broken.why.map(|why| format!(": {why}")).unwrap_or_default();
         let text = format!(
-            "the default `{}` does not keep the rule `{}`{part}{why}",
+            "the default `{}` violates the rule `{}`{part}{why}",
             short(default),
             broken.rule
         );
-        error(text, "change what `#[serde(default)]` gives, or the rule");
+        error(text, "change the value of `#[serde(default)]`, or the rule");
     }
 }
 

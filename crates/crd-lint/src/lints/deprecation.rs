@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::lint::Hit;
 
-/// Whether the warning of a deprecated version is one that the API server can send.
+/// Checks that the API server can send the deprecation warning.
 pub fn check(version: &Value, found: &mut Vec<Hit>) {
     let Some(warning) = version["deprecationWarning"].as_str() else {
         return;
@@ -13,7 +13,7 @@ pub fn check(version: &Value, found: &mut Vec<Hit>) {
         found.push(Hit::new(
             "",
             text,
-            "write `deprecated = \"<one line>\"`, or `deprecated` alone",
+            "write `deprecated = \"<one line>\"`, or only `deprecated`",
         ));
     };
     if warning.is_empty() {

@@ -1,4 +1,4 @@
-//! Extensions that contradict each other, or the type.
+//! `x-kubernetes-*` extensions must not contradict each other or the type.
 
 use serde_json::json;
 
@@ -7,16 +7,16 @@ use crate::node::Node;
 
 use super::keywords::{ANYTHING, EMBEDDED, INT_OR_STRING, PRESERVE};
 
-/// `x-kubernetes-*` that contradict each other, or the type.
+/// Checks that extensions do not contradict each other or the type.
 pub fn check(node: &Node, found: &mut Vec<Hit>) {
     let mut error = |text: &str, help: &str| found.push(Hit::new(&node.path, text, help));
     if node.get(PRESERVE) == &json!(false) {
-        error(&format!("`{PRESERVE}` can only be true"), "leave it out");
+        error(&format!("`{PRESERVE}` can only be true"), "remove it");
     }
     if node.is(INT_OR_STRING) && (node.is(PRESERVE) || node.is(EMBEDDED)) {
         error(
-            &format!("`{INT_OR_STRING}` allows no other form beside it"),
-            "leave out the other `x-kubernetes-…`",
+            &format!("`{INT_OR_STRING}` cannot be combined with other `x-kubernetes-…` keywords"),
+            "remove the other keywords",
         );
     }
     if node.is(EMBEDDED) {
@@ -29,7 +29,7 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
         if !node.get("additionalProperties").is_null() {
             error(
                 "an embedded object cannot be a map",
-                "use `#[schemars(schema_with = \"…\")]` with a function that gives `schemars::json_schema!({ \"type\": \"object\", \"x-kubernetes-embedded-resource\": true, \"x-kubernetes-preserve-unknown-fields\": true })`",
+                "use `#[schemars(schema_with = \"…\")]` with a function that returns `schemars::json_schema!({ \"type\": \"object\", \"x-kubernetes-embedded-resource\": true, \"x-kubernetes-preserve-unknown-fields\": true })`",
             );
         } else if !node.is(PRESERVE)
             && node
@@ -38,14 +38,14 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
                 .is_none_or(serde_json::Map::is_empty)
         {
             error(
-                "an embedded object without fields would be emptied",
+                "an embedded object without fields would lose its content",
                 ANYTHING,
             );
         }
         if node.meta {
             error(
-                "`metadata` cannot hold an embedded object",
-                "put it into a field of `spec`",
+                "`metadata` cannot contain an embedded object",
+                "move it to a field of `spec`",
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Schemas that are not structural: no type, or keywords that a CRD cannot have.
+//! Schemas must be structural: with a type, and without unsupported keywords.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,12 @@ use crate::node::{Level, Node};
 
 use super::keywords::{ANYTHING, EMBEDDED, INT_OR_STRING, PRESERVE};
 
-/// Keywords that a CRD cannot have anywhere, and what to write instead.
+/// Keywords that are not supported anywhere in a CRD, and what to write instead.
 const UNSUPPORTED: [(&str, &str, &str); 7] = [
     (
         "$ref",
-        "a type that contains itself has no end, and a CRD has to write it out",
-        "break the circle: give the inner field `#[schemars(schema_with = \"…\")]` with a schema of `type: object` and `x-kubernetes-preserve-unknown-fields: true`, or names of other entries instead of the entries themselves",
+        "a recursive type has an infinite schema, which a CRD cannot contain",
+        "break the cycle: give the inner field `#[schemars(schema_with = \"…\")]` with a schema of `type: object` and `x-kubernetes-preserve-unknown-fields: true`, or let entries refer to others by name",
     ),
     (
         "patternProperties",
@@ -34,11 +34,11 @@ const UNSUPPORTED: [(&str, &str, &str); 7] = [
         "`additionalItems` is not supported",
         "use a struct instead of a tuple",
     ),
-    ("id", "`id` is not supported", "leave it out"),
-    ("$schema", "`$schema` is not supported", "leave it out"),
+    ("id", "`id` is not supported", "remove it"),
+    ("$schema", "`$schema` is not supported", "remove it"),
 ];
 
-/// Keywords that a CRD cannot have.
+/// Checks that a schema has no unsupported keywords.
 pub fn keywords(node: &Node, found: &mut Vec<Hit>) {
     let mut error = |text: &str, help: &str| found.push(Hit::new(&node.path, text, help));
     for (key, text, help) in UNSUPPORTED {
@@ -54,19 +54,19 @@ pub fn keywords(node: &Node, found: &mut Vec<Hit>) {
     }
 }
 
-/// Whether values have one type, and lists one of their items.
+/// Checks that values have a single type, and lists a schema for their items.
 pub fn types(node: &Node, found: &mut Vec<Hit>) {
     let mut error = |text: &str, help: &str| found.push(Hit::new(&node.path, text, help));
     let kind = node.text("type");
     if node.get("items").is_array() {
         error(
-            "a tuple is a list whose items have different types",
+            "a tuple is a list with items of different types, which a CRD cannot describe",
             "use a struct with named fields",
         );
     } else if kind == "array" && node.get("items").is_null() {
         error(
             "the items of this list have no schema",
-            "add `\"items\"` to what `schema_with` gives",
+            "add `\"items\"` to the schema from `schema_with`",
         );
     }
     match kind {
@@ -74,7 +74,7 @@ pub fn types(node: &Node, found: &mut Vec<Hit>) {
         "string" | "number" | "integer" | "boolean" | "array" | "object" => {}
         "null" => error(
             "a value that is always null has no schema",
-            "leave the field out, or use `bool`",
+            "remove the field, or use `bool`",
         ),
         other => error(
             &format!("`{other}` is not a type that a CRD can have"),
@@ -83,7 +83,7 @@ pub fn types(node: &Node, found: &mut Vec<Hit>) {
     }
 }
 
-/// Why there is no type, as far as what derives write shows it.
+/// Why there is no type, as far as the output of the derive macros shows it.
 fn untyped(node: &Node) -> Option<Hit> {
     if node.is(INT_OR_STRING) || node.is(PRESERVE) || node.is(EMBEDDED) {
         return None;
@@ -94,23 +94,23 @@ fn untyped(node: &Node) -> Option<Hit> {
     }
     if node.get("anyOf").is_array() || node.get("oneOf").is_array() {
         return error(
-            "an untagged enum of values of different types has no type",
+            "an untagged enum of values of different types has no single type",
             "use a struct with an optional field for each variant, `k8s_openapi::apimachinery::pkg::util::intstr::IntOrString` for a number or a string, or an enum with `#[serde(rename_all = \"camelCase\")]` and without `untagged`",
         );
     }
     if node.get("enum") == &json!([null]) {
         return error(
             "`()` is always null, which has no schema",
-            "leave the field out, or use `bool`",
+            "remove the field, or use `bool`",
         );
     }
     error(
-        "any value has no type",
-        &format!("use a type of its own, or, for whatever users write, {ANYTHING}"),
+        "a value of any type has no schema",
+        &format!("use a specific type; or, {ANYTHING}"),
     )
 }
 
-/// `additionalProperties` beside `properties`, at the root, or without a schema.
+/// Checks that `additionalProperties` has a schema, is not combined with `properties`, and is not at the root.
 pub fn maps(node: &Node, found: &mut Vec<Hit>) {
     let values = node.get("additionalProperties");
     if values.is_null() {
@@ -124,17 +124,17 @@ pub fn maps(node: &Node, found: &mut Vec<Hit>) {
     if node.level == Level::Root {
         error(
             "the object itself cannot be a map",
-            "put the map into a field of `spec`",
+            "move the map to a field of `spec`",
         );
     } else if fields && values != &json!(true) {
         error(
-            "these are fields beside a map (`#[serde(flatten)]`), and a CRD has one or the other",
-            "give the map a name of its own, or make it `BTreeMap<String, serde_json::Value>`, which lets any other field in",
+            "an object in a CRD cannot have both fields and a flattened map (`#[serde(flatten)]`)",
+            "make the map a separate field, or use `BTreeMap<String, serde_json::Value>`, which accepts any other field",
         );
     } else if values == &json!(true) && !fields {
         error(
-            "values of this map that are objects lose their fields: the schema does not describe them",
-            "add `#[schemars(schema_with = \"…\")]` with a function that gives `schemars::json_schema!({ \"type\": \"object\", \"x-kubernetes-preserve-unknown-fields\": true })`, or a type of its own for the values",
+            "objects in this map lose their fields, because the schema does not describe them",
+            "add `#[schemars(schema_with = \"…\")]` with a function that returns `schemars::json_schema!({ \"type\": \"object\", \"x-kubernetes-preserve-unknown-fields\": true })`, or use a specific type for the values",
         );
     }
 }

@@ -1,4 +1,4 @@
-//! How lists and maps are merged by server-side apply.
+//! Merge strategies of lists and maps for server-side apply.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::lint::Hit;
 use crate::nearest::nearest;
 use crate::node::Node;
 
-/// Keyword, type of what it stands at, what that is in Rust, and its values.
+/// Keyword, the type of value that it applies to, the name of that type in Rust, and the valid values.
 const STRATEGIES: [(&str, &str, &str, &[&str]); 2] = [
     (
         "x-kubernetes-list-type",
@@ -22,18 +22,18 @@ const STRATEGIES: [(&str, &str, &str, &[&str]); 2] = [
     ),
 ];
 
-/// Whether merge strategies stand at a list or map, as they need.
+/// Checks that merge strategies are on lists and maps.
 pub fn strategies(node: &Node, found: &mut Vec<Hit>) {
     for (key, kind, what, _) in STRATEGIES {
         if node.get(key).is_string() && node.text("type") != kind {
-            let text = format!("a merge strategy for a {what} is on something else");
+            let text = format!("a merge strategy for a {what} is set on another type");
             let help = "use `ListMerge` for a `Vec`, `MapMerge` for a map or struct, and none for anything else";
             found.push(Hit::new(&node.path, text, help));
         }
     }
 }
 
-/// Whether the API server knows the merge strategies.
+/// Checks that the API server knows the merge strategies.
 pub fn known_strategies(node: &Node, found: &mut Vec<Hit>) {
     for (key, _, _, values) in STRATEGIES {
         let value = node.get(key).as_str();
@@ -45,7 +45,7 @@ pub fn known_strategies(node: &Node, found: &mut Vec<Hit>) {
     }
 }
 
-/// Whether the items of sets and of lists with keys can be distinguished.
+/// Checks that the items of sets and of lists with keys can be distinguished.
 pub fn keys(node: &Node, found: &mut Vec<Hit>) {
     match node.text("x-kubernetes-list-type") {
         "set" => set(node, found),
@@ -74,7 +74,8 @@ fn set(node: &Node, found: &mut Vec<Hit>) {
     if kind == "object" && items["x-kubernetes-map-type"] != json!("atomic")
         || kind == "array" && !list.is_null() && list != &json!("atomic")
     {
-        let text = "items of a set are compared as a whole, and these can be merged in part";
+        let text =
+            "items of a set are compared as a whole, but these items are merged field by field";
         let help = "use `ListMerge::Map(vec![\"<key>\".into()])`, or `#[schemars(extend(\"x-kubernetes-map-type\" = \"atomic\"))]` on the type of the items";
         found.push(Hit::new(&node.path, text, help));
     }
@@ -102,11 +103,11 @@ fn keyed(node: &Node, found: &mut Vec<Hit>) {
         .filter_map(Value::as_str)
         .collect();
     if keys.is_empty() {
-        let text = "this list is merged by keys, and has none";
+        let text = "this list is merged by keys, but has none";
         found.push(Hit::new(
             &node.path,
             text,
-            "name them: `ListMerge::Map(vec![\"<key>\".into()])`",
+            "add them: `ListMerge::Map(vec![\"<key>\".into()])`",
         ));
     }
     if items["type"] != json!("object") {
@@ -120,14 +121,14 @@ fn keyed(node: &Node, found: &mut Vec<Hit>) {
     }
     for (position, key) in keys.iter().enumerate() {
         if keys[..position].contains(key) {
-            let text = format!("the key `{key}` is named twice");
-            found.push(Hit::new(&node.path, text, "name each key once"));
+            let text = format!("duplicate key `{key}`");
+            found.push(Hit::new(&node.path, text, "list each key once"));
         }
         check_key(node, items, key, found);
     }
 }
 
-/// A key is a scalar that is always there: required, or with a default, and never null.
+/// A key must be a scalar that is always present: required or with a default, and never null.
 fn check_key(node: &Node, items: &Value, key: &str, found: &mut Vec<Hit>) {
     let mut error = |text: String, help: String| found.push(Hit::new(&node.path, text, help));
     let Some(field) = items["properties"].get(key) else {
@@ -135,7 +136,7 @@ fn check_key(node: &Node, items: &Value, key: &str, found: &mut Vec<Hit>) {
         let near = nearest(key, names.map(|(name, _)| name.as_str()));
         let help = match near {
             Some(near) => format!("did you mean `{near}`"),
-            None => "name a field of the items as it is in YAML".to_owned(),
+            None => "use the name of an item's field in YAML".to_owned(),
         };
         return error(format!("the items have no field `{key}` to merge by"), help);
     };
@@ -164,14 +165,14 @@ fn check_key(node: &Node, items: &Value, key: &str, found: &mut Vec<Hit>) {
     }
 }
 
-/// Conditions are merged by type, so that several writers of a status keep theirs.
+/// Checks that conditions are merged by type, so that writers of a status do not overwrite each other's conditions.
 pub fn conditions(node: &Node, found: &mut Vec<Hit>) {
     let keys = node.get("x-kubernetes-list-map-keys");
     if node.path == ".status.conditions"
         && node.text("type") == "array"
         && (node.text("x-kubernetes-list-type") != "map" || keys != &json!(["type"]))
     {
-        let text = "conditions are a list without a key, so two writers of a status overwrite each other's";
+        let text = "this list of conditions has no key, so writers of the status overwrite each other's conditions";
         let help = "add `#[x_kube(merge_strategy = ListMerge::Map(vec![\"type\".into()]))]`, and `kube::KubeSchema` instead of `schemars::JsonSchema` to the status";
         found.push(Hit::new(&node.path, text, help));
     }

@@ -1,11 +1,11 @@
-//! Names: of the group, of the kind and of its versions.
+//! Names of the group, the kind and its versions.
 
 use serde_json::Value;
 
 use crate::definition::Definition;
 use crate::lint::Hit;
 
-/// Whether the names of a kind are some that Kubernetes accepts.
+/// Checks the names of a kind by Kubernetes' rules.
 pub fn names(definition: &Definition, found: &mut Vec<Hit>) {
     let names = definition.names();
     for (what, key) in [("plural", "plural"), ("singular", "singular")] {
@@ -23,7 +23,7 @@ pub fn names(definition: &Definition, found: &mut Vec<Hit>) {
     }
 }
 
-/// Whether a version has a name that Kubernetes accepts.
+/// Checks the name of a version by Kubernetes' rules.
 pub fn version(version: &Value, found: &mut Vec<Hit>) {
     label(
         "version",
@@ -35,13 +35,13 @@ pub fn version(version: &Value, found: &mut Vec<Hit>) {
 fn label(what: &str, name: &str, found: &mut Vec<Hit>) {
     if !is_label(name) {
         let text = format!(
-            "{what} `{name}` is not a name: `a` to `z`, `0` to `9` and `-`, up to 63, beginning with a letter"
+            "{what} `{name}` is not a valid name: use at most 63 of `a` to `z`, `0` to `9` and `-`, starting with a letter"
         );
         found.push(Hit::new("", text, "change it in `#[kube(…)]`"));
     }
 }
 
-/// Whether the group is a domain, and not one of Kubernetes' own.
+/// Checks that the group is a domain and not protected by Kubernetes.
 pub fn group(definition: &Definition, found: &mut Vec<Hit>) {
     let group = definition.group();
     if !group.contains('.') {
@@ -49,7 +49,7 @@ pub fn group(definition: &Definition, found: &mut Vec<Hit>) {
         found.push(Hit::new(
             "",
             text,
-            "use a domain of yours: `group = \"crew.example.com\"`",
+            "use your own domain: `group = \"crew.example.com\"`",
         ));
     }
     let reserved = ["k8s.io", "kubernetes.io"]
@@ -58,12 +58,12 @@ pub fn group(definition: &Definition, found: &mut Vec<Hit>) {
     let approval = &definition.0["metadata"]["annotations"]["api-approved.kubernetes.io"];
     if reserved && approval.is_null() {
         let text = format!("the group `{group}` belongs to Kubernetes");
-        let help = "use a domain of yours, or add `annotation(\"api-approved.kubernetes.io\", \"<URL of the approval>\")` to `#[kube(…)]`";
+        let help = "use your own domain, or add `annotation(\"api-approved.kubernetes.io\", \"<URL of the approval>\")` to `#[kube(…)]`";
         found.push(Hit::new("", text, help));
     }
 }
 
-/// DNS-1035, as for services.
+/// Whether the name is a DNS label of RFC 1035, as for services.
 fn is_label(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     name.len() <= 63

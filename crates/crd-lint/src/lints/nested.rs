@@ -1,11 +1,11 @@
-//! `anyOf`, `allOf`, `oneOf` and `not`: they may restrict what the schema around them describes, and add nothing.
+//! `anyOf`, `allOf`, `oneOf` and `not` may only restrict what the schema around them describes.
 
 use serde_json::{Value, json};
 
 use crate::lint::Hit;
 use crate::node::Node;
 
-/// What only the schema around a restriction may say.
+/// Keywords that only the schema around a restriction may have.
 const FORBIDDEN: [&str; 12] = [
     "additionalProperties",
     "default",
@@ -21,9 +21,10 @@ const FORBIDDEN: [&str; 12] = [
     "x-kubernetes-preserve-unknown-fields",
 ];
 const UNTAGGED: &str = "variants of an untagged enum can only differ in which fields they have: use a struct with optional fields, an enum without `#[serde(untagged)]`, or `IntOrString`";
-const MANUAL: &str = "say it in the schema around it, or as a rule: `#[x_kube(validation = …)]`";
+const MANUAL: &str =
+    "move it to the schema around it, or write a rule: `#[x_kube(validation = …)]`";
 
-/// Whether restrictions stay restrictions.
+/// Checks that restrictions only restrict.
 pub fn check(node: &Node, found: &mut Vec<Hit>) {
     for (name, inner) in restrictions(node.schema) {
         let integer_or_string = json!([{ "type": "integer" }, { "type": "string" }]);
@@ -48,7 +49,7 @@ fn restrictions(schema: &Value) -> Vec<(String, &Value)> {
     all
 }
 
-/// `around` is what describes the value that `inner` restricts, if anything does.
+/// `around` is the schema that describes the value restricted by `inner`, if there is one.
 fn restriction(
     node: &Node,
     at: &str,
@@ -83,7 +84,7 @@ fn restriction(
         found.push(Hit::new(
             &node.path,
             text,
-            "write the rule at the type or field that holds the enum, with `has(self.…)`",
+            "put the rule on the type or field that contains the enum, with `has(self.…)`",
         ));
     }
     if inner["uniqueItems"] == json!(true) {
@@ -98,11 +99,12 @@ fn restriction(
     parts(node, at, inner, around, found);
 }
 
-/// Fields and items that `inner` restricts.
+/// Checks the fields and items that `inner` restricts.
 fn parts(node: &Node, at: &str, inner: &Value, around: Option<&Value>, found: &mut Vec<Hit>) {
     let part = |at: String, inner: &Value, described: Option<&Value>, found: &mut Vec<Hit>| {
         if described.is_none() {
-            let text = format!("`{at}` restricts what the schema around it does not have");
+            let text =
+                format!("`{at}` restricts a value that the schema around it does not describe");
             found.push(Hit::new(&node.path, text, MANUAL));
         }
         restriction(node, &at, inner, described, false, found);
@@ -118,18 +120,20 @@ fn parts(node: &Node, at: &str, inner: &Value, around: Option<&Value>, found: &m
         part(format!("{at}.{name}"), inner, described, found);
         if name == "metadata" {
             let text = format!("`{at}.metadata` restricts `metadata`");
-            found.push(Hit::new(&node.path, text, "name the field otherwise"));
+            found.push(Hit::new(&node.path, text, "rename the field"));
         }
     }
     if inner["items"].is_array() {
-        let text = format!("`{at}` has a tuple, a list whose items have different types");
+        let text = format!(
+            "`{at}` has a tuple: a CRD cannot describe a list with items of different types"
+        );
         found.push(Hit::new(&node.path, text, "use a struct with named fields"));
     }
 }
 
-/// With a status, the root may only say what does not concern the status.
+/// Checks that restrictions of the root do not affect the status.
 pub fn root(version: &Value, found: &mut Vec<Hit>) {
-    const HELP: &str = "put it into `spec`, or write a rule: `#[kube(validation = …)]`";
+    const HELP: &str = "move it to `spec`, or write a rule: `#[kube(validation = …)]`";
     const KEYS: [&str; 9] = [
         "allOf",
         "anyOf",
@@ -147,7 +151,8 @@ pub fn root(version: &Value, found: &mut Vec<Hit>) {
     for key in KEYS {
         let value = &version["schema"]["openAPIV3Schema"][key];
         if !value.is_null() && value != &json!([]) {
-            let text = format!("`{key}` cannot restrict the object itself, as it has a status");
+            let text =
+                format!("`{key}` cannot restrict the object itself, because it has a status");
             found.push(Hit::new("", text, HELP));
         }
     }

@@ -1,19 +1,19 @@
-//! Patterns in the syntax of Go's `regexp`, which has no look-around and no back-references, and is not quite Rust's.
+//! Patterns must have the syntax of Go's `regexp`, without look-around and back-references. It differs slightly from Rust's.
 
 use crate::lint::Hit;
 use crate::node::Node;
 use crate::re2::translate;
 
-/// Whether Go's `regexp` reads the patterns of a schema and of what restricts it.
+/// Checks that Go's `regexp` accepts the patterns of a schema and its restrictions.
 pub fn check(node: &Node, found: &mut Vec<Hit>) {
     let mut schemas = vec![node.schema];
     while let Some(schema) = schemas.pop() {
         if let Some(Err(reason)) = schema["pattern"].as_str().map(translate) {
             let text = format!(
-                "the API server cannot read the pattern `{}`: {reason}",
+                "the API server rejects the pattern `{}`: {reason}",
                 schema["pattern"].as_str().unwrap_or_default()
             );
-            let help = "patterns have Go's syntax (RE2); say the rest as a rule: `#[x_kube(validation = …)]`";
+            let help = "use Go's syntax (RE2), or write a rule: `#[x_kube(validation = …)]`";
             found.push(Hit::new(&node.path, text, help));
         }
         for key in ["anyOf", "allOf", "oneOf"] {

@@ -1,11 +1,11 @@
-//! Whole objects: the root of a schema, and objects that are embedded in it.
+//! Whole objects: the root of a schema, and embedded objects.
 
 use serde_json::json;
 
 use crate::lint::Hit;
 use crate::node::{Level, Node};
 
-/// Whether a whole object is described as one.
+/// Checks that the schema of a whole object describes an object.
 pub fn check(node: &Node, found: &mut Vec<Hit>) {
     if node.level == Level::Root {
         root(node, found);
@@ -15,13 +15,13 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
     }
 }
 
-/// What only the schema of the whole object must not have.
+/// Checks what applies only to the root.
 fn root(node: &Node, found: &mut Vec<Hit>) {
     if node.is("nullable") {
         found.push(Hit::new(
             "",
             "the object itself cannot be null",
-            "leave `nullable` out",
+            "remove `nullable`",
         ));
     }
     if !["object", ""].contains(&node.text("type")) {
@@ -33,7 +33,7 @@ fn root(node: &Node, found: &mut Vec<Hit>) {
     }
 }
 
-/// `apiVersion`, `kind` and `metadata` of the object, or of one that is embedded.
+/// Checks `apiVersion`, `kind` and `metadata` of the root or an embedded object.
 fn fields(node: &Node, found: &mut Vec<Hit>) {
     let fields = node.get("properties");
     for (name, kind) in [
@@ -47,14 +47,14 @@ fn fields(node: &Node, found: &mut Vec<Hit>) {
             found.push(Hit::new(
                 &format!("{}.{name}", node.path),
                 text,
-                "name the field otherwise",
+                "rename the field",
             ));
         }
     }
     let metadata = &fields["metadata"];
     if node.level == Level::Root && metadata.is_object() {
         let names = metadata["properties"].as_object().into_iter().flatten();
-        let sound = metadata
+        let valid = metadata
             .as_object()
             .into_iter()
             .flatten()
@@ -62,7 +62,7 @@ fn fields(node: &Node, found: &mut Vec<Hit>) {
             && names
                 .map(|(name, _)| name)
                 .all(|name| name == "name" || name == "generateName");
-        if !sound {
+        if !valid {
             found.push(Hit::new(
                 ".metadata",
                 "only `name` and `generateName` can be restricted",

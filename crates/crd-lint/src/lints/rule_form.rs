@@ -1,11 +1,11 @@
-//! What the API server asks of a rule besides its expression.
+//! The API server's requirements for a rule, other than its expression.
 
 use serde_json::Value;
 
 use crate::lint::Hit;
 use crate::node::Node;
 
-/// Whether rules have what they need besides the expression, in the form that it must have.
+/// Checks the other fields of rules: expression not empty, message, field path.
 pub fn form(node: &Node, found: &mut Vec<Hit>) {
     for rule in node.rules() {
         form_of(node, rule, found);
@@ -20,28 +20,25 @@ fn form_of(node: &Node, rule: &Value, found: &mut Vec<Hit>) {
     let mut error = |text: String, help: &str| found.push(Hit::new(&node.path, text, help));
     let shown = text("rule").unwrap_or_default();
     if shown.trim().is_empty() {
-        error(
-            "a rule is empty".to_owned(),
-            "write what must be true of `self`",
-        );
+        error("a rule is empty".to_owned(), "write a condition on `self`");
     }
     for key in ["message", "messageExpression", "fieldPath"] {
         if blank(key) {
             error(
-                format!("rule `{shown}`: its `{key}` is blank"),
-                "leave it out, or write one",
+                format!("rule `{shown}`: `{key}` is blank"),
+                "remove it, or write one",
             );
         }
     }
     if lines("message") || lines("fieldPath") {
         error(
-            format!("rule `{shown}`: its message or field path has more than one line"),
-            "write it in one line",
+            format!("rule `{shown}`: the message or field path has more than one line"),
+            "write it on one line",
         );
     }
     if lines("rule") && text("message").is_none_or(str::is_empty) {
         error(
-            "a rule of several lines has no message".to_owned(),
+            "a rule with several lines has no message".to_owned(),
             "add one: `Rule::new(…).message(\"…\")`",
         );
     }
@@ -49,13 +46,13 @@ fn form_of(node: &Node, rule: &Value, found: &mut Vec<Hit>) {
         text("fieldPath").filter(|path| !path.trim().is_empty() && !leads(node.schema, path))
     {
         error(
-            format!("rule `{shown}`: its field path `{path}` leads to no field"),
-            "write it from here, as `.spec.name`",
+            format!("rule `{shown}`: unknown field path `{path}`"),
+            "write a path relative to the rule, such as `.spec.name`",
         );
     }
 }
 
-/// Whether the API server knows the reasons that rules give.
+/// Checks that the API server knows the reasons of rules.
 pub fn reason(node: &Node, found: &mut Vec<Hit>) {
     const REASONS: [&str; 4] = [
         "FieldValueRequired",
@@ -73,7 +70,7 @@ pub fn reason(node: &Node, found: &mut Vec<Hit>) {
     }
 }
 
-/// Whether `.a.b['c']` leads from a schema to a field or a value of a map.
+/// Whether a path such as `.a.b['c']` leads to a field or a value of a map.
 fn leads(schema: &Value, path: &str) -> bool {
     let (mut schema, mut rest) = (schema, path);
     while !rest.is_empty() {

@@ -1,4 +1,4 @@
-//! Rules in CEL (`x-kubernetes-validations`): that they compile against the schema that they are for.
+//! Rules in CEL (`x-kubernetes-validations`) must compile against their schema.
 
 use cel::IdedExpr;
 use serde_json::{Value, json};
@@ -8,23 +8,23 @@ use crate::lint::Hit;
 use crate::node::Node;
 use crate::rules::{Cause, Checker, Type, TypeError, parse};
 
-const LANGUAGE: &str = "rules are written in CEL; `validate_cel` of a kind with `cel` in `#[kube(…)]` runs them in a unit test";
+const LANGUAGE: &str = "rules are written in CEL; to run them in a unit test, add `cel` to `#[kube(…)]` and call `validate_cel`";
 
-/// An expression of a rule, compiled.
+/// A compiled expression of a rule.
 struct Expression<'a> {
     /// `rule` or `message`.
     what: &'static str,
     text: &'a str,
     rule: &'a Value,
-    /// The type that it must have.
+    /// The required type.
     wanted: Type,
     inferred: Result<Type, TypeError>,
     uses_old: bool,
-    /// `None` if it cannot be parsed.
+    /// The syntax tree; `None` if it does not parse.
     parsed: Option<IdedExpr>,
 }
 
-/// The expressions of the rules of a schema; none of rules that have no `self`.
+/// The expressions of the rules of a schema; empty if there is no `self`.
 fn expressions<'a>(node: &Node<'a>) -> Vec<Expression<'a>> {
     let mut found = Vec::new();
     for rule in node.rules() {
@@ -68,13 +68,13 @@ fn compiled<'a>(
     }
 }
 
-/// Whether rules parse, and have types that go together.
+/// Checks that rules parse and have no type errors.
 pub fn types(node: &Node, found: &mut Vec<Hit>) {
     for rule in node.rules() {
         let text = rule["rule"].as_str().unwrap_or_default();
         if !text.trim().is_empty() && root(node).is_none() {
-            let text = "a rule stands at something without a schema, where there is no `self`";
-            let help = "move it to the nearest type that has one";
+            let text = "a rule on a value without a schema has no `self`";
+            let help = "move it to the nearest type with a schema";
             found.push(Hit::new(&node.path, text, help));
         }
     }
@@ -82,24 +82,24 @@ pub fn types(node: &Node, found: &mut Vec<Hit>) {
         let wanted = &it.wanted;
         let reason = match &it.inferred {
             Err(error) if error.cause == Cause::Mismatch => error.message.clone(),
-            Ok(kind) if kind != wanted => format!("gives {kind}, not {wanted}"),
+            Ok(kind) if kind != wanted => format!("must evaluate to {wanted}, not {kind}"),
             _ => continue,
         };
         found.push(hit(node, &it, &reason));
     }
 }
 
-/// Whether there are the functions that rules call.
+/// Checks that the functions in rules are known.
 pub fn functions(node: &Node, found: &mut Vec<Hit>) {
     unknown(node, Cause::UnknownFunction, found);
 }
 
-/// Whether functions take what rules call them with.
+/// Checks that the functions in rules have overloads for their arguments.
 pub fn overloads(node: &Node, found: &mut Vec<Hit>) {
     unknown(node, Cause::UnknownOverload, found);
 }
 
-/// Whether there are the variables that rules use.
+/// Checks that the variables in rules are known.
 pub fn variables(node: &Node, found: &mut Vec<Hit>) {
     unknown(node, Cause::UnknownVariable, found);
 }
@@ -119,7 +119,7 @@ fn hit(node: &Node, it: &Expression, reason: &str) -> Hit {
     Hit::new(&node.path, text, LANGUAGE)
 }
 
-/// Whether rules may cost more than the API server allows.
+/// Checks that rules do not cost more than the API server allows.
 pub fn cost(node: &Node, found: &mut Vec<Hit>) {
     for it in expressions(node) {
         let parsed = it.parsed.as_ref();
@@ -127,7 +127,7 @@ pub fn cost(node: &Node, found: &mut Vec<Hit>) {
     }
 }
 
-/// Whether `oldSelf` is used where there is one: for values that can be found again in the old object.
+/// Checks that `oldSelf` is used only where it is available: for values that can be identified in the old object.
 pub fn old_self(node: &Node, found: &mut Vec<Hit>) {
     let compiled = expressions(node).into_iter();
     for it in compiled.filter(|it| it.what == "rule" && it.inferred.is_ok()) {
@@ -139,14 +139,14 @@ fn old(node: &Node, it: &Expression, found: &mut Vec<Hit>) {
     let (text, used) = (it.text, it.uses_old);
     if let Some(list) = node.unrelated.as_ref().filter(|_| used) {
         let text = format!(
-            "rule `{text}`: there is no `oldSelf` in `{list}`, whose parts have no identity"
+            "rule `{text}`: `oldSelf` is not available in `{list}`, whose items have no identity"
         );
-        let help = "give the list a key: `#[x_kube(merge_strategy = ListMerge::Map(vec![\"<key>\".into()]))]`, or write the rule at the list";
+        let help = "give the list a key: `#[x_kube(merge_strategy = ListMerge::Map(vec![\"<key>\".into()]))]`, or put the rule on the list";
         found.push(Hit::new(&node.path, text, help));
     }
     if !used && !it.rule["optionalOldSelf"].is_null() {
-        let text = format!("rule `{text}`: `optional_old_self` is set, and `oldSelf` is not used");
-        found.push(Hit::new(&node.path, text, "leave it out"));
+        let text = format!("rule `{text}`: `optional_old_self` is set, but `oldSelf` is not used");
+        found.push(Hit::new(&node.path, text, "remove it"));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Floats, lists of bytes and unknown formats: they work, and are seldom meant.
+//! Floats, lists of bytes and unknown formats: they work, but are rarely intended.
 
 use serde_json::json;
 
@@ -7,18 +7,18 @@ use crate::node::Node;
 
 use super::keywords::INT_OR_STRING;
 
-/// A float.
+/// Reports floats.
 pub fn float(node: &Node, found: &mut Vec<Hit>) {
     if node.text("type") == "number" {
         found.push(Hit::new(
             &node.path,
-            "a float is rounded differently by different readers",
+            "floats are rounded differently by different clients",
             "use an integer of a smaller unit, or `Quantity`",
         ));
     }
 }
 
-/// A list of bytes.
+/// Reports lists of bytes.
 pub fn bytes(node: &Node, found: &mut Vec<Hit>) {
     let items = node.get("items");
     let bytes = items["minimum"] == json!(0) && items["maximum"] == json!(255);
@@ -31,7 +31,7 @@ pub fn bytes(node: &Node, found: &mut Vec<Hit>) {
     }
 }
 
-/// A format that the API server does not check.
+/// Reports formats that the API server does not check.
 pub fn format(node: &Node, found: &mut Vec<Hit>) {
     let format = node.text("format");
     if ["", "string"].contains(&node.text("type"))
@@ -41,7 +41,7 @@ pub fn format(node: &Node, found: &mut Vec<Hit>) {
     {
         found.push(Hit::new(
             &node.path,
-            format!("no API server knows the format `{format}`, so it checks nothing"),
+            format!("unknown format `{format}`: the API server does not check it"),
             "use `#[schemars(regex(pattern = \"…\"))]`",
         ));
     }

@@ -6,7 +6,7 @@ use crate::definition::schema;
 use crate::lint::Hit;
 use crate::path;
 
-/// Whether the paths of the `scale` subresource name a field each, below `spec` or `status`.
+/// Checks that the paths of the `scale` subresource are fields of `spec` or `status`.
 pub fn check(version: &Value, found: &mut Vec<Hit>) {
     let scale = &version["subresources"]["scale"];
     if scale.is_null() {

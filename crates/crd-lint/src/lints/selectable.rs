@@ -1,4 +1,4 @@
-//! Selectable fields, by which clients filter lists.
+//! Selectable fields, by which clients can filter lists.
 
 use serde_json::{Value, json};
 
@@ -6,8 +6,8 @@ use crate::definition::{Definition, schema};
 use crate::lint::Hit;
 use crate::path;
 
-/// As many as the API server allows.
-const MOST: usize = 8;
+/// The API server's limit.
+const MAX: usize = 8;
 
 /// The paths of the selectable fields of a version.
 fn paths(version: &Value) -> impl Iterator<Item = &str> {
@@ -15,7 +15,7 @@ fn paths(version: &Value) -> impl Iterator<Item = &str> {
     fields.map(|field| field["jsonPath"].as_str().unwrap_or_default())
 }
 
-/// A selectable field is a scalar of `spec` or `status`, reached without lists.
+/// Checks that selectable fields are scalars of `spec` or `status`, outside of lists.
 pub fn check(version: &Value, found: &mut Vec<Hit>) {
     let schema = schema(version);
     let mut seen = Vec::new();
@@ -33,12 +33,12 @@ pub fn check(version: &Value, found: &mut Vec<Hit>) {
             continue;
         }
         if seen.contains(&path) {
-            error("is named twice", "name each field once");
+            error("is listed twice", "list each field once");
         }
         seen.push(path);
         if path.starts_with(".metadata.") || path.contains(['[', '\\']) {
             error(
-                "is none of `spec` or `status` that can be reached without an index",
+                "is not a field of `spec` or `status` outside of lists",
                 "select by a label instead",
             );
             continue;
@@ -47,36 +47,36 @@ pub fn check(version: &Value, found: &mut Vec<Hit>) {
             .strip_prefix('.')
             .into_iter()
             .flat_map(|rest| rest.split('.'));
-        // A path that names no field is reported already.
+        // Paths of unknown fields are already reported.
         let Some(found) = steps.try_fold(schema, |schema, step| schema["properties"].get(step))
         else {
             if !schema["properties"].is_null() && preserved(schema, path) {
                 error(
-                    "is in a part without a schema",
-                    "give the field a type of its own",
+                    "is in a value without a schema",
+                    "give the field a specific type",
                 );
             }
             continue;
         };
         if !["string", "boolean", "integer"].contains(&found["type"].as_str().unwrap_or_default()) {
             error(
-                "is neither a string nor an integer nor a bool",
+                "is not a string, integer or boolean",
                 "select by another field",
             );
         }
     }
 }
 
-/// Whether there are more of them than the API server allows.
+/// Checks the number of selectable fields.
 pub fn limit(version: &Value, found: &mut Vec<Hit>) {
     let count = paths(version).count();
-    if count > MOST {
-        let text = format!("{count} selectable fields are more than the {MOST} that may be");
-        found.push(Hit::new("", text, "leave some out"));
+    if count > MAX {
+        let text = format!("{count} selectable fields exceed the limit of {MAX}");
+        found.push(Hit::new("", text, "remove some of them"));
     }
 }
 
-/// Whether the path leads into something that has no fields of its own.
+/// Whether the path leads into a value whose fields have no schema.
 fn preserved(schema: &Value, path: &str) -> bool {
     let mut schema = schema;
     for step in path.trim_start_matches('.').split('.') {
@@ -91,9 +91,9 @@ fn preserved(schema: &Value, path: &str) -> bool {
     false
 }
 
-/// Whether all versions have the same selectable fields and different schemas: kube-apiserver (up to 1.36 at least)
-/// rejects that, with a message about a field that is not there.
-pub fn same_in_versions_that_differ(definition: &Definition, found: &mut Vec<Hit>) {
+/// Reports versions with the same selectable fields but different schemas: kube-apiserver (at least up to 1.36)
+/// rejects them, with a message about a field that does not exist.
+pub fn same_fields_but_different_schemas(definition: &Definition, found: &mut Vec<Hit>) {
     let [first, others @ ..] = definition.versions() else {
         return;
     };
@@ -104,6 +104,6 @@ pub fn same_in_versions_that_differ(definition: &Definition, found: &mut Vec<Hit
     found.push(Hit::new(
         "",
         "all versions have the same selectable fields but different schemas, which kube-apiserver rejects",
-        "leave `selectable` out of `#[kube(…)]` of one version",
+        "remove `selectable` from `#[kube(…)]` of one version",
     ));
 }

@@ -1,20 +1,20 @@
-//! Which versions a definition has.
+//! The versions of a definition.
 
 use serde_json::{Value, json};
 
 use crate::definition::Definition;
 use crate::lint::Hit;
 
-/// Whether it is a definition at all.
+/// Checks that the value is a definition.
 pub fn definition(definition: &Definition, found: &mut Vec<Hit>) {
     if !definition.is_sound() {
         let text =
             "not a CustomResourceDefinition of `apiextensions.k8s.io/v1` that has `spec.versions`";
-        found.push(Hit::new("", text, "give the whole object"));
+        found.push(Hit::new("", text, "pass the whole object"));
     }
 }
 
-/// Whether exactly one version is stored.
+/// Checks that exactly one version is the storage version.
 pub fn stored(definition: &Definition, found: &mut Vec<Hit>) {
     let is_stored = |version: &&Value| version["storage"] == json!(true);
     let stored = definition.versions().iter().filter(is_stored);
@@ -23,35 +23,38 @@ pub fn stored(definition: &Definition, found: &mut Vec<Hit>) {
         [] => found.push(Hit::new(
             "",
             "no version is stored",
-            "leave `storage = false` out of `#[kube(…)]` of one version",
+            "remove `storage = false` from `#[kube(…)]` of one version",
         )),
         ref several => {
             let list: Vec<_> = several.iter().map(|name| format!("`{name}`")).collect();
-            let text = format!("{} are all stored, only one may be", list.join(" and "));
-            let help = "`storage` is true unless `#[kube(storage = false)]` says otherwise: write that for all versions but one";
+            let text = format!(
+                "{} are all storage versions, but only one may be",
+                list.join(" and ")
+            );
+            let help = "`storage` defaults to true: add `#[kube(storage = false)]` to all versions but one";
             found.push(Hit::new("", text, help));
         }
     }
 }
 
-/// Whether any version is served.
+/// Checks that a version is served.
 pub fn served(definition: &Definition, found: &mut Vec<Hit>) {
     let is_served = |version: &Value| version["served"] != json!(false);
     if !definition.versions().iter().any(is_served) {
         found.push(Hit::new(
             "",
             "no version is served",
-            "leave `served = false` out of `#[kube(…)]` of one version",
+            "remove `served = false` from `#[kube(…)]` of one version",
         ));
     }
 }
 
-/// Whether each version has a name of its own.
-pub fn twice(definition: &Definition, found: &mut Vec<Hit>) {
+/// Checks that the names of versions are unique.
+pub fn duplicates(definition: &Definition, found: &mut Vec<Hit>) {
     let names: Vec<&str> = definition.versions().iter().map(name).collect();
     for (position, name) in names.iter().enumerate() {
         if names[..position].contains(name) {
-            let text = format!("two versions are called `{name}`");
+            let text = format!("duplicate version `{name}`");
             found.push(Hit::new("", text, "list each version once"));
         }
     }
@@ -65,12 +68,12 @@ fn name(version: &Value) -> &str {
 mod tests {
     use super::*;
 
-    fn said(versions: &[(&str, bool, bool)]) -> Vec<String> {
+    fn report(versions: &[(&str, bool, bool)]) -> Vec<String> {
         let version = |(name, served, storage): &(&str, bool, bool)| json!({ "name": name, "served": served, "storage": storage });
         let versions: Vec<Value> = versions.iter().map(version).collect();
         let crd = json!({ "spec": { "versions": versions } });
         let mut found = Vec::new();
-        for check in [stored, served, twice] {
+        for check in [stored, served, duplicates] {
             check(&Definition(&crd), &mut found);
         }
         found.into_iter().map(|hit| hit.message).collect()
@@ -78,21 +81,21 @@ mod tests {
 
     #[test]
     fn one_stored_version_and_any_served_one_are_enough() {
-        assert_eq!(said(&[("v1", true, true)]), [""; 0]);
-        assert_eq!(said(&[("v2", false, true), ("v1", true, false)]), [""; 0]);
+        assert_eq!(report(&[("v1", true, true)]), [""; 0]);
+        assert_eq!(report(&[("v2", false, true), ("v1", true, false)]), [""; 0]);
     }
 
     #[test]
-    fn versions_that_do_not_go_together_are_found() {
+    fn contradicting_versions_are_reported() {
         assert_eq!(
-            said(&[("v2", true, true), ("v1", true, true)]),
-            ["`v2` and `v1` are all stored, only one may be"]
+            report(&[("v2", true, true), ("v1", true, true)]),
+            ["`v2` and `v1` are all storage versions, but only one may be"]
         );
-        assert_eq!(said(&[("v1", true, false)]), ["no version is stored"]);
-        assert_eq!(said(&[("v1", false, true)]), ["no version is served"]);
+        assert_eq!(report(&[("v1", true, false)]), ["no version is stored"]);
+        assert_eq!(report(&[("v1", false, true)]), ["no version is served"]);
         assert_eq!(
-            said(&[("v1", true, true), ("v1", true, false)]),
-            ["two versions are called `v1`"]
+            report(&[("v1", true, true), ("v1", true, false)]),
+            ["duplicate version `v1`"]
         );
     }
 }

@@ -5,9 +5,9 @@ use regex::Regex;
 use super::reader::Reader;
 
 impl Reader<'_> {
-    /// Behind a backslash; in a class, anchors mean nothing.
+    /// Reads what follows a backslash; anchors are invalid in a class.
     pub(super) fn escape(&mut self, in_class: bool) -> Result<String, String> {
-        let character = self.next().ok_or("it ends in a `\\`")?;
+        let character = self.next().ok_or("trailing `\\`")?;
         let text = match character {
             'd' if in_class => "0-9".to_owned(),
             's' if in_class => "\\t\\n\\x0C\\r ".to_owned(),
@@ -47,17 +47,14 @@ impl Reader<'_> {
                     _ => format!("\\{character}"),
                 }
             }
-            character => return Err(format!("there is no `\\{character}`")),
+            character => return Err(format!("unknown escape `\\{character}`")),
         };
         Ok(text)
     }
 
     fn unicode(&mut self, character: char) -> Result<String, String> {
         let name = if self.eat("{") {
-            let (name, rest) = self
-                .rest
-                .split_once('}')
-                .ok_or("a `\\p{` without its `}`")?;
+            let (name, rest) = self.rest.split_once('}').ok_or("unclosed `\\p{`")?;
             self.rest = rest;
             name
         } else {
@@ -79,21 +76,18 @@ impl Reader<'_> {
         );
         match Regex::new(&text) {
             Ok(_) if name.starts_with(|first: char| first.is_ascii_uppercase()) => Ok(text),
-            _ => Err(format!("`{name}` is not a Unicode class that Go knows")),
+            _ => Err(format!("`{name}` is not a Unicode class of Go")),
         }
     }
 
-    /// `\x41` or `\x{1F980}`.
+    /// Reads `\x41` or `\x{1F980}`.
     fn hex(&mut self) -> Result<String, String> {
         let digits = if self.eat("{") {
-            let (digits, rest) = self
-                .rest
-                .split_once('}')
-                .ok_or("a `\\x{` without its `}`")?;
+            let (digits, rest) = self.rest.split_once('}').ok_or("unclosed `\\x{`")?;
             self.rest = rest;
             digits
         } else {
-            let digits = self.rest.get(..2).ok_or("`\\x` without two digits")?;
+            let digits = self.rest.get(..2).ok_or("`\\x` needs two digits")?;
             self.rest = &self.rest[2..];
             digits
         };
@@ -104,7 +98,7 @@ impl Reader<'_> {
             .ok_or_else(|| format!("`\\x{digits}` is not a character"))
     }
 
-    /// Behind a `[`.
+    /// Reads what follows a `[`.
     pub(super) fn class(&mut self) -> Result<(), String> {
         self.out.push('[');
         if self.eat("^") {
@@ -114,7 +108,7 @@ impl Reader<'_> {
         while first || !self.rest.starts_with(']') {
             first = false;
             if self.rest.is_empty() {
-                return Err("a `[` without its `]`".to_owned());
+                return Err("unclosed `[`".to_owned());
             }
             if self.rest.starts_with("[:") && self.rest[2..].contains(":]") {
                 self.posix()?;
@@ -153,16 +147,16 @@ impl Reader<'_> {
         ];
         let (name, rest) = self.rest[2..].split_once(":]").unwrap_or_default();
         if !NAMES.contains(&name.trim_start_matches('^')) {
-            return Err(format!("there is no class `[:{name}:]`"));
+            return Err(format!("unknown class `[:{name}:]`"));
         }
         self.out.extend(["[:", name, ":]"]);
         self.rest = rest;
         Ok(())
     }
 
-    /// One character of a class: itself, and as Rust writes it.
+    /// One character of a class: itself, and its form in Rust.
     fn member(&mut self) -> Result<(char, String), String> {
-        let character = self.next().ok_or("a `[` without its `]`")?;
+        let character = self.next().ok_or("unclosed `[`")?;
         if character != '\\' {
             let escaped = if "[]^-&~\\".contains(character) {
                 format!("\\{character}")

@@ -1,6 +1,6 @@
-//! How far a pattern is read.
+//! The state of reading a pattern.
 
-/// What was read of a pattern, and what it is in Rust.
+/// The remaining pattern, and the translation so far.
 pub struct Reader<'a> {
     pub rest: &'a str,
     pub out: String,

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn patterns_that_go_reads_are_read_as_go_reads_them() {
+fn patterns_match_like_in_go() {
     let table = [
         ("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "a-b", true),
         ("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "a-", false),
@@ -35,7 +35,7 @@ fn patterns_that_go_reads_are_read_as_go_reads_them() {
 
 #[test]
 fn patterns_that_go_rejects_are_rejected() {
-    let refused = [
+    let rejected = [
         "^(?!kube-)",
         "(?=a)",
         "(?<=a)b",
@@ -68,7 +68,7 @@ fn patterns_that_go_rejects_are_rejected() {
         "a+*",
         "(?-)a",
     ];
-    for pattern in refused {
+    for pattern in rejected {
         assert!(
             translate(pattern).is_err(),
             "{pattern}: {:?}",

@@ -1,22 +1,22 @@
-//! Macros that name what they go through: `list.exists(item, item == 1)`.
+//! Macros that bind variables: `list.exists(item, item == 1)`.
 
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, Expr};
 
-/// One such macro.
+/// A macro that binds variables.
 pub struct Bound<'a> {
     /// `exists`.
     pub name: &'a str,
-    /// One name, or two: of index or key, and of item.
+    /// One name for the item; or two, the first for the index or key.
     pub names: Vec<&'a str>,
-    /// The expressions that see the names.
+    /// The expressions in the scope of the names.
     pub parts: &'a [IdedExpr],
-    /// Whether the expressions are bools, and so is the macro.
+    /// Whether the expressions and the macro are bools.
     pub is_predicate: bool,
 }
 
 impl<'a> Bound<'a> {
-    /// Reads a call: what goes through which target. `None` if it is not such a macro.
+    /// Reads a call as a macro on a target; `None` if it is not such a macro.
     pub fn of(call: &'a CallExpr) -> Option<(&'a IdedExpr, Self)> {
         const PREDICATES: [&str; 4] = ["all", "exists", "existsOne", "exists_one"];
         const OTHERS: [&str; 6] = [

@@ -1,4 +1,4 @@
-//! Match conditions of webhooks: CEL too, about a request for admission.
+//! Match conditions of webhooks: CEL expressions about an admission request.
 
 use super::infer::Checker;
 use super::inferred::{Cause, TypeError};
@@ -6,12 +6,12 @@ use super::parse::parse;
 use super::types::Type;
 use crate::finding::{Finding, Severity};
 
-/// What keeps the API server from compiling the expression of a match condition.
+/// Reports why the API server cannot compile the expression of a match condition.
 ///
-/// It sees what `k8s.io/apiserver/pkg/admission/plugin/cel` 1.36 declares for webhooks. What is asked of `authorizer` is only parsed.
+/// The variables are those that `k8s.io/apiserver/pkg/admission/plugin/cel` 1.36 declares for webhooks. Calls on `authorizer` are only parsed.
 ///
 /// # Errors
-/// The finding, whose message is a part of a sentence: `there is no function …`.
+/// The finding, whose message is a part of a sentence: `unknown function …`.
 pub fn check_condition(text: &str) -> Result<(), Finding> {
     compile(text).map_err(|error| Finding {
         id: match error.cause {
@@ -28,7 +28,7 @@ pub fn check_condition(text: &str) -> Result<(), Finding> {
     })
 }
 
-const HELP: &str = "it is CEL about `object`, `oldObject`, `request` and `authorizer`, and says whether the webhook is called";
+const HELP: &str = "write a CEL expression about `object`, `oldObject`, `request` and `authorizer` that decides whether the webhook is called";
 
 fn compile(text: &str) -> Result<(), TypeError> {
     let expression = parse(text)?;
@@ -41,13 +41,13 @@ fn compile(text: &str) -> Result<(), TypeError> {
         ("request", request()),
         ("authorizer", Type::Dyn),
     ];
-    match Checker::seeing(names).infer(&expression)? {
+    match Checker::with_names(names).infer(&expression)? {
         Type::Bool | Type::Dyn => Ok(()),
-        kind => Err(format!("gives {kind}, not a bool").into()),
+        kind => Err(format!("must evaluate to a bool, not {kind}").into()),
     }
 }
 
-/// `AdmissionRequest` without the objects, which have names of their own.
+/// The type of `AdmissionRequest` without the objects, which are separate variables.
 fn request() -> Type {
     let name = |word: &str| {
         object(
@@ -84,7 +84,7 @@ fn request() -> Type {
     )
 }
 
-/// `name` tells one type from another.
+/// An object type; `name` distinguishes it from others.
 fn object(name: &str, fields: &[(&str, Type)]) -> Type {
     let fields = fields
         .iter()
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_that_compile_are_let_through() {
+    fn conditions_that_compile_are_accepted() {
         for text in [
             "request.userInfo.username != 'system:admin'",
             "!('system:nodes' in request.userInfo.groups)",
@@ -120,17 +120,17 @@ mod tests {
             ("object.spec.replicas >", "at character"),
             (
                 "request.userinfo.username == ''",
-                "there is no field `userinfo`; did you mean `userInfo`",
+                "unknown field `userinfo`; did you mean `userInfo`",
             ),
             (
                 "objekt.spec == 1",
-                "there is no `objekt`; did you mean `object`",
+                "unknown variable `objekt`; did you mean `object`",
             ),
             (
                 "self.spec == 1",
-                "there is no `self`, only `object`, `oldObject`, `request`, `authorizer` and names of its own",
+                "unknown variable `self`; the variables are `object`, `oldObject`, `request`, `authorizer` and those of macros",
             ),
-            ("request.name", "gives a string, not a bool"),
+            ("request.name", "must evaluate to a bool, not a string"),
             ("request.name == 3", "no"),
         ] {
             let error = check_condition(text).unwrap_err().message;

@@ -1,4 +1,4 @@
-//! Constants that a function reads before a rule runs: patterns, durations and times.
+//! Constants that are checked before a rule runs: patterns, durations and timestamps.
 
 use cel::IdedExpr;
 use cel::common::ast::{Expr, LiteralValue};
@@ -6,9 +6,9 @@ use regex::Regex;
 
 use crate::re2::translate;
 
-/// Why the API server cannot read a constant that is handed to the function `name`.
+/// Checks a constant argument of the function `name` like the API server.
 pub fn check(name: &str, arguments: &[IdedExpr]) -> Result<(), String> {
-    // The pattern is the last argument of `matches`, as function and as method.
+    // The pattern is the last argument of `matches`, both as a function and as a method.
     let argument = match name {
         "matches" => arguments.last(),
         _ => arguments.first(),
@@ -27,7 +27,7 @@ pub fn check(name: &str, arguments: &[IdedExpr]) -> Result<(), String> {
     match name {
         "matches" | "find" | "findAll" => match translate(text) {
             Ok(_) => Ok(()),
-            Err(reason) => Err(format!("the pattern `{text}` cannot be read: {reason}")),
+            Err(reason) => Err(format!("invalid pattern `{text}`: {reason}")),
         },
         "duration" => form(
             r"^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$",

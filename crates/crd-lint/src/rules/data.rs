@@ -1,4 +1,4 @@
-//! Values as rules see them.
+//! Values in the evaluation of rules.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::types::written;
 use crate::node::is_embedded;
 
-/// A value of CEL. Copies share what is in lists and maps.
+/// A CEL value. Clones share the content of lists and maps.
 #[derive(Clone, Debug)]
 pub enum Data {
-    /// What has a form of its own in CEL (a time, bytes), or is not known here. Nothing follows from it.
+    /// A value that is not evaluated here: of an unsupported CEL type (timestamp, bytes), or unknown.
     Unknown,
     Null,
     Bool(bool),
@@ -22,7 +22,7 @@ pub enum Data {
     /// `type(x)`.
     Kind(&'static str),
     List(Rc<List>),
-    /// Objects too, whose names are as CEL writes them.
+    /// A map or an object; the field names of objects are escaped for CEL.
     Map(Rc<BTreeMap<String, Data>>),
     Optional(Option<Rc<Data>>),
 }
@@ -31,12 +31,12 @@ pub enum Data {
 #[derive(Debug)]
 pub struct List {
     pub items: Vec<Data>,
-    /// Whether the API server compares and adds them by value or key, not by place: sets, and lists with keys.
+    /// Whether the API server compares and adds them by value or key, not by position: sets, and lists with keys.
     pub merged: bool,
 }
 
-/// Stands among the fields of an object that keeps fields which its schema does not have: rules do not see those,
-/// and yet they count when two objects are compared. No field can be called so.
+/// A marker among the fields of an object that preserves unknown fields: rules cannot see those, but they matter when
+/// two objects are compared. It is not a valid field name.
 const OTHERS: &str = "*";
 
 impl Data {
@@ -49,7 +49,7 @@ impl Data {
         Self::List(List { items, merged }.into())
     }
 
-    /// A value as its schema shows it to rules; `None` for what rules do not see. `resource` is for what has a name.
+    /// Converts a value by its schema; `None` if rules cannot see it. `resource`: whether it has a name (root or embedded object).
     pub fn of(schema: &Value, value: &Value, resource: bool) -> Option<Self> {
         if schema["x-kubernetes-int-or-string"] != json!(true) && !schema["type"].is_string() {
             return None;
@@ -101,7 +101,7 @@ fn object(schema: &Value, fields: &serde_json::Map<String, Value>, resource: boo
             None if values.is_object() => (values, vec![name.clone()]),
             None => continue,
         };
-        // For rules, a field that is null is not there.
+        // For rules, a null field is missing.
         if value.is_null() {
             continue;
         }
@@ -122,7 +122,7 @@ fn object(schema: &Value, fields: &serde_json::Map<String, Value>, resource: boo
         for name in ["apiVersion", "kind"] {
             seen.insert(name.to_owned(), word(fields.get(name)));
         }
-        // A name that the API server makes is there when rules run.
+        // The API server generates the name before rules run.
         let meta = fields.get("metadata");
         let mut names = BTreeMap::from([(
             "name".to_owned(),
@@ -178,7 +178,7 @@ pub fn equal(a: &Data, b: &Data) -> Option<bool> {
     })
 }
 
-/// `false` if one is, else `None` if one is not known.
+/// `false` if one is `false`, otherwise `None` if one is unknown.
 fn all(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut all = Some(true);
     for part in parts {
@@ -191,7 +191,7 @@ fn all(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     all
 }
 
-/// Which is less; `None` for what has no order, or one that is not known here.
+/// The order of two values; `None` if they have no order or it is unknown.
 #[allow(
     clippy::cast_precision_loss,
     reason = "as CEL compares an int with a double"

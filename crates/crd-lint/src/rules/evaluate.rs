@@ -1,4 +1,4 @@
-//! Rules run on a value, as the API server runs them.
+//! Evaluates rules on a value like the API server.
 
 use serde_json::{Value, json};
 
@@ -10,28 +10,28 @@ use super::run::Run;
 use super::types::Type;
 use crate::node::is_embedded;
 
-/// A rule that a value does not keep.
+/// A rule that a value violates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// What the rule is about, from the value on: `.spec.ports[0]`.
+    /// The path of the violation, relative to the value: `.spec.ports[0]`.
     pub path: String,
     /// The rule.
     pub rule: String,
-    /// Its message, or why it has no value.
+    /// Its message, or why it cannot be evaluated.
     pub why: Option<String>,
 }
 
-/// What `oldSelf` is.
+/// The value of `oldSelf`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Old {
-    /// Nothing, for an object that is made: rules that need one do not run.
+    /// None, because the object is created: rules that need it do not run.
     None,
-    /// The value itself, as the API server validates defaults.
+    /// The value itself, as in the API server's validation of defaults.
     Same,
 }
 
-/// The rules of a schema, and of what is in it, that `value` does not keep. Where this does not know what the API server
-/// would find (a function of Kubernetes' own, a time), it finds nothing.
+/// The rules of a schema and the schemas in it that `value` violates. Rules that cannot be evaluated here (with a function of
+/// Kubernetes' libraries, or a timestamp) are skipped.
 #[must_use]
 pub fn broken(schema: &Value, value: &Value, old: Old) -> Vec<Broken> {
     let mut found = Vec::new();
@@ -39,7 +39,7 @@ pub fn broken(schema: &Value, value: &Value, old: Old) -> Vec<Broken> {
     found
 }
 
-/// The same for a whole object that is made, with its name.
+/// Like [`broken`], for a whole object that is created, with its name.
 #[must_use]
 pub fn broken_by_object(schema: &Value, object: &Value) -> Vec<Broken> {
     let mut found = Vec::new();
@@ -88,7 +88,7 @@ fn walk(
     }
 }
 
-/// Why a rule is not kept, which can be empty; `None` if it is, or if that is not known.
+/// The message if a rule is violated, which can be empty; `None` if it is not, or if that is unknown.
 fn breaks(schema: &Value, value: &Value, resource: bool, old: Old, rule: &Value) -> Option<String> {
     let parse = |key: &str| {
         let text = rule[key].as_str()?;
@@ -96,7 +96,7 @@ fn breaks(schema: &Value, value: &Value, resource: bool, old: Old, rule: &Value)
     };
     let expression = parse("rule")?;
     let optional = rule["optionalOldSelf"] == json!(true);
-    // What does not compile is reported elsewhere.
+    // Compile errors are reported elsewhere.
     let kind = Type::of(schema, resource)?;
     let mut checker = Checker::new(&kind, optional);
     checker.infer(&expression).ok()?;
@@ -120,8 +120,8 @@ fn breaks(schema: &Value, value: &Value, resource: bool, old: Old, rule: &Value)
         }
         _ => None,
     });
-    let said = rule["message"].as_str().unwrap_or_default();
-    Some(made.unwrap_or_else(|| said.trim().to_owned()))
+    let message = rule["message"].as_str().unwrap_or_default();
+    Some(made.unwrap_or_else(|| message.trim().to_owned()))
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ const QUANTITY: Type = Opaque("a quantity");
 const SEMVER: Type = Opaque("a semantic version");
 const FORMAT: Type = Opaque("a format");
 
-/// What a function can be called on, with what, and what comes of it. In place of types that depend on others stands
-/// `Dyn`, so that a call that is rejected here is rejected there, and not always the other way round.
+/// An overload of a function: its receiver, arguments and result. `Dyn` replaces types that depend on others, so that every call
+/// rejected here is rejected by the API server, but not always the other way round.
 pub struct Function {
     pub name: &'static str,
     /// The type that it is a method of; `None` for a plain function.
@@ -44,7 +44,7 @@ const fn method(
     }
 }
 
-/// The overloads of a name, most special first; lists and maps stand as `Dyn`.
+/// The overloads of a name, most specific first; lists and maps are `Dyn`.
 pub static ALL: &[Function] = &[
     function("size", &[Dyn], Int),
     method(Dyn, "size", &[], Int),

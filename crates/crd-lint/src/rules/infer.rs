@@ -1,4 +1,4 @@
-//! The type of an expression, or why it has none. Where this cannot tell, it lets through what the API server may refuse.
+//! Infers the type of an expression, or explains why it has none. In doubt it accepts expressions that the API server may reject.
 
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, SelectExpr};
@@ -12,24 +12,24 @@ use super::overload::overload;
 use super::scope::Scope;
 use super::types::Type;
 
-/// Infers the types of expressions that see some names.
+/// Infers the types of expressions within a scope.
 pub struct Checker {
     scope: Scope,
 }
 
 impl Checker {
-    /// For a rule about values of type `root`.
+    /// For a rule on values of type `root`.
     pub fn new(root: &Type, optional: bool) -> Self {
         let old = if optional {
             Type::Optional(Box::new(root.clone()))
         } else {
             root.clone()
         };
-        Self::seeing([("self", root.clone()), ("oldSelf", old)])
+        Self::with_names([("self", root.clone()), ("oldSelf", old)])
     }
 
-    /// For an expression that sees these names.
-    pub fn seeing<const N: usize>(names: [(&str, Type); N]) -> Self {
+    /// For an expression with these names in scope.
+    pub fn with_names<const N: usize>(names: [(&str, Type); N]) -> Self {
         let scope = Scope::new(names);
         Self { scope }
     }
@@ -62,7 +62,7 @@ impl Checker {
                 let open = list.elements.iter().any(|item| self.is_open(item));
                 if let Some(other) = items.iter().find(|kind| open && **kind != Type::Dyn) {
                     return Err(
-                        format!("a value of any type and {other} are not in one list").into(),
+                        format!("a value of any type and {other} cannot be in one list").into(),
                     );
                 }
                 Ok(Type::List(Box::new(joined(items)?)))
@@ -92,7 +92,7 @@ impl Checker {
         Ok(if select.test { Type::Bool } else { found })
     }
 
-    /// Whether it is a field of any type (an `IntOrString`): in other places such a type is one that is not known here.
+    /// Whether it is a field of any type (an `IntOrString`). Elsewhere this type means that the type is unknown.
     fn is_open(&mut self, expression: &IdedExpr) -> bool {
         let Expr::Select(select) = &expression.expr else {
             return false;
@@ -108,7 +108,7 @@ impl Checker {
         result
     }
 
-    /// A macro such as `all`: a range, and an accumulator that goes through it.
+    /// A macro such as `all`: a range and an accumulator.
     fn comprehension(&mut self, macros: &ComprehensionExpr) -> Inferred {
         let range = self.infer(&macros.iter_range)?;
         let item = match range {
@@ -170,7 +170,7 @@ impl Checker {
         overload(namespace.as_deref().unwrap_or(name), on, &arguments)
     }
 
-    /// What a function is called on. An unknown name there is a library of functions.
+    /// The receiver of a call. An unknown name is treated as a library of functions.
     fn receiver(&mut self, target: &IdedExpr) -> Inferred {
         let inferred = self.infer(target);
         inferred.map_err(|error| match (&target.expr, error.cause) {
@@ -179,7 +179,7 @@ impl Checker {
         })
     }
 
-    /// The type of a macro that names what it goes through.
+    /// The type of a macro that binds variables.
     fn bound(&mut self, target: &IdedExpr, bound: &Bound) -> Inferred {
         let kinds = match (self.infer(target)?, bound.names.len()) {
             (Type::List(item), 2) => [Type::Int, *item],
@@ -206,7 +206,7 @@ impl Checker {
     }
 }
 
-/// The type of `?item`, which stands for an item that may not be there.
+/// The type of `?item`, an item that may be missing.
 fn given(kind: Type, optional: bool) -> Type {
     match kind {
         Type::Optional(inner) if optional => *inner,
@@ -220,7 +220,7 @@ fn joined(kinds: Vec<Type>) -> Inferred {
     let first = kinds.next().unwrap_or(Type::Dyn);
     kinds.try_fold(first, |all, next| {
         if all.differs(&next) {
-            return Err(format!("{all} and {next} are not in one list or map").into());
+            return Err(format!("{all} and {next} cannot be in one list or map").into());
         }
         Ok(all.join(&next))
     })

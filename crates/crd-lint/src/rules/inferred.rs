@@ -1,26 +1,26 @@
-//! What comes of asking for the type of an expression.
+//! The result of type inference.
 
 use super::types::Type;
 use crate::nearest::nearest;
 
-/// A type, or why there is none.
+/// A type, or an error.
 pub type Inferred = Result<Type, TypeError>;
 
 /// Why an expression has no type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeError {
     pub cause: Cause,
-    /// As a part of a sentence.
+    /// The message, as part of a sentence.
     pub message: String,
 }
 
-/// What is wrong with an expression; what is unknown, a newer Kubernetes may know.
+/// The kind of error in an expression. A newer Kubernetes may know unknown names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Nothing is unknown: it does not parse, or its types do not go together.
+    /// No unknown names, but it does not parse, or its types do not match.
     Mismatch,
     UnknownFunction,
-    /// The function is known, and does not take these arguments.
+    /// The function is known, but has no overload for these arguments.
     UnknownOverload,
     UnknownVariable,
 }
@@ -48,7 +48,7 @@ pub fn field(on: &Type, name: &str) -> Inferred {
         Type::Object(_, fields) => fields.get(name).cloned().ok_or_else(|| {
             let near = nearest(name, fields.keys().map(String::as_str));
             let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`"));
-            format!("there is no field `{name}`{near}").into()
+            format!("unknown field `{name}`{near}").into()
         }),
         Type::Map(_, value) => Ok((**value).clone()),
         Type::Dyn => Ok(Type::Dyn),

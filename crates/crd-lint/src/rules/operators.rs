@@ -1,4 +1,4 @@
-//! What operators take and give.
+//! The types of operators.
 
 use cel::IdedExpr;
 use cel::common::ast::{Expr, LiteralValue};
@@ -6,7 +6,7 @@ use cel::common::ast::{Expr, LiteralValue};
 use super::inferred::{Inferred, field};
 use super::types::Type;
 
-/// The type of an operation (`_+_`), or why there is none. `written` are the operands as expressions.
+/// The type of an operation (`_+_`), or an error. `written` holds the operands as expressions.
 #[allow(
     clippy::match_same_arms,
     reason = "a table, in the order of the operators"
@@ -19,9 +19,14 @@ pub fn operator(name: &str, arguments: &[Type], written: &[IdedExpr]) -> Inferre
         .trim_matches('_')
         .trim_start_matches('@')
         .replace('_', " ");
-    let refused = || {
+    let rejected = || {
         let shown: Vec<_> = arguments.iter().map(ToString::to_string).collect();
-        Err(format!("there is no `{}` of {}", sign.trim(), shown.join(" and ")).into())
+        Err(format!(
+            "no overload of `{}` takes {}",
+            sign.trim(),
+            shown.join(" and ")
+        )
+        .into())
     };
     let result = match (name, arguments) {
         ("_&&_" | "_||_", [a, b]) if a.fits(&Bool) && b.fits(&Bool) => Bool,
@@ -35,7 +40,7 @@ pub fn operator(name: &str, arguments: &[Type], written: &[IdedExpr]) -> Inferre
         }
         ("_==_" | "_!=_", [a, b]) if a.fits(b) => Bool,
         ("_==_" | "_!=_", [Type::Object(..), Type::Object(..)]) => {
-            let text = "objects in two places have two types: compare their fields";
+            let text = "objects at different paths have different types: compare their fields";
             return Err(text.to_owned().into());
         }
         ("_<_" | "_<=_" | "_>_" | "_>=_", [a, b]) => {
@@ -45,7 +50,7 @@ pub fn operator(name: &str, arguments: &[Type], written: &[IdedExpr]) -> Inferre
             if numbers(a) && numbers(b) || ordered(a) && ordered(b) && a.fits(b) {
                 Bool
             } else {
-                return refused();
+                return rejected();
             }
         }
         ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [Dyn, other] | [other, Dyn])
@@ -86,7 +91,7 @@ pub fn operator(name: &str, arguments: &[Type], written: &[IdedExpr]) -> Inferre
                 inner => Optional(Box::new(inner)),
             }
         }
-        _ => return refused(),
+        _ => return rejected(),
     };
     Ok(result)
 }

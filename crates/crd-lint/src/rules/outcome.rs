@@ -1,20 +1,20 @@
-//! What comes of running an expression.
+//! The result of evaluating an expression.
 
 use super::data::Data;
 
 /// Why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The API server has none either, and takes a rule that ends so for broken.
+    /// A runtime error in the API server too, which treats the rule as violated.
     Failed(String),
-    /// It may have one: a function that is not known here, or a value that is not.
+    /// Unknown, because of an unknown function or value.
     Unknown,
 }
 
-/// What comes of an expression.
+/// The value of an expression, or why it has none.
 pub type Outcome = Result<Data, Stop>;
 
-/// No value, for the API server too.
+/// A runtime error, in the API server too.
 pub fn failed<T>(why: impl Into<String>) -> Result<T, Stop> {
     Err(Stop::Failed(why.into()))
 }

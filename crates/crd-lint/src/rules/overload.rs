@@ -1,17 +1,17 @@
-//! What functions and methods take and give.
+//! Resolves the overloads of functions and methods.
 
 use super::functions::{ALL, Function};
 use super::inferred::{Cause, Inferred};
 use super::types::Type;
 use crate::nearest::nearest;
 
-/// The overload that takes these; lists, maps and optionals go where `Dyn` stands.
+/// The result type of the overload for these arguments; `Dyn` accepts lists, maps and optionals.
 pub fn overload(name: &str, on: Option<Type>, arguments: &[Type]) -> Inferred {
     let mut known = ALL.iter().filter(|it| it.name == name).peekable();
     if known.peek().is_none() {
         let near = nearest(name, ALL.iter().map(|function| function.name));
         let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`"));
-        return Err(Cause::UnknownFunction.error(format!("there is no function `{name}`{near}")));
+        return Err(Cause::UnknownFunction.error(format!("unknown function `{name}`{near}")));
     }
     let fitting = known.find(|function| fits(function, on.as_ref(), arguments));
     match fitting {
@@ -22,8 +22,8 @@ pub fn overload(name: &str, on: Option<Type>, arguments: &[Type]) -> Inferred {
             let all = on.iter().chain(arguments);
             let shown: Vec<_> = all.map(ToString::to_string).collect();
             let shown = Some(shown.join(" and ")).filter(|shown| !shown.is_empty());
-            let shown = shown.unwrap_or_else(|| "nothing".to_owned());
-            Err(Cause::UnknownOverload.error(format!("there is no `{name}` of {shown}")))
+            let shown = shown.unwrap_or_else(|| "no arguments".to_owned());
+            Err(Cause::UnknownOverload.error(format!("no overload of `{name}` takes {shown}")))
         }
     }
 }
@@ -43,7 +43,7 @@ fn fits(function: &Function, on: Option<&Type>, arguments: &[Type]) -> bool {
         && pairs.all(|(wanted, given)| takes(name, wanted, given))
 }
 
-/// `size` stands with `Dyn` in the table, and takes only what has one.
+/// `size` is listed with `Dyn` in the table, but accepts only types that have a size.
 fn takes(name: &str, wanted: &Type, given: &Type) -> bool {
     let sizeless = matches!(
         given,
@@ -59,7 +59,7 @@ fn takes(name: &str, wanted: &Type, given: &Type) -> bool {
     given.fits(wanted) && !(name == "size" && sizeless)
 }
 
-/// What a call gives, where that depends on what it is called on.
+/// The result type of a call; it may depend on the receiver.
 fn result(function: &Function, on: Option<Type>, arguments: &[Type]) -> Type {
     match (function.name, on) {
         ("orValue" | "value", Some(Type::Optional(inner))) => *inner,
@@ -74,7 +74,7 @@ fn result(function: &Function, on: Option<Type>, arguments: &[Type]) -> Type {
     }
 }
 
-/// Methods of lists and the like are none of scalars, though `Dyn` takes these as well.
+/// Whether the type is a scalar, which has no methods of lists, although `Dyn` accepts it.
 fn scalar(name: &str, kind: &Type) -> bool {
     let scalar = matches!(
         kind,
@@ -89,7 +89,7 @@ fn scalar(name: &str, kind: &Type) -> bool {
     scalar && !(name == "size" && *kind == Type::String)
 }
 
-/// Methods of lists, some of strings too.
+/// Methods of lists; strings have some of them too.
 const OF_LISTS: [&str; 15] = [
     "distinct",
     "first",
@@ -108,7 +108,7 @@ const OF_LISTS: [&str; 15] = [
     "sum",
 ];
 
-/// What functions ask of the types in place of which `Dyn` stands.
+/// Checks the types that are `Dyn` in the table.
 fn agree(name: &str, on: Option<&Type>, arguments: &[Type]) -> bool {
     use Type::{
         Bool, Bytes, Double, Duration, Dyn, Int, List, Map, Optional, String, Timestamp, UInt,

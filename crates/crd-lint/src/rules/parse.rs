@@ -3,19 +3,18 @@
 use cel::IdedExpr;
 use cel::parser::Parser;
 
-/// Reads an expression, or says why it cannot be read.
+/// Parses an expression, or returns why it is invalid.
 pub fn parse(text: &str) -> Result<IdedExpr, String> {
     let parsed = Parser::new().enable_optional_syntax(true).parse(text);
     parsed.map_err(|errors| {
         let first = errors.errors.first();
-        let reason =
-            first.map_or_else(|| "it cannot be read".to_owned(), |error| plain(&error.msg));
+        let reason = first.map_or_else(|| "invalid syntax".to_owned(), |error| plain(&error.msg));
         let column = first.map_or(1, |error| error.pos.1);
         format!("{reason}, at character {column}")
     })
 }
 
-/// The parser's message without what else could stand there, which is nearly everything.
+/// The parser's message without the list of expected tokens, which contains nearly all of them.
 fn plain(message: &str) -> String {
     let message = message.trim().trim_start_matches("Syntax error: ");
     let message = message.split(" expecting ").next().unwrap_or(message);

@@ -1,4 +1,4 @@
-//! Runs an expression. It says what the API server would say, or that it does not know: there is no third case.
+//! Evaluates an expression: the result is the same as in the API server, or unknown.
 
 mod functions;
 
@@ -10,10 +10,10 @@ use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValu
 use super::data::Data;
 use super::outcome::{Outcome, Stop};
 
-/// Names in sight, the innermost last. What they stand for may have failed: a macro goes on after a part that did.
+/// Names in scope, the innermost last. Their evaluation may have failed, because a macro continues after an error.
 pub struct Run<'a> {
     scope: Vec<(&'a str, Outcome)>,
-    /// How much may be done still, so that this ends.
+    /// The remaining steps, so that the evaluation terminates.
     steps: u32,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// With more names in sight.
+    /// Evaluates with more names in scope.
     fn within(&mut self, names: Vec<(&'a str, Outcome)>, expression: &'a IdedExpr) -> Outcome {
         let outer = self.scope.len();
         self.scope.extend(names);
@@ -102,12 +102,12 @@ impl<'a> Run<'a> {
         value
     }
 
-    /// A macro such as `all`: each item changes what was gathered before.
+    /// A macro such as `all`: folds the items into an accumulator.
     fn comprehension(&mut self, macros: &'a ComprehensionExpr) -> Outcome {
         let start = self.value(&macros.accu_init);
         let items = match self.value(&macros.iter_range)? {
             Data::List(list) => list.items.clone(),
-            // Keys come in any order, which shows in lists only.
+            // The order of keys is random, which only matters for lists.
             Data::Map(map) if !matches!(start, Ok(Data::List(_))) => {
                 map.keys().map(|key| Data::text(key)).collect()
             }
@@ -160,15 +160,15 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// `&&` and `||`: one part can settle it (`a || true`), whatever became of the other.
-    fn either(&mut self, a: &'a IdedExpr, b: &'a IdedExpr, settled: bool) -> Outcome {
+    /// `&&` and `||`: one operand can decide the result (`a || true`), even if the other fails.
+    fn either(&mut self, a: &'a IdedExpr, b: &'a IdedExpr, decisive: bool) -> Outcome {
         let a = self.value(a);
-        if matches!(a, Ok(Data::Bool(value)) if value == settled) {
+        if matches!(a, Ok(Data::Bool(value)) if value == decisive) {
             return a;
         }
         let b = self.value(b);
         match (a, b) {
-            (_, Ok(Data::Bool(value))) if value == settled => Ok(Data::Bool(value)),
+            (_, Ok(Data::Bool(value))) if value == decisive => Ok(Data::Bool(value)),
             (Ok(Data::Bool(_)), Ok(Data::Bool(value))) => Ok(Data::Bool(value)),
             (Err(Stop::Failed(why)), Ok(Data::Bool(_)) | Err(Stop::Failed(_)))
             | (Ok(Data::Bool(_)), Err(Stop::Failed(why))) => Err(Stop::Failed(why)),

@@ -1,10 +1,10 @@
-//! The names that an expression sees.
+//! The names in the scope of an expression.
 
 use super::inferred::{Cause, Inferred};
 use super::types::Type;
 use crate::nearest::nearest;
 
-/// Types that are names, too.
+/// Types whose names are values.
 const KINDS: [&str; 12] = [
     "bool",
     "bytes",
@@ -20,10 +20,10 @@ const KINDS: [&str; 12] = [
     "uint",
 ];
 
-/// Names in sight, the innermost last.
+/// Names in scope, the innermost last.
 pub struct Scope {
     names: Vec<(String, Type)>,
-    /// How many of them are there from the beginning.
+    /// The number of initial names.
     given: usize,
     uses_old: bool,
 }
@@ -42,7 +42,7 @@ impl Scope {
         self.uses_old
     }
 
-    /// Adds names; gives what [`Scope::leave`] needs to remove them.
+    /// Adds names; returns the argument with which [`Scope::leave`] removes them.
     pub fn enter(&mut self, names: &[(&str, Type)]) -> usize {
         let outer = self.names.len();
         let more = names.iter().cloned();
@@ -69,10 +69,13 @@ impl Scope {
             || {
                 let given = self.names[..self.given].iter();
                 let given: Vec<_> = given.map(|(name, _)| format!("`{name}`")).collect();
-                format!(", only {} and names of its own", given.join(", "))
+                format!(
+                    "; the variables are {} and those of macros",
+                    given.join(", ")
+                )
             },
             |near| format!("; did you mean `{near}`"),
         );
-        Err(Cause::UnknownVariable.error(format!("there is no `{name}`{near}")))
+        Err(Cause::UnknownVariable.error(format!("unknown variable `{name}`{near}")))
     }
 }

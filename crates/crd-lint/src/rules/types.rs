@@ -1,4 +1,4 @@
-//! Schema -> the type that CEL sees.
+//! Schema -> CEL type.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::node::is_embedded;
 
-/// A type of CEL.
+/// A CEL type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// Anything: what it is shows at run time only.
+    /// Any type, known only at run time.
     Dyn,
     Null,
     Bool,
@@ -25,15 +25,15 @@ pub enum Type {
     Kind,
     List(Box<Type>),
     Map(Box<Type>, Box<Type>),
-    /// What is at this path below `self`, with these fields. Objects in two places never have the same type.
+    /// An object at this path below `self`, with these fields. Objects at different paths never have the same type.
     Object(String, BTreeMap<String, Type>),
     Optional(Box<Type>),
-    /// A type of Kubernetes' own functions: `kubernetes.URL`.
+    /// A type of Kubernetes' libraries: `kubernetes.URL`.
     Opaque(&'static str),
 }
 
 impl Type {
-    /// What a schema is for CEL; `None` for what rules cannot see.
+    /// The CEL type of a schema; `None` if rules cannot see its values.
     pub fn of(schema: &Value, resource: bool) -> Option<Self> {
         Self::at("", schema, resource)
     }
@@ -68,7 +68,7 @@ impl Type {
         }
     }
 
-    /// Whether a value of one can stand where the other is wanted.
+    /// Whether a value of this type is accepted where the other is expected.
     #[allow(clippy::match_same_arms, reason = "a table")]
     pub fn fits(&self, other: &Self) -> bool {
         match (self, other) {
@@ -95,7 +95,7 @@ impl Type {
         }
     }
 
-    /// Whether they are surely two types, as in `[1, 'a']`, which no list of CEL in Kubernetes can have.
+    /// Whether the types certainly differ, as in `[1, 'a']`, which is not a valid list in Kubernetes' CEL.
     pub fn differs(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Dyn, _) | (_, Self::Dyn) => false,
@@ -105,7 +105,7 @@ impl Type {
         }
     }
 
-    /// The one type of both, or anything.
+    /// The common type of both, or `Dyn`.
     pub fn join(self, other: &Self) -> Self {
         if self == *other { self } else { Self::Dyn }
     }
@@ -132,7 +132,7 @@ fn fields(place: &str, schema: &Value, resource: bool) -> BTreeMap<String, Type>
     fields
 }
 
-/// The names by which CEL can reach a field: none for some, two for words that Kubernetes reserves and CEL does not.
+/// The names of a field in CEL: none for some fields, two for words that Kubernetes reserves but CEL does not.
 pub fn written(name: &str) -> Vec<String> {
     const WORDS: [&str; 4] = ["true", "false", "null", "in"];
     const RESERVED: [&str; 17] = [

@@ -1,10 +1,10 @@
-//! What the API server makes of a value before it is stored.
+//! The API server's changes to a value before it is stored.
 
 use serde_json::{Map, Value, json};
 
 use crate::node::is_embedded;
 
-/// The value without the fields that the API server drops, because the schema does not have them.
+/// The value without unknown fields, which the API server drops.
 #[must_use]
 pub fn pruned(schema: &Value, value: &Value) -> Value {
     let keep = schema["x-kubernetes-preserve-unknown-fields"] == json!(true);
@@ -35,7 +35,7 @@ pub fn pruned(schema: &Value, value: &Value) -> Value {
     }
 }
 
-/// `value` as the API server has it after defaulting.
+/// The value after the API server's defaulting.
 #[must_use]
 pub fn defaulted(schema: &Value, value: &Value) -> Value {
     match value {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_fields_are_pruned_as_the_api_server_does() {
+    fn unknown_fields_are_pruned_like_in_the_api_server() {
         let schema = json!({ "properties": {
             "a": { "properties": { "b": {} } },
             "any": { "x-kubernetes-preserve-unknown-fields": true },

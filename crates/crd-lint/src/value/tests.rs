@@ -9,7 +9,7 @@ fn reasons(schema: &Value, value: &Value) -> Vec<String> {
 }
 
 #[test]
-fn values_are_validated_by_type_bounds_and_form() {
+fn types_bounds_and_formats_are_validated() {
     let schema = json!({ "type": "object", "required": ["a"], "properties": {
         "a": { "type": "integer", "minimum": 1, "maximum": 5 },
         "b": { "type": "string", "maxLength": 3, "pattern": "^[a-z]+$", "nullable": true },
@@ -32,7 +32,7 @@ fn values_are_validated_by_type_bounds_and_form() {
         ".b is longer than 3",
         ".b does not match `^[a-z]+$`",
         ".c has more than 1 items",
-        ".c[1] is none of `x`, `y`",
+        ".c[1] is not one of `x`, `y`",
         ".d is of type `boolean`, not `integer` or `string`",
     ];
     let value = json!({ "a": 6, "b": "ABCD", "c": ["x", "z"], "d": true });
@@ -44,7 +44,7 @@ fn values_are_validated_by_type_bounds_and_form() {
 }
 
 #[test]
-fn one_of_and_its_like_are_counted() {
+fn one_of_and_similar_keywords_count_matches() {
     let one = json!({ "type": "object", "oneOf": [{ "required": ["a"] }, { "required": ["b"] }] });
     assert!(reasons(&one, &json!({ "a": 1 })).is_empty());
     assert_eq!(reasons(&one, &json!({})).len(), 1);

@@ -1,4 +1,4 @@
-//! What kube makes of a schema of schemars.
+//! kube's transformations of a schema from schemars.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use kube::core::schema::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter};
@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::AddNullable;
 use serde_json::Value;
 
-/// As `kube::CustomResource` does it.
+/// Transforms a schema like `kube::CustomResource`.
 pub fn derived(raw: Value) -> Option<Value> {
     let settings = SchemaSettings::openapi3()
         .with(|settings| {

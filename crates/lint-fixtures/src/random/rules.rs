@@ -1,10 +1,10 @@
-//! Rules at random types: most compile.
+//! Rules on random types, most of which compile.
 
 use serde_json::{Value, json};
 
 use super::{Random, with};
 
-/// Rules about the fields of a struct.
+/// Rules on the fields of a struct.
 pub fn rules(random: &mut Random, schema: &Value) -> Vec<String> {
     if random.errs() {
         let wrong = [
@@ -23,7 +23,7 @@ pub fn rules(random: &mut Random, schema: &Value) -> Vec<String> {
         .flatten()
         .map(|(name, _)| written(name))
         .collect();
-    if random.seldom(3) {
+    if random.rarely(3) {
         return vec![combined(random, &names)];
     }
     let mut rules = vec!["true".to_owned()];
@@ -45,12 +45,12 @@ pub fn rules(random: &mut Random, schema: &Value) -> Vec<String> {
     rules
 }
 
-/// A field's name as rules have to write it.
+/// The escaped name of a field in rules.
 fn written(name: &str) -> String {
     name.replace('-', "__dash__").replace("if", "__if__")
 }
 
-/// A rule that some types of fields allow and some do not.
+/// A rule that is valid for some types of fields only.
 fn combined(random: &mut Random, names: &[String]) -> String {
     let (a, b) = (random.pick(names), random.pick(names));
     let forms = [
@@ -86,10 +86,10 @@ fn combined(random: &mut Random, names: &[String]) -> String {
     random.pick(&forms).replace('A', &a).replace('B', &b)
 }
 
-/// One of the rules at a schema, with whatever else a rule may say.
+/// One of the rules for a schema, with optional other fields of a rule.
 pub fn ruled(random: &mut Random, schema: Value, rules: &[&str]) -> Value {
     let mut rule = json!({ "rule": random.pick(rules) });
-    if random.seldom(8) {
+    if random.rarely(8) {
         rule = with(
             rule,
             "messageExpression",

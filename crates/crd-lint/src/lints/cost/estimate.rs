@@ -1,4 +1,4 @@
-//! What an expression may cost, in the API server's unit.
+//! Estimates the cost of an expression in the API server's unit.
 
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr};
@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 /// The largest request, in bytes.
 const REQUEST: u64 = 3 * 1024 * 1024;
 
-/// What a rule of a schema may cost, run once.
+/// The maximum cost of running a rule of a schema once.
 pub fn once(schema: &Value, rule: &IdedExpr) -> u64 {
     let names = ["self", "oldSelf"].map(|name| (name.to_owned(), schema));
     cost(rule, &mut names.into())
 }
 
-/// How often a value of a schema fits into a request.
+/// The number of values of a schema that fit into a request.
 pub fn most(schema: &Value) -> u64 {
     REQUEST / (smallest(schema) + 1)
 }
 
-/// The fewest bytes that a value takes in a request.
+/// The minimum size of a value in a request, in bytes.
 fn smallest(schema: &Value) -> u64 {
     let fields = schema["properties"].as_object();
     let required = schema["required"]
@@ -42,7 +42,7 @@ fn smallest(schema: &Value) -> u64 {
     }
 }
 
-/// How many parts a list or map can have, or characters a string.
+/// The maximum number of items in a list or map, or of characters in a string.
 fn size(schema: &Value) -> u64 {
     let bound = |key: &str| schema[key].as_u64();
     match schema["type"].as_str() {
@@ -64,7 +64,7 @@ fn size(schema: &Value) -> u64 {
 
 type Scope<'a> = Vec<(String, &'a Value)>;
 
-/// The schema of what an expression selects, as far as that is one.
+/// The schema of the value that an expression selects, if it is a value of the object.
 fn schema<'a>(expression: &IdedExpr, scope: &Scope<'a>) -> &'a Value {
     match &expression.expr {
         Expr::Ident(name) => scope
@@ -117,7 +117,7 @@ fn sum<'a, 'e>(parts: impl IntoIterator<Item = &'e IdedExpr>, scope: &mut Scope<
     costs.fold(0, u64::saturating_add)
 }
 
-/// A call costs what its parts cost, and more if it goes through texts or lists.
+/// A call costs as much as its arguments, and more if it traverses strings or lists.
 fn of_call(call: &CallExpr, scope: &mut Scope) -> u64 {
     const COMPARISONS: [&str; 6] = ["_==_", "_!=_", "_<_", "_>_", "_<=_", "_>=_"];
     const SEARCHES: [&str; 2] = ["contains", "matches"];
@@ -139,7 +139,7 @@ fn of_call(call: &CallExpr, scope: &mut Scope) -> u64 {
     inner.saturating_add(1).saturating_add(extra)
 }
 
-/// A macro costs its range, and its step for each item.
+/// A macro costs as much as its range, plus its step for each item.
 fn of_macro(macros: &ComprehensionExpr, scope: &mut Scope<'_>) -> u64 {
     let range = schema(&macros.iter_range, scope);
     let times = if range.is_null() { 10 } else { size(range) };

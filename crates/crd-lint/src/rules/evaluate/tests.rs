@@ -28,9 +28,9 @@ fn value() -> Value {
         "open2": { "x": "1", "y": 1 }, "items": [{ "size": 1 }, { "name": "n", "size": 2 }] })
 }
 
-/// `""` if the rule is kept or cannot be evaluated, else why it is not.
+/// `""` if the rule is satisfied or cannot be evaluated, else why it is violated.
 fn broken_by(rule: &str) -> String {
-    let rule = json!({ "rule": rule, "message": "said" });
+    let rule = json!({ "rule": rule, "message": "violated" });
     let found = broken(&schema(&rule), &value(), Old::None);
     let why = found
         .into_iter()
@@ -38,9 +38,9 @@ fn broken_by(rule: &str) -> String {
     why.collect()
 }
 
-/// Each of these and its negation, so that what is not known would show.
+/// Checks each rule and its negation, so that a rule that cannot be evaluated fails the test.
 #[test]
-fn rules_are_evaluated_as_the_api_server_does() {
+fn rules_are_evaluated_like_in_the_api_server() {
     let kept = [
         "self.count > 4 && self.name == 'né'",
         "self.name.size() == 2",
@@ -76,40 +76,40 @@ fn rules_are_evaluated_as_the_api_server_does() {
         assert_eq!(broken_by(rule), "", "{rule}");
         assert_eq!(
             broken_by(&format!("!({rule})")),
-            "said",
+            "violated",
             "the negation of {rule}"
         );
     }
 }
 
 #[test]
-fn a_rule_without_a_value_is_not_kept() {
+fn a_rule_with_a_runtime_error_is_violated() {
     let failed = [
-        ("self.missing == 'x'", "there is no `missing`"),
+        ("self.missing == 'x'", "no such key `missing`"),
         (
             "self.missing == 'x' || self.count == 6",
-            "there is no `missing`",
+            "no such key `missing`",
         ),
-        ("self.items.all(i, i.name == 'n')", "there is no `name`"),
-        ("self.tags[7] == 'x'", "there is no item 7"),
-        ("self.count / 0 == 1", "it divides by zero"),
-        (
-            "self.count + 9223372036854775807 > 0",
-            "the number is too large",
-        ),
+        ("self.items.all(i, i.name == 'n')", "no such key `name`"),
+        ("self.tags[7] == 'x'", "index 7 is out of bounds"),
+        ("self.count / 0 == 1", "division by zero"),
+        ("self.count + 9223372036854775807 > 0", "integer overflow"),
         ("int(self.name) > 1", "`né` is not an int"),
-        ("self.name.substring(9) == ''", "`né` has no such part"),
-        ("self.gone.x == 'x'", "there is no `gone`"),
-        ("self.labels['b'] == 'x'", "there is no `b`"),
+        (
+            "self.name.substring(9) == ''",
+            "the substring of `né` is out of range",
+        ),
+        ("self.gone.x == 'x'", "no such key `gone`"),
+        ("self.labels['b'] == 'x'", "no such key `b`"),
     ];
     for (rule, why) in failed {
         assert_eq!(broken_by(rule), why, "{rule}");
     }
 }
 
-/// Nothing is found, and nothing about the negation either.
+/// Neither the rule nor its negation is reported.
 #[test]
-fn what_is_not_known_here_is_never_an_error() {
+fn unknown_values_are_never_an_error() {
     let unknown = [
         "self.at > timestamp('2027-01-01T00:00:00Z')",
         "quantity('1Gi').isLessThan(quantity('1Mi'))",
@@ -143,7 +143,7 @@ fn what_is_not_known_here_is_never_an_error() {
 }
 
 #[test]
-fn a_rule_that_would_run_forever_is_not_evaluated() {
+fn a_rule_that_would_run_too_long_is_not_evaluated() {
     let tags: Vec<String> = (0..200).map(|number| number.to_string()).collect();
     let rule =
         json!({ "rule": "!self.tags.all(a, self.tags.all(b, self.tags.all(c, a + b + c != '')))" });
@@ -152,7 +152,7 @@ fn a_rule_that_would_run_forever_is_not_evaluated() {
 }
 
 #[test]
-fn rules_about_the_old_object_do_not_run_on_one_that_is_made() {
+fn rules_about_the_old_object_do_not_run_on_a_created_object() {
     let run = |rule: Value, old| broken(&schema(&rule), &value(), old).len();
     let changed = "self.name != oldSelf.name";
     assert_eq!(run(json!({ "rule": changed }), Old::None), 0);
@@ -167,7 +167,7 @@ fn rules_about_the_old_object_do_not_run_on_one_that_is_made() {
 }
 
 #[test]
-fn each_rule_below_is_evaluated_where_it_is_with_its_message_and_field() {
+fn nested_rules_are_evaluated_with_their_message_and_field() {
     let schema = json!({ "type": "object", "properties": { "ports": { "type": "array", "items": {
         "type": "object", "properties": { "from": { "type": "integer" }, "to": { "type": "integer" } },
         "x-kubernetes-validations": [{
@@ -186,7 +186,7 @@ fn each_rule_below_is_evaluated_where_it_is_with_its_message_and_field() {
 }
 
 #[test]
-fn rules_about_the_whole_object_see_its_name() {
+fn rules_on_the_whole_object_see_its_name() {
     let schema = json!({ "type": "object", "x-kubernetes-validations": [{ "rule": "self.metadata.name.size() <= 3" }] });
     let named =
         |meta: &Value| broken_by_object(&schema, &json!({ "kind": "A", "metadata": meta })).len();
@@ -195,6 +195,6 @@ fn rules_about_the_whole_object_see_its_name() {
     assert_eq!(
         named(&json!({ "generateName": "abcd-" })),
         0,
-        "the API server makes the name"
+        "the API server generates the name"
     );
 }

@@ -1,4 +1,4 @@
-//! Operators and functions, as cel-go and Kubernetes' libraries have them. What is not here is not known.
+//! Operators and functions of cel-go and Kubernetes' libraries. Functions that are not implemented here have an unknown result.
 
 mod arithmetic;
 
@@ -19,9 +19,9 @@ pub fn field(on: &Data, name: &str) -> Outcome {
     match on {
         Data::Map(fields) => match fields.get(name) {
             Some(value) => Ok(value.clone()),
-            None => failed(format!("there is no `{name}`")),
+            None => failed(format!("no such key `{name}`")),
         },
-        Data::Null => failed(format!("there is no `{name}`")),
+        Data::Null => failed(format!("no such key `{name}`")),
         Data::Optional(_) => optional_field(on, name),
         _ => Err(Stop::Unknown),
     }
@@ -37,7 +37,7 @@ fn optional_field(on: &Data, name: &str) -> Outcome {
     }
 }
 
-/// An operator (`_+_`), a function, or a method with what it is called on first.
+/// Calls an operator (`_+_`), a function, or a method (its receiver is the first argument).
 pub fn call(name: &str, arguments: &[Data]) -> Outcome {
     match arguments {
         [Data::Optional(inner)] if name == "hasValue" => Ok(Data::Bool(inner.is_some())),
@@ -66,10 +66,9 @@ fn one(name: &str, value: &Data) -> Outcome {
     };
     match (name, value) {
         ("!_", Data::Bool(value)) => Ok(Data::Bool(!value)),
-        ("-_", Data::Int(value)) => value.checked_neg().map_or_else(
-            || failed("the number is too large"),
-            |value| Ok(Data::Int(value)),
-        ),
+        ("-_", Data::Int(value)) => value
+            .checked_neg()
+            .map_or_else(|| failed("integer overflow"), |value| Ok(Data::Int(value))),
         ("-_", Data::Double(value)) => Ok(Data::Double(-value)),
         ("size", Data::Text(text)) => whole(text.chars().count()),
         ("size", Data::List(list)) => whole(list.items.len()),
@@ -95,7 +94,7 @@ fn one(name: &str, value: &Data) -> Outcome {
         },
         ("double", Data::Text(text)) => match text.parse() {
             Ok(number) => Ok(Data::Double(number)),
-            // Go reads hexadecimal ones too.
+            // Go also accepts hexadecimal numbers.
             Err(_) if text.contains(['x', 'X']) => Err(Stop::Unknown),
             Err(_) => failed(format!("`{text}` is not a double")),
         },
@@ -110,7 +109,7 @@ fn one(name: &str, value: &Data) -> Outcome {
         }
         ("min", Data::List(list)) => extreme(&list.items, Ordering::Less),
         ("max", Data::List(list)) => extreme(&list.items, Ordering::Greater),
-        // Of no doubles it is 0.0, which is equal.
+        // For an empty list of doubles it is 0.0, which is equal.
         ("sum", Data::List(list)) => match list.items.split_first() {
             Some((first, rest)) => rest
                 .iter()
@@ -144,7 +143,7 @@ fn two(name: &str, a: &Data, b: &Data) -> Outcome {
         ("_[_]", Data::List(list), Data::Int(at)) => {
             let item = usize::try_from(*at).ok().and_then(|at| list.items.get(at));
             item.cloned()
-                .map_or_else(|| failed(format!("there is no item {at}")), Ok)
+                .map_or_else(|| failed(format!("index {at} is out of bounds")), Ok)
         }
         ("_[_]", Data::Map(_), Data::Text(key)) => field(a, key),
         ("_[?_]", Data::List(list), Data::Int(at)) => {
@@ -186,7 +185,7 @@ fn kind(value: &Data) -> Option<&'static str> {
         Data::Double(_) => "double",
         Data::Text(_) => "string",
         Data::List(_) => "list",
-        // An object has a type of its own.
+        // The type of an object is not modelled.
         _ => return None,
     })
 }
@@ -201,7 +200,7 @@ fn substring(text: &str, start: i64, end: Option<i64>) -> Outcome {
         .and_then(|(start, end)| characters.get(start..end));
     match part {
         Some(part) => Ok(Data::text(&part.iter().collect::<String>())),
-        None => failed(format!("`{text}` has no such part")),
+        None => failed(format!("the substring of `{text}` is out of range")),
     }
 }
 

@@ -1,13 +1,13 @@
-//! Operators on numbers, and `+` on texts and lists.
+//! Operators on numbers, and `+` on strings and lists.
 
 use crate::rules::data::Data;
 use crate::rules::outcome::{Outcome, Stop, failed};
 
-/// What `_+_`, `_-_`, `_*_`, `_/_` or `_%_` gives.
+/// The result of `_+_`, `_-_`, `_*_`, `_/_` or `_%_`.
 pub fn arithmetic(name: &str, a: &Data, b: &Data) -> Outcome {
     match (a, b) {
         (Data::Int(_), Data::Int(0)) if name == "_/_" || name == "_%_" => {
-            failed("it divides by zero")
+            failed("division by zero")
         }
         (Data::Int(a), Data::Int(b)) => {
             let result = match name {
@@ -18,7 +18,7 @@ pub fn arithmetic(name: &str, a: &Data, b: &Data) -> Outcome {
                 _ => a.checked_rem(*b),
             };
             result.map_or_else(
-                || failed("the number is too large"),
+                || failed("integer overflow"),
                 |number| Ok(Data::Int(number)),
             )
         }
