@@ -15,21 +15,21 @@ use anyhow::Context;
 use self::cluster::Cluster;
 use self::operator::Operator;
 use crate::cargo;
-use crate::envtest::say;
+use crate::envtest::progress;
 use crate::manifests::{self, Problem};
 use crate::output;
 use crate::signals::Stop;
 use crate::watch::Watch;
 use crate::workdir;
 
-/// How to run the operator.
+/// Options for running the operator.
 #[derive(Debug)]
 pub struct Options {
     /// Against the cluster of the kubeconfig, where nothing is installed.
     pub use_existing_cluster: bool,
     /// Timeout for the servers to become ready.
     pub start_timeout: Duration,
-    /// Where their binaries are kept, if not in the store of setup-envtest.
+    /// The store of their binaries, if not setup-envtest's.
     pub store: Option<PathBuf>,
     /// Flags for the operator.
     pub operator: Vec<OsString>,
@@ -79,25 +79,25 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Everything that lives from one change to the next. Dropping it stops everything, the operator first.
+/// The state that is kept between changes. Dropping it stops everything, the operator first.
 struct Session {
     root: PathBuf,
     operator: Option<Operator>,
     /// `None` with the user's own cluster.
     cluster: Option<Cluster>,
     arguments: Vec<OsString>,
-    /// The warnings that were printed already.
+    /// The warnings that were already printed.
     reported: Vec<Problem>,
 }
 
 impl Session {
-    /// Updates the manifests; returns the paths that it wrote.
+    /// Updates the manifests; returns the written paths.
     fn generate(&mut self) -> anyhow::Result<Vec<String>> {
         let quietly = manifests::Options {
             quiet: true,
             ..manifests::Options::default()
         };
-        let run = manifests::again(&self.root, quietly, false, &mut self.reported)?;
+        let run = manifests::regenerate(&self.root, quietly, false, &mut self.reported)?;
         for warning in &run.warnings {
             output::message(format_args!("warning: {warning}"));
         }
@@ -118,14 +118,14 @@ impl Session {
         let environment = cluster.map(Cluster::environment).unwrap_or_default();
         let running = self.operator.as_mut();
         if !running.is_some_and(|running| running.runs() && running.is(&executable, &environment)) {
-            // Stop the old one first: both would reconcile, and use the same port.
+            // Stop the old one first: otherwise both would reconcile, and use the same port.
             self.operator = None;
             let mut arguments = self.arguments.clone();
             if let Some(cluster) = cluster {
                 arguments.splice(0..0, cluster.arguments());
             }
             self.operator = Some(Operator::start(executable, arguments, environment)?);
-            say("started", &name);
+            progress("started", &name);
         }
         if let Some(cluster) = &mut self.cluster {
             cluster.install_webhooks(&self.root)?;
@@ -133,7 +133,7 @@ impl Session {
         Ok(())
     }
 
-    /// Reports what is wrong, and what happens now.
+    /// Reports the error, and what happens now.
     fn wait_after(&mut self, error: &anyhow::Error) {
         output::message(format_args!("error: {error:#}"));
         let runs = self.operator.as_mut().is_some_and(Operator::runs);
@@ -142,13 +142,13 @@ impl Session {
         } else {
             ""
         };
-        say("waiting", &format!("for a change{meanwhile}"));
+        progress("waiting", &format!("for a change{meanwhile}"));
     }
 
-    /// Reports once that the operator has ended by itself.
+    /// Reports, once, that the operator has ended by itself.
     fn notice_its_end(&mut self) {
         if let Some(status) = self.operator.as_mut().and_then(Operator::end) {
-            say(
+            progress(
                 "ended",
                 &format!("the operator ({status}); the next change restarts it"),
             );

@@ -1,7 +1,7 @@
 //! `kbr envtest`: a real etcd and kube-apiserver to test against, without a cluster.
 //!
 //! `build` builds the binaries from source into the store of setup-envtest (`assets`). `run` starts a control
-//! plane (`control_plane`) through a supervisor process (`supervisor`), which tears it down however kbr ends.
+//! plane (`control_plane`) through a supervisor process (`supervisor`), which tears it down even if kbr is killed.
 
 pub mod apply;
 pub mod assets;
@@ -20,6 +20,6 @@ pub mod supervisor;
 use crate::output;
 
 /// Reports progress on stderr, in the format of the scaffolder's reports.
-pub fn say(verb: &str, what: &str) {
+pub fn progress(verb: &str, what: &str) {
     output::message(format_args!("{verb:>12} {what}"));
 }

@@ -39,23 +39,23 @@ use source_map::SourceMap;
 use sources::Sources;
 pub use webhook::PATH as WEBHOOKS;
 
-/// What to generate. What PROJECT says under `[manifests]` holds where nothing is said here.
+/// What to generate. An option that is not set here is read from `[manifests]` in PROJECT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The CRDs only.
+    /// Whether to generate only CRDs.
     pub crd_only: bool,
-    /// How many bytes of descriptions to keep; 0 for none.
+    /// Descriptions are cut to this many bytes; 0 removes them.
     pub max_description_length: Option<usize>,
     /// Whether cargo reports errors only.
     pub quiet: bool,
-    /// Whether nothing may be written, not even the rest of a commit that was interrupted.
+    /// Whether nothing may be written; an interrupted commit is then not recovered either.
     pub read_only: bool,
 }
 
-/// What one run of several did.
+/// The result of one run of several.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
-    /// Warnings that the run before did not have.
+    /// Warnings that the previous run did not report.
     pub warnings: Vec<Problem>,
     /// `create a.yaml, 3 same`.
     pub summary: String,
@@ -63,21 +63,21 @@ pub struct Run {
     pub written: Vec<String>,
 }
 
-/// Generates and writes the manifests; `told` are the warnings of the run before.
+/// Generates and writes the manifests; `reported` holds the warnings of the previous run.
 ///
 /// # Errors
 /// As [`generate`] and [`write`].
-pub fn again(
+pub fn regenerate(
     root: &Path,
     options: Options,
     prune: bool,
-    told: &mut Vec<Problem>,
+    reported: &mut Vec<Problem>,
 ) -> anyhow::Result<Run> {
     let generated = generate(root, options)?;
     let warnings = generated.warnings.iter();
-    let warnings = warnings.filter(|warning| !told.contains(warning));
+    let warnings = warnings.filter(|warning| !reported.contains(warning));
     let warnings = warnings.cloned().collect();
-    told.clone_from(&generated.warnings);
+    reported.clone_from(&generated.warnings);
     let compared = write(root, &generated, prune)?;
     Ok(Run {
         warnings,
@@ -86,7 +86,7 @@ pub fn again(
     })
 }
 
-/// Finishes a commit that was interrupted before its files are read; if nothing may be written, a warning says so.
+/// Recovers an interrupted commit before its files are read; returns a warning instead if nothing may be written.
 fn recover(root: &Path, read_only: bool) -> anyhow::Result<Option<Problem>> {
     match commit::unfinished(root)? {
         Some(state) if read_only => Ok(Some(Problem::new(state))),
@@ -98,10 +98,10 @@ fn recover(root: &Path, read_only: bool) -> anyhow::Result<Option<Problem>> {
     }
 }
 
-/// Every file of the project as it should be, and what a person should know.
+/// Generates the content of every file, with warnings. Writes nothing.
 ///
 /// # Errors
-/// The code does not compile, or describes what no API server would accept: everything that is wrong at once.
+/// The code does not compile, or the API server would reject what it describes. All problems are reported at once.
 pub fn generate(root: &Path, options: Options) -> anyhow::Result<Generated> {
     let mut warnings = Vec::from_iter(recover(root, options.read_only)?);
     let project = &workdir::load(root)?;
@@ -159,7 +159,7 @@ pub fn generate(root: &Path, options: Options) -> anyhow::Result<Generated> {
     })
 }
 
-/// The sources with their markers. For CRDs alone, the lines of fields and what is allowed matter, other comments do not.
+/// The sources with their markers. CRDs need only the lines of fields and the allowed findings, so other markers are not checked for them.
 fn sources(
     root: &Path,
     options: Options,
@@ -177,7 +177,7 @@ fn sources(
     Ok(sources)
 }
 
-/// What the project's generator prints, a definition a kind; a generator that fails is a problem, too.
+/// One CRD for each kind, from the output of the project's generator. A generator that fails is a problem, too.
 fn definitions(
     root: &Path,
     options: Options,
@@ -204,7 +204,7 @@ fn definition(crd: &Crd) -> anyhow::Result<File> {
     })
 }
 
-/// Versions that lose fields when one is converted to another, unless that is allowed.
+/// A warning for each kind whose versions lose fields in conversion, unless it is allowed.
 fn version_skew(project: &Project, crds: &[Crd], map: &SourceMap, allow: &Allow) -> Vec<Problem> {
     const ID: &str = "versions";
     if allow.has(ID) {
@@ -220,8 +220,8 @@ fn version_skew(project: &Project, crds: &[Crd], map: &SourceMap, allow: &Allow)
     crds.iter().filter_map(skew).collect()
 }
 
-/// The roles of the whole cluster and of namespaces; for who deploys `config/namespaced`, the same for one namespace. And
-/// what the code needs and they do not permit.
+/// The cluster roles and namespaced roles; if the project has `config/namespaced`, also its role for a single namespace.
+/// With warnings about permissions that the code needs but no role grants.
 fn roles(
     root: &Path,
     project: &Project,
@@ -230,7 +230,7 @@ fn roles(
     crds: &[Crd],
     problems: &mut Vec<Problem>,
 ) -> anyhow::Result<(Vec<File>, Vec<Problem>)> {
-    // What the scaffolded bindings refer to.
+    // The scaffolded bindings refer to this name.
     let role = &format!("{}-manager-role", project.head.name);
     let roles = rbac::Roles::new(
         role,

@@ -2,31 +2,31 @@
 
 use crate::hash::sha256;
 
-/// The beginning of the first line of each sample that kbr wrote; in a template the checksum is missing.
+/// The start of the first line of each sample that kbr wrote; templates have no checksum.
 const MARK: &str = "# kbr:sample";
 
 /// The length of the shortened checksum.
 const DIGITS: usize = 12;
 
 /// The sample with its first line: `# kbr:sample <first 12 hexadecimal digits of the SHA-256 of the rest>`.
-pub fn signed(body: &str) -> String {
+pub fn checksummed(body: &str) -> String {
     format!("{MARK} {}\n{body}", &sha256(body.as_bytes())[..DIGITS])
 }
 
-/// Whether a sample has not been edited since kbr wrote it. Line endings do not count, because git may convert them.
+/// Whether a sample has not been edited since kbr wrote it. Line endings are ignored, because git may convert them.
 pub fn is_untouched(text: &str) -> bool {
     let text = text.replace("\r\n", "\n");
     text.split_once('\n')
-        .is_some_and(|(_, body)| signed(body) == text)
+        .is_some_and(|(_, body)| checksummed(body) == text)
 }
 
 /// A rendered template, with a checksum if its first line asks for one.
-pub fn sign(rendered: String) -> String {
+pub fn with_checksum(rendered: String) -> String {
     match rendered
         .strip_prefix(MARK)
         .and_then(|rest| rest.strip_prefix('\n'))
     {
-        Some(body) => signed(body),
+        Some(body) => checksummed(body),
         None => rendered,
     }
 }
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn a_sample_counts_as_edited_once_a_byte_changes() {
-        let text = sign("# kbr:sample\na: 1\n".to_owned());
+        let text = with_checksum("# kbr:sample\na: 1\n".to_owned());
         // The first digits that `printf 'a: 1\n' | sha256sum` prints.
         assert_eq!(text, "# kbr:sample 37b128c59f1f\na: 1\n");
         assert!(is_untouched(&text));
@@ -62,7 +62,7 @@ mod tests {
             "# kbr:samples\na: 1\n",
             "a: 1\n# kbr:sample\n",
         ] {
-            assert_eq!(sign(text.to_owned()), text);
+            assert_eq!(with_checksum(text.to_owned()), text);
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::dev::{self, Options};
 ///
 /// Starts etcd and kube-apiserver on free ports of the loopback, like `kbr envtest run`. Then, and after each change, it generates
 /// the manifests, installs the CRDs, builds and starts the operator, and lets the API server call its webhooks. If the build
-/// fails, the running operator is left alone. The operator is its ServiceAccount and has the permissions that `config/default`
-/// gives it, and no others. To use the API server in another terminal, run the printed line
+/// fails, the running operator is left alone. The operator runs as its ServiceAccount, with exactly the permissions that
+/// `config/default` grants. To use the API server in another terminal, run the printed line
 /// `export KUBECONFIG=…` there. Ctrl-C stops everything and discards the objects in the API server.
 ///
 /// With `ENABLE_WEBHOOKS=false` the API server does not call webhooks, and kinds are not converted.

@@ -1,4 +1,4 @@
-//! `kbr manifests`: arguments, and what is printed.
+//! `kbr manifests`: arguments and output.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::workdir;
 /// from comments like `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch` in the operator's sources;
 /// webhooks to `config/webhook/manifests.yaml`, from comments that begin with `// +kbr:webhook:`. Samples below
 /// `config/samples` that do not match their type are reported; one that you have not edited is brought up to date.
-/// A file that is right is not touched, and one without kbr's first line is yours and stays as it is.
+/// Files that are up to date are not touched. A file without kbr's first line is yours, and is not changed.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[allow(
     clippy::struct_excessive_bools,
@@ -28,17 +28,17 @@ pub struct Args {
     /// Write nothing; print what is stale as a diff, and fail if anything is
     #[arg(long)]
     pub check: bool,
-    /// Generate the CRDs only
+    /// Generate only CRDs
     #[arg(long)]
     pub crd_only: bool,
-    /// Remove the CRDs that kbr wrote for types that are gone
+    /// Remove generated CRDs whose type no longer exists
     #[arg(long, conflicts_with = "check")]
     pub prune: bool,
-    /// Cut descriptions in CRDs to so many bytes, at the end of a sentence or word; 0 leaves none. For every call:
+    /// Truncate descriptions in CRDs to this many bytes, after a sentence or word; 0 removes them. To set it permanently:
     /// `max_description_length` under `[manifests]` in PROJECT
     #[arg(long, value_name = "N")]
     pub max_description_length: Option<usize>,
-    /// Run again whenever a source changes, until interrupted; one line a run
+    /// Run again whenever a source changes, until interrupted; prints one line per run
     #[arg(long, conflicts_with = "check")]
     pub watch: bool,
 }
@@ -57,8 +57,8 @@ impl Args {
 /// Generates the manifests of the project that the current folder belongs to.
 ///
 /// # Errors
-/// When the code does not compile, or says what no API server would take: everything that is wrong at once, nothing
-/// written. With `--check`, also when anything is stale.
+/// The code does not compile, or the API server would reject what it describes: all problems are reported at once, and nothing
+/// is written. With `--check`, also if anything is stale.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let folder = std::env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&folder)?;
@@ -73,16 +73,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return check(&root, &generated);
     }
     let compared = manifests::write(&root, &generated, args.prune)?;
-    tell(&generated, &compared);
+    print_changes(&generated, &compared);
     Ok(())
 }
 
 /// Runs again whenever a source changes, until kbr is interrupted.
 fn watch(root: &Path, args: &Args) -> ! {
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     loop {
         let mut watch = Watch::new(root);
-        match manifests::again(root, args.options(), args.prune, &mut told) {
+        match manifests::regenerate(root, args.options(), args.prune, &mut reported) {
             Ok(run) => {
                 print(&run);
                 run.written.iter().for_each(|path| watch.wrote(path));
@@ -100,17 +100,17 @@ fn print(run: &Run) {
     output::message(format_args!("manifests: {}", run.summary));
 }
 
-/// Shows what is stale, as a diff on stdout.
+/// Prints stale files as a diff on stdout.
 ///
 /// # Errors
-/// Anything is.
+/// A file is stale.
 fn check(root: &Path, generated: &Generated) -> anyhow::Result<()> {
     let compared = generated.compare(root)?;
     for change in &compared.changes {
         output::data(&manifests::diff(change))?;
     }
-    leftovers(&compared);
-    let stale = compared.changes.len() + compared.gone.len();
+    print_leftovers(&compared);
+    let stale = compared.changes.len() + compared.orphaned.len();
     if stale > 0 {
         let files = if stale == 1 {
             "1 manifest is".to_owned()
@@ -123,10 +123,10 @@ fn check(root: &Path, generated: &Generated) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints what was written, kept and left over.
-fn tell(generated: &Generated, compared: &Compared) {
+/// Prints the written, kept and orphaned files.
+fn print_changes(generated: &Generated, compared: &Compared) {
     report::report(&compared.changes);
-    leftovers(compared);
+    print_leftovers(compared);
     let same = generated.same(compared);
     if same > 0 {
         let all = generated.files.len();
@@ -134,17 +134,17 @@ fn tell(generated: &Generated, compared: &Compared) {
     }
 }
 
-/// What is neither written nor right.
-fn leftovers(compared: &Compared) {
+/// Prints files that kbr does not manage, and orphaned ones.
+fn print_leftovers(compared: &Compared) {
     for path in &compared.kept {
         output::message(format_args!(
             "{:>12} {path} (yours: it does not begin with kbr's first line)",
             "keep"
         ));
     }
-    for Change { path, .. } in &compared.gone {
+    for Change { path, .. } in &compared.orphaned {
         output::message(format_args!(
-            "warning: no type gives `{path}` any more\n    help: `kbr manifests --prune` removes it"
+            "warning: no type defines `{path}` any more\n    help: `kbr manifests --prune` removes it"
         ));
     }
 }

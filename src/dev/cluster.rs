@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::service_account::ServiceAccount;
 use super::webhooks::Webhooks;
-use crate::envtest::apply::{apply, say_installed};
+use crate::envtest::apply::{apply, report_installed};
 use crate::envtest::assets::Assets;
 use crate::envtest::control_plane::{self, ControlPlane};
-use crate::envtest::{crds, say};
+use crate::envtest::{crds, progress};
 use crate::output;
 use crate::signals::Stop;
 
@@ -25,15 +25,15 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts it, and says how to reach it. `limit` is how long it may take; `stop` ends it early, with an error.
+    /// Starts it, and prints how to reach it. Fails after `limit`, or when `stop` is set.
     pub fn start(store: Option<PathBuf>, limit: Duration, stop: &Stop) -> anyhow::Result<Self> {
-        let began = Instant::now();
+        let started = Instant::now();
         let assets = Assets::find(store)?;
         let mut plane = control_plane::start(&assets, None, limit, stop)?;
         plane.wait_until_ready()?;
-        plane.tell_when_servers_end();
-        let seconds = began.elapsed().as_secs_f32();
-        say(
+        plane.report_server_exits();
+        let seconds = started.elapsed().as_secs_f32();
+        progress(
             "ready",
             &format!("after {seconds:.1} s; in another terminal:"),
         );
@@ -52,12 +52,12 @@ impl Cluster {
         })
     }
 
-    /// The operator's flags for webhooks that this API server can call.
+    /// The flags that make this API server able to call the operator's webhooks.
     pub fn arguments(&self) -> Vec<OsString> {
         self.webhooks.arguments()
     }
 
-    /// The environment in which the operator finds the API server, as its ServiceAccount.
+    /// The environment variables with which the operator reaches the API server as its ServiceAccount.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let mut environment = self.plane.environment();
         environment.extend(self.account.environment());
@@ -93,7 +93,7 @@ impl Cluster {
             apply(&self.plane, &configurations, "webhooks")?;
             let webhooks = configurations.iter().map(|object| &object["webhooks"]);
             let count = webhooks.filter_map(Value::as_array).map(Vec::len).sum();
-            say_installed(count, "webhook");
+            report_installed(count, "webhook");
             self.configurations = configurations;
         }
         Ok(())

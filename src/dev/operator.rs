@@ -10,9 +10,9 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::Context;
 use rustix::process::{Pid, Signal};
 
-use crate::envtest::{exec, say};
+use crate::envtest::{exec, progress};
 
-/// How long it may take to stop: a little longer than its own shutdown (`--shutdown-timeout` is 30 s).
+/// The time limit for stopping: a little longer than the operator's own shutdown (`--shutdown-timeout` is 30 s).
 const GRACE: Duration = Duration::from_secs(35);
 
 /// A running operator. Dropping it stops it.
@@ -27,7 +27,7 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Starts it. It ends with kbr, however kbr ends (on Linux).
+    /// Starts it. On Linux it ends with kbr, even if kbr is killed.
     pub fn start(
         executable: PathBuf,
         arguments: Vec<OsString>,
@@ -38,7 +38,7 @@ impl Operator {
             .args(arguments)
             .envs(environment.clone())
             .stdin(Stdio::null())
-            // Ctrl-C is for kbr, which then stops the operator.
+            // Ctrl-C must reach only kbr, which then stops the operator.
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start `{}`", executable.display()))?;
@@ -51,7 +51,7 @@ impl Operator {
         })
     }
 
-    /// Whether it runs the current executable, which was not rebuilt since, in this environment.
+    /// Whether it runs the current executable (not rebuilt since) in this environment.
     pub fn is(&self, executable: &Path, environment: &[(&'static str, OsString)]) -> bool {
         self.executable == executable
             && self.built == built(executable)
@@ -62,7 +62,7 @@ impl Operator {
         matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// Its exit status, once, if it has ended.
+    /// Its exit status if it has ended; returned once.
     pub fn end(&mut self) -> Option<ExitStatus> {
         let status = self.process.try_wait().ok()?.filter(|_| !self.ended);
         self.ended |= status.is_some();
@@ -74,14 +74,14 @@ impl Drop for Operator {
     fn drop(&mut self) {
         let asked = Instant::now();
         if self.runs() {
-            // Its exit status has not been collected, so its id is still valid.
+            // The exit status has not been collected, so the process id is still valid.
             let _ = rustix::process::kill_process(Pid::from_child(&self.process), Signal::TERM);
         }
         while self.runs() && asked.elapsed() < GRACE {
             sleep(Duration::from_millis(10));
         }
         if self.runs() {
-            say("killing", "the operator, which does not stop");
+            progress("killing", "the operator, which does not stop");
             let _ = self.process.kill();
             let _ = self.process.wait();
         }

@@ -1,4 +1,4 @@
-//! The operator's ServiceAccount: `kbr dev` runs the operator with the permissions that `config/default` gives it.
+//! The operator's ServiceAccount: `kbr dev` runs the operator with the permissions that `config/default` grants.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
-use crate::envtest::apply::{apply, said};
+use crate::envtest::apply::{apply, indented};
 use crate::envtest::control_plane::ControlPlane;
-use crate::envtest::{crds, say};
+use crate::envtest::{crds, progress};
 
-/// What `make deploy` deploys.
+/// The overlay that `make deploy` deploys.
 const OVERLAY: &str = "config/default";
 
-/// The kinds that give a ServiceAccount its permissions, and where it is.
+/// The kinds that grant permissions to a ServiceAccount, and the ServiceAccount and its namespace.
 const KINDS: [&str; 6] = [
     "Namespace",
     "ServiceAccount",
@@ -26,13 +26,13 @@ const KINDS: [&str; 6] = [
 /// The ServiceAccount of the manager's Deployment, with its roles.
 #[derive(Debug, Default)]
 pub struct ServiceAccount {
-    /// Nothing, if there is no `config/default`; `None` at first.
+    /// The installed objects, empty without `config/default`; `None` at first.
     installed: Option<Vec<Value>>,
     /// With its kubeconfig.
     identity: Option<(Identity, PathBuf)>,
 }
 
-/// What the Deployment says of the operator's identity.
+/// The operator's identity according to its Deployment.
 #[derive(Clone, Debug, PartialEq)]
 struct Identity {
     namespace: String,
@@ -42,7 +42,7 @@ struct Identity {
 }
 
 impl ServiceAccount {
-    /// Installs what the project's `config/default` renders, if that has changed.
+    /// Installs the permissions in the project's `config/default` if they have changed.
     pub fn install(&mut self, plane: &ControlPlane, root: &Path) -> anyhow::Result<()> {
         let overlay = root.join(OVERLAY);
         if !overlay.join("kustomization.yaml").is_file() {
@@ -50,7 +50,7 @@ impl ServiceAccount {
             let before = self.installed.replace(Vec::new());
             if before.is_none_or(|before| !before.is_empty()) {
                 let why = format!("as administrator, because there is no `{OVERLAY}`");
-                say("running", &why);
+                progress("running", &why);
             }
             return Ok(());
         }
@@ -62,7 +62,7 @@ impl ServiceAccount {
         if self.installed.as_ref() != Some(&objects) {
             apply(plane, &objects, "permissions")?;
             let what = format!("the permissions of {}", identity.user());
-            say("installed", &what);
+            progress("installed", &what);
             self.installed = Some(objects);
         }
         if self
@@ -72,7 +72,7 @@ impl ServiceAccount {
         {
             if let Some(watched) = &identity.watched {
                 let what = format!("only the namespaces {watched}, as when deployed");
-                say("watching", &what);
+                progress("watching", &what);
             }
             let kubeconfig = plane.write_kubeconfig(&identity.namespace, &identity.account)?;
             self.identity = Some((identity, kubeconfig));
@@ -80,7 +80,7 @@ impl ServiceAccount {
         Ok(())
     }
 
-    /// What makes a program the ServiceAccount, in the environment that its Pod would have.
+    /// The environment variables with which a program acts as the ServiceAccount, and those of its Pod.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let Some((identity, kubeconfig)) = &self.identity else {
             return Vec::new();
@@ -102,14 +102,17 @@ impl ServiceAccount {
 fn render(plane: &ControlPlane, overlay: &Path) -> anyhow::Result<Vec<Value>> {
     let rendered = plane.kubectl().arg("kustomize").arg(overlay).output()?;
     if !rendered.status.success() {
-        bail!("`kubectl kustomize {OVERLAY}` fails:\n{}", said(&rendered));
+        bail!(
+            "`kubectl kustomize {OVERLAY}` fails:\n{}",
+            indented(&rendered)
+        );
     }
     crds::parse(&String::from_utf8_lossy(&rendered.stdout))
         .with_context(|| format!("`{OVERLAY}` does not render YAML"))
 }
 
 impl Identity {
-    /// That of the manager's Deployment, or of the first one in a project that has removed the manager's label.
+    /// The identity of the manager's Deployment, or of the first Deployment if the project has removed the manager's label.
     fn of(objects: &[Value]) -> Option<Self> {
         let manager =
             |object: &&Value| object["metadata"]["labels"]["control-plane"] == "controller-manager";
@@ -139,7 +142,7 @@ impl Identity {
         format!("system:serviceaccount:{}:{}", self.namespace, self.account)
     }
 
-    /// The namespaces of the ServiceAccount and its roles, and then these.
+    /// The namespaces of the ServiceAccount and its roles, followed by these objects.
     fn permissions(&self, objects: Vec<Value>) -> Vec<Value> {
         let mut permissions: Vec<Value> = objects
             .into_iter()
@@ -176,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_managers_deployment_says_who_the_operator_is() {
+    fn the_operators_identity_comes_from_the_managers_deployment() {
         let manager = json!({ "control-plane": "controller-manager" });
         let watch = json!([{ "name": "WATCH_NAMESPACE", "value": "$(POD_NAMESPACE),team-a" }]);
         let other = deployment(&json!({}), "other", &json!([]));

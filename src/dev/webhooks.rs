@@ -1,4 +1,4 @@
-//! Lets the API server call the operator's webhooks by `url` on the loopback.
+//! Makes the API server call the operator's webhooks through a `url` on the loopback.
 
 use std::ffi::OsString;
 use std::net::TcpListener;
@@ -39,7 +39,7 @@ impl Webhooks {
         let mut arguments: Vec<OsString> = vec![
             "--webhook-host=127.0.0.1".into(),
             format!("--webhook-port={}", self.port).into(),
-            // No other operator serves them meanwhile.
+            // No other operator serves these webhooks meanwhile.
             "--shutdown-delay=0s".into(),
         ];
         let mut path = OsString::from("--webhook-cert-path=");
@@ -48,7 +48,7 @@ impl Webhooks {
         arguments
     }
 
-    /// Points a CRD's conversion or a webhook configuration here instead of at a Service.
+    /// Points a CRD's conversion or a webhook configuration to this machine instead of a Service.
     pub fn redirect(&self, object: &mut Value) {
         let conversion = object.pointer_mut("/spec/conversion");
         if let Some(conversion) = conversion.filter(|how| how["strategy"] == "Webhook") {
@@ -72,7 +72,7 @@ impl Webhooks {
         }
     }
 
-    /// The project's webhook configurations, pointed here. A configuration without webhooks is empty.
+    /// The project's webhook configurations, pointed to this machine. A configuration without webhooks is empty.
     pub fn configurations(&self, root: &Path) -> anyhow::Result<Vec<Value>> {
         let path = root.join(WEBHOOKS);
         if !self.enabled || !path.is_file() {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn webhooks_of_services_are_pointed_here() {
+    fn webhooks_of_services_are_pointed_to_this_machine() {
         let own = json!({ "url": "https://example.com" });
         let webhooks = json!([{ "clientConfig": service("/a") }, { "clientConfig": own }]);
         let object = redirected(json!({ "webhooks": webhooks }), true);

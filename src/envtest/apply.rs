@@ -7,8 +7,8 @@ use anyhow::bail;
 use serde_json::{Value, json};
 
 use super::control_plane::ControlPlane;
-use super::logs::indented;
-use super::say;
+use super::logs;
+use super::progress;
 
 /// Applies `objects` with server-side apply. `what` names them in the error.
 pub fn apply(plane: &ControlPlane, objects: &[Value], what: &str) -> anyhow::Result<()> {
@@ -37,19 +37,19 @@ pub fn apply(plane: &ControlPlane, objects: &[Value], what: &str) -> anyhow::Res
     }
     let output = kubectl.wait_with_output()?;
     if !output.status.success() {
-        bail!("the API server rejects the {what}:\n{}", said(&output));
+        bail!("the API server rejects the {what}:\n{}", indented(&output));
     }
     Ok(())
 }
 
-/// Reports how many there are now: `2 CRDs`.
-pub fn say_installed(count: usize, what: &str) {
+/// Reports the number of installed objects: `2 CRDs`.
+pub fn report_installed(count: usize, what: &str) {
     let s = if count == 1 { "" } else { "s" };
-    say("installed", &format!("{count} {what}{s}"));
+    progress("installed", &format!("{count} {what}{s}"));
 }
 
-/// A program's whole output, indented.
-pub fn said(output: &Output) -> String {
+/// A program's output, indented.
+pub fn indented(output: &Output) -> String {
     let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
-    indented(String::from_utf8_lossy(&text).lines())
+    logs::indented(String::from_utf8_lossy(&text).lines())
 }

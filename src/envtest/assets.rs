@@ -13,7 +13,7 @@ pub const PROGRAMS: [&str; 3] = ["etcd", "kube-apiserver", "kubectl"];
 /// The Go module file that determines the versions.
 pub const GO_MOD: &str = include_str!("control-plane/go.mod");
 
-/// A folder that holds etcd, kube-apiserver and kubectl.
+/// A folder with etcd, kube-apiserver and kubectl.
 #[derive(Debug, Clone)]
 pub struct Assets {
     /// Absolute.
@@ -21,7 +21,7 @@ pub struct Assets {
 }
 
 impl Assets {
-    /// The binaries of `KUBEBUILDER_ASSETS` if that is set, else those of the store (see [`Store::new`]).
+    /// The binaries in `KUBEBUILDER_ASSETS` if it is set, else those in the store (see [`Store::new`]).
     pub fn find(store: Option<PathBuf>) -> anyhow::Result<Self> {
         if let Some(folder) = env::var_os("KUBEBUILDER_ASSETS").filter(|value| !value.is_empty()) {
             let help = "unset KUBEBUILDER_ASSETS, or set it to a folder with etcd, kube-apiserver and kubectl";
@@ -62,7 +62,7 @@ impl Store {
     }
 }
 
-/// `folder`, if it holds all the programs.
+/// `folder`, if it contains all the programs.
 pub fn complete(folder: &Path, help: &str) -> anyhow::Result<Assets> {
     let missing: Vec<String> = PROGRAMS
         .iter()
@@ -91,7 +91,7 @@ pub fn version() -> &'static str {
     required(GO_MOD, "k8s.io/kubernetes v").unwrap_or("unknown")
 }
 
-/// What follows `prefix` in the line of `go_mod` that begins with it, up to the next space.
+/// The text up to the next space after `prefix` in the line of `go_mod` that begins with it.
 pub fn required<'a>(go_mod: &'a str, prefix: &str) -> Option<&'a str> {
     let mut lines = go_mod.lines();
     let rest = lines.find_map(|line| line.trim_start().strip_prefix(prefix))?;
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn every_missing_program_is_named() {
+    fn every_missing_program_is_listed() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("etcd"), "not executable").unwrap();
         let error = complete(folder.path(), "do this").unwrap_err().to_string();

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use super::assets::{self, Assets, GO_MOD, PROGRAMS, Store};
-use super::say;
+use super::progress;
 use crate::diagnostic::{Diagnostic, Outcome};
 
 const GO_SUM: &str = include_str!("control-plane/go.sum");
 
-/// The packages that hold the version a Kubernetes program reports.
+/// The packages with the version that a Kubernetes program reports.
 const VERSION_PACKAGES: [&str; 2] = [
     "k8s.io/component-base/version",
     "k8s.io/client-go/pkg/version",
@@ -31,7 +31,7 @@ pub fn build(store: &Store) -> anyhow::Result<Assets> {
     if let Ok(assets) = assets::complete(&folder, "") {
         return Ok(assets);
     }
-    // The name is fixed, so that the holder of the lock can remove the remains of a killed build.
+    // The name is fixed, so that the next holder of the lock can remove the remains of a killed build.
     let work = store.root.join(".kbr-build");
     remove(&work)?;
     let built = build_in(&work).and_then(|built| publish(&built, &folder));
@@ -46,7 +46,7 @@ fn lock(root: &Path) -> anyhow::Result<File> {
         fs::create_dir_all(root)?;
         let file = File::create(&path)?;
         if file.try_lock().is_err() {
-            say("waiting", "for another kbr envtest build");
+            progress("waiting", "for another kbr envtest build");
             file.lock()?;
         }
         Ok(file)
@@ -101,8 +101,8 @@ fn check_go(module: &Path) -> anyhow::Result<()> {
         Err(error) => return Err(failure(format_args!("cannot run `go`: {error}"), help).into()),
     };
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let text = format!("`go env` failed: {}", said.trim());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let text = format!("`go env` failed: {}", errors.trim());
         return Err(failure(text, help).into());
     }
     let found = String::from_utf8_lossy(&output.stdout);
@@ -134,7 +134,7 @@ fn too_old(found: &str, wanted: &str) -> bool {
 
 fn go_build(module: &Path, out: &Path) -> anyhow::Result<()> {
     let version = assets::version();
-    say(
+    progress(
         "building",
         &format!("etcd and Kubernetes {version} (about 7 minutes on two cores, the first time)"),
     );
@@ -149,12 +149,12 @@ fn go_build(module: &Path, out: &Path) -> anyhow::Result<()> {
         .stdout(Stdio::null())
         .spawn()
         .context("cannot run `go build`")?;
-    let said = child.stderr.take().map(follow).unwrap_or_default();
+    let errors = child.stderr.take().map(follow).unwrap_or_default();
     let status = child.wait().context("cannot wait for `go build`")?;
     if !status.success() {
         let help = "if modules could not be downloaded, set GOPROXY to a reachable proxy";
         return Err(failure(
-            format_args!("`go build` failed ({status})\n{}", said.trim_end()),
+            format_args!("`go build` failed ({status})\n{}", errors.trim_end()),
             help,
         )
         .into());
@@ -181,7 +181,7 @@ fn ldflags(version: &str) -> String {
 
 /// Reads the output of `go build -v`, reports progress every few seconds, and returns the error lines.
 fn follow(stderr: ChildStderr) -> String {
-    let began = Instant::now();
+    let started = Instant::now();
     let (mut downloaded, mut compiled, mut reported) = (0, 0, Duration::ZERO);
     let mut rest = String::new();
     for line in BufReader::new(stderr).lines().map_while(Result::ok) {
@@ -192,9 +192,9 @@ fn follow(stderr: ChildStderr) -> String {
         } else {
             compiled += 1;
         }
-        if began.elapsed() >= reported + Duration::from_secs(10) {
-            reported = began.elapsed();
-            say(
+        if started.elapsed() >= reported + Duration::from_secs(10) {
+            reported = started.elapsed();
+            progress(
                 "building",
                 &format!(
                     "{downloaded} modules downloaded, {compiled} packages compiled, {} s",
@@ -206,7 +206,7 @@ fn follow(stderr: ChildStderr) -> String {
     rest
 }
 
-/// Moves the programs of `built` to `folder`: all at once, unless an incomplete folder is there already.
+/// Moves the programs of `built` to `folder`: all at once, unless an incomplete folder already exists.
 fn publish(built: &Path, folder: &Path) -> anyhow::Result<()> {
     let publish = || -> std::io::Result<()> {
         fs::create_dir_all(folder.parent().unwrap_or(folder))?;
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_a_newer_or_an_unknown_go_is_not_too_old() {
+    fn an_equal_newer_or_unknown_go_is_not_too_old() {
         for found in [
             "go1.26.8",
             "go1.26rc1",

@@ -1,4 +1,4 @@
-//! A running control plane as kbr sees it: the supervisor's pipe, the folder, and kubectl.
+//! A running control plane: the supervisor's pipe, the folder, and kubectl.
 
 use std::env;
 use std::ffi::OsString;
@@ -18,28 +18,28 @@ use super::assets::Assets;
 use super::folder::{self, Folder};
 use super::logs::{self, tail};
 use super::servers::Setup;
-use super::{certificates, kubeconfig, say};
+use super::{certificates, kubeconfig, progress};
 use crate::diagnostic::{Diagnostic, Outcome};
 use crate::output;
 use crate::signals::Stop;
 
-/// How often the whole start is tried if another program takes a port.
+/// The number of attempts to start if another program takes a port.
 const ATTEMPTS: usize = 5;
 
-/// Everything except two parts that start only after a second: RBAC's default roles, which `system:masters` does not
+/// The readiness check without two parts that take a second: RBAC's default roles, which `system:masters` does not
 /// need, and the priority classes. CRDs are installed meanwhile.
 const SERVING: &str = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes";
 
-/// etcd and kube-apiserver. Dropped, it is stopped and its folder removed, which takes up to half a second.
+/// etcd and kube-apiserver. Dropping it stops them and removes the folder, which takes up to half a second.
 #[derive(Debug)]
 pub struct ControlPlane {
     setup: Setup,
     assets: Assets,
     supervisor: Child,
-    /// Its end tells the supervisor to stop.
+    /// Closing it stops the supervisor.
     pipe: Option<ChildStdin>,
     events: Option<Receiver<String>>,
-    /// Removed after the supervisor has ended, which removes it itself unless it was killed.
+    /// Removed after the supervisor has ended; the supervisor removes it itself unless it was killed.
     _folder: Folder,
     deadline: Instant,
     /// Ends the wait for the servers.
@@ -57,7 +57,7 @@ pub fn start(
     stop: &Stop,
 ) -> anyhow::Result<ControlPlane> {
     folder::remove_stale();
-    say("starting", "etcd and kube-apiserver");
+    progress("starting", "etcd and kube-apiserver");
     let mut attempt = 1;
     loop {
         let plane = ControlPlane::launch(assets, logs, limit, stop)?;
@@ -66,7 +66,7 @@ pub fn start(
             Err(_) if attempt < ATTEMPTS && plane.lost_its_port() => attempt += 1,
             Err(error) => return Err(error),
         }
-        say("starting", "again, because another program took a port");
+        progress("starting", "again, because another program took a port");
     }
 }
 
@@ -125,10 +125,10 @@ impl ControlPlane {
             }
             self.check_servers()?;
             if Instant::now() > self.deadline {
-                let said = String::from_utf8_lossy(&answer.stderr);
+                let errors = String::from_utf8_lossy(&answer.stderr);
                 let what = format!(
                     "kube-apiserver did not become ready in time: {}",
-                    said.trim()
+                    errors.trim()
                 );
                 return Err(self.with_log(
                     &what,
@@ -138,7 +138,7 @@ impl ControlPlane {
             }
             if reported.elapsed() > Duration::from_secs(10) {
                 reported = Instant::now();
-                say("waiting", "for kube-apiserver");
+                progress("waiting", "for kube-apiserver");
             }
         }
     }
@@ -190,7 +190,7 @@ impl ControlPlane {
         &self.setup.folder
     }
 
-    /// Writes the kubeconfig of a ServiceAccount, with its namespace as the default one; returns its path.
+    /// Writes the kubeconfig of a ServiceAccount, with its namespace as the default; returns its path.
     pub fn write_kubeconfig(&self, namespace: &str, account: &str) -> anyhow::Result<PathBuf> {
         let path = self.folder().join("operator.kubeconfig");
         let text = kubeconfig::service_account(&self.setup, namespace, account);
@@ -198,7 +198,7 @@ impl ControlPlane {
         Ok(path)
     }
 
-    /// The environment in which programs use this API server and no other.
+    /// The environment variables with which programs use this API server and no other.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         vec![
             ("KUBECONFIG", self.setup.folder.join("kubeconfig").into()),
@@ -212,8 +212,8 @@ impl ControlPlane {
         ]
     }
 
-    /// From now on reports the end of a server on stderr instead of failing.
-    pub fn tell_when_servers_end(&mut self) {
+    /// From now on, reports on stderr that a server has ended, instead of failing.
+    pub fn report_server_exits(&mut self) {
         let Some(events) = self.events.take() else {
             return;
         };
@@ -244,7 +244,7 @@ impl Drop for ControlPlane {
     }
 }
 
-/// The program and its status, of a line `exited <program> <status>`.
+/// Parses a line `exited <program> <status>`.
 fn exited(event: &str) -> Option<(&str, &str)> {
     event.strip_prefix("exited ")?.split_once(' ')
 }

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::apply::{apply, said, say_installed};
+use super::apply::{apply, indented, report_installed};
 use super::control_plane::ControlPlane;
 
-/// How long the API server may take to serve an installed CRD.
+/// The time limit for the API server to serve an installed CRD.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// The custom resource definitions in the `.yaml`, `.yml` and `.json` files of `folder`; other objects are left out.
@@ -64,7 +64,7 @@ pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
         }
     }
     if !crds.is_empty() {
-        say_installed(crds.len(), "CRD");
+        report_installed(crds.len(), "CRD");
     }
     Ok(())
 }
@@ -108,5 +108,5 @@ fn conditions(plane: &ControlPlane, version: &Served) -> anyhow::Result<String> 
         .kubectl()
         .args(["get", &name, "-o", "jsonpath={.status.conditions}"])
         .output()?;
-    Ok(said(&output))
+    Ok(indented(&output))
 }

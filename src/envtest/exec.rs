@@ -1,4 +1,4 @@
-//! `kbr envtest exec`: becomes another program, which ends with its parent.
+//! `kbr envtest exec`: replaces itself with another program, which ends with its parent.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -8,7 +8,7 @@ use crate::output;
 use anyhow::Context;
 use rustix::process::{Pid, Signal};
 
-/// A command, and the process that it is to end with.
+/// A command, and the process to whose lifetime it is bound.
 #[derive(Debug)]
 pub struct Options {
     /// The process that starts this one.
@@ -19,10 +19,10 @@ pub struct Options {
     pub command: Vec<OsString>,
 }
 
-/// A command line that becomes `program`, which gets `signal` (SIGTERM or SIGKILL) when the calling *thread* ends.
+/// A command line that runs `program`, which receives `signal` (SIGTERM or SIGKILL) when the calling *thread* ends.
 ///
-/// Only Linux has such a signal; it is sent even if this process is killed with SIGKILL. Where it does not exist, the
-/// program is simply started.
+/// Only Linux supports this; the signal is sent even if this process is killed with SIGKILL. Elsewhere the program is
+/// started without it.
 pub fn ending_with_us(program: impl Into<OsString>, signal: Signal) -> anyhow::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["envtest", "exec", "--parent"]);
@@ -34,7 +34,7 @@ pub fn ending_with_us(program: impl Into<OsString>, signal: Signal) -> anyhow::R
     Ok(command)
 }
 
-/// Becomes the command. Returns only if that fails: 127 if there is no such program, else 126, as a shell would.
+/// Replaces this process with the command. Returns only on failure, with a shell's exit code: 127 if the program is not found, else 126.
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     end_with_parent(options)?;
     let (program, rest) = options.command.split_first().context("no command given")?;

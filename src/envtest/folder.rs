@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::say;
+use super::progress;
 use crate::output;
 
 const PREFIX: &str = "kbr-envtest-";
 
-/// A lock on it means that the folder is in use; the kernel releases the lock, however its holders end.
+/// A lock on this file means that the folder is in use; the kernel releases it even if the holders are killed.
 const LOCK: &str = "supervisor.log";
 
 /// A folder, mode 0700, that is removed when dropped.
@@ -24,11 +24,11 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes a new one.
+    /// Creates a new folder.
     pub fn create() -> anyhow::Result<Self> {
         let create = || -> io::Result<Self> {
             let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
-            // Lock first, then name: a folder with an unlocked file of that name is never in use.
+            // Lock the file before it gets its name: a folder with an unlocked file of this name is never in use.
             let unnamed = folder.path().join("new");
             let lock = File::create(&unnamed)?;
             lock.lock()?;
@@ -39,7 +39,7 @@ impl Folder {
         create().with_context(|| format!("cannot make a folder in `{}`", env::temp_dir().display()))
     }
 
-    /// A second handle of the lock, used as the supervisor's stderr: kbr or the supervisor holds the lock as long as it lives.
+    /// A second handle of the lock, used as the supervisor's stderr: the lock is held as long as kbr or the supervisor is alive.
     pub fn lock(&self) -> io::Result<File> {
         self.lock.try_clone()
     }
@@ -51,7 +51,7 @@ impl Drop for Folder {
     }
 }
 
-/// Removes `folder` and all in it; it may have been removed already.
+/// Removes `folder` with its content, if it still exists.
 pub fn remove(folder: &Path) {
     if let Err(error) = fs::remove_dir_all(folder)
         && error.kind() != io::ErrorKind::NotFound
@@ -84,7 +84,7 @@ pub fn remove_stale() {
             ));
             continue;
         }
-        say(
+        progress(
             "removing",
             &format!("{}, which remained from a killed run", folder.display()),
         );
@@ -112,7 +112,7 @@ mod tests {
     fn a_second_handle_keeps_the_lock() {
         let folder = Folder::create().unwrap();
         let share = folder.lock().unwrap();
-        // As if kbr were killed: its file is closed, and the folder is still there.
+        // As if kbr had been killed: its file is closed, but the folder still exists.
         let moved = folder.path.with_extension("moved");
         fs::rename(&folder.path, &moved).unwrap();
         drop(folder);

@@ -1,15 +1,15 @@
-//! The kubeconfigs of a control plane. JSON, which is YAML too and needs no quoting of paths.
+//! The kubeconfigs of a control plane. They are JSON, which is valid YAML and needs no quoting of paths.
 
 use serde_json::{Value, json};
 
 use super::servers::Setup;
 
-/// The administrator's.
+/// The administrator's kubeconfig.
 pub fn admin(setup: &Setup) -> String {
     config(setup).to_string()
 }
 
-/// That of a ServiceAccount, with its namespace as the default one. The administrator impersonates it: the API server
+/// The kubeconfig of a ServiceAccount, with its namespace as the default. The administrator impersonates it: the API server
 /// adds its groups, and nothing expires.
 pub fn service_account(setup: &Setup, namespace: &str, account: &str) -> String {
     let mut config = config(setup);

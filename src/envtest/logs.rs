@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// How much of a log is looked at, in bytes.
+/// The number of bytes to read from the end of a log.
 const END: u64 = 64 * 1024;
 
 /// The last `count` lines of `log`, indented; empty if it cannot be read.

@@ -14,20 +14,20 @@ use signal_hook::iterator::Signals;
 
 use super::assets::Assets;
 use super::control_plane::{self, ControlPlane};
-use super::{crds, exec, say};
+use super::{crds, exec, progress};
 use crate::signals::{self, Stop};
 use crate::workdir;
 
 /// The command, and how to start its control plane.
 #[derive(Debug)]
 pub struct Options {
-    /// Folders of CRDs to install besides the project's.
+    /// Folders with CRDs to install in addition to the project's.
     pub crds: Vec<PathBuf>,
-    /// Where the logs of the two servers go, if they are kept.
+    /// The folder for the logs of the two servers, if they are kept.
     pub keep_logs: Option<PathBuf>,
     /// Timeout for the servers to become ready.
     pub start_timeout: Duration,
-    /// Where the binaries are kept, if not in the store of setup-envtest.
+    /// The store of the binaries, if not setup-envtest's.
     pub store: Option<PathBuf>,
     /// The command and its arguments.
     pub command: Vec<OsString>,
@@ -35,11 +35,11 @@ pub struct Options {
 
 /// Runs the command; the exit code is its own, or 128 + n if signal n ended it.
 ///
-/// Ctrl-C reaches the command, as it does in a shell, and kbr waits for it. kbr forwards SIGTERM and SIGHUP. Both ignore a signal
-/// that kbr was started to ignore.
+/// Ctrl-C reaches the command as in a shell, and kbr waits for it. kbr forwards SIGTERM and SIGHUP. Both ignore the signals that
+/// kbr ignored when it was started.
 /// If kbr is killed with SIGKILL, the command gets SIGTERM (on Linux; elsewhere it only loses its API server).
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
-    let began = Instant::now();
+    let started = Instant::now();
     let assets = Assets::find(options.store)?;
     let definitions = definitions(&options.crds)?;
     let logs = options.keep_logs.as_deref().map(make_folder).transpose()?;
@@ -51,17 +51,17 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     )?;
     crds::install(&plane, &definitions)?;
     plane.wait_until_ready()?;
-    say(
+    progress(
         "ready",
-        &format!("after {:.1} s", began.elapsed().as_secs_f32()),
+        &format!("after {:.1} s", started.elapsed().as_secs_f32()),
     );
-    plane.tell_when_servers_end();
+    plane.report_server_exits();
     let status = run_command(&plane, &assets, &options.command)?;
     drop(plane);
     Ok(exit_code(status))
 }
 
-/// The CRDs of the project that the current folder is in, if any, and those of `folders`.
+/// The CRDs of the project that contains the current folder, if any, and those in `folders`.
 fn definitions(folders: &[PathBuf]) -> anyhow::Result<Vec<serde_json::Value>> {
     let here = env::current_dir().context("cannot find the current folder")?;
     let bases = workdir::find_root(&here)
@@ -86,7 +86,7 @@ fn run_command(
     assets: &Assets,
     command: &[OsString],
 ) -> anyhow::Result<ExitStatus> {
-    // Before the command starts, so that its end cannot be missed.
+    // Registered before the command starts, so that its end cannot be missed.
     let heeded = signals::ending().into_iter().chain([SIGCHLD]);
     let mut signals = Signals::new(heeded)?;
     let (program, rest) = command.split_first().context("no command given")?;
@@ -108,14 +108,14 @@ fn run_command(
     }
 }
 
-/// Signals from the terminal (SIGINT, SIGQUIT) reach the command without help.
+/// Signals from the terminal (SIGINT, SIGQUIT) reach the command directly.
 fn hand_on(signal: i32, command: &Child) {
     let signal = match signal {
         SIGHUP => Signal::HUP,
         SIGTERM => Signal::TERM,
         _ => return,
     };
-    // Its exit status has not been collected, so its id is still valid.
+    // The exit status has not been collected, so the process id is still valid.
     let _ = rustix::process::kill_process(Pid::from_child(command), signal);
 }
 

@@ -1,4 +1,4 @@
-//! The command lines of etcd and kube-apiserver: the flags of controller-runtime's envtest, and kbr's own with their reasons.
+//! The command lines of etcd and kube-apiserver: the flags of controller-runtime's envtest, and additional ones with reasons.
 
 use std::ffi::OsString;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use super::assets::Assets;
 
-/// The parameters of the two servers of one control plane. It is also the command line of the supervisor.
+/// The parameters of the two servers of one control plane; also the command line of the supervisor.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Setup {
     /// The folder of the programs.
@@ -17,16 +17,16 @@ pub struct Setup {
     /// The folder of this control plane: certificates, data, kubeconfig.
     #[arg(long)]
     pub folder: PathBuf,
-    /// Where the logs go.
+    /// The folder of the logs.
     #[arg(long)]
     pub logs: PathBuf,
-    /// Where etcd serves its clients.
+    /// The port on which etcd serves clients.
     #[arg(long)]
     pub etcd_port: u16,
-    /// Where etcd serves its peers, which do not exist.
+    /// The port on which etcd serves peers; there are none.
     #[arg(long)]
     pub peer_port: u16,
-    /// Where kube-apiserver serves HTTPS.
+    /// The port on which kube-apiserver serves HTTPS.
     #[arg(long)]
     pub port: u16,
 }
@@ -86,11 +86,11 @@ impl Setup {
                 "--etcd-servers",
                 format!("http://127.0.0.1:{}", self.etcd_port),
             ),
-            // If another etcd took the port, this server does not mix its objects with those of that one's server.
+            // Keeps the objects separate if another program's etcd took the port.
             flag("--etcd-prefix", prefix),
             "--bind-address=127.0.0.1".into(),
             flag("--secure-port", self.port.to_string()),
-            // Without these two a machine that is offline has no address to advertise, and the server does not start.
+            // Without these two flags an offline machine has no address to advertise, and the server does not start.
             "--advertise-address=127.0.0.1".into(),
             "--endpoint-reconciler-type=none".into(),
             flag("--cert-dir", &self.folder),
@@ -108,7 +108,7 @@ impl Setup {
             "--allow-privileged=true".into(),
             // No controller creates the default service account of a namespace.
             "--disable-admission-plugins=ServiceAccount".into(),
-            // Some clusters have it: an operator needs permissions to set the owner of an object that exists, and to
+            // Some clusters enable it: an operator then needs permissions to set the owner of an existing object, and to
             // set `blockOwnerDeletion`.
             "--enable-admission-plugins=OwnerReferencesPermissionEnforcement".into(),
         ]
@@ -122,7 +122,7 @@ fn flag(name: &str, value: impl Into<OsString>) -> OsString {
     flag
 }
 
-/// Three different ports. They are free again when this returns: a server may find its port taken by then.
+/// Three different ports. They are released when this returns, so another program may take one before the server does.
 fn free_ports() -> std::io::Result<[u16; 3]> {
     let bind = || TcpListener::bind(("127.0.0.1", 0));
     let listeners = [bind()?, bind()?, bind()?];

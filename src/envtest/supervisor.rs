@@ -1,6 +1,6 @@
 //! `kbr envtest supervisor`: the parent of the servers, which outlives kbr just long enough to clean up.
 //!
-//! It holds the reading end of a pipe from kbr. The kernel closes the other end however kbr ends, and then the supervisor
+//! It holds the reading end of a pipe from kbr. The kernel closes the other end even if kbr is killed, and then the supervisor
 //! stops the servers and removes their folder. If the supervisor itself is killed with SIGKILL, the kernel ends the servers
 //! (Linux), and kbr or the next `kbr envtest run` removes the folder.
 
@@ -31,7 +31,7 @@ struct Server {
     ended: bool,
 }
 
-/// Runs the servers until the end of stdin. Reports each end of a server as a line on stdout: `exited <program> <status>`.
+/// Runs the servers until stdin is closed. When a server ends, prints a line on stdout: `exited <program> <status>`.
 pub fn run(setup: &Setup) -> anyhow::Result<()> {
     // Detach from the terminal: Ctrl-C is for the command that uses the servers.
     let _ = rustix::process::setsid();
@@ -60,7 +60,7 @@ fn start(setup: &Setup, servers: &mut Vec<Server>) -> anyhow::Result<()> {
             .with_context(|| format!("cannot write `{}`", setup.log(name).display()))?;
         let mut command = exec::ending_with_us(setup.assets.join(name), Signal::KILL)?;
         for (variable, _) in std::env::vars_os() {
-            // etcd takes a flag from each of them.
+            // etcd reads a flag from each of these variables.
             if variable.to_string_lossy().starts_with("ETCD_") {
                 command.env_remove(variable);
             }
@@ -106,7 +106,7 @@ fn watch(servers: &mut [Server], kbr: &Receiver<()>) {
     }
 }
 
-/// kbr may have ended, and then the report is not needed.
+/// Ignores errors: if kbr has ended, the report is not needed.
 fn report(line: &str) {
     output::data(&format!("{line}\n")).ok();
 }

@@ -1,4 +1,4 @@
-//! Which findings a project allows: all of an id in PROJECT, single ones by comments.
+//! The findings that a project allows: every finding of an id through PROJECT, single ones through comments.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use super::problem::Problem;
 /// The id of attributes that have no effect.
 pub const IGNORED_ATTRIBUTE: &str = "ignored-attribute";
 
-/// The id of permissions that the code needs and no comment grants.
+/// The id of permissions that the code needs but no comment grants.
 pub const MISSING_PERMISSION: &str = "missing-permission";
 
-/// Findings about more than one definition, or about sources, which crd-lint does not see; and whether they may be meant.
+/// Findings that crd-lint cannot have, because they are about several definitions or about sources; and whether they can be allowed.
 const OWN: [(&str, bool); 6] = [
     (IGNORED_ATTRIBUTE, false),
     (MISSING_PERMISSION, true),
@@ -37,7 +37,7 @@ impl Allow {
     }
 }
 
-/// Whether findings of that id may be meant.
+/// Whether findings with this id can be allowed.
 pub fn is_allowable(id: &str) -> bool {
     allowable().any(|known| known == id)
 }
@@ -49,18 +49,18 @@ fn allowable() -> impl Iterator<Item = &'static str> {
 }
 
 fn is_known(id: &str) -> bool {
-    let is_it = |lint: &Lint| lint.id == id;
-    LINTS.iter().any(is_it) || OWN.iter().any(|(own, _)| *own == id)
+    let matches = |lint: &Lint| lint.id == id;
+    LINTS.iter().any(matches) || OWN.iter().any(|(own, _)| *own == id)
 }
 
-/// What is wrong with the ids that PROJECT allows.
+/// Validates the ids that PROJECT allows.
 pub fn check_project(ids: &[String]) -> Vec<Problem> {
     let problems = ids.iter().filter_map(|id| check(id));
     let at = |problem: Problem| problem.at("PROJECT");
     problems.map(at).collect()
 }
 
-/// What is wrong with the comments that allow findings.
+/// Validates the comments that allow findings.
 pub fn check_comments(markers: &[Marker]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for marker in markers {
@@ -83,7 +83,7 @@ fn check(id: &str) -> Option<Problem> {
     }
     if is_known(id) {
         let text = format!("`{id}` is an error that cannot be allowed");
-        return Some(Problem::new(text).help("fix what it finds, and leave it out"));
+        return Some(Problem::new(text).help("fix the error, and remove the id"));
     }
     let text = format!("`{id}` is not a finding that can be allowed");
     Some(Problem::new(text).did_you_mean(nearest(id, allowable())))
@@ -96,24 +96,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_id_is_told_with_the_nearest_and_an_error_as_such() {
-        let said = |id: &str| {
+    fn an_unknown_id_is_reported_with_the_nearest_one_and_an_error_cannot_be_allowed() {
+        let report = |id: &str| {
             let found = check_project(&[id.to_owned()]);
             let found: Vec<String> = found.iter().map(ToString::to_string).collect();
             found.join("")
         };
-        assert_eq!(said("unknown-function"), "");
-        assert_eq!(said("versions"), "");
+        assert_eq!(report("unknown-function"), "");
+        assert_eq!(report("versions"), "");
         let unknown = "`PROJECT`: `unknown-funktion` is not a finding that can be allowed\n    help: did you mean `unknown-function`";
-        assert_eq!(said("unknown-funktion"), unknown);
-        assert!(said("pattern").contains("`pattern` is an error that cannot be allowed"));
+        assert_eq!(report("unknown-funktion"), unknown);
+        assert!(report("pattern").contains("`pattern` is an error that cannot be allowed"));
     }
 
     const ERRORS: &str = "| Error | Finds |";
     const UNLESS_ALLOWED: &str = "| Error, unless allowed | Finds |";
     const WARNINGS: &str = "| Warning | Finds |";
 
-    /// Each row of the tables of docs/lint.md: the head of its table, the id and what the lint finds.
+    /// Each row of the tables in docs/lint.md: the header of its table, the id, and what the lint finds.
     fn rows() -> Vec<(&'static str, &'static str, &'static str)> {
         let mut head = "";
         let mut rows = Vec::new();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_of_findings_has_a_row_for_each_in_the_right_table_and_no_other() {
+    fn the_lint_page_lists_every_finding_in_the_right_table_and_no_others() {
         let head = |lint: &Lint| match (lint.severity, lint.is_allowable()) {
             (Severity::Warning, _) => WARNINGS,
             (Severity::Error, true) => UNLESS_ALLOWED,

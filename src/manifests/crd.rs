@@ -1,4 +1,4 @@
-//! One CRD a version -> one CRD a kind, as it goes into `config/crd/bases`.
+//! Merges the CRDs of each version into one CRD for each kind, as written to `config/crd/bases`.
 
 mod disagreements;
 mod part;
@@ -17,7 +17,7 @@ use disagreements::{disagreements, unconverted};
 use part::{conversion, name, stored, versions};
 use tidy::tidy;
 
-/// The annotation that says which kbr wrote a CRD.
+/// The annotation with the version of kbr that wrote a CRD.
 pub const ANNOTATION: &str = "kbr/version";
 
 /// The full definition of one kind.
@@ -29,7 +29,7 @@ pub struct Crd {
     pub kind: String,
     /// `captains`.
     pub plural: String,
-    /// The object, with all versions, the newest first.
+    /// The object with all versions, newest first.
     pub object: Value,
 }
 
@@ -39,7 +39,7 @@ impl Crd {
         format!("{}_{}.yaml", self.group, self.plural)
     }
 
-    /// Cuts the descriptions of all versions.
+    /// Truncates the descriptions of all versions.
     pub fn truncate_descriptions(&mut self, most: usize) {
         let versions = self.object["spec"]["versions"].as_array_mut();
         for version in versions.into_iter().flatten() {
@@ -47,7 +47,7 @@ impl Crd {
         }
     }
 
-    /// The versions, the newest first.
+    /// The versions, newest first.
     pub fn versions(&self) -> &[Value] {
         versions(&self.object)
     }
@@ -60,7 +60,7 @@ pub fn resources(crds: &[Crd]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Puts the versions of each kind together, in order of group and plural. A kind with problems is left out.
+/// Merges the versions of each kind, and sorts the kinds by group and plural. A kind with problems is left out.
 pub fn merge(printed: &[Value], map: &SourceMap, problems: &mut Vec<Problem>) -> Vec<Crd> {
     let mut kinds: BTreeMap<(&str, &str), Vec<&Value>> = BTreeMap::new();
     for crd in printed {
@@ -99,7 +99,7 @@ pub fn merge(printed: &[Value], map: &SourceMap, problems: &mut Vec<Problem>) ->
     merged
 }
 
-/// Where the versions of a kind are written, with what stands between two places in backticks.
+/// The locations of a kind's versions, joined for use within backticks.
 fn place(kind: &str, parts: &[&Value], map: &SourceMap) -> String {
     let versions = parts.iter().flat_map(|part| versions(part));
     let mut all: Vec<String> = versions
@@ -110,7 +110,7 @@ fn place(kind: &str, parts: &[&Value], map: &SourceMap) -> String {
     all.join("`, `")
 }
 
-/// Group and kind of what has the form of a CRD, as far as it matters below.
+/// Group and kind, if `crd` has every part of a CRD that the functions below rely on.
 fn identity(crd: &Value) -> Option<(&str, &str)> {
     let spec = &crd["spec"];
     let metadata = crd["metadata"].as_object()?;
@@ -118,12 +118,12 @@ fn identity(crd: &Value) -> Option<(&str, &str)> {
         .iter()
         .filter_map(|key| metadata.get(*key));
     let versions = spec["versions"].as_array()?;
-    let sound = maps
+    let valid = maps
         .map(Value::is_object)
         .chain(versions.iter().map(Value::is_object))
         .all(|good| good);
     let names = spec["names"].as_object()?;
-    (sound && !versions.is_empty())
+    (valid && !versions.is_empty())
         .then_some((spec["group"].as_str()?, names.get("kind")?.as_str()?))
 }
 
@@ -149,7 +149,7 @@ fn merge_kind(group: &str, kind: &str, parts: &[&Value]) -> Result<Crd, Vec<Prob
         .as_str()
         .unwrap_or_default();
     if !is_subdomain(group) || !is_subdomain(plural) {
-        let text = format!("`{kind}`: `{plural}.{group}` is not a name that a CRD may have");
+        let text = format!("`{kind}`: `{plural}.{group}` is not a valid name for a CRD");
         let help = "use `a` to `z`, `0` to `9`, `-`, and `.` in the group";
         problems.push(Problem::new(text).help(help));
     }
@@ -164,7 +164,7 @@ fn merge_kind(group: &str, kind: &str, parts: &[&Value]) -> Result<Crd, Vec<Prob
     })
 }
 
-/// The CRD of the stored version (`first`) with the versions and the metadata of all.
+/// The CRD of the storage version (`first`) with the versions and metadata of all parts.
 fn object(first: &Value, parts: &[&Value], versions: Vec<Value>) -> Value {
     let mut object = first.clone();
     object["spec"]["versions"] = Value::Array(versions);
@@ -192,7 +192,7 @@ fn metadata(parts: &[&Value], key: &str) -> Map<String, Value> {
         .collect()
 }
 
-/// With the name of the list, as controller-gen writes it, and without the empty lists that the API server drops.
+/// The names with `listKind`, as controller-gen writes it, and without the empty lists that the API server drops.
 fn names(names: &Value) -> Value {
     let mut names = names.clone();
     let list = format!("{}List", names["kind"].as_str().unwrap_or_default());

@@ -1,8 +1,8 @@
-//! Descriptions of fields, cut to a length, as controller-gen's `maxDescLen` cuts them.
+//! Truncates field descriptions like controller-gen's `maxDescLen`.
 
 use serde_json::Value;
 
-/// Cuts every description in `schema` to at most `most` bytes; none is left when that is 0.
+/// Truncates every description in `schema` to at most `most` bytes; 0 removes them.
 pub fn truncate(schema: &mut Value, most: usize) {
     let Some(object) = schema.as_object_mut() else {
         return;
@@ -31,12 +31,12 @@ pub fn truncate(schema: &mut Value, most: usize) {
     }
 }
 
-/// Up to the last end of a sentence, or else of a word; `None` when `text` is short enough.
+/// `text` up to the last full sentence that fits, otherwise the last full word; `None` if `text` is short enough.
 fn shorter(text: &str, most: usize) -> Option<String> {
     if text.len() <= most {
         return None;
     }
-    // controller-gen may cut a letter in two here.
+    // controller-gen may split a character here.
     let whole = (0..=most).rev().find(|at| text.is_char_boundary(*at));
     let text = &text[..whole.unwrap_or(0)];
     let ends = |c: char| ".!?։؟۔।॥。．！？".contains(c);
@@ -54,7 +54,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_description_ends_with_a_sentence_or_else_with_a_word() {
+    fn a_description_ends_after_a_sentence_or_else_after_a_word() {
         let check = |text: &str, most: usize, expected: Option<&str>| {
             assert_eq!(
                 shorter(text, most).as_deref(),
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn every_description_of_a_schema_is_cut_and_data_is_not() {
+    fn every_description_of_a_schema_is_truncated_but_data_is_not() {
         let text = |text: &str| json!({ "description": text });
         let mut schema = json!({
             "description": "A b", "default": text("A b"), "enum": [text("A b")], "example": text("A b"),

@@ -1,4 +1,4 @@
-//! Where PROJECT, which is history, differs from the types, which count.
+//! Reports where PROJECT, which records the commands that ran, differs from the types, which decide the manifests.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use super::problem::Problem;
 use crate::project::Project;
 use crate::resource::Resource;
 
-/// What to do about a kind that PROJECT describes otherwise.
-const HELP: &str = "the types count here, and later commands go by PROJECT: put the same into its `[[api]]`, or change the type back";
+/// Help for a kind that PROJECT and the types describe differently.
+const HELP: &str = "manifests come from the types, but later commands read PROJECT: make its `[[api]]` the same, or change the type back";
 
-/// A warning for each kind that is not the same in both.
+/// A warning for each kind that differs.
 pub fn differences(project: &Project, crds: &[Crd]) -> Vec<Problem> {
     let mut warnings = Vec::new();
     let mut seen = BTreeSet::new();
@@ -28,8 +28,9 @@ pub fn differences(project: &Project, crds: &[Crd]) -> Vec<Problem> {
         let name = format!("`{}` of group `{}`", api.kind, api.full_group);
         match typed {
             Some(crd) => warnings.extend(compare(&name, &known, crd)),
-            None => warnings
-                .push(Problem::new(format!("PROJECT has {name}, and no type gives it")).help(HELP)),
+            None => warnings.push(
+                Problem::new(format!("PROJECT has {name}, but no type defines it")).help(HELP),
+            ),
         }
     }
     let unknown = crds
@@ -37,10 +38,10 @@ pub fn differences(project: &Project, crds: &[Crd]) -> Vec<Problem> {
         .filter(|crd| !project.apis().any(|api| is_of(crd, api)));
     warnings.extend(unknown.map(|crd| {
         let text = format!(
-            "a type gives `{}` of group `{}`, and PROJECT does not have it",
+            "a type defines `{}` of group `{}`, but PROJECT does not have it",
             crd.kind, crd.group
         );
-        Problem::new(text).help("the types count here; for later commands to know it, add its `[[api]]` to PROJECT, in the form of those that `kbr create api` adds")
+        Problem::new(text).help("manifests come from the types, but later commands read PROJECT: add an `[[api]]` like those that `kbr create api` adds")
     }));
     warnings
 }
@@ -49,7 +50,7 @@ fn is_of(crd: &Crd, api: &Resource) -> bool {
     crd.group == api.full_group && crd.kind == api.kind
 }
 
-/// `known` are all versions of the kind of `crd`: at least one.
+/// `known` holds every version of the kind of `crd`, at least one.
 fn compare(name: &str, known: &[&Resource], crd: &Crd) -> Option<Problem> {
     let first = known.first()?;
     let names = &crd.object["spec"]["names"];
@@ -59,7 +60,7 @@ fn compare(name: &str, known: &[&Resource], crd: &Crd) -> Option<Problem> {
     } else {
         "Cluster"
     };
-    // What a CRD leaves out, the API server fills in from the kind.
+    // The API server derives a missing singular name from the kind.
     let singular = word(&names["singular"]).unwrap_or_else(|| first.kind_lower());
     let in_order = |mut words: Vec<String>| {
         words.sort_unstable();
@@ -94,7 +95,7 @@ fn compare(name: &str, known: &[&Resource], crd: &Crd) -> Option<Problem> {
     .collect();
     (!differences.is_empty()).then(|| {
         Problem::new(format!(
-            "PROJECT and the types differ about {name}{}",
+            "PROJECT and the types disagree about {name}{}",
             differences.concat()
         ))
         .help(HELP)

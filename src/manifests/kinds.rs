@@ -1,11 +1,11 @@
-//! The kinds that the project's code may name.
+//! The kinds that the project's code may use.
 
 use super::crd::Crd;
 use crate::project::Project;
 use crate::resource::kubernetes;
 use crate::resource::target::Target;
 
-/// Every kind whose type has a name that kbr knows, and what the project is called.
+/// Every kind with a known type path, and the names of the project.
 pub struct Kinds {
     all: Vec<Target>,
     pub project: String,
@@ -13,9 +13,9 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// The project's own kinds, those of other crates that it has code for, and Kubernetes'.
+    /// The project's own kinds, the external kinds that it has code for, and the built-in kinds.
     pub fn of(project: &Project, crds: &[Crd]) -> Self {
-        // The types count: one that PROJECT describes otherwise is left out, and nothing is said of it.
+        // The types decide: a kind that PROJECT describes differently is left out, and not reported.
         let typed = |group: &str, kind: &str, version: &str| {
             let mut crds = crds
                 .iter()
@@ -26,10 +26,10 @@ impl Kinds {
             .apis()
             .filter(|api| typed(&api.full_group, &api.kind, &api.version))
             .map(Target::own);
-        let foreign = project.targets().filter(|kind| !kind.is_own());
+        let external = project.targets().filter(|kind| !kind.is_own());
         let kubernetes = kubernetes::kinds().map(|kind| Target::kubernetes(&kind));
         Self {
-            all: own.chain(foreign.cloned()).chain(kubernetes).collect(),
+            all: own.chain(external.cloned()).chain(kubernetes).collect(),
             project: project.head.name.clone(),
             manager_id: project.manager_id(),
         }

@@ -1,4 +1,4 @@
-//! What the kustomizations of a project say.
+//! Reads the kustomizations of a project.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::crd::Crd;
 use super::files;
 use super::problem::Problem;
 
-/// Whether the operator rotates its certificate itself: whether `config/default` has that component.
+/// Whether the operator rotates its certificate itself: whether `config/default` includes that component.
 pub fn is_self_managed(root: &Path) -> anyhow::Result<bool> {
     let parsed = read(root, "config/default/kustomization.yaml")?;
     Ok(parsed.is_some_and(|parsed| has_component(&parsed, "../webhook-self-signed")))
@@ -25,7 +25,7 @@ fn texts(list: &Value) -> impl Iterator<Item = &str> {
     items.filter_map(Value::as_str)
 }
 
-/// A kustomization; `None` if there is no such file.
+/// A parsed kustomization; `None` if the file does not exist.
 fn read(root: &Path, path: &str) -> anyhow::Result<Option<Value>> {
     let Some(text) = files::read(&root.join(path))? else {
         return Ok(None);
@@ -35,7 +35,7 @@ fn read(root: &Path, path: &str) -> anyhow::Result<Option<Value>> {
     Ok(Some(parsed))
 }
 
-/// CRDs that `config/crd/kustomization.yaml` does not list, so that nobody would install them, and those that it lists in vain.
+/// CRDs missing from `config/crd/kustomization.yaml`, which would not be installed, and listed files that no type defines.
 pub fn listing(root: &Path, crds: &[Crd]) -> anyhow::Result<Vec<Problem>> {
     const PATH: &str = "config/crd/kustomization.yaml";
     let Some(parsed) = read(root, PATH)? else {
@@ -46,21 +46,23 @@ pub fn listing(root: &Path, crds: &[Crd]) -> anyhow::Result<Vec<Problem>> {
     let given: Vec<String> = lines.collect();
     let missing = given.iter().filter(|line| !listed.contains(&line.as_str()));
     let missing = missing.map(|line| {
-        let text = format!("`{PATH}` does not list `{line}`, so it is not installed");
+        let text = format!("`{PATH}` does not list `{line}`, so the CRD is not installed");
         Problem::new(text).help(format!("add `- {line}` to its `resources`"))
     });
-    let theirs = |line: &str| {
+    let written_by_user = |line: &str| {
         files::read(&root.join("config/crd").join(line))
             .is_ok_and(|text| text.is_some_and(|text| !files::is_generated(&text)))
     };
-    let vain = listed.iter().filter(|line| {
-        line.starts_with("bases/") && !given.iter().any(|given| given == *line) && !theirs(line)
+    let orphaned = listed.iter().filter(|line| {
+        line.starts_with("bases/")
+            && !given.iter().any(|given| given == *line)
+            && !written_by_user(line)
     });
-    let vain = vain.map(|line| {
-        let text = format!("`{PATH}` lists `{line}`, which no type gives");
+    let orphaned = orphaned.map(|line| {
+        let text = format!("`{PATH}` lists `{line}`, which no type defines");
         Problem::new(text).help(format!("remove `- {line}` from its `resources`"))
     });
-    Ok(missing.chain(vain).collect())
+    Ok(missing.chain(orphaned).collect())
 }
 
 #[cfg(test)]
@@ -68,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_component_is_found_however_its_list_is_written() {
+    fn a_component_is_found_in_every_form_of_list() {
         let check = |text: &str, expected: bool| {
             let parsed: Value = serde_saphyr::from_str(text).unwrap();
             let found = has_component(&parsed, "../webhook-self-signed");

@@ -1,4 +1,4 @@
-//! The findings about definitions, as problems of this project: at the line of Rust, without those that are allowed.
+//! Turns findings about definitions into problems of the project: at the line of Rust, without those that are allowed.
 
 mod ignored;
 
@@ -10,7 +10,7 @@ use super::crd::Crd;
 use super::problem::Problem;
 use super::source_map::{Located, RustType, SourceMap};
 
-/// All that is wrong with a kind: errors first, then warnings.
+/// The errors and warnings about a kind.
 pub fn check(crd: &Crd, map: &SourceMap, allow: &Allow) -> (Vec<Problem>, Vec<Problem>) {
     let (mut errors, mut warnings) = (Vec::new(), Vec::new());
     let mut findings = crd_lint::lint(&crd.object);
@@ -33,7 +33,7 @@ pub fn check(crd: &Crd, map: &SourceMap, allow: &Allow) -> (Vec<Problem>, Vec<Pr
     (errors, warnings)
 }
 
-/// The version that stands for a definition as a whole.
+/// The version to which findings about the definition as a whole are attributed.
 fn stored(crd: &Crd) -> &str {
     let mut stored = crd.versions().iter();
     let stored = stored.find(|version| version["storage"] == json!(true));
@@ -55,7 +55,7 @@ fn problem(crd: &Crd, finding: &Finding, located: &Located) -> Problem {
         .into_iter()
         .fold(Problem::new(text), Problem::help);
     let problem = match finding.severity {
-        Severity::Warning => problem.or_meant(finding.id),
+        Severity::Warning => problem.or_intended(finding.id),
         Severity::Error if allow::is_allowable(finding.id) => problem.or_newer(finding.id),
         Severity::Error => problem,
     };
@@ -65,7 +65,7 @@ fn problem(crd: &Crd, finding: &Finding, located: &Located) -> Problem {
     }
 }
 
-/// What to do in a project of kbr's.
+/// Help that only applies to projects of kbr.
 fn helps(finding: &Finding) -> Vec<String> {
     match finding.id {
         "size" => vec!["`make install` and `make deploy` use that; `max_description_length = 0` under `[manifests]` in PROJECT makes it smaller".to_owned()],
@@ -73,11 +73,11 @@ fn helps(finding: &Finding) -> Vec<String> {
     }
 }
 
-/// What may have made the generator fail.
+/// Possible causes for a failure of the generator.
 pub fn panics(map: &SourceMap) -> Vec<Problem> {
     let problem = |known: &RustType| {
         let (why, help) = known.panics.clone()?;
-        let text = format!("perhaps because {why}");
+        let text = format!("possible cause: {why}");
         Some(Problem::new(text).at(&known.span.shown()).help(help))
     };
     map.panicking().filter_map(problem).collect()

@@ -8,7 +8,7 @@ use super::problem::Problem;
 use crate::comments::{Comment, comments};
 use arguments::parse;
 
-/// Markers that kbr knows by `+kbr:<name>`.
+/// The names of known markers: `+kbr:<name>`.
 const KNOWN: [&str; 5] = [
     "lint",
     "rbac",
@@ -17,7 +17,7 @@ const KNOWN: [&str; 5] = [
     "webhookconfiguration",
 ];
 
-/// One marker that a generator reads.
+/// A marker that a generator reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
     /// `src/main.rs:12`.
@@ -26,12 +26,12 @@ pub struct Marker {
     pub name: String,
     /// Names and values, in order.
     pub arguments: Vec<(String, Vec<String>)>,
-    /// Ids of findings that are allowed here: in the same comment, `// +kbr:lint:allow=…`, or in PROJECT.
+    /// Ids of findings that are allowed here: by `// +kbr:lint:allow=…` in the same comment, or by PROJECT.
     pub allowed: Vec<String>,
 }
 
 impl Marker {
-    /// What is left of what is wrong with the marker without what is allowed, each with the marker's place.
+    /// Removes the allowed problems, and adds the marker's location to the others.
     pub fn problems(&self, found: Vec<Problem>) -> Vec<Problem> {
         let allows = |problem: &Problem| {
             let id = problem.id();
@@ -42,16 +42,19 @@ impl Marker {
     }
 }
 
-/// Markers that say what goes into a manifest, or what need not be said about it.
+/// Markers that add to a manifest, or allow findings about it.
 const READ: [&str; 4] = ["lint", "rbac", "webhook", "webhookconfiguration"];
 
-/// The markers in one Rust file that say what goes into a manifest; what is wrong goes to `problems`.
+/// Reads the markers of one Rust file; adds what is invalid to `problems`.
 /// `+kubebuilder:<name>` is the same marker, so that a project ported from Go keeps its comments.
 pub fn markers(file: &str, source: &str, problems: &mut Vec<Problem>) -> Vec<Marker> {
     let comments = match comments(source) {
         Ok(comments) => comments,
         Err(open) => {
-            let text = format!("`{file}:{}`: this {} never ends", open.line, open.what);
+            let text = format!(
+                "`{file}:{}`: this {} is not terminated",
+                open.line, open.what
+            );
             problems.push(Problem::new(text));
             return Vec::new();
         }
@@ -75,7 +78,7 @@ pub fn markers(file: &str, source: &str, problems: &mut Vec<Problem>) -> Vec<Mar
     found
 }
 
-/// What the markers of one comment allow.
+/// The ids that the markers of one comment allow.
 fn allowed(markers: &[Marker]) -> Vec<String> {
     let lint = markers.iter().filter(|marker| marker.name == "lint");
     let arguments = lint.flat_map(|marker| &marker.arguments);
@@ -117,7 +120,7 @@ fn marker(at: &str, comment: &Comment) -> Result<Option<Marker>, Problem> {
     }
 }
 
-/// What was surely meant as a marker, and would be passed over: `+ kbr:rbac:…`, `kbr:rbac:…`.
+/// A problem for a comment that is almost a marker, and would be ignored: `+ kbr:rbac:…`, `kbr:rbac:…`.
 fn almost(at: &str, comment: &Comment) -> Option<Problem> {
     let bare = comment.text.trim_start_matches(['+', '@', ' ']);
     let (name, _) = bare.strip_prefix("kbr:")?.split_once(':')?;
@@ -128,7 +131,7 @@ fn almost(at: &str, comment: &Comment) -> Option<Problem> {
         "`{at}`: `{}` is not a marker, and has no effect",
         comment.text
     );
-    Some(Problem::new(text).help(format!("write `// +{bare}`, or words before it")))
+    Some(Problem::new(text).help(format!("write `// +{bare}`, or put text before it")))
 }
 
 #[cfg(test)]
@@ -142,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn both_names_of_a_marker_are_read_and_other_markers_are_not() {
+    fn both_prefixes_are_read_and_other_markers_are_not() {
         let source = "// +kbr:rbac:a=b\n//+kubebuilder:rbac:c=d\n// +kubebuilder:object:root=true\n// +kbr:scaffold:x\n// text\n";
         let mut problems = Vec::new();
         let found = markers("a.rs", source, &mut problems);
@@ -152,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_almost_a_marker_is_refused_and_a_sentence_is_not() {
+    fn an_almost_correct_marker_is_rejected_and_a_sentence_is_not() {
         for source in ["// + kbr:rbac:a=b", "// kbr:rbac:a=b", "//+ kbr:rbac:a=b"] {
             let [problem] = &problems_of(source)[..] else {
                 panic!("one problem: {source}");
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_in_a_doc_comment_is_refused_with_the_reason() {
+    fn a_marker_in_a_doc_comment_is_rejected_with_the_reason() {
         let [problem] = &problems_of("/// +kbr:rbac:a=b")[..] else {
             panic!("one problem");
         };
@@ -183,12 +186,12 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_that_is_quoted_in_a_doc_comment_is_text() {
+    fn a_marker_quoted_in_a_doc_comment_is_text() {
         assert!(problems_of("/// Write `+kbr:rbac:a=b`.\n/// // +kbr:rbac:a=b").is_empty());
     }
 
     #[test]
-    fn an_unknown_marker_of_ours_is_refused_with_the_nearest_name() {
+    fn an_unknown_kbr_marker_is_rejected_with_the_nearest_name() {
         let [problem] = &problems_of("// +kbr:rbca:a=b")[..] else {
             panic!("one problem");
         };
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_a_problem_not_a_smaller_role() {
-        assert!(problems_of("\n\"")[0].contains("`a.rs:2`: this string never ends"));
+    fn an_unreadable_file_is_a_problem_instead_of_a_smaller_role() {
+        assert!(problems_of("\n\"")[0].contains("`a.rs:2`: this string is not terminated"));
     }
 }

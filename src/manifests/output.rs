@@ -1,4 +1,4 @@
-//! What becomes of the generated files.
+//! Compares, writes and summarizes the generated files.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,26 +8,26 @@ use super::problem::Problem;
 use crate::changes::{Change, Verb};
 use crate::commit;
 
-/// What comes of the code.
+/// The files that were generated from the code.
 #[derive(Clone, Debug, Default)]
 pub struct Generated {
-    /// Every file as it should be.
+    /// Every generated file.
     pub files: Vec<File>,
-    /// Samples that are to become valid again.
+    /// Samples to repair.
     pub samples: Vec<Change>,
-    /// What a person should know.
+    /// Warnings for the user.
     pub warnings: Vec<Problem>,
 }
 
 impl Generated {
-    /// The project at `root` beside it.
+    /// Compares these files with the project at `root`.
     pub fn compare(&self, root: &Path) -> anyhow::Result<Compared> {
         let mut compared = files::compare(root, &self.files)?;
         compared.changes.extend(self.samples.iter().cloned());
         Ok(compared)
     }
 
-    /// How many files are right already.
+    /// The number of files that are up to date.
     pub fn same(&self, compared: &Compared) -> usize {
         let written = |file: &&File| {
             compared
@@ -39,20 +39,20 @@ impl Generated {
     }
 }
 
-/// Writes what is stale; with `prune`, removes what nothing gives any more. Gives what became of each file.
+/// Writes stale files and, with `prune`, removes orphaned ones. Returns the differences that were found.
 ///
 /// # Errors
-/// Something cannot be written; the project is as it was.
+/// A file cannot be written; the project is unchanged.
 pub fn write(root: &Path, generated: &Generated, prune: bool) -> anyhow::Result<Compared> {
     let compare = || {
         let mut compared = generated.compare(root)?;
         if prune {
-            compared.changes.append(&mut compared.gone);
+            compared.changes.append(&mut compared.orphaned);
         }
         anyhow::Ok(compared)
     };
     let mut compared = compare()?;
-    // Without changes there is nothing to lock for: builds and tests that run side by side all come this way.
+    // Takes no lock if there are no changes: several builds and tests may run at the same time.
     if !compared.changes.is_empty() {
         let lock = commit::lock(root)?;
         compared = compare()?;
@@ -61,7 +61,7 @@ pub fn write(root: &Path, generated: &Generated, prune: bool) -> anyhow::Result<
     Ok(compared)
 }
 
-/// What became of the files, in one line: `1 create, 2 update, 3 same`.
+/// The result in one line: `create a.yaml, update b.yaml, 3 same`.
 pub fn summary(generated: &Generated, compared: &Compared) -> String {
     let mut line = String::new();
     let verbs = [

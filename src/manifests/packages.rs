@@ -10,15 +10,15 @@ use serde_json::Value;
 use crate::cargo::{self, BuildTarget};
 use crate::output;
 
-/// The binary of a project that prints its CRDs.
+/// The binary that prints the CRDs of a project.
 const CRDGEN: &str = "crdgen";
 
 /// One package of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// The folder of its manifest, absolute.
+    /// The absolute path of the folder with its `Cargo.toml`.
     pub folder: PathBuf,
-    /// Whether it has a binary `crdgen`.
+    /// Whether it has the binary `crdgen`.
     pub crdgen: bool,
 }
 
@@ -33,11 +33,11 @@ struct MetadataPackage {
     targets: Vec<BuildTarget>,
 }
 
-/// The members of the workspace at `root`. Resolves nothing: needs neither network nor lock file.
+/// The members of the workspace at `root`. Resolves no dependencies, so it needs neither network nor lock file.
 pub fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
     let text = cargo::output(root, &["metadata", "--no-deps", "--format-version=1"])?;
     let metadata: Metadata =
-        serde_json::from_slice(&text).context("cannot read what `cargo metadata` says")?;
+        serde_json::from_slice(&text).context("cannot parse the output of `cargo metadata`")?;
     let package = |package: MetadataPackage| Package {
         folder: package.manifest_path.parent().unwrap_or(root).to_owned(),
         crdgen: package
@@ -48,7 +48,7 @@ pub fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
     Ok(metadata.packages.into_iter().map(package).collect())
 }
 
-/// The generator was built, and ended without definitions: deriving some type panics.
+/// The generator was built, but failed when it ran: the derive macro panics for some type.
 #[derive(Debug)]
 pub struct Failed(String);
 
@@ -60,7 +60,7 @@ impl std::fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-/// Builds `crdgen` and gives what it prints: a CRD for each version of each kind. `quiet`: cargo tells of errors only.
+/// Builds and runs `crdgen`, and returns its output: a CRD for each version of each kind. With `quiet`, cargo prints errors only.
 pub fn crds(root: &Path, quiet: bool) -> anyhow::Result<Vec<Value>> {
     let crdgen = cargo::build(root, CRDGEN, quiet)?;
     let shown = crdgen.display();
@@ -71,5 +71,5 @@ pub fn crds(root: &Path, quiet: bool) -> anyhow::Result<Vec<Value>> {
         return Err(Failed(format!("`{shown}` failed ({})", output.status)).into());
     }
     serde_json::from_slice(&output.stdout)
-        .with_context(|| format!("`{shown}` printed something else than a JSON array of CRDs"))
+        .with_context(|| format!("`{shown}` did not print a JSON array of CRDs"))
 }

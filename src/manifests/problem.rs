@@ -1,16 +1,16 @@
-//! What is wrong with the sources of the manifests, all at once.
+//! Problems with the sources of the manifests, reported all at once.
 
 pub use crate::diagnostic::Problem;
 
 use crate::diagnostic::Diagnostic;
 
 impl Problem {
-    /// Adds how to say that a finding is meant.
-    pub fn or_meant(self, id: &'static str) -> Self {
-        self.or(id, "it is meant")
+    /// Adds how to allow a finding that is intended.
+    pub fn or_intended(self, id: &'static str) -> Self {
+        self.or(id, "this is intended")
     }
 
-    /// Adds how to say that a newer Kubernetes has what is unknown here.
+    /// Adds how to allow a name that only a newer Kubernetes knows.
     pub fn or_newer(self, id: &'static str) -> Self {
         self.or(id, "your Kubernetes is newer than this kbr and has it")
     }
@@ -21,7 +21,7 @@ impl Problem {
     }
 }
 
-/// One error for all of them; `None` when there are none.
+/// One error for all problems; `None` if there are none.
 pub fn error(problems: Vec<Problem>) -> Option<Diagnostic> {
     (!problems.is_empty()).then(|| Diagnostic::findings("cannot generate the manifests", problems))
 }

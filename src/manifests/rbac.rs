@@ -1,4 +1,4 @@
-//! RBAC markers -> roles. What goes together, and in which order, is as in controller-gen.
+//! RBAC markers -> roles. Rules are merged and ordered like controller-gen's.
 
 pub mod known;
 pub mod needed;
@@ -22,8 +22,8 @@ type RoleKey = (String, String);
 pub struct Roles(BTreeMap<RoleKey, Vec<Rule>>);
 
 impl Roles {
-    /// Reads the markers; those without `roleName` go into the role called `default`, which is there in any case.
-    /// `own` are the project's kinds, as group and plural.
+    /// Reads the markers. Those without `roleName` go into the role called `default`, which always exists.
+    /// `own` holds the project's kinds, as group and plural.
     pub fn new(
         default: &str,
         markers: &[Marker],
@@ -50,7 +50,7 @@ impl Roles {
         )
     }
 
-    /// Those of `verbs` that no role permits on every object of a resource. Any role counts, as it may be bound to the
+    /// The `verbs` that no role permits on all objects of a resource. Every role is considered, because it may be bound to the
     /// operator.
     fn not_permitted<'a>(&self, group: &str, resource: &str, verbs: &[&'a str]) -> Vec<&'a str> {
         let has = |set: &Set, name: &str| set.contains("*") || set.contains(name);
@@ -67,7 +67,7 @@ impl Roles {
             .collect()
     }
 
-    /// A `ClusterRole` or `Role` each: first those of the whole cluster, then by namespace and name.
+    /// One `ClusterRole` or `Role` each: first the cluster roles, then by namespace and name.
     pub fn manifests(&self) -> Vec<Value> {
         self.0
             .iter()
@@ -75,8 +75,8 @@ impl Roles {
             .collect()
     }
 
-    /// The `ClusterRole` called `name` as a `Role` without namespace, for whoever deploys it into one.
-    /// Rules for URLs are left out: the API server refuses a `Role` that has any.
+    /// The `ClusterRole` called `name` as a `Role` without a namespace, to be deployed into any one.
+    /// Rules for URLs are left out, because the API server rejects a `Role` with URLs.
     pub fn namespaced(&self, name: &str) -> Value {
         let rules = self
             .0
@@ -125,7 +125,7 @@ fn policy_rule(rule: &Rule) -> Value {
     policy
 }
 
-/// One rule a resource, so that rules can be merged whatever was written together.
+/// Splits a rule into one for each resource, so that the result does not depend on which resources share a marker.
 fn split(rule: &Rule) -> Vec<Rule> {
     if rule.resources.is_empty() {
         return vec![rule.clone()];
@@ -171,10 +171,10 @@ fn normalize(rules: Vec<Rule>) -> Vec<Rule> {
             r.verbs.clone(),
         )
     });
-    // Merged groups may meet other merged groups; controller-gen then loses one of the two.
+    // Merged groups may equal other merged groups; controller-gen then loses one of the two.
     let mut rules = merge(rules, whole);
     rules.sort_by_cached_key(order);
-    // Last, or a rule with all verbs would swallow narrower ones and take their groups with it.
+    // Last: otherwise a rule with all verbs would absorb narrower rules and apply to their groups.
     for rule in &mut rules {
         if rule.verbs.contains("*") {
             rule.verbs = Set::from(["*".to_owned()]);
@@ -183,7 +183,7 @@ fn normalize(rules: Vec<Rule>) -> Vec<Rule> {
     rules
 }
 
-/// Makes one rule of all that have the same `key`.
+/// Merges all rules with the same `key` into one.
 fn merge<K: Ord>(rules: Vec<Rule>, key: impl Fn(&Rule) -> K) -> Vec<Rule> {
     let mut merged: BTreeMap<K, Rule> = BTreeMap::new();
     for rule in rules {
@@ -197,7 +197,7 @@ fn merge<K: Ord>(rules: Vec<Rule>, key: impl Fn(&Rule) -> K) -> Vec<Rule> {
     merged.into_values().collect()
 }
 
-/// controller-gen's key, so that files do not change their order when a project moves from it.
+/// controller-gen's sort key, so that the order stays the same when a project migrates from it.
 fn order(rule: &Rule) -> String {
     let join = |set: &Set| set.iter().map(String::as_str).collect::<Vec<_>>().join("&");
     [&rule.groups, &rule.resources, &rule.names, &rule.urls]

@@ -1,4 +1,4 @@
-//! `config/samples` against the types: a sample that nobody has touched is kept valid, any other is only validated.
+//! Validates `config/samples` against the types, and repairs samples that were not edited.
 
 mod fill;
 mod lines;
@@ -18,13 +18,13 @@ use crate::changes::{Change, Verb};
 use crate::sample;
 use lines::Document;
 
-/// Where samples are.
+/// The folder of the samples.
 const FOLDER: &str = "config/samples";
 
-/// The fields that each object has, whatever its schema says.
+/// The fields that each object has independent of its schema.
 const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// What to write, and what a person should know.
+/// The samples to write, and warnings.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -57,7 +57,7 @@ pub fn check(root: &Path, crds: &[Crd]) -> anyhow::Result<(Vec<Change>, Vec<Prob
     Ok((changes, warnings))
 }
 
-/// What is wrong with each object of a file.
+/// The problems of each object of a file.
 fn validate(crds: &[Crd], path: &str, text: &str) -> Vec<Problem> {
     let documents = match Document::all(text) {
         Ok(documents) => documents,
@@ -69,7 +69,7 @@ fn validate(crds: &[Crd], path: &str, text: &str) -> Vec<Problem> {
         .collect()
 }
 
-/// A sample of kbr's own that is valid again; `None` when it is so already, or cannot be made so.
+/// The repaired text of a sample that was not edited; `None` if it is valid, or if it cannot be repaired.
 fn repair(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>) {
     let found = validate(crds, path, text);
     if found.is_empty() {
@@ -85,27 +85,28 @@ fn repair(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>
         let body = yaml::render("", &[object]).ok()?;
         validate(crds, path, &body)
             .is_empty()
-            .then(|| sample::signed(&body))
+            .then(|| sample::checksummed(&body))
     };
     if let Some(after) = repaired() {
         return (Some(after), Vec::new());
     }
     let known = is_ours(crds, text);
-    let text = "nobody has changed this sample, and kbr found no values that make it valid: it stays as it is";
-    let help = "write them into it, or give the fields examples: `#[schemars(example = …)]`";
+    let text = "this sample was never edited, but kbr found no values that make it valid, and leaves it as it is";
+    let help =
+        "write valid values into it, or give the fields examples: `#[schemars(example = …)]`";
     let problem = Problem::new(text).at(path).help(help);
     let found = found.into_iter().chain(known.then_some(problem));
     (None, found.collect())
 }
 
-/// Whether a type gives what is in a file.
+/// Whether a type of the project defines an object of the file.
 fn is_ours(crds: &[Crd], text: &str) -> bool {
     let documents = Document::all(text).unwrap_or_default();
     let known = |document: &Document| matches!(version(crds, &document.value), Ok(Some(_)));
     documents.iter().any(known)
 }
 
-/// The object with whatever its schema asks for.
+/// The object with all fields that its schema requires.
 fn filled(schema: &Value, object: &Value) -> Value {
     let mut filled = fill::fill(schema, Some(&bare(object)));
     for name in OF_EVERY_OBJECT {
@@ -116,7 +117,7 @@ fn filled(schema: &Value, object: &Value) -> Value {
     filled
 }
 
-/// The object without what every object has.
+/// The object without the fields of every object.
 fn bare(object: &Value) -> Value {
     let fields = object.as_object().into_iter().flatten();
     let own = fields.filter(|(name, _)| !OF_EVERY_OBJECT.contains(&name.as_str()));
@@ -128,7 +129,7 @@ fn schema(version: &Value) -> &Value {
     &version["schema"]["openAPIV3Schema"]
 }
 
-/// The version that an object is of; none for a kind of somebody else.
+/// The version of an object; `None` for a kind of an external group.
 fn version<'a>(crds: &'a [Crd], object: &Value) -> Result<Option<&'a Value>, String> {
     let word = |name: &str| object[name].as_str().unwrap_or_default();
     let (api_version, kind) = (word("apiVersion"), word("kind"));
@@ -143,7 +144,7 @@ fn version<'a>(crds: &'a [Crd], object: &Value) -> Result<Option<&'a Value>, Str
     match versions.iter().find(|known| known["name"] == version) {
         Some(known) if known["served"] == json!(true) => Ok(Some(known)),
         Some(_) => Err(format!("`{kind}` is not served as `{api_version}`")),
-        None => Err(format!("no type gives `{kind}` of `{api_version}`")),
+        None => Err(format!("no type defines `{kind}` of `{api_version}`")),
     }
 }
 
@@ -172,8 +173,8 @@ fn problems(crds: &[Crd], file: &str, document: &Document) -> Vec<Problem> {
     found.into_iter().map(problem).collect()
 }
 
-/// The rules that an object does not keep. The API server runs them on what has the right form, and drops a status that
-/// is a subresource when an object is made.
+/// The rules that an object violates. The API server evaluates them only if the object matches the schema, and drops the
+/// status when an object is created if status is a subresource.
 fn rules(version: &Value, object: &Value, mut whole: Value) -> Vec<Violation> {
     for name in OF_EVERY_OBJECT {
         whole[name] = object[name].clone();
@@ -184,7 +185,7 @@ fn rules(version: &Value, object: &Value, mut whole: Value) -> Vec<Violation> {
     }
     let violation = |broken: Broken| {
         let why = broken.why.map(|why| format!(": {why}")).unwrap_or_default();
-        let reason = format!("does not keep the rule `{}`{why}", broken.rule);
+        let reason = format!("violates the rule `{}`{why}", broken.rule);
         Violation {
             path: broken.path,
             reason,
@@ -194,7 +195,7 @@ fn rules(version: &Value, object: &Value, mut whole: Value) -> Vec<Violation> {
     broken.into_iter().map(violation).collect()
 }
 
-/// Fields that the schema does not have: the API server drops them, and kubectl refuses to send them.
+/// Fields that the schema does not have: the API server drops them, and kubectl rejects the object.
 fn unknown(schema: &Value, value: &Value, path: &str, found: &mut Vec<Violation>) {
     match value {
         Value::Array(items) => {
@@ -224,7 +225,7 @@ fn unknown(schema: &Value, value: &Value, path: &str, found: &mut Vec<Violation>
                     let known = schema["properties"].as_object().into_iter().flatten();
                     let near = nearest(name, known.map(|(known, _)| known.as_str()));
                     let near = near.map(|near| format!(", did you mean `{near}`"));
-                    let reason = format!("is not a field of the type{}", near.unwrap_or_default());
+                    let reason = format!("is an unknown field{}", near.unwrap_or_default());
                     found.push(Violation { path, reason });
                 }
             }

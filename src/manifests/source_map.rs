@@ -1,4 +1,4 @@
-//! Where in the sources a field of a kind is, as far as it can be told without a compiler.
+//! Locates the fields of kinds in the sources, as far as possible without a compiler.
 
 mod attributes;
 mod read;
@@ -10,37 +10,37 @@ use super::markers::Marker;
 use rust::Field;
 pub use rust::{ExpectedKeyword, RustType, Span};
 
-/// The types of the sources by name, and what comments allow.
+/// The types in the sources by name, and the findings that comments allow.
 #[derive(Debug, Default)]
 pub struct SourceMap {
     types: BTreeMap<String, Vec<RustType>>,
     allowed: Vec<Allowed>,
 }
 
-/// `// +kbr:lint:allow=float` at a type or field.
+/// A comment `// +kbr:lint:allow=float` at a type or field.
 #[derive(Debug)]
 struct Allowed {
     span: Span,
     name: String,
 }
 
-/// The types and fields that a path leads through.
+/// The types and fields along a path.
 #[derive(Debug, Default)]
 pub struct Located<'a> {
     spans: Vec<&'a Span>,
-    /// The field at its end, unless the path goes on where the sources cannot be followed.
+    /// The field at the end, if the sources define the whole path.
     pub field: Option<&'a Field>,
 }
 
 impl Located<'_> {
-    /// The deepest place that is known.
+    /// The deepest known location.
     pub fn shown(&self) -> Option<String> {
         self.spans.last().map(|span| span.shown())
     }
 }
 
 impl SourceMap {
-    /// Reads what can be parsed; cargo has more to say about the rest.
+    /// Reads the files that can be parsed; cargo reports the others with better errors.
     pub fn new(files: &[(String, String)], markers: &[Marker]) -> Self {
         let mut map = Self::default();
         for (file, text) in files {
@@ -69,7 +69,7 @@ impl SourceMap {
         map
     }
 
-    /// What a comment in a line stands at: the field around or below it, or the type if it is in or above its head.
+    /// The field or type that a comment in a line belongs to: the field around or below it, or the type if it is in or above its header.
     fn span_at(&self, file: &str, line: usize) -> Option<&Span> {
         let types = self
             .types
@@ -87,7 +87,7 @@ impl SourceMap {
         }
     }
 
-    /// Follows `.spec.ports[].name` from the kind as far as it can be followed.
+    /// Follows a path such as `.spec.ports[].name` from the kind as far as the sources define it.
     pub fn locate(&self, kind: &str, version: &str, path: &str) -> Located<'_> {
         let mut located = Located::default();
         let of_kind = |known: &&RustType| {
@@ -135,7 +135,7 @@ impl SourceMap {
             }
             located.spans.push(&known.span);
         }
-        // The place of a field is where it is written, not where its type is.
+        // A field's location is the field itself, not its type.
         if let [.., field, known] = &mut located.spans[..] {
             std::mem::swap(field, known);
         }
@@ -159,14 +159,14 @@ impl SourceMap {
         own.or_else(flattened)
     }
 
-    /// The type of that name: in the same file, or the only one.
+    /// The type with this name: in the same file, or the only one.
     fn named(&self, name: &str, file: &str) -> Option<&RustType> {
         let all = self.types.get(name)?;
         let here = all.iter().find(|known| known.span.file == file);
         here.or_else(|| all.first().filter(|_| all.len() == 1))
     }
 
-    /// Whether a comment on the way allows a finding.
+    /// Whether a comment along the path allows a finding.
     pub fn allows(&self, located: &Located, name: &str) -> bool {
         let here = |allowed: &&Allowed| located.spans.contains(&&allowed.span);
         self.allowed
@@ -175,7 +175,7 @@ impl SourceMap {
             .any(|allowed| allowed.name == name)
     }
 
-    /// Types of which no CRD can be made, for when making them has failed.
+    /// Types that cannot become a CRD: possible causes if the generator fails.
     pub fn panicking(&self) -> impl Iterator<Item = &RustType> {
         self.types
             .values()

@@ -1,4 +1,4 @@
-//! The Rust files that markers are read from.
+//! Reads the Rust files that contain markers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::markers::{Marker, markers};
 use super::packages::Package;
 use super::problem::Problem;
 
-/// The operator's sources, and what their comments ask for.
+/// The operator's sources and their markers.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// Path and text of each file.
@@ -18,7 +18,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Reads all of them; what is wrong with a marker goes to `problems`.
+    /// Reads all sources; adds invalid markers to `problems`.
     pub fn read(
         root: &Path,
         packages: &[Package],
@@ -41,14 +41,14 @@ impl Sources {
         }
     }
 
-    /// Allows findings of these ids at every marker.
+    /// Allows findings with these ids at every marker.
     pub fn allow(&mut self, ids: &[String]) {
         for marker in &mut self.markers {
             marker.allowed.extend_from_slice(ids);
         }
     }
 
-    /// The markers of one name, in order of file and line.
+    /// The markers with one name, sorted by file and line.
     pub fn called(&self, name: &str) -> Vec<Marker> {
         self.markers
             .iter()
@@ -58,9 +58,9 @@ impl Sources {
     }
 }
 
-/// Every `src/**/*.rs` of the operator and its crates, with its text, in order of path (relative to `root`, with `/`).
+/// Every `src/**/*.rs` of the operator and its crates with its text, sorted by path (relative to `root`, with `/`).
 ///
-/// The library is no member of the workspace, and was one in `manager/` until kbr 0.1.0: what it needs is in the scaffolded roles.
+/// The library in `manager/`, a member of the workspace until kbr 0.1.0, is left out: the scaffolded roles have its permissions.
 fn read(root: &Path, packages: &[Package]) -> anyhow::Result<Vec<(String, String)>> {
     let root = root
         .canonicalize()
@@ -85,7 +85,7 @@ fn read(root: &Path, packages: &[Package]) -> anyhow::Result<Vec<(String, String
     files.into_iter().map(text).collect()
 }
 
-/// Links to folders are not followed, so that this ends.
+/// Does not follow links to folders, which could form a cycle.
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     if !folder.is_dir() {
         return Ok(());
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_of_all_packages_but_the_manager_are_read() {
+    fn sources_of_all_packages_except_the_manager_are_read() {
         let root = tempfile::tempdir().unwrap();
         let files = [
             "src/main.rs",

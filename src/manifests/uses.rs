@@ -1,8 +1,8 @@
-//! What names and calls in a Rust file mean, as far as its `use` items say.
+//! Resolves names and calls in a Rust file through its `use` items.
 
 use std::collections::BTreeMap;
 
-/// Name in the file -> path: `Captain` -> `api::crew::v1::Captain`. `code` has neither comments nor strings.
+/// Maps names in the file to paths: `Captain` -> `api::crew::v1::Captain`. `code` must have no comments or strings.
 pub fn uses(code: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (at, _) in code.match_indices("use ") {
@@ -16,7 +16,7 @@ pub fn uses(code: &str) -> BTreeMap<String, String> {
     found
 }
 
-/// `a::{b, c as d}` below `prefix`.
+/// Reads `a::{b, c as d}` below `prefix`.
 fn expand(prefix: &str, tree: &str, found: &mut BTreeMap<String, String>) {
     let tree = tree.trim().trim_start_matches("::");
     if let Some((path, group)) = tree.split_once('{') {
@@ -43,7 +43,7 @@ fn expand(prefix: &str, tree: &str, found: &mut BTreeMap<String, String>) {
     found.insert(name, whole);
 }
 
-/// What stands between the commas of a group, those of inner groups aside.
+/// The items of a group: splits at commas, except those of inner groups.
 fn parts(group: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let split = group.split(|c| {
@@ -60,7 +60,7 @@ fn parts(group: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The whole path of a type as the file writes it: `v1::Captain` after `use api::crew::v1;`.
+/// The full path of a type as the file writes it, such as `v1::Captain` after `use api::crew::v1;`.
 pub fn resolve(uses: &BTreeMap<String, String>, written: &str) -> String {
     let written = written.trim_start_matches("::");
     let (first, rest) = written.split_once("::").unwrap_or((written, ""));
@@ -71,7 +71,7 @@ pub fn resolve(uses: &BTreeMap<String, String>, written: &str) -> String {
     }
 }
 
-/// `::<T>(arguments` -> `T` and what follows the parenthesis; `None` for what is not a call.
+/// `::<T>(arguments` -> `T` and the text after the parenthesis; `None` if it is not a call.
 pub fn call(rest: &str) -> Option<(Option<String>, &str)> {
     if let Some(arguments) = rest.strip_prefix('(') {
         return Some((None, arguments));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_means_what_its_use_says() {
+    fn a_name_resolves_to_its_use_item() {
         check(
             "use api::crew::v1::Captain;",
             "Captain",
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_uses_are_followed() {
+    fn groups_of_use_items_are_resolved() {
         let code = "use api::{\n    crew::{v1::{self, Captain}, v2 as new},\n    fleet::v1::*,\n};";
         check(code, "Captain", "api::crew::v1::Captain");
         check(code, "v1::Ship", "api::crew::v1::Ship");
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_a_use_is_what_it_is() {
+    fn a_name_without_a_use_item_is_unchanged() {
         check(
             "reuse x; let because = 1;",
             "api::crew::v1::Captain",

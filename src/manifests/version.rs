@@ -1,4 +1,4 @@
-//! Which version of a kind comes first.
+//! The order of the versions of a kind.
 
 use std::cmp::Reverse;
 

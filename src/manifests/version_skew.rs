@@ -1,4 +1,4 @@
-//! Versions of a kind that differ while nothing converts one into the other.
+//! Finds versions of a kind that differ although nothing converts between them.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::crd::Crd;
 use super::problem::Problem;
 
-/// Whether a comment says that the field at a path, of a version, may differ from that of another version.
+/// Whether a comment allows the field of a version (first) at a path (second) to differ from the other versions.
 pub type Allowed<'a> = dyn Fn(&str, &str) -> bool + 'a;
 
-/// A warning if served versions have different fields: which are lost, and when. `hub` is the version through which PROJECT says that
-/// the others are converted.
+/// A warning if served versions have different fields: which are lost, and when. `hub` is the hub version that PROJECT records for
+/// the conversion of the kind.
 pub fn lost_fields(
     crd: &Crd,
     domain: &str,
@@ -37,12 +37,12 @@ pub fn lost_fields(
         return None;
     }
     let text = format!(
-        "versions of `{}` of group `{}` differ, and nothing converts them{lost}",
+        "versions of `{}` of group `{}` differ, but nothing converts them{lost}",
         crd.kind, crd.group
     );
     let again = match hub {
         Some(_) => {
-            "they were converted, and `crds()` in `api/src/lib.rs` says so no more; this writes it again: "
+            "PROJECT records a conversion that `crds()` in `api/src/lib.rs` does not set up; restore it: "
         }
         None => "",
     };
@@ -55,7 +55,7 @@ pub fn lost_fields(
     spokes.sort_unstable();
     let group = crd.group.strip_suffix(&format!(".{domain}"));
     let help = format!(
-        "{again}`kbr create webhook --group {} --version {hub} --kind {} --conversion --spoke {}`; or give them the same fields, or serve one only (`served = false` in `#[kube(…)]` of the others), or say above a field that it is meant: `// +kbr:lint:allow=versions`",
+        "{again}`kbr create webhook --group {} --version {hub} --kind {} --conversion --spoke {}`; or give them the same fields; or serve only one (`served = false` in `#[kube(…)]` of the others); or, if a difference is intended, write above the field `// +kbr:lint:allow=versions`",
         group.unwrap_or(&crd.group),
         crd.kind,
         spokes.join(",")
@@ -63,14 +63,14 @@ pub fn lost_fields(
     Some(Problem::new(text).help(help))
 }
 
-/// A line each, with its line feed before it.
+/// One line for each difference, with a leading line feed.
 fn differences(stored: &Value, other: &Value, allowed: &Allowed) -> Vec<String> {
     let [new, old] = [stored, other].map(|version| version["name"].as_str().unwrap_or_default());
     let [here, there] =
         [stored, other].map(|version| fields(&version["schema"]["openAPIV3Schema"]));
-    let told = |path: &str| !(allowed(new, path) || allowed(old, path));
+    let reported = |path: &str| !(allowed(new, path) || allowed(old, path));
     let mut lines = Vec::new();
-    for (path, kind) in here.iter().filter(|(path, _)| told(path)) {
+    for (path, kind) in here.iter().filter(|(path, _)| reported(path)) {
         match there.get(path) {
             Some(same) if same == kind => {}
             Some(theirs) => lines.push(format!(
@@ -78,7 +78,7 @@ fn differences(stored: &Value, other: &Value, allowed: &Allowed) -> Vec<String> 
             )),
             None if parent_is_in(path, &there) => {
                 lines.push(format!(
-                    "\n    `{path}` is not in `{old}`: lost when an object is written as that"
+                    "\n    `{path}` is not in `{old}`: lost when an object is written in that version"
                 ));
             }
             None => {}
@@ -87,16 +87,14 @@ fn differences(stored: &Value, other: &Value, allowed: &Allowed) -> Vec<String> 
     let only_there = there
         .keys()
         .filter(|path| !here.contains_key(*path) && parent_is_in(path, &here))
-        .filter(|path| told(path));
-    lines.extend(
-        only_there.map(|path| {
-            format!("\n    `{path}` is not in `{new}`, the stored version: never kept")
-        }),
-    );
+        .filter(|path| reported(path));
+    lines.extend(only_there.map(|path| {
+        format!("\n    `{path}` is not in `{new}`, the storage version: never stored")
+    }));
     lines
 }
 
-/// Only the first field that differs is told, not all that is in it.
+/// Only the outermost field that differs is reported, not its fields.
 fn parent_is_in(path: &str, fields: &BTreeMap<String, String>) -> bool {
     let parent = path.rfind(['.', '[']).map_or("", |end| &path[..end]);
     parent.is_empty() || fields.contains_key(parent)
@@ -161,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_only_one_version_has_are_told() {
+    fn fields_of_only_one_version_are_reported() {
         let mut second = schema();
         let spec = second["properties"]["spec"]["properties"]
             .as_object_mut()
@@ -178,15 +176,15 @@ mod tests {
         let warning = lost_fields(&crd(&second, true), "io", None, &|_, _| false)
             .unwrap()
             .to_string();
-        let expected = "versions of `Ship` of group `x.io` differ, and nothing converts them
+        let expected = "versions of `Ship` of group `x.io` differ, but nothing converts them
     `.spec.image`: `string` in `v2`, `integer` in `v1`
-    `.status` is not in `v1`: lost when an object is written as that
-    `.spec.old` is not in `v2`, the stored version: never kept
+    `.status` is not in `v1`: lost when an object is written in that version
+    `.spec.old` is not in `v2`, the storage version: never stored
     help: `kbr create webhook --group x --version v2 --kind Ship --conversion --spoke v1`; ";
         assert!(warning.starts_with(expected), "{warning}");
         let again = lost_fields(&crd(&second, true), "io", Some("v1"), &|_, _| false);
         let again = again.unwrap().to_string();
-        let expected = "this writes it again: `kbr create webhook --group x --version v1 --kind Ship --conversion --spoke v2`";
+        let expected = "restore it: `kbr create webhook --group x --version v1 --kind Ship --conversion --spoke v2`";
         assert!(again.contains(expected), "{again}");
         let allowed = |version: &str, path: &str| match version {
             "v1" => path.starts_with(".spec.old"),
@@ -196,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_unserved_and_converted_versions_are_fine() {
+    fn equal_unserved_and_converted_versions_are_accepted() {
         assert_eq!(
             lost_fields(&crd(&schema(), true), "io", None, &|_, _| false),
             None

@@ -1,4 +1,4 @@
-//! Webhook markers -> `MutatingWebhookConfiguration` and `ValidatingWebhookConfiguration`, as controller-gen makes them.
+//! Webhook markers -> `MutatingWebhookConfiguration` and `ValidatingWebhookConfiguration`, like controller-gen's.
 
 mod arguments;
 mod configurations;
@@ -6,8 +6,8 @@ mod converted;
 mod entry;
 mod file;
 mod object;
+mod permissions;
 mod read;
-mod rights;
 mod served;
 
 pub use file::{PATH, generate};

@@ -1,4 +1,4 @@
-//! JSON -> YAML that every reader takes for the same data, and that is the same bytes each time.
+//! JSON -> YAML that every parser reads as the same data, with identical bytes every time.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_saphyr::DoubleQuoted;
 
-/// Each document as block YAML with sorted keys, `---` between them, under `header` (lines of a comment).
+/// Renders each document as block YAML with sorted keys, separated by `---`, below `header` (comment lines).
 pub fn render(header: &str, documents: &[Value]) -> anyhow::Result<String> {
     let mut text = header.to_owned();
     for (position, document) in documents.iter().enumerate() {
@@ -24,7 +24,7 @@ fn document_text(document: &Value) -> anyhow::Result<String> {
     Ok(without_blanks(&text, document).unwrap_or(text))
 }
 
-/// A value with sorted keys, whatever map `serde_json` was built with, and strings in the style that suits them.
+/// Serializes a value with sorted keys, independent of the map that `serde_json` was built with, and a suitable style for each string.
 struct Node<'a>(&'a Value);
 
 impl Serialize for Node<'_> {
@@ -43,13 +43,13 @@ impl Serialize for Node<'_> {
     }
 }
 
-/// Such a block would be refused by libyaml and by Go's YAML: they look for its indentation there.
+/// libyaml and Go's YAML would reject such a block, because they look for its indentation there.
 fn begins_with_tab(text: &str) -> bool {
     text.trim_start_matches([' ', '\n']).starts_with('\t')
 }
 
-/// Empty lines of a block scalar come with their indentation, which editors and `git diff --check` complain of.
-/// `None` when there are none, or when the blanks of some line mean something.
+/// Removes the indentation of empty lines in block scalars, about which editors and `git diff --check` complain.
+/// `None` if there are no such lines, or if the blanks of a line are significant.
 fn without_blanks(text: &str, document: &Value) -> Option<String> {
     let empty = |line: &str| !line.is_empty() && line.bytes().all(|byte| byte == b' ');
     if !text.lines().any(empty) {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Written and read again, by the parser of the same crate and by libyaml's (Go's YAML descends from it).
+    /// Writes a value and reads it back with the parser of the same crate and with libyaml's, from which Go's YAML derives.
     fn check(value: &Value) {
         let text = document_text(value).unwrap();
         let read: Value = serde_saphyr::from_str(&text).unwrap();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_that_look_like_something_else_stay_strings() {
+    fn strings_that_look_like_other_types_stay_strings() {
         let odd = [
             "",
             " ",
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn several_lines_stay_as_they_are() {
+    fn several_lines_are_unchanged() {
         let word = "word ".repeat(40);
         let texts = [
             "a\nb",
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_empty_things_keep_their_type() {
+    fn numbers_and_empty_values_keep_their_type() {
         check(
             &json!({ "a": 0, "b": -1, "c": 1.5, "d": 1e300, "e": u64::MAX, "f": i64::MIN, "g": null, "h": true }),
         );
@@ -178,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_of_a_text_are_empty_and_blanks_that_mean_something_stay() {
+    fn empty_lines_of_a_text_are_empty_and_significant_blanks_are_kept() {
         let text = document_text(&json!({ "a": { "b": "c\n\nd" } })).unwrap();
         assert_eq!(text, "a:\n  b: |-\n    c\n\n    d\n");
         check(&json!({ "a": { "b": "c\n\nd", "e": "f\n  \ng" } }));
     }
 
     #[test]
-    fn files_read_as_people_write_them() {
+    fn files_have_the_style_that_people_write() {
         let role = json!({ "rules": [{ "apiGroups": ["", "apps"], "verbs": ["*"] }], "kind": "Role", "empty": [] });
         let text = render("# header\n", &[role, json!({ "a": 1 })]).unwrap();
         let expected = "# header\nempty: []\nkind: Role\nrules:\n- apiGroups:\n  - \"\"\n  - apps\n  verbs:\n  - \"*\"\n---\na: 1\n";

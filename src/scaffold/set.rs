@@ -10,7 +10,7 @@ use crate::{edit, sample};
 /// The files of one folder `scaffolds/v1/<set>`.
 pub struct Set<'a> {
     name: String,
-    /// Path in the set and text, in order of path.
+    /// Path in the set and text, sorted by path.
     files: Vec<(&'a str, &'a str)>,
     tera: Tera,
 }
@@ -19,10 +19,10 @@ impl<'a> Set<'a> {
     /// Parses the templates of the set `name`.
     ///
     /// # Errors
-    /// What tera says about one of them.
+    /// Tera's error about a template.
     pub fn parse(name: &str, files: Vec<(&'a str, &'a str)>) -> anyhow::Result<Self> {
         let mut tera = Tera::new();
-        // Nothing that kbr writes is HTML.
+        // kbr writes no HTML.
         tera.autoescape_on(Vec::<&str>::new());
         let texts = files.iter().filter(|(path, _)| is_template(path));
         tera.add_raw_templates(texts.copied().collect::<Vec<_>>())
@@ -34,7 +34,7 @@ impl<'a> Set<'a> {
         })
     }
 
-    /// Renders the files at `paths` with the fields of `vars`, in order of path.
+    /// Renders the files at `paths` with the fields of `vars`, sorted by path.
     ///
     /// # Errors
     /// Names the template and tera's error: a variable that is not in `vars`, a section without its marker.
@@ -63,7 +63,7 @@ impl<'a> Set<'a> {
             return Ok(Vec::new());
         }
         let text = if is_template(template) {
-            sample::sign(self.tera.render(template, context)?)
+            sample::with_checksum(self.tera.render(template, context)?)
         } else {
             text.to_owned()
         };
@@ -84,7 +84,7 @@ fn is_template(path: &str) -> bool {
     form(path).0 != Form::Copied
 }
 
-/// `path` with the values of its variables. Not tera's job, because a command fills in the paths of every table of PROJECT.
+/// `path` with the values of its variables. It does not use tera, which would be too slow for the paths of every table of PROJECT.
 fn filled(path: &str, context: &Context) -> anyhow::Result<String> {
     let mut filled = String::with_capacity(path.len());
     let mut rest = path;

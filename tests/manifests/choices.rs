@@ -1,4 +1,4 @@
-//! What flags and the table `[manifests]` of PROJECT choose.
+//! The flags, and the table `[manifests]` of PROJECT.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn described() -> Value {
 }
 
 #[test]
-fn descriptions_are_cut_on_request() {
+fn descriptions_are_truncated_on_request() {
     let root = project(&json!([described()]));
     succeeds(&root, &["--max-description-length", "25"]);
     let cut = read(&root, CRD);
@@ -22,7 +22,7 @@ fn descriptions_are_cut_on_request() {
 }
 
 #[test]
-fn every_call_cuts_descriptions_as_project_says_and_a_flag_is_stronger() {
+fn descriptions_are_truncated_as_set_in_project_and_a_flag_overrides_it() {
     let root = project(&json!([described()]));
     let table = "[manifests]\nmax_description_length = 25\n";
     write(&root, "PROJECT", &format!("{PROJECT}\n{table}"));
@@ -47,18 +47,21 @@ fn ruled(rule: &str) -> Value {
 }
 
 #[test]
-fn what_a_newer_kubernetes_may_have_is_an_error_unless_project_allows_it() {
+fn unknown_names_are_an_error_unless_project_allows_them() {
     let crds = json!([ruled("future.sail(self.name) && oldSelf.hasValue()")]);
     let root = project(&crds);
     let marker = "// +kbr:rbac:groups=apps,resources=fleets,verbs=get\nfn main() {}\n";
     write(&root, "src/main.rs", marker);
-    let (_, talk) = fails(&root, &[]);
-    assert!(talk.contains("2 problems, nothing was written"), "{talk}");
+    let (_, printed) = fails(&root, &[]);
+    assert!(
+        printed.contains("2 problems, nothing was written"),
+        "{printed}"
+    );
     for id in ["unknown-function", "unknown-resource"] {
         let help = format!(
             "    help: if your Kubernetes is newer than this kbr and has it, write above it `// +kbr:lint:allow={id}`"
         );
-        assert!(talk.contains(&help), "{talk}");
+        assert!(printed.contains(&help), "{printed}");
     }
 
     let allow = "[manifests]\nallow = [\"unknown-function\", \"unknown-resource\"]\n";
@@ -69,16 +72,19 @@ fn what_a_newer_kubernetes_may_have_is_an_error_unless_project_allows_it() {
 }
 
 #[test]
-fn what_project_allows_has_to_exist_and_to_be_allowable() {
+fn project_can_only_allow_known_findings_that_are_allowable() {
     let root = project(&json!([ruled("self.name.oops")]));
     let allow = "[manifests]\nallow = [\"unknown-funktion\", \"rule\"]\n";
     write(&root, "PROJECT", &format!("{PROJECT}\n{allow}"));
-    let (_, talk) = fails(&root, &[]);
+    let (_, printed) = fails(&root, &[]);
     let unknown = "  `PROJECT`: `unknown-funktion` is not a finding that can be allowed\n    help: did you mean `unknown-function`\n";
-    assert!(talk.contains(unknown), "{talk}");
+    assert!(printed.contains(unknown), "{printed}");
     let error = "  `PROJECT`: `rule` is an error that cannot be allowed\n";
-    assert!(talk.contains(error), "{talk}");
-    assert!(talk.contains("a string has no field `oops`"), "{talk}");
+    assert!(printed.contains(error), "{printed}");
+    assert!(
+        printed.contains("a string has no field `oops`"),
+        "{printed}"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `kbr manifests` on a project whose generator prints what the test says, so that no dependency is built.
+//! `kbr manifests` on a project with a fake generator, so that no dependency is built.
 
 mod choices;
 mod watch;
@@ -83,7 +83,7 @@ fn crd(kind: &str, version: &str) -> Value {
     })
 }
 
-/// Runs kbr in a folder of the project, as a user would: with cargo from the path, and a target folder in the project.
+/// Runs kbr in a folder of the project as a user would: with cargo from the path, and a target folder in the project.
 fn kbr(root: &TempDir, arguments: &[&str]) -> Output {
     command(root, arguments).output().unwrap()
 }
@@ -103,17 +103,17 @@ fn command(root: &TempDir, arguments: &[&str]) -> Command {
 #[track_caller]
 fn succeeds(root: &TempDir, arguments: &[&str]) -> String {
     let output = kbr(root, arguments);
-    let talk = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{talk}");
-    talk
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{printed}");
+    printed
 }
 
 #[track_caller]
 fn fails(root: &TempDir, arguments: &[&str]) -> (String, String) {
     let output = kbr(root, arguments);
-    let talk = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{talk}");
-    (String::from_utf8(output.stdout).unwrap(), talk)
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    (String::from_utf8(output.stdout).unwrap(), printed)
 }
 
 fn modified(path: &Path) -> std::time::SystemTime {
@@ -123,10 +123,10 @@ fn modified(path: &Path) -> std::time::SystemTime {
 #[test]
 fn crds_and_roles_are_written_and_then_left_alone() {
     let root = project(&json!([crd("Captain", "v1")]));
-    let talk = succeeds(&root, &[]);
+    let printed = succeeds(&root, &[]);
     assert!(
-        talk.contains("      create config/rbac/role.yaml\n"),
-        "{talk}"
+        printed.contains("      create config/rbac/role.yaml\n"),
+        "{printed}"
     );
     assert!(
         read(&root, ROLE)
@@ -137,7 +137,7 @@ fn crds_and_roles_are_written_and_then_left_alone() {
     );
     assert!(
         !read(&root, ROLE).contains("managers"),
-        "the manager's comments give no rights"
+        "the manager's comments grant no permissions"
     );
     assert!(read(&root, CRD).contains("\n  name: captains.crew.example.com\n"));
 
@@ -149,13 +149,13 @@ fn crds_and_roles_are_written_and_then_left_alone() {
 }
 
 #[test]
-fn what_is_stale_fails_the_check_with_a_diff_and_nothing_is_written() {
+fn stale_files_fail_the_check_with_a_diff_and_nothing_is_written() {
     let root = project(&json!([crd("Captain", "v1")]));
     succeeds(&root, &[]);
     let stale = read(&root, ROLE).replace("deployments", "daemonsets");
     write(&root, ROLE, &stale);
     fs::remove_file(root.path().join(CRD)).unwrap();
-    let (diff, talk) = fails(&root, &["--check"]);
+    let (diff, printed) = fails(&root, &["--check"]);
     assert!(
         diff.contains("--- a/config/rbac/role.yaml\n+++ b/config/rbac/role.yaml\n"),
         "{diff}"
@@ -169,10 +169,10 @@ fn what_is_stale_fails_the_check_with_a_diff_and_nothing_is_written() {
         "{diff}"
     );
     assert!(
-        talk.contains(
+        printed.contains(
             "error: 2 manifests are stale; nothing was written\nhelp: run `kbr manifests`"
         ),
-        "{talk}"
+        "{printed}"
     );
     assert_eq!(
         (read(&root, ROLE), read(&root, CRD)),
@@ -181,13 +181,13 @@ fn what_is_stale_fails_the_check_with_a_diff_and_nothing_is_written() {
 }
 
 #[test]
-fn a_role_that_a_person_wrote_is_kept_and_reported() {
+fn a_role_that_the_user_wrote_is_kept_and_reported() {
     let root = project(&json!([]));
     write(&root, ROLE, "rules: []\n");
-    let talk = succeeds(&root, &[]);
+    let printed = succeeds(&root, &[]);
     assert!(
-        talk.contains("        keep config/rbac/role.yaml (yours"),
-        "{talk}"
+        printed.contains("        keep config/rbac/role.yaml (yours"),
+        "{printed}"
     );
     assert_eq!(read(&root, ROLE), "rules: []\n");
     succeeds(&root, &["--check"]);
@@ -197,11 +197,14 @@ fn a_role_that_a_person_wrote_is_kept_and_reported() {
 fn code_that_does_not_compile_shows_cargos_error_and_nothing_is_written() {
     let root = project(&json!([crd("Captain", "v1")]));
     write(&root, "api/src/bin/crdgen.rs", "fn main() { nonsense }\n");
-    let (_, talk) = fails(&root, &[]);
-    assert!(talk.contains("cannot find value `nonsense`"), "{talk}");
+    let (_, printed) = fails(&root, &[]);
     assert!(
-        talk.contains("nothing was written\n  `cargo build"),
-        "{talk}"
+        printed.contains("cannot find value `nonsense`"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("nothing was written\n  `cargo build"),
+        "{printed}"
     );
     assert!(!root.path().join("config").exists());
 }
@@ -227,14 +230,17 @@ fn problems_of_types_and_comments_are_reported_together() {
         "src/b.rs",
         "// +kbr:rbac:groups=g,resources=a,verbs=gte\n",
     );
-    let (_, talk) = fails(&root, &[]);
-    assert!(talk.contains("3 problems, nothing was written"), "{talk}");
+    let (_, printed) = fails(&root, &[]);
+    assert!(
+        printed.contains("3 problems, nothing was written"),
+        "{printed}"
+    );
     for reason in [
         "`src/a.rs:2`: a marker in a doc comment",
         "`src/b.rs:1`: `gte` is not a verb",
-        "`v2` and `v1` are all stored",
+        "`v2` and `v1` are all storage versions",
     ] {
-        assert!(talk.contains(reason), "{talk}");
+        assert!(printed.contains(reason), "{printed}");
     }
     assert!(!root.path().join("config").exists());
 }
@@ -261,21 +267,21 @@ fn only_crds_are_generated_on_request() {
 }
 
 #[test]
-fn a_kind_that_is_gone_and_one_that_is_not_listed_are_reported() {
+fn a_removed_kind_and_an_unlisted_kind_are_reported() {
     let root = project(&json!([crd("Captain", "v1"), crd("Ship", "v1")]));
     write(
         &root,
         "config/crd/kustomization.yaml",
         "resources:\n- bases/crew.example.com_captains.yaml\n",
     );
-    let talk = succeeds(&root, &[]);
+    let printed = succeeds(&root, &[]);
     assert!(
-        talk.contains("does not list `bases/crew.example.com_ships.yaml`"),
-        "{talk}"
+        printed.contains("does not list `bases/crew.example.com_ships.yaml`"),
+        "{printed}"
     );
     assert!(
-        !talk.contains("does not list `bases/crew.example.com_captains.yaml`"),
-        "{talk}"
+        !printed.contains("does not list `bases/crew.example.com_captains.yaml`"),
+        "{printed}"
     );
 
     write(
@@ -284,12 +290,12 @@ fn a_kind_that_is_gone_and_one_that_is_not_listed_are_reported() {
         &json!([crd("Captain", "v1")]).to_string(),
     );
     let ships = "config/crd/bases/crew.example.com_ships.yaml";
-    let talk = succeeds(&root, &[]);
+    let printed = succeeds(&root, &[]);
     assert!(
-        talk.contains(&format!(
-            "no type gives `{ships}` any more\n    help: `kbr manifests --prune` removes it"
+        printed.contains(&format!(
+            "no type defines `{ships}` any more\n    help: `kbr manifests --prune` removes it"
         )),
-        "{talk}"
+        "{printed}"
     );
     assert!(root.path().join(ships).exists());
     fails(&root, &["--check"]);
@@ -297,13 +303,16 @@ fn a_kind_that_is_gone_and_one_that_is_not_listed_are_reported() {
     let bases = "resources:\n- bases/crew.example.com_captains.yaml\n- bases/crew.example.com_ships.yaml\n- bases/mine.yaml\n";
     write(&root, "config/crd/kustomization.yaml", bases);
     write(&root, "config/crd/bases/mine.yaml", "a: 1\n");
-    let talk = succeeds(&root, &["--prune"]);
-    assert!(talk.contains(&format!("      remove {ships}\n")), "{talk}");
+    let printed = succeeds(&root, &["--prune"]);
     assert!(
-        talk.contains("lists `bases/crew.example.com_ships.yaml`, which no type gives\n    help: remove `- bases/crew.example.com_ships.yaml`"),
-        "the line is the user's: {talk}"
+        printed.contains(&format!("      remove {ships}\n")),
+        "{printed}"
     );
-    assert!(!talk.contains("mine.yaml"), "{talk}");
+    assert!(
+        printed.contains("lists `bases/crew.example.com_ships.yaml`, which no type defines\n    help: remove `- bases/crew.example.com_ships.yaml`"),
+        "the line is the user's: {printed}"
+    );
+    assert!(!printed.contains("mine.yaml"), "{printed}");
     assert!(
         !root.path().join(ships).exists()
             && root.path().join("config/crd/bases/mine.yaml").exists()
@@ -313,7 +322,7 @@ fn a_kind_that_is_gone_and_one_that_is_not_listed_are_reported() {
 
 const SAMPLE: &str = "config/samples/crew_v1_captain.yaml";
 
-/// A CRD whose objects need an image, and may have so many replicas.
+/// A CRD whose objects need an image, and have at most this many replicas.
 fn strict() -> Value {
     let mut strict = crd("Captain", "v1");
     strict["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!({
@@ -328,11 +337,11 @@ fn strict() -> Value {
 }
 
 #[test]
-fn a_sample_that_nobody_has_touched_is_kept_valid_and_one_that_somebody_has_is_judged() {
+fn a_sample_is_repaired_unless_it_was_edited_and_otherwise_validated() {
     let root = project(&json!([strict()]));
     let head =
         "apiVersion: crew.example.com/v1\nkind: Captain\nmetadata:\n  name: captain-sample\n";
-    // The first digits of the SHA-256 of the rest.
+    // The first digits of the SHA-256 of the body.
     write(
         &root,
         SAMPLE,
@@ -344,23 +353,23 @@ fn a_sample_that_nobody_has_touched_is_kept_valid_and_one_that_somebody_has_is_j
         "{diff}"
     );
     assert!(succeeds(&root, &[]).contains(&format!("      update {SAMPLE}\n")));
-    let mended = read(&root, SAMPLE);
+    let repaired = read(&root, SAMPLE);
     assert!(
-        mended.ends_with(&format!("\n{head}spec:\n  image: example\n")),
-        "{mended}"
+        repaired.ends_with(&format!("\n{head}spec:\n  image: example\n")),
+        "{repaired}"
     );
     assert!(!succeeds(&root, &["--check"]).contains("warning"));
 
-    let edited = mended.replace("image: example", "image: mine\n  replicas: 0\n  replica: 1");
+    let edited = repaired.replace("image: example", "image: mine\n  replicas: 0\n  replica: 1");
     write(&root, SAMPLE, &edited);
-    let talk = succeeds(&root, &[]);
+    let printed = succeeds(&root, &[]);
     for expected in [
         format!("warning: `{SAMPLE}:8`: `.spec.replicas` is below 1\n"),
         format!(
-            "warning: `{SAMPLE}:9`: `.spec.replica` is not a field of the type, did you mean `replicas`\n"
+            "warning: `{SAMPLE}:9`: `.spec.replica` is an unknown field, did you mean `replicas`\n"
         ),
     ] {
-        assert!(talk.contains(&expected), "{talk}");
+        assert!(printed.contains(&expected), "{printed}");
     }
     assert_eq!(read(&root, SAMPLE), edited);
 }
@@ -369,46 +378,46 @@ fn a_sample_that_nobody_has_touched_is_kept_valid_and_one_that_somebody_has_is_j
 fn a_folder_outside_of_a_project_is_an_error() {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir(root.path().join("src")).unwrap();
-    let (_, talk) = fails(&root, &[]);
-    assert!(talk.contains("not a kbr project"), "{talk}");
+    let (_, printed) = fails(&root, &[]);
+    assert!(printed.contains("not a kbr project"), "{printed}");
 }
 
 #[test]
-fn where_project_and_the_types_differ_is_told_and_the_types_count() {
+fn differences_between_project_and_the_types_are_reported_and_the_types_decide() {
     let mut changed = crd("Captain", "v2");
     changed["spec"]["names"] = json!({
         "kind": "Captain", "plural": "captainz", "singular": "skipper", "shortNames": ["cap", "c"],
     });
     changed["spec"]["scope"] = json!("Cluster");
     let root = project(&json!([changed, crd("Ship", "v1")]));
-    let talk = succeeds(&root, &[]);
+    let printed = succeeds(&root, &[]);
     assert!(
-        talk.contains(
-            "warning: PROJECT and the types differ about `Captain` of group `crew.example.com`\n\
+        printed.contains(
+            "warning: PROJECT and the types disagree about `Captain` of group `crew.example.com`\n\
              \x20   plural: `captains` in PROJECT, `captainz` in the types\n\
              \x20   singular: `captain` in PROJECT, `skipper` in the types\n\
              \x20   scope: `Namespaced` in PROJECT, `Cluster` in the types\n\
              \x20   short names: `` in PROJECT, `c, cap` in the types\n\
              \x20   versions: `v1` in PROJECT, `v2` in the types\n\
-             \x20   help: the types count here"
+             \x20   help: manifests come from the types"
         ),
-        "{talk}"
+        "{printed}"
     );
     assert!(
-        talk.contains("warning: a type gives `Ship` of group `crew.example.com`, and PROJECT does not have it\n"),
-        "{talk}"
+        printed.contains("warning: a type defines `Ship` of group `crew.example.com`, but PROJECT does not have it\n"),
+        "{printed}"
     );
     let written = read(&root, "config/crd/bases/crew.example.com_captainz.yaml");
     assert!(written.contains("\n  scope: Cluster\n"), "{written}");
-    assert!(succeeds(&root, &["--check"]).contains("PROJECT and the types differ"));
+    assert!(succeeds(&root, &["--check"]).contains("PROJECT and the types disagree"));
 
     write(&root, "api/src/bin/crds.json", "[]");
-    let talk = succeeds(&root, &["--crd-only"]);
+    let printed = succeeds(&root, &["--crd-only"]);
     assert!(
-        talk.contains(
-            "warning: PROJECT has `Captain` of group `crew.example.com`, and no type gives it\n"
+        printed.contains(
+            "warning: PROJECT has `Captain` of group `crew.example.com`, but no type defines it\n"
         ),
-        "{talk}"
+        "{printed}"
     );
 }
 
@@ -421,9 +430,9 @@ fn a_check_fails_even_if_the_output_is_closed() {
         .stdout(writer)
         .output()
         .unwrap();
-    let talk = String::from_utf8(output.stderr).unwrap();
-    assert!(talk.contains("stale; nothing was written"), "{talk}");
-    assert_eq!(output.status.code(), Some(1), "{talk}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.contains("stale; nothing was written"), "{printed}");
+    assert_eq!(output.status.code(), Some(1), "{printed}");
 }
 
 #[test]

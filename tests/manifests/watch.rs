@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::{CRD, ROLE, command, crd, project, write};
 
-/// A `kbr manifests --watch` and what it says, line by line; killed with this value.
+/// A running `kbr manifests --watch` and the lines that it prints; killed on drop.
 struct Watch {
     child: Child,
     lines: Receiver<String>,
@@ -34,19 +34,19 @@ impl Watch {
         Self { child, lines }
     }
 
-    /// Waits for a line that begins so; gives those before it too.
+    /// Waits for a line that begins with `start`; returns all lines up to it.
     fn until(&self, start: &str) -> String {
-        let mut said = String::new();
-        while !said
+        let mut printed = String::new();
+        while !printed
             .lines()
             .last()
             .is_some_and(|line| line.starts_with(start))
         {
             let line = self.lines.recv_timeout(Duration::from_secs(120));
-            said += &line.unwrap_or_else(|_| panic!("no `{start}` after:\n{said}"));
-            said += "\n";
+            printed += &line.unwrap_or_else(|_| panic!("no `{start}` after:\n{printed}"));
+            printed += "\n";
         }
-        said
+        printed
     }
 }
 
@@ -58,7 +58,7 @@ impl Drop for Watch {
 }
 
 #[test]
-fn watching_runs_again_after_each_change_and_errors_do_not_end_it() {
+fn watching_runs_again_after_each_change_and_continues_after_errors() {
     let root = project(&json!([crd("Captain", "v1")]));
     let watch = Watch::start(&root);
     let first = format!("manifests: create {ROLE} {CRD}, 0 same\n");
@@ -76,14 +76,14 @@ fn watching_runs_again_after_each_change_and_errors_do_not_end_it() {
         "src/other.rs",
         &marker.replace("daemonsets", "daemonset"),
     );
-    let said = watch.until("    help: if your Kubernetes is newer");
+    let printed = watch.until("    help: if your Kubernetes is newer");
     assert!(
-        said.starts_with("error: cannot generate the manifests"),
-        "{said}"
+        printed.starts_with("error: cannot generate the manifests"),
+        "{printed}"
     );
     assert!(
-        said.contains("    help: did you mean `daemonsets`"),
-        "{said}"
+        printed.contains("    help: did you mean `daemonsets`"),
+        "{printed}"
     );
 
     write(&root, "src/other.rs", marker);

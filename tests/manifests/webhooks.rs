@@ -8,7 +8,7 @@ use super::{crd, fails, project, read, succeeds, write};
 const WEBHOOKS: &str = "config/webhook/manifests.yaml";
 
 #[test]
-fn webhook_configurations_come_with_their_comments_and_are_empty_when_those_are_gone() {
+fn webhook_configurations_are_generated_from_markers_and_emptied_when_these_are_removed() {
     let root = project(&json!([crd("Captain", "v1")]));
     succeeds(&root, &[]);
     assert!(!root.path().join(WEBHOOKS).exists());
@@ -35,16 +35,16 @@ pub fn register(manager: &mut Manager) {
 
     let wrong = code.replace("path=/validate-crew", "path=/validate-craw");
     write(&root, "src/webhooks/crew_v1_captain.rs", &wrong);
-    let (_, talk) = fails(&root, &[]);
+    let (_, printed) = fails(&root, &[]);
     assert!(
-        talk.contains("`src/webhooks/crew_v1_captain.rs:2`: no validator is served at `/validate-craw-example-com-v1-captain`\n    help: did you mean `/validate-crew-example-com-v1-captain`"),
-        "{talk}"
+        printed.contains("`src/webhooks/crew_v1_captain.rs:2`: no validator is registered at `/validate-craw-example-com-v1-captain`\n    help: did you mean `/validate-crew-example-com-v1-captain`"),
+        "{printed}"
     );
 
     write(&root, "src/webhooks/crew_v1_captain.rs", "");
     succeeds(&root, &[]);
     let found = read(&root, WEBHOOKS);
-    // It is still there, so that the next deployment empties the one in the cluster.
+    // The configuration stays in the file, so that the next deployment empties the one in the cluster.
     assert!(
         found.ends_with(
             "\nkind: ValidatingWebhookConfiguration\nmetadata:\n  name: captains-validating-webhook-configuration\nwebhooks: []\n"
@@ -54,8 +54,8 @@ pub fn register(manager: &mut Manager) {
     succeeds(&root, &["--check"]);
 }
 
-/// A project that had a webhook, and has it no more.
-fn with_a_webhook_that_is_gone() -> TempDir {
+/// A project whose only webhook was removed.
+fn with_a_removed_webhook() -> TempDir {
     let root = project(&json!([crd("Captain", "v1")]));
     let code = "// +kbr:webhook:url=https://a.example.com/,mutating=false,failurePolicy=fail,sideEffects=None,groups=crew.example.com,resources=captains,verbs=create,versions=v1,name=vcaptain-v1.crew.example.com,admissionReviewVersions=v1\n";
     write(&root, "src/webhooks.rs", code);
@@ -66,18 +66,18 @@ fn with_a_webhook_that_is_gone() -> TempDir {
 
 #[test]
 fn a_conflict_in_the_generated_file_does_not_forget_a_configuration() {
-    let root = with_a_webhook_that_is_gone();
+    let root = with_a_removed_webhook();
     let before = read(&root, WEBHOOKS);
     let conflict = before.replace("webhooks:\n", "webhooks:\n<<<<<<< HEAD\n");
     assert_ne!(conflict, before);
     write(&root, WEBHOOKS, &conflict);
     for arguments in [&[][..], &["--check"]] {
-        let (_, talk) = fails(&root, arguments);
+        let (_, printed) = fails(&root, arguments);
         assert!(
-            talk.contains("error: cannot read `config/webhook/manifests.yaml`"),
-            "{talk}"
+            printed.contains("error: cannot read `config/webhook/manifests.yaml`"),
+            "{printed}"
         );
-        assert!(talk.contains("nothing was written\nhelp: "), "{talk}");
+        assert!(printed.contains("nothing was written\nhelp: "), "{printed}");
     }
     assert_eq!(read(&root, WEBHOOKS), conflict);
 

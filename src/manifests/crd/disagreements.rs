@@ -1,11 +1,11 @@
-//! Versions of one kind that do not go together.
+//! Versions of one kind that contradict each other.
 
 use serde_json::{Value, json};
 
 use super::part::{conversion, name, versions};
 use crate::manifests::problem::Problem;
 
-/// Served versions that the conversion of their kind does not know: reading them would fail.
+/// A problem for each served version that the kind's conversion does not know: reading objects in that version would fail.
 pub fn unconverted(group: &str, kind: &str, parts: &[&Value]) -> Vec<Problem> {
     if !parts.iter().any(|part| conversion(part).is_some()) {
         return Vec::new();
@@ -17,15 +17,15 @@ pub fn unconverted(group: &str, kind: &str, parts: &[&Value]) -> Vec<Problem> {
     served
         .map(|version| {
             let name = name(version);
-            let text = format!("`{kind}` of group `{group}`: `{name}` is served, and nothing converts it");
+            let text = format!("`{kind}` of group `{group}`: `{name}` is served, but nothing converts it");
             Problem::new(text).help(format!(
-                "`kbr create webhook --group {group} --version … --kind {kind} --conversion --spoke {name}`, with the version of the hub; or serve it no more: `served = false` in its `#[kube(…)]`"
+                "`kbr create webhook --group {group} --version … --kind {kind} --conversion --spoke {name}`, with the version of the hub; or stop serving it: `served = false` in its `#[kube(…)]`"
             ))
         })
         .collect()
 }
 
-/// What the versions of a kind say differently, although there is only one place for it.
+/// A problem for each field that a CRD has only once, but for which the versions of a kind have different values.
 pub fn disagreements(group: &str, kind: &str, first: &Value, other: &Value) -> Vec<Problem> {
     let version = |part: &Value| name(&part["spec"]["versions"][0]).to_owned();
     let differ = |what: &str, a: &Value, b: &Value| {
@@ -33,7 +33,7 @@ pub fn disagreements(group: &str, kind: &str, first: &Value, other: &Value) -> V
         let text = format!(
             "`{kind}` of group `{group}`: {what} is `{a}` in `{first}` and `{b}` in `{other}`, but versions share it"
         );
-        Problem::new(text).help("write the same in `#[kube(…)]` of both")
+        Problem::new(text).help("write the same value in `#[kube(…)]` of both")
     };
     let mut problems = Vec::new();
     for what in ["plural", "singular", "shortNames", "categories"] {

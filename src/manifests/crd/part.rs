@@ -1,8 +1,8 @@
-//! A definition of one version, as derives print it.
+//! A CRD with a single version, as printed by the derive macro.
 
 use serde_json::{Value, json};
 
-/// Its versions, of which it has one.
+/// The list of versions, with a single item.
 pub fn versions(crd: &Value) -> &[Value] {
     crd["spec"]["versions"]
         .as_array()
@@ -14,12 +14,12 @@ pub fn name(version: &Value) -> &str {
     version["name"].as_str().unwrap_or_default()
 }
 
-/// Whether objects are stored as this version.
+/// Whether this is the storage version.
 pub fn stored(version: &Value) -> bool {
     version["storage"] == json!(true)
 }
 
-/// How objects are converted, if `part` says that they are.
+/// The conversion of `part`, if it has a webhook strategy.
 pub fn conversion(part: &Value) -> Option<&Value> {
     let conversion = &part["spec"]["conversion"];
     (conversion["strategy"] == json!("Webhook")).then_some(conversion)

@@ -22,7 +22,7 @@ fn later(crd: &mut Value) {
     crd["spec"]["versions"][0]["storage"] = json!(false);
 }
 
-fn refused(printed: &[Value], reason: &str) {
+fn rejected(printed: &[Value], reason: &str) {
     let mut problems = Vec::new();
     merge(printed, &SourceMap::default(), &mut problems);
     let [problem] = &problems[..] else {
@@ -49,7 +49,7 @@ fn versions_of_a_kind_are_merged_and_sorted() {
 }
 
 #[test]
-fn the_tool_and_the_kind_of_the_list_are_added_and_empty_lists_dropped() {
+fn the_kbr_version_and_the_list_kind_are_added_and_empty_lists_dropped() {
     let merged = merge(
         &[part("Ship", "v1", |_| {})],
         &SourceMap::default(),
@@ -80,7 +80,7 @@ fn names_and_scope_must_agree() {
     let first = part("Ship", "v1", |crd| {
         crd["metadata"]["labels"]["a"] = json!("b");
     });
-    let check = |change, reason| refused(&[first.clone(), second(change)], reason);
+    let check = |change, reason| rejected(&[first.clone(), second(change)], reason);
     check(
         |crd| crd["spec"]["names"]["shortNames"] = json!(["sh"]),
         "shortNames is `[]` in `v1` and `[\"sh\"]` in `v2`",
@@ -117,22 +117,22 @@ fn two_kinds_with_one_plural_are_an_error() {
     let fleet = part("Fleet", "v1", |crd| {
         crd["spec"]["names"]["plural"] = json!("ships");
     });
-    refused(
+    rejected(
         &[part("Ship", "v1", |_| {}), fleet],
         "have the same plural `ships`",
     );
 }
 
 #[test]
-fn a_name_that_would_leave_the_folder_is_an_error() {
+fn a_name_that_leads_out_of_the_folder_is_an_error() {
     let evil = part("Ship", "v1", |crd| {
         crd["spec"]["names"]["plural"] = json!("../ships");
     });
-    refused(&[evil], "is not a name that a CRD may have");
+    rejected(&[evil], "is not a valid name for a CRD");
 }
 
 #[test]
-fn what_is_not_a_crd_is_an_error() {
+fn output_that_is_not_a_crd_is_an_error() {
     let no_crd = [
         json!("text"),
         json!({}),
@@ -140,15 +140,15 @@ fn what_is_not_a_crd_is_an_error() {
         json!({ "spec": { "group": "x.io", "names": { "kind": "A" } } }),
     ];
     for printed in no_crd {
-        refused(&[printed], "not a CustomResourceDefinition");
+        rejected(&[printed], "not a CustomResourceDefinition");
     }
-    refused(
+    rejected(
         &[part("Ship", "v1", |crd| {
             crd["spec"]["versions"] = json!(["v1"]);
         })],
         "not a CustomResourceDefinition",
     );
-    refused(
+    rejected(
         &[part("Ship", "v1", |crd| {
             crd["metadata"]["labels"] = json!("a");
         })],
@@ -157,7 +157,7 @@ fn what_is_not_a_crd_is_an_error() {
 }
 
 #[test]
-fn whole_limits_are_integers_and_data_stays_as_it_is() {
+fn whole_limits_become_integers_and_data_is_unchanged() {
     let crd = part("Ship", "v1", |crd| {
         crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!({
             "properties": { "minimum": { "type": "number", "minimum": 0.0, "maximum": 0.5, "default": 1.0 } },
@@ -176,7 +176,7 @@ fn converted(crd: &mut Value) {
 }
 
 #[test]
-fn a_conversion_that_any_version_brings_is_the_kinds() {
+fn the_conversion_of_any_version_applies_to_the_kind() {
     let printed = [
         part("Ship", "v1", converted),
         part("Ship", "v1beta1", |crd| {
@@ -194,7 +194,7 @@ fn a_conversion_that_any_version_brings_is_the_kinds() {
 }
 
 #[test]
-fn a_served_version_that_nothing_converts_is_refused() {
+fn a_served_version_without_conversion_is_rejected() {
     let printed = |change: fn(&mut Value)| {
         [
             part("Ship", "v2", converted),
@@ -204,9 +204,9 @@ fn a_served_version_that_nothing_converts_is_refused() {
             }),
         ]
     };
-    refused(
+    rejected(
         &printed(|_| {}),
-        "`v1` is served, and nothing converts it\n    help: `kbr create webhook --group x.io --version … --kind Ship --conversion --spoke v1`",
+        "`v1` is served, but nothing converts it\n    help: `kbr create webhook --group x.io --version … --kind Ship --conversion --spoke v1`",
     );
     let mut problems = Vec::new();
     let unserved = |crd: &mut Value| crd["spec"]["versions"][0]["served"] = json!(false);
@@ -215,7 +215,7 @@ fn a_served_version_that_nothing_converts_is_refused() {
 }
 
 #[test]
-fn formats_of_integers_that_no_api_server_knows_are_dropped_and_their_bounds_kept() {
+fn integer_formats_unknown_to_the_api_server_are_dropped_and_their_bounds_kept() {
     let merged = merge(
         &[part("Ship", "v1", |crd| {
             crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!({ "type": "object", "properties": {

@@ -1,9 +1,9 @@
-//! A version as it goes into a file: without what the API server drops or warns about.
+//! Cleans a version up for the file: removes what the API server drops or warns about.
 
 use serde_json::{Value, json};
 
-/// Drops empty lists, which the API server drops too, and formats of integers that it does not know; writes whole limits
-/// without a fraction, as Go does.
+/// Drops empty lists, which the API server drops too, and integer formats unknown to it. Writes whole limits without a
+/// fraction, as Go does.
 pub fn tidy(version: &mut Value) {
     if let Some(version) = version.as_object_mut() {
         version.retain(|_, value| value != &json!([]));
@@ -17,7 +17,7 @@ fn limits(schema: &mut Value) {
     let Some(object) = schema.as_object_mut() else {
         return;
     };
-    // kube-apiserver warns `unrecognized format` of each. The bounds, which schemars adds for all but `u32`, say the same.
+    // kube-apiserver warns about each: `unrecognized format`. The bounds that schemars adds for all but `u32` are equivalent.
     let sized = |format: &str| {
         matches!(
             format,
@@ -47,13 +47,13 @@ fn limits(schema: &mut Value) {
                 children.iter_mut().for_each(limits);
             }
             ("items" | "additionalProperties" | "not", child) => limits(child),
-            // `default`, `enum`, `example` are data, and stay as they are.
+            // `default`, `enum`, `example` are data, so they are unchanged.
             _ => {}
         }
     }
 }
 
-/// The integer that `number` is, if it is one that a float holds exactly.
+/// `number` as an integer, if it is whole and a float represents it exactly.
 fn whole(number: f64) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[allow(

@@ -1,4 +1,4 @@
-//! Attributes that have no effect on the CRD: whoever wrote them believes that they work.
+//! Attributes that have no effect on the CRD, although the code suggests that they do.
 
 use crd_lint::{Finding, Severity, schemas};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::manifests::allow::IGNORED_ATTRIBUTE;
 use crate::manifests::crd::Crd;
 use crate::manifests::source_map::{ExpectedKeyword, SourceMap};
 
-/// The attributes of a kind that its definition shows no trace of.
+/// The attributes of a kind that left no keyword in its definition.
 pub fn check(crd: &Crd, map: &SourceMap) -> Vec<Finding> {
     let mut found = Vec::new();
     for version in crd.versions() {
@@ -33,13 +33,13 @@ pub fn check(crd: &Crd, map: &SourceMap) -> Vec<Finding> {
 fn is_ignored(schema: &Value, expected: &ExpectedKeyword) -> bool {
     let nullable = schema["nullable"] == true;
     let denied = expected.attribute.contains("\"nullable\"") && nullable;
-    let traced = expected.keywords.iter().any(|key| has(schema, key)) && !denied;
-    // `extend("nullable" = false)`, which is what it would be without.
+    let effective = expected.keywords.iter().any(|key| has(schema, key)) && !denied;
+    // `extend("nullable" = false)` is the default.
     let same = expected.keywords == ["nullable"] && !nullable;
-    !traced && !same
+    !effective && !same
 }
 
-/// Whether a schema has a keyword, which can be one of its items: `items/pattern`.
+/// Whether a schema has a keyword; `items/pattern` is a keyword of its items.
 fn has(schema: &Value, keyword: &str) -> bool {
     let found = schema.pointer(&format!("/{keyword}"));
     found.is_some_and(|value| !value.is_null())
@@ -50,13 +50,13 @@ fn help(schema: &Value, expected: &ExpectedKeyword) -> String {
     let first = expected.keywords.first().map_or("", String::as_str);
     match first {
         "minLength" if is_map => "the length of a map is `#[schemars(extend(\"maxProperties\" = …))]`, or `minProperties`".to_owned(),
-        inner if inner.starts_with("items/") => "`inner` is for the items of a list, and what is in it must suit their type".to_owned(),
+        inner if inner.starts_with("items/") => "`inner` applies to the items of a list, and its content must suit their type".to_owned(),
         "minLength" => "only strings and lists have a length".to_owned(),
         "minimum" => "only numbers have a range".to_owned(),
         "pattern" => "only strings have a pattern; for the items of a list, `#[schemars(inner(regex(pattern = \"…\")))]`".to_owned(),
-        "x-kubernetes-map-type" => "use `MapMerge::Atomic`, which works for a struct too".to_owned(),
+        "x-kubernetes-map-type" => "use `MapMerge::Atomic`, which works for structs, too".to_owned(),
         "nullable" => "for an `Option` that cannot be null, `#[schemars(with = \"T\")]` beside `#[serde(default, skip_serializing_if = \"Option::is_none\")]`".to_owned(),
         "uniqueItems" => "use `#[x_kube(merge_strategy = ListMerge::Set)]`".to_owned(),
-        other => format!("`{other}` is not a keyword of a CRD, or was replaced: leave it out"),
+        other => format!("`{other}` is not a keyword of a CRD, or was replaced: remove it"),
     }
 }

@@ -1,6 +1,6 @@
-//! controller-gen's grammar of arguments.
+//! Parses marker arguments with controller-gen's grammar.
 
-/// `groups=apps;batch,urls={/a,/b},roleName="x"`: controller-gen's grammar.
+/// Parses arguments such as `groups=apps;batch,urls={/a,/b},roleName="x"`.
 pub fn parse(mut text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
     let mut arguments: Vec<(String, Vec<String>)> = Vec::new();
     text = text.trim();
@@ -10,12 +10,12 @@ pub fn parse(mut text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
             .ok_or_else(|| format!("expected `name=value` instead of `{text}`"))?;
         let name = name.trim();
         if arguments.iter().any(|(known, _)| known == name) {
-            return Err(format!("`{name}` is given twice"));
+            return Err(format!("duplicate argument `{name}`"));
         }
         let (values, rest) = values(rest.trim_start())?;
         arguments.push((name.to_owned(), values));
         text = match rest.strip_prefix(',').map(str::trim_start) {
-            Some("") => return Err("nothing follows the last `,`".to_owned()),
+            Some("") => return Err("trailing `,`".to_owned()),
             Some(rest) => rest,
             None if rest.is_empty() => rest,
             None => return Err(format!("expected `,` instead of `{rest}` after `{name}`")),
@@ -24,7 +24,7 @@ pub fn parse(mut text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
     Ok(arguments)
 }
 
-/// `a;b` or `{a,b}`, and what follows.
+/// Parses `a;b` or `{a,b}`; returns the values and the remaining text.
 fn values(text: &str) -> Result<(Vec<String>, &str), String> {
     let mut found = Vec::new();
     let (mut text, separator) = match text.strip_prefix('{') {
@@ -53,18 +53,17 @@ fn values(text: &str) -> Result<(Vec<String>, &str), String> {
     }
 }
 
-/// A bare word, `"quoted"` or `` `raw` ``, and what follows.
+/// Parses a bare word, `"quoted"` or `` `raw` ``; returns the value and the remaining text.
 fn scalar(text: &str) -> Result<(String, &str), String> {
     if let Some(inside) = text.strip_prefix('`') {
         let (value, rest) = inside
             .split_once('`')
-            .ok_or_else(|| format!("the quote of `{text}` is not closed"))?;
+            .ok_or_else(|| format!("unterminated quote in `{text}`"))?;
         return Ok((value.to_owned(), rest.trim_start()));
     }
     if let Some(inside) = text.strip_prefix('"') {
-        return quoted(inside).ok_or_else(|| {
-            format!("the quote of `{text}` is not closed, or has an unknown escape")
-        });
+        return quoted(inside)
+            .ok_or_else(|| format!("unterminated quote in `{text}`, or has an unknown escape"));
     }
     let end = text
         .find([',', ';', '}', '"', '`', '{'])
@@ -76,24 +75,24 @@ fn scalar(text: &str) -> Result<(String, &str), String> {
         .skip(1)
         .find(|word| word.contains('='))
     {
-        return Err(format!("a `,` is missing before `{next}`"));
+        return Err(format!("missing `,` before `{next}`"));
     }
     Ok((value.to_owned(), rest))
 }
 
 fn quoted(inside: &str) -> Option<(String, &str)> {
     let mut value = String::new();
-    let mut letters = inside.char_indices();
-    while let Some((at, letter)) = letters.next() {
-        match letter {
+    let mut chars = inside.char_indices();
+    while let Some((at, char)) = chars.next() {
+        match char {
             '"' => return Some((value, inside[at + 1..].trim_start())),
-            '\\' => match letters.next()?.1 {
+            '\\' => match chars.next()?.1 {
                 'n' => value.push('\n'),
                 't' => value.push('\t'),
                 same @ ('"' | '\\') => value.push(same),
                 _ => return None,
             },
-            letter => value.push(letter),
+            other => value.push(other),
         }
     }
     None
@@ -114,7 +113,7 @@ mod tests {
         assert_eq!(shown, expected, "in {text:?}");
     }
 
-    fn refused(text: &str, reason: &str) {
+    fn rejected(text: &str, reason: &str) {
         let found = parse(text).unwrap_err();
         assert!(found.contains(reason), "{text:?}: {found}");
     }
@@ -150,15 +149,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
-        refused("a", "expected `name=value`");
-        refused("a=b,", "nothing follows");
-        refused("a=\"b", "not closed");
-        refused("a=`b", "not closed");
-        refused("a={b", "expected `}`");
-        refused("a=b}c", "expected `,`");
-        refused("a=b,a=c", "twice");
-        refused("a=b\"c\"", "expected `,`");
-        refused("a=b c=d;e", "a `,` is missing before `c=d`");
+    fn malformed_arguments_are_rejected() {
+        rejected("a", "expected `name=value`");
+        rejected("a=b,", "trailing `,`");
+        rejected("a=\"b", "unterminated");
+        rejected("a=`b", "unterminated");
+        rejected("a={b", "expected `}`");
+        rejected("a=b}c", "expected `,`");
+        rejected("a=b,a=c", "duplicate");
+        rejected("a=b\"c\"", "expected `,`");
+        rejected("a=b c=d;e", "missing `,` before `c=d`");
     }
 }

@@ -1,4 +1,4 @@
-//! Verbs and resources that do not exist, with the name that was meant.
+//! Finds unknown verbs and resources, and suggests the nearest name.
 
 use crd_lint::nearest;
 
@@ -31,8 +31,8 @@ const VERBS: [&str; 21] = [
     "watch",
 ];
 
-/// Resources of Kubernetes that cannot be listed, so that they are not in the table of kinds: reviews, and what
-/// only roles name (`impersonate`, `approve`, `sign`).
+/// Resources of Kubernetes that cannot be listed and therefore are not in the table of kinds: reviews, and resources
+/// that occur only in roles (for `impersonate`, `approve`, `sign`).
 const UNLISTED: [(&str, &str); 12] = [
     ("", "bindings"),
     ("", "groups"),
@@ -48,8 +48,8 @@ const UNLISTED: [(&str, &str); 12] = [
     ("certificates.k8s.io", "signers"),
 ];
 
-/// A verb that Kubernetes' own groups do not have, or that looks like a slip of the pen. Other groups may have verbs
-/// of their own, so a word that is near to none is let through there.
+/// Verbs that the groups of Kubernetes do not have, or that look like a typo. Other groups may have verbs of their own,
+/// so a word that resembles no known verb is accepted there.
 pub fn unknown_verbs(rule: &Rule) -> Vec<Problem> {
     let own = |group: &String| !group.contains('.') || group.ends_with(".k8s.io");
     let known_group = rule.groups.is_empty() || rule.groups.iter().any(own);
@@ -68,8 +68,8 @@ pub fn unknown_verbs(rule: &Rule) -> Vec<Problem> {
         .collect()
 }
 
-/// Resources that none of the groups has. Only the groups of Kubernetes itself are known whole: with any other among them nothing can
-/// be said; and a group of `own`, the project's kinds as group and plural, may have other kinds, so that there only a slip of the pen is one.
+/// Resources that none of the groups has. Only the groups of Kubernetes are known completely, so nothing is reported if there is
+/// any other group. A group in `own` (the project's kinds, as group and plural) may have more kinds, so only typos are reported there.
 pub fn unknown_resources(groups: &Set, resources: &Set, own: &[(String, String)]) -> Vec<Problem> {
     let listed = kubernetes::kinds().map(|kind| (kind.group, kind.plural));
     let known: Vec<(&str, &str)> = listed.chain(UNLISTED).collect();

@@ -1,4 +1,4 @@
-//! Permissions that the operator's code needs, against those that the markers grant.
+//! Compares the permissions that the operator's code needs with those that the markers grant.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::manifests::problem::Problem;
 use crate::manifests::sources::Sources;
 use crate::manifests::uses::{call, resolve, uses};
 
-/// Methods of a registration whose kind the manager lists and watches.
+/// Methods of a registration that make the manager list and watch a kind.
 const WATCHING: [&str; 5] = ["controller", "owns", "owns_cached", "watches", "reads"];
 
 /// Calls of a `Context` that publish events.
@@ -27,7 +27,7 @@ struct Need {
     verbs: &'static [&'static str],
 }
 
-/// A warning for each line of code whose permission no marker grants. A kind that kbr does not know is left out.
+/// A warning for each line of code that needs a permission which no marker grants. Kinds that kbr does not know are ignored.
 pub fn missing(roles: &Roles, kinds: &Kinds, sources: &Sources) -> Vec<Problem> {
     let allowed = sources.called("lint");
     let mut problems = Vec::new();
@@ -47,7 +47,7 @@ fn problem(file: &str, need: &Need, verbs: &[&str]) -> Problem {
     let group = Some(need.group.as_str()).filter(|group| !group.is_empty());
     let group = group.unwrap_or("core");
     let text = format!(
-        "`{what}` needs to {} `{resource}`, and no `+kbr:rbac` comment permits that",
+        "`{what}` needs to {} `{resource}`, but no `+kbr:rbac` comment permits it",
         verbs.join(" and ")
     );
     let rule = format!(
@@ -58,12 +58,12 @@ fn problem(file: &str, need: &Need, verbs: &[&str]) -> Problem {
     Problem::new(text)
         .at(&format!("{file}:{}", need.line))
         .help(help)
-        .or_meant(MISSING_PERMISSION)
+        .or_intended(MISSING_PERMISSION)
 }
 
-/// What one Rust file needs, in order of line.
+/// The permissions that one Rust file needs, sorted by line.
 fn needs(kinds: &Kinds, source: &str) -> Vec<Need> {
-    // A file that does not end its strings is reported where its markers are read.
+    // A file with an unterminated string is reported where its markers are read.
     let Ok(code) = comments::code(source) else {
         return Vec::new();
     };
@@ -128,7 +128,7 @@ fn line(code: &str, at: usize) -> usize {
     1 + code[..at].matches('\n').count()
 }
 
-/// Whether the comment above the line says `+kbr:lint:allow=missing-permission`.
+/// Whether the comment above the line has `+kbr:lint:allow=missing-permission`.
 fn is_allowed(markers: &[Marker], file: &str, source: &str, line: usize) -> bool {
     let lines: Vec<_> = source.lines().take(line.saturating_sub(1)).collect();
     let comment = lines.iter().rev();
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use crate::manifests::markers::markers;
 
-    /// The warnings for the sources of a file, all of them.
+    /// All warnings for a file.
     fn warnings(source: &str) -> String {
         let project = crate::project::parse(PROJECT).expect("a project");
         let mut problems = Vec::new();
@@ -168,9 +168,9 @@ mod tests {
 
     #[test]
     fn a_kind_that_is_watched_without_permission_is_reported_with_the_rule() {
-        let expected = "`a.rs:2`: `.owns::<Job>()` needs to list and watch `jobs`, and no `+kbr:rbac` comment permits that\n    \
+        let expected = "`a.rs:2`: `.owns::<Job>()` needs to list and watch `jobs`, but no `+kbr:rbac` comment permits it\n    \
             help: write this comment where the controller is registered: `// +kbr:rbac:groups=batch,resources=jobs,verbs=list;watch`\n    \
-            help: if it is meant, write above it `// +kbr:lint:allow=missing-permission`";
+            help: if this is intended, write above it `// +kbr:lint:allow=missing-permission`";
         assert_eq!(warnings(&format!("{JOB}manager.owns::<Job>();")), expected);
         for method in WATCHING {
             let found = warnings(&format!("{JOB}manager.{method}::<Job>();"));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn events_need_a_permission_of_their_own() {
+    fn events_need_their_own_permission() {
         let found = warnings("fn f() {\n    cx.event(\"A\", \"b\");\n}\n");
         let rule = "`// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch`";
         assert!(
@@ -211,7 +211,7 @@ mod tests {
             "{found}"
         );
         assert!(found.contains(rule), "{found}");
-        // That of Kubernetes' older API of events is another one.
+        // The permission for the older API of events is a different one.
         let core = "// +kbr:rbac:groups=core,resources=events,verbs=create;patch\n";
         assert_ne!(
             warnings(&format!("{core}fn f() {{ cx.warning(a, b); }}")),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_kbr_does_not_know_and_what_is_meant_is_not_reported() {
+    fn unknown_kinds_and_allowed_lines_are_not_reported() {
         assert_eq!(warnings("x.owns::<Job>();"), "", "another `Job`");
         assert_eq!(warnings(&format!("{JOB}// x.owns::<Job>();")), "");
         let allow = "// +kbr:lint:allow=missing-permission";

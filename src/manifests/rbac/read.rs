@@ -1,4 +1,4 @@
-//! One RBAC marker -> one rule and the role that it is for.
+//! One RBAC marker -> one rule and the role that it belongs to.
 
 use crd_lint::nearest;
 
@@ -17,21 +17,21 @@ const ARGUMENTS: [&str; 7] = [
     "roleName",
 ];
 
-/// What a marker grants, and where.
+/// The rule of a marker, and the role that gets it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grant {
-    /// Empty: in the whole cluster.
+    /// Empty for the whole cluster.
     pub namespace: String,
-    /// `None`: the manager's role.
+    /// `None` for the manager's role.
     pub role_name: Option<String>,
-    /// The rule, of any number of resources.
+    /// The rule, for any number of resources.
     pub rule: Rule,
 }
 
-/// Reads a marker; `own` are the project's kinds, as group and plural.
+/// Reads a marker; `own` holds the project's kinds, as group and plural.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All problems of the marker.
 pub fn grant(marker: &Marker, own: &[(String, String)]) -> Result<Grant, Vec<Problem>> {
     let mut grant = Grant::default();
     let mut problems = Vec::new();
@@ -73,7 +73,7 @@ fn argument(grant: &mut Grant, name: &str, values: &[String]) -> Result<(), Prob
     Ok(())
 }
 
-/// `core` is what people say, the empty string is what the group is called.
+/// The core group is called `core` in markers, but its name in the API is the empty string.
 fn group_name(group: &str) -> String {
     if group == "core" {
         String::new()
@@ -89,7 +89,7 @@ fn single(name: &str, values: &[String]) -> Result<String, Problem> {
     }
 }
 
-/// What the API server would refuse, or grant to nobody.
+/// Mistakes that the API server would reject, or that would make the rule grant nothing.
 fn faults(grant: &Grant) -> impl Iterator<Item = &'static str> {
     let rule = &grant.rule;
     let resources = !rule.resources.is_empty();
@@ -103,11 +103,11 @@ fn faults(grant: &Grant) -> impl Iterator<Item = &'static str> {
         ),
         (
             resources && rule.groups.is_empty(),
-            "`groups` is missing (`groups=core` for Pods, Services and their like)",
+            "`groups` is missing (`groups=core` for Pods, Services and the like)",
         ),
         (
             urls && !resources && !rule.groups.is_empty(),
-            "`urls` have no `groups`",
+            "`urls` cannot have `groups`",
         ),
         (
             !resources && !rule.names.is_empty(),
@@ -115,7 +115,7 @@ fn faults(grant: &Grant) -> impl Iterator<Item = &'static str> {
         ),
         (
             urls && !grant.namespace.is_empty(),
-            "`urls` are of the whole cluster: a rule for them has no `namespace`",
+            "`urls` apply to the whole cluster: a rule for them cannot have a `namespace`",
         ),
         (
             rule.resources.contains("") || rule.verbs.contains("") || rule.urls.contains(""),

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-/// Names, each once and in order.
+/// Unique names, sorted.
 pub type Set = BTreeSet<String>;
 
-/// One rule of a role; `core` is written as the empty group already.
+/// One rule of a role; `core` is already replaced by the empty group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
     pub groups: Set,

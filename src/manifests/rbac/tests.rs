@@ -40,7 +40,7 @@ fn check(markers: &[&str], expected: &[&str]) {
     assert_eq!(shown, expected);
 }
 
-fn refused(marker: &str, reason: &str) {
+fn rejected(marker: &str, reason: &str) {
     let (_, problems) = roles(&[marker]);
     let [problem] = &problems[..] else {
         panic!("one problem with {marker}, not {problems:?}");
@@ -84,7 +84,7 @@ fn resources_with_the_same_verbs_are_one_rule() {
 }
 
 #[test]
-fn resources_that_were_written_together_part_when_their_verbs_differ() {
+fn resources_of_one_marker_are_separated_when_their_verbs_differ() {
     check(
         &[
             "groups=g,resources=a;b,verbs=get",
@@ -142,7 +142,7 @@ fn core_is_the_empty_group_before_anything_is_merged() {
 }
 
 #[test]
-fn resource_names_keep_a_rule_apart() {
+fn a_rule_with_resource_names_is_not_merged() {
     check(
         &[
             "groups=g,resources=a,verbs=get",
@@ -157,7 +157,7 @@ fn resource_names_keep_a_rule_apart() {
 }
 
 #[test]
-fn all_verbs_are_one_verb_but_do_not_swallow_other_rules() {
+fn all_verbs_are_one_verb_but_do_not_absorb_other_rules() {
     check(
         &[
             "groups=g,resources=a,verbs=get;*",
@@ -189,7 +189,7 @@ fn subresources_are_resources_and_sort_behind_their_resource() {
 }
 
 #[test]
-fn merged_groups_that_meet_lose_no_verb() {
+fn equal_merged_groups_lose_no_verb() {
     check(
         &[
             "groups=a;b,resources=r,verbs=get",
@@ -202,19 +202,19 @@ fn merged_groups_that_meet_lose_no_verb() {
 }
 
 #[test]
-fn namespaces_and_names_make_roles_of_their_own() {
+fn each_namespace_and_role_name_is_a_separate_role() {
     check(
         &[
             "groups=g,resources=a,verbs=get,namespace=zoo",
             "groups=h,resources=a,verbs=get,namespace=zoo",
-            "groups=g,resources=a,verbs=get,namespace=park,roleName=keeper",
+            "groups=g,resources=a,verbs=get,namespace=park,roleName=ranger",
             "groups=g,resources=a,verbs=get,roleName=other",
         ],
         &[
             "= /manager-role",
             "= /other",
             "g / a /  /  : get",
-            "= park/keeper",
+            "= park/ranger",
             "g / a /  /  : get",
             "= zoo/manager-role",
             "g;h / a /  /  : get",
@@ -223,67 +223,67 @@ fn namespaces_and_names_make_roles_of_their_own() {
 }
 
 #[test]
-fn what_the_api_server_would_refuse_is_refused_before() {
-    refused("groups=g,resources=a", "`verbs` is missing");
-    refused("groups=g,verbs=get", "`resources` or `urls` is missing");
-    refused("resources=a,verbs=get", "`groups` is missing");
-    refused("groups=,resources=a,verbs=get", "`groups` is missing");
-    refused("groups=g,resources=a,urls=/a,verbs=get", "not for both");
-    refused("urls=/a,verbs=get,namespace=n", "no `namespace`");
-    refused("urls=/a,resourceNames=x,verbs=get", "need `resources`");
-    refused(
+fn rules_that_the_api_server_would_reject_are_rejected() {
+    rejected("groups=g,resources=a", "`verbs` is missing");
+    rejected("groups=g,verbs=get", "`resources` or `urls` is missing");
+    rejected("resources=a,verbs=get", "`groups` is missing");
+    rejected("groups=,resources=a,verbs=get", "`groups` is missing");
+    rejected("groups=g,resources=a,urls=/a,verbs=get", "not for both");
+    rejected("urls=/a,verbs=get,namespace=n", "cannot have a `namespace`");
+    rejected("urls=/a,resourceNames=x,verbs=get", "need `resources`");
+    rejected(
         "groups=g,resources=a,verbs=get,namespace=a;b",
         "takes one value",
     );
-    refused("groups=g,resources=a;\"\",verbs=get", "a value is empty");
+    rejected("groups=g,resources=a;\"\",verbs=get", "a value is empty");
 }
 
 #[test]
-fn unknown_arguments_and_verbs_are_refused_with_the_nearest_name() {
-    refused(
+fn unknown_arguments_and_verbs_are_rejected_with_the_nearest_name() {
+    rejected(
         "groups=g,resources=a,resourceName=x,verbs=get",
         "did you mean `resourceNames`",
     );
-    refused(
+    rejected(
         "groups=apps,resources=deployments,verbs=lits",
         "did you mean `list`",
     );
-    refused(
+    rejected(
         "groups=apps,resources=deployments,verbs=read",
         "`read` is not a verb",
     );
-    refused(
+    rejected(
         "groups=crew.example.com,resources=captains,verbs=GET",
         "did you mean `get`",
     );
 }
 
 #[test]
-fn resources_that_no_group_of_the_rule_has_are_refused_with_the_nearest_name() {
-    refused(
+fn resources_that_no_group_of_the_rule_has_are_rejected_with_the_nearest_name() {
+    rejected(
         "groups=apps,resources=deployment,verbs=get",
         "`deployment` is not a resource of group `apps`\n    help: did you mean `deployments`",
     );
-    refused(
+    rejected(
         "groups=core,resources=Pods,verbs=get",
         "did you mean `pods`",
     );
-    refused(
+    rejected(
         "groups=networking.k8s.io,resources=ingress/status,verbs=get",
         "did you mean `ingresses`",
     );
-    refused(
+    rejected(
         "groups=core,resources=deployments,verbs=get",
         "`deployments` is not a resource of group `core`\n    help: it is in `groups=apps`",
     );
-    refused(
+    rejected(
         "groups=apps;core,resources=jobs,verbs=get",
         "`jobs` is not a resource of group `core` or `apps`",
     );
 }
 
 #[test]
-fn resources_that_some_group_of_the_rule_has_or_may_have_are_let_through() {
+fn resources_that_a_group_of_the_rule_has_or_may_have_are_accepted() {
     let (_, problems) = roles(&[
         "groups=apps;core,resources=deployments;pods/exec,verbs=get",
         "groups=apps;extensions,resources=ingresses,verbs=get",
@@ -299,7 +299,7 @@ fn resources_that_some_group_of_the_rule_has_or_may_have_are_let_through() {
 
 #[test]
 fn kinds_of_the_project_are_known_and_other_kinds_may_share_their_group() {
-    refused(
+    rejected(
         "groups=crew.example.com,resources=captain/status,verbs=get",
         "`captain` is not a resource of group `crew.example.com`\n    help: did you mean `captains`",
     );
@@ -311,7 +311,7 @@ fn kinds_of_the_project_are_known_and_other_kinds_may_share_their_group() {
 }
 
 #[test]
-fn foreign_groups_may_have_verbs_of_their_own() {
+fn external_groups_may_have_verbs_of_their_own() {
     check(
         &["groups=argoproj.io,resources=applications,verbs=override"],
         &[
@@ -332,7 +332,7 @@ fn every_problem_is_reported_at_once() {
 }
 
 #[test]
-fn manifests_are_roles_as_the_api_has_them() {
+fn manifests_are_valid_role_objects() {
     let (roles, _) = roles(&[
         "urls=/a,verbs=get",
         "groups=g,resources=a,resourceNames=x,verbs=get,namespace=n",
@@ -354,7 +354,7 @@ fn manifests_are_roles_as_the_api_has_them() {
 }
 
 #[test]
-fn the_namespaced_role_has_the_same_rules_but_for_urls() {
+fn the_namespaced_role_has_the_same_rules_except_for_urls() {
     let (roles, _) = roles(&["urls=/a,verbs=get", "groups=g,resources=a,verbs=get"]);
     let role = roles.namespaced("manager-role");
     assert_eq!(role["kind"], "Role");
@@ -366,7 +366,7 @@ fn the_namespaced_role_has_the_same_rules_but_for_urls() {
 }
 
 #[test]
-fn what_a_newer_kubernetes_may_have_is_allowed_by_the_comment_that_it_stands_in() {
+fn a_name_unknown_to_kbr_is_allowed_by_its_comment() {
     let problems = |source: &str| {
         let mut problems = Vec::new();
         let mut found = markers("a.rs", source, &mut problems);
@@ -376,8 +376,8 @@ fn what_a_newer_kubernetes_may_have_is_allowed_by_the_comment_that_it_stands_in(
     };
     let fleets = "// +kbr:rbac:groups=apps,resources=fleets,verbs=get\n";
     let allow = "// +kbr:lint:allow=unknown-resource\n";
-    let refused = "`a.rs:1`: `fleets` is not a resource of group `apps`\n    help: if your Kubernetes is newer than this kbr and has it, write above it `// +kbr:lint:allow=unknown-resource`";
-    assert_eq!(problems(fleets), refused);
+    let rejected = "`a.rs:1`: `fleets` is not a resource of group `apps`\n    help: if your Kubernetes is newer than this kbr and has it, write above it `// +kbr:lint:allow=unknown-resource`";
+    assert_eq!(problems(fleets), rejected);
     assert_eq!(problems(&format!("{allow}{fleets}")), "");
     assert_eq!(problems(&format!("// Why.\n{allow}//\n{fleets}")), "");
     assert_ne!(

@@ -1,10 +1,10 @@
-//! A value that a schema takes: what a sample says for a field that has to be there.
+//! Finds a value that is valid for a schema, for the required fields of a sample.
 
 use crd_lint::rules::{Old, broken};
 use crd_lint::value::{defaulted, pruned, violations};
 use serde_json::{Map, Value, json};
 
-/// Texts that patterns and formats in CRDs often ask for.
+/// Texts that match common patterns and formats in CRDs.
 const TEXTS: [&str; 24] = [
     "example",
     "Example",
@@ -32,7 +32,7 @@ const TEXTS: [&str; 24] = [
     "ZXhhbXBsZQ==",
 ];
 
-/// `now` as far as it is valid, with what is missing; perhaps still not valid, if nothing is known that is.
+/// Keeps the valid parts of `now` and adds the missing ones. The result may be invalid if no valid value was found.
 pub fn fill(schema: &Value, now: Option<&Value>) -> Value {
     if let Some(now) = now.filter(|now| is_valid(schema, now)) {
         return now.clone();
@@ -45,7 +45,7 @@ pub fn fill(schema: &Value, now: Option<&Value>) -> Value {
     for part in all("allOf") {
         value = joined(schema, part, &value);
     }
-    // A Rust enum with data: one of its forms.
+    // A Rust enum with data: one of its variants.
     for forms in [all("oneOf"), all("anyOf")] {
         if let Some(form) = forms
             .iter()
@@ -63,7 +63,7 @@ pub fn fill(schema: &Value, now: Option<&Value>) -> Value {
     valid.unwrap_or(value)
 }
 
-/// With its defaults, valid, and keeping its rules; and no field is dropped.
+/// Whether `value`, with its defaults, is valid, follows its rules, and has no unknown field.
 pub fn is_valid(schema: &Value, value: &Value) -> bool {
     let whole = || defaulted(schema, value);
     pruned(schema, value) == *value
@@ -71,8 +71,7 @@ pub fn is_valid(schema: &Value, value: &Value) -> bool {
         && broken(schema, &whole(), Old::None).is_empty()
 }
 
-/// An object with another of the values that a field can have, with a field more, or with one less: what rules about
-/// several fields ask for.
+/// Variants of an object: one field has another value, is added, or is removed. Rules about several fields may need one of these.
 fn near(schema: &Value, value: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     let fields = schema["properties"].as_object().into_iter().flatten();
@@ -101,7 +100,7 @@ fn near(schema: &Value, value: &Value) -> Vec<Value> {
     all
 }
 
-/// The example, default, or first of the values that are allowed.
+/// The example, the default, or the first allowed value.
 fn known(schema: &Value) -> Option<Value> {
     let example = [&schema["example"], &schema["default"], &schema["enum"][0]];
     let known = example.into_iter().filter(|value| !value.is_null());
@@ -123,7 +122,7 @@ fn simple(schema: &Value, now: Option<&Value>) -> Value {
     }
 }
 
-/// `value` with the fields that `part`, which only restricts, asks for besides.
+/// `value` with the additional fields that `part`, which only restricts it, requires.
 fn joined(schema: &Value, part: &Value, value: &Value) -> Value {
     let mut value = value.clone();
     let names = part["required"].as_array().into_iter().flatten();
@@ -158,7 +157,7 @@ fn object(schema: &Value, now: Option<&Value>) -> Value {
     let required = schema["required"].as_array().into_iter().flatten();
     for name in required.filter_map(Value::as_str) {
         let field = &schema["properties"][name];
-        // What has a default, the API server fills in.
+        // The API server fills in defaults.
         if field["default"].is_null() && !fields.contains_key(name) {
             fields.insert(name.to_owned(), fill(field, None));
         }
@@ -199,7 +198,7 @@ fn list(schema: &Value, now: Option<&Value>) -> Value {
     Value::Array(items)
 }
 
-/// Some number within the bounds; 1 if that is one. `None` when the schema wants none.
+/// A number within the bounds, 1 if possible; `None` if the schema is not for numbers.
 fn number(schema: &Value) -> Option<Value> {
     let limit = |key: &str| schema[key].as_f64();
     let step = limit("multipleOf")
@@ -227,7 +226,7 @@ fn number(schema: &Value) -> Option<Value> {
         .find(|value| is_valid(schema, value))
 }
 
-/// As an integer where it is one, so that no `.0` shows.
+/// As an integer if it is whole, so that it is printed without `.0`.
 fn whole(number: f64) -> Value {
     #[allow(
         clippy::cast_possible_truncation,

@@ -1,14 +1,14 @@
-//! YAML with the line of each field.
+//! Parses YAML with the line of each field.
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-/// A document with the places of its parts.
+/// A document with the line of each field.
 pub struct Document {
-    /// As data.
+    /// The parsed value.
     pub value: Value,
-    /// Path (`.spec.ports[0].name`) and line, outer before inner.
+    /// Paths (`.spec.ports[0].name`) and lines, outer before inner.
     lines: Vec<(String, u64)>,
 }
 
@@ -16,7 +16,7 @@ impl Document {
     /// Every document of a file.
     ///
     /// # Errors
-    /// It is not YAML.
+    /// The text is not valid YAML.
     pub fn all(text: &str) -> Result<Vec<Self>, serde_saphyr::Error> {
         let roots: Vec<Spanned<Node>> = serde_saphyr::from_multiple(text)?;
         let document = |root: Spanned<Node>| {
@@ -27,7 +27,7 @@ impl Document {
         Ok(roots.into_iter().map(document).collect())
     }
 
-    /// The line of what is at `path`, or of the nearest thing around it.
+    /// The line of the value at `path`, or of the nearest value around it.
     pub fn line(&self, path: &str) -> u64 {
         let around = |known: &str| {
             let rest = path.strip_prefix(known);
@@ -43,12 +43,12 @@ impl Document {
 enum Node {
     Scalar(Value),
     List(Vec<Spanned<Node>>),
-    /// With the place of each name.
+    /// With the line of each name.
     Map(Vec<(Spanned<String>, Node)>),
 }
 
 impl Node {
-    /// Notes the lines of everything below `path`.
+    /// Records the lines of all values below `path`.
     fn flatten(self, path: &str, lines: &mut Vec<(String, u64)>) -> Value {
         match self {
             Node::Scalar(value) => value,
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_yaml_is_an_error_with_its_line() {
+    fn invalid_yaml_is_an_error_with_its_line() {
         let error = Document::all("a: 1\nb: [\n").err().unwrap();
         assert!(error.to_string().contains("line"), "{error}");
     }

@@ -34,30 +34,30 @@ fn warnings(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_valid_sample_is_let_alone() {
+fn a_valid_sample_is_left_alone() {
     let good = format!("{HEAD}spec:\n  image: x\n  ports: [{{port: 1}}]\n");
     assert_eq!(warnings(&good), [""; 0]);
     assert_eq!(
-        repair(&crds(&spec()), "a.yaml", &sample::signed(&good)),
+        repair(&crds(&spec()), "a.yaml", &sample::checksummed(&good)),
         (None, vec![])
     );
 }
 
 #[test]
-fn an_edited_sample_is_told_each_wrong_field_with_its_line() {
+fn each_invalid_field_of_an_edited_sample_is_reported_with_its_line() {
     let bad = format!("# mine\n{HEAD}spec:\n  replicas: 0\n  ports:\n  - prot: 1\n  - port: x\n");
     let expected = [
         "`a.yaml:6`: `.spec` has no `image`, which is required",
         "`a.yaml:10`: `.spec.ports[1].port` is of type `string`, not `integer`",
         "`a.yaml:7`: `.spec.replicas` is below 1",
-        "`a.yaml:9`: `.spec.ports[0].prot` is not a field of the type, did you mean `port`",
+        "`a.yaml:9`: `.spec.ports[0].prot` is an unknown field, did you mean `port`",
     ];
     assert_eq!(warnings(&bad), expected);
     assert!(warnings("a: [").concat().contains("`a.yaml`: is not YAML"));
 }
 
 #[test]
-fn a_sample_of_a_kind_that_is_gone_or_not_served_is_told() {
+fn a_sample_of_a_missing_or_unserved_kind_is_reported() {
     let of = |from: &str, to: &str| warnings(&HEAD.replace(from, to));
     assert_eq!(
         of("v1", "v0"),
@@ -65,25 +65,25 @@ fn a_sample_of_a_kind_that_is_gone_or_not_served_is_told() {
     );
     assert_eq!(
         of("v1", "v3"),
-        ["`a.yaml:2`: no type gives `Captain` of `crew.example.com/v3`"]
+        ["`a.yaml:2`: no type defines `Captain` of `crew.example.com/v3`"]
     );
     assert_eq!(
         of("Captain", "Mate"),
-        ["`a.yaml:2`: no type gives `Mate` of `crew.example.com/v1`"]
+        ["`a.yaml:2`: no type defines `Mate` of `crew.example.com/v1`"]
     );
     assert_eq!(
         of("crew.example.com", "apps"),
         [""; 0],
-        "somebody else's kind"
+        "a kind of an external group"
     );
 }
 
 #[test]
-fn a_sample_that_nobody_has_touched_becomes_valid_again() {
-    let now = sample::signed(&format!("{HEAD}spec:\n  ports: []\n  gone: 1\n"));
+fn an_invalid_sample_that_was_not_edited_is_repaired() {
+    let now = sample::checksummed(&format!("{HEAD}spec:\n  ports: []\n  gone: 1\n"));
     let (after, found) = repair(&crds(&spec()), "a.yaml", &now);
     assert!(found.is_empty());
-    let expected = sample::signed(&format!("{HEAD}spec:\n  image: example\n  ports: []\n"));
+    let expected = sample::checksummed(&format!("{HEAD}spec:\n  image: example\n  ports: []\n"));
     assert_eq!(after, Some(expected));
 }
 
@@ -96,7 +96,7 @@ fn ruled(rule: &Value) -> Vec<Crd> {
 }
 
 #[test]
-fn a_sample_that_breaks_a_rule_is_told_with_its_message_and_field() {
+fn a_sample_that_violates_a_rule_is_reported_with_the_rules_message_and_field() {
     let rule = json!({ "rule": "self.least <= self.most", "message": "least is above most", "fieldPath": ".least" });
     let found = |least: u32| {
         let text = format!("{HEAD}spec:\n  url: x\n  least: {least}\n");
@@ -104,13 +104,13 @@ fn a_sample_that_breaks_a_rule_is_told_with_its_message_and_field() {
         found.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(found(3), [""; 0], "with the default of the other field");
-    let expected = "`a.yaml:7`: `.spec.least` does not keep the rule `self.least <= self.most`: least is above most";
+    let expected = "`a.yaml:7`: `.spec.least` violates the rule `self.least <= self.most`: least is above most";
     assert_eq!(found(4), [expected]);
 }
 
 #[test]
-fn a_sample_that_nobody_has_touched_is_changed_until_it_keeps_the_rules() {
-    let now = sample::signed(&format!("{HEAD}spec: {{}}\n"));
+fn a_sample_that_was_not_edited_is_repaired_to_follow_the_rules() {
+    let now = sample::checksummed(&format!("{HEAD}spec: {{}}\n"));
     let repaired = |rule: &str| {
         let (after, found) = repair(&ruled(&json!({ "rule": rule })), "a.yaml", &now);
         assert_eq!(found, []);
@@ -121,8 +121,8 @@ fn a_sample_that_nobody_has_touched_is_changed_until_it_keeps_the_rules() {
 }
 
 #[test]
-fn a_rule_that_kbr_knows_no_values_for_is_told_and_the_sample_stays() {
-    let now = sample::signed(&format!("{HEAD}spec: {{}}\n"));
+fn a_rule_without_known_valid_values_is_reported_and_the_sample_left_alone() {
+    let now = sample::checksummed(&format!("{HEAD}spec: {{}}\n"));
     let rule = json!({ "rule": "has(self.url) && self.url.startsWith('oci://')" });
     let (after, found) = repair(&ruled(&rule), "a.yaml", &now);
     assert_eq!(after, None);
@@ -130,17 +130,17 @@ fn a_rule_that_kbr_knows_no_values_for_is_told_and_the_sample_stays() {
     let [broken, stays] = &found[..] else {
         panic!("{found:?}");
     };
-    assert!(broken.starts_with("`a.yaml:6`: `.spec` does not keep the rule `has(self.url)"));
+    assert!(broken.starts_with("`a.yaml:6`: `.spec` violates the rule `has(self.url)"));
     assert!(
-        stays.contains("it stays as it is\n    help: write"),
+        stays.contains("leaves it as it is\n    help: write"),
         "{stays}"
     );
 }
 
 #[test]
-fn a_sample_that_kbr_cannot_make_valid_is_told() {
+fn a_sample_that_kbr_cannot_repair_is_reported() {
     let spec = json!({ "type": "object", "required": ["a"], "properties": { "a": { "type": "string", "pattern": "^[xyz]{7}$" } } });
-    let now = sample::signed(&format!("{HEAD}spec: {{}}\n"));
+    let now = sample::checksummed(&format!("{HEAD}spec: {{}}\n"));
     let (after, found) = repair(&crds(&spec), "a.yaml", &now);
     assert_eq!(after, None);
     assert_eq!(

@@ -1,11 +1,11 @@
-//! The serde, schemars and kube attributes that matter.
+//! The serde, schemars and kube attributes that affect a schema.
 
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, Lit, Meta, Token};
 
 use super::rust::ExpectedKeyword;
 
-/// What stands in `#[name(…)]`, one after the other; nothing if it has another form.
+/// The items in `#[name(…)]`; empty for other forms of the attribute.
 pub fn metas(attributes: &[Attribute], name: &str) -> Vec<Meta> {
     let own = attributes
         .iter()
@@ -27,7 +27,7 @@ pub fn text(attributes: &[Attribute], name: &str) -> Option<String> {
     all.filter(|meta| meta.path().is_ident(name))
         .find_map(|meta| match meta {
             Meta::NameValue(pair) => literal(&pair.value),
-            // `rename(serialize = "…", deserialize = "…")` is seldom, and then the place is not found.
+            // `rename(serialize = "…", deserialize = "…")` is rare, and not supported: the location is not found.
             _ => None,
         })
 }
@@ -60,26 +60,26 @@ pub fn cased(name: &str, case: Option<&str>, variant: bool) -> String {
         return name.to_owned();
     };
     let mut words: Vec<String> = Vec::new();
-    for letter in name.chars() {
+    for char in name.chars() {
         let starts = if variant {
-            letter.is_uppercase()
+            char.is_uppercase()
         } else {
-            letter == '_'
+            char == '_'
         };
         if starts || words.is_empty() {
             words.push(String::new());
         }
-        if letter != '_' {
+        if char != '_' {
             words
                 .last_mut()
                 .into_iter()
-                .for_each(|word| word.extend(letter.to_lowercase()));
+                .for_each(|word| word.extend(char.to_lowercase()));
         }
     }
     let capital = |word: &String| {
-        let mut letters = word.chars();
-        letters.next().map_or_else(String::new, |first| {
-            first.to_uppercase().chain(letters).collect()
+        let mut chars = word.chars();
+        chars.next().map_or_else(String::new, |first| {
+            first.to_uppercase().chain(chars).collect()
         })
     };
     let pascal: String = words.iter().map(capital).collect();
@@ -101,12 +101,12 @@ pub fn cased(name: &str, case: Option<&str>, variant: bool) -> String {
     }
 }
 
-/// The attributes of a field that must show in its schema.
+/// The attributes of a field that must leave a keyword in its schema.
 pub fn expected(attributes: &[Attribute]) -> Vec<ExpectedKeyword> {
     let mut found = Vec::new();
     for attribute in ["schemars", "validate"] {
         for meta in metas(attributes, attribute) {
-            if let Some((words, keywords)) = traced(&meta) {
+            if let Some((words, keywords)) = expected_keywords(&meta) {
                 found.push(ExpectedKeyword {
                     attribute: format!("#[{attribute}({words})]"),
                     keywords,
@@ -132,9 +132,9 @@ pub fn expected(attributes: &[Attribute]) -> Vec<ExpectedKeyword> {
     found
 }
 
-/// What is written of an attribute, and the keywords of which it gives one; below `items/` for what is in a list.
-fn traced(meta: &Meta) -> Option<(String, Vec<String>)> {
-    const HEARD: [(&str, &[&str]); 4] = [
+/// The text of an attribute, and the keywords that it may give (prefixed with `items/` for items of a list).
+fn expected_keywords(meta: &Meta) -> Option<(String, Vec<String>)> {
+    const KEYWORDS: [(&str, &[&str]); 4] = [
         (
             "length",
             &["minLength", "maxLength", "minItems", "maxItems"],
@@ -147,16 +147,18 @@ fn traced(meta: &Meta) -> Option<(String, Vec<String>)> {
         && list.path.is_ident("inner")
     {
         let inside = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
-        let (words, keywords) = inside.ok()?.iter().find_map(traced)?;
+        let (words, keywords) = inside.ok()?.iter().find_map(expected_keywords)?;
         let keywords = keywords.iter().map(|key| format!("items/{key}"));
         return Some((format!("inner({words})"), keywords.collect()));
     }
-    let (word, keywords) = HEARD.iter().find(|(word, _)| meta.path().is_ident(word))?;
+    let (word, keywords) = KEYWORDS
+        .iter()
+        .find(|(word, _)| meta.path().is_ident(word))?;
     let keywords = keywords.iter().map(|key| (*key).to_owned());
     Some((format!("{word}(…)"), keywords.collect()))
 }
 
-/// `extend("a" = 1, "b" = 2)`.
+/// The keys of `extend("a" = 1, "b" = 2)`.
 fn extended(tokens: &proc_macro2::TokenStream) -> Vec<ExpectedKeyword> {
     let mut found = Vec::new();
     let mut before: Option<String> = None;

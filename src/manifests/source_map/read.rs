@@ -1,4 +1,4 @@
-//! A Rust file -> its types, with the serde, schemars and kube attributes that matter.
+//! A Rust file -> its types, with the serde, schemars and kube attributes that affect a schema.
 
 use syn::spanned::Spanned;
 use syn::{Attribute, Fields, GenericArgument, Item, PathArguments};
@@ -6,7 +6,7 @@ use syn::{Attribute, Fields, GenericArgument, Item, PathArguments};
 use super::attributes::{cased, expected, kind, metas, rename_all, text};
 use super::rust::{Field, RustType, Span};
 
-/// The structs and enums of a file, in modules too; none if it is not Rust.
+/// The structs and enums of a file, including those in modules; empty if it is not valid Rust.
 pub fn types(file: &str, text: &str) -> Vec<(String, RustType)> {
     let mut found = Vec::new();
     if let Ok(parsed) = syn::parse_file(text) {
@@ -52,7 +52,7 @@ fn known(
     }
 }
 
-/// A variant with fields is a field of the same name; its fields are a type of their own.
+/// A variant with fields counts as a field of the same name; its fields count as a type.
 fn enumeration(file: &str, item: &syn::ItemEnum, found: &mut Vec<(String, RustType)>) {
     let case = rename_all(&item.attrs);
     let mut variants = Vec::new();
@@ -87,7 +87,7 @@ fn enumeration(file: &str, item: &syn::ItemEnum, found: &mut Vec<(String, RustTy
     found.push((item.ident.to_string(), read));
 }
 
-/// Why kube cannot make a CRD from an enum: its forms would need different schemas for one field.
+/// Why kube cannot make a CRD from an enum: its variants would need different schemas for one field.
 fn panics(item: &syn::ItemEnum, mixed: bool) -> Option<(String, &'static str)> {
     let name = &item.ident;
     if let Some(tag) = text(&item.attrs, "tag") {
@@ -96,7 +96,7 @@ fn panics(item: &syn::ItemEnum, mixed: bool) -> Option<(String, &'static str)> {
         );
         return Some((
             why,
-            "leave `tag` out, so that a variant is a field of its own (`start: { at: … }`), or use a struct with an enum of units and optional fields",
+            "remove `tag`, so that each variant is a field (`start: { at: … }`), or use a struct with an enum of unit variants and optional fields",
         ));
     }
     if mixed
@@ -105,9 +105,9 @@ fn panics(item: &syn::ItemEnum, mixed: bool) -> Option<(String, &'static str)> {
             .any(|meta| meta.path().is_ident("untagged"))
     {
         let why = format!(
-            "enum `{name}` has variants with and without fields, which are a map and a string"
+            "enum `{name}` mixes variants with fields, which are maps, and without, which are strings"
         );
-        return Some((why, "write those without fields as `Off {}`"));
+        return Some((why, "write variants without fields as `Off {}`"));
     }
     None
 }
@@ -152,7 +152,7 @@ fn span(file: &str, item: &impl Spanned, name: &syn::Ident) -> Span {
     }
 }
 
-/// The type of the innermost values: `Port` of `Option<Vec<Port>>` and of `BTreeMap<String, Port>`.
+/// The type of the innermost values: `Port` for `Option<Vec<Port>>` and `BTreeMap<String, Port>`.
 fn target(kind: &syn::Type) -> Option<String> {
     match kind {
         syn::Type::Path(path) => {

@@ -1,43 +1,43 @@
-//! What is known of the Rust types of a project.
+//! The Rust types of a project, as far as the source map knows them.
 
 /// A struct or enum.
 #[derive(Debug)]
 pub struct RustType {
-    /// What comments can stand at.
+    /// The lines where a comment belongs to it.
     pub span: Span,
-    /// The line of its name: what comes before is its head.
+    /// The line of its name; the header is above.
     pub head: usize,
     /// For the type that derives `CustomResource`: kind, version, and the type of its status.
     pub kind: Option<(String, String, Option<String>)>,
     pub fields: Vec<Field>,
-    /// Why deriving a CRD from it panics, and what to write.
+    /// Why deriving a CRD from it panics, and what to write instead.
     pub panics: Option<(String, &'static str)>,
 }
 
 /// A field, or a variant with fields.
 #[derive(Debug)]
 pub struct Field {
-    /// What comments can stand at.
+    /// The lines where a comment belongs to it.
     pub span: Span,
-    /// As in YAML.
+    /// Its name in YAML.
     pub name: String,
     /// The type of its innermost values.
     pub target: Option<String>,
     pub flatten: bool,
-    /// Attributes that must show in the schema.
+    /// Attributes that must leave a keyword in the schema.
     pub expected: Vec<ExpectedKeyword>,
 }
 
-/// An attribute, and the keywords of which at least one shows that the attribute had an effect.
+/// An attribute and its keywords; the attribute had an effect if the schema has at least one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpectedKeyword {
-    /// As it is written: `#[schemars(length(…))]`.
+    /// The text, such as `#[schemars(length(…))]`.
     pub attribute: String,
-    /// One of them must be there.
+    /// The schema must have one of them.
     pub keywords: Vec<String>,
 }
 
-/// Lines of a file, counted from 1.
+/// A range of lines in a file, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     pub file: String,
@@ -47,7 +47,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// `api/src/crew/v1/captain.rs:12`.
+    /// Such as `api/src/crew/v1/captain.rs:12`.
     pub fn shown(&self) -> String {
         format!("{}:{}", self.file, self.line)
     }

@@ -1,11 +1,11 @@
-//! The arguments of one marker, of the form that each has to have.
+//! Reads and validates the arguments of a marker.
 
 use crd_lint::nearest;
 
 use crate::manifests::markers::Marker;
 use crate::manifests::problem::Problem;
 
-/// The arguments of one marker, and what was found wrong with them so far.
+/// The arguments of one marker, and the problems found so far.
 pub struct Arguments<'a> {
     pub marker: &'a Marker,
     pub problems: Vec<Problem>,
@@ -23,9 +23,11 @@ impl<'a> Arguments<'a> {
                 "`{argument}` is not an argument of a `{name}` marker"
             ));
             match argument.as_str() {
-                "namespaceSelector" | "objectSelector" | "matchConditions" => problem.help(
-                    format!("write it as the API has it: ``patch=`{{\"{argument}\": …}}```"),
-                ),
+                "namespaceSelector" | "objectSelector" | "matchConditions" => {
+                    problem.help(format!(
+                        "write it with the API's field names: ``patch=`{{\"{argument}\": …}}```"
+                    ))
+                }
                 _ => problem.did_you_mean(nearest(argument, known.iter().copied())),
             }
         };
@@ -54,7 +56,7 @@ impl<'a> Arguments<'a> {
         self.marker.arguments.iter().find_map(of)
     }
 
-    /// A list that has to be there, without empty values.
+    /// A required list without empty values.
     pub fn required_list(&mut self, name: &str) -> &'a [String] {
         let list = self.list(name).unwrap_or_default();
         match list {
@@ -67,7 +69,7 @@ impl<'a> Arguments<'a> {
         list
     }
 
-    /// `None` when it is not there, is empty, or is a list, which is wrong.
+    /// `None` if it is missing, empty, or (a problem) a list.
     pub fn single(&mut self, name: &str) -> Option<String> {
         match self.list(name)? {
             [] => None,
@@ -93,7 +95,7 @@ impl<'a> Arguments<'a> {
             "true" => true,
             "false" | "" => false,
             other => {
-                self.wrong(format!("`{name}` is `true` or `false`, not `{other}`"));
+                self.wrong(format!("`{name}` must be `true` or `false`, not `{other}`"));
                 false
             }
         }
@@ -103,19 +105,22 @@ impl<'a> Arguments<'a> {
         let text = self.single(name)?;
         let number = text.parse();
         if number.is_err() {
-            self.wrong(format!("`{name}` is a whole number, not `{text}`"));
+            self.wrong(format!("`{name}` must be an integer, not `{text}`"));
         }
         number.ok()
     }
 
-    /// One of `values`, whatever its capitals.
+    /// One of `values`; case is ignored.
     pub fn choice(&mut self, name: &str, values: &[&str]) -> Option<String> {
         let text = self.single(name)?;
         let found = values
             .iter()
             .find(|value| value.eq_ignore_ascii_case(&text));
         if found.is_none() {
-            let problem = Problem::new(format!("`{text}` is not a `{name}`: {}", either(values)));
+            let problem = Problem::new(format!(
+                "`{text}` is not a valid `{name}`: use {}",
+                either(values)
+            ));
             self.problems.push(problem);
         }
         found.map(|value| (*value).to_owned())

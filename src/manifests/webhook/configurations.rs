@@ -1,4 +1,4 @@
-//! Markers -> configurations, as controller-gen makes them.
+//! Markers -> configurations, like controller-gen's.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::read;
 use crate::manifests::markers::Marker;
 use crate::manifests::problem::Problem;
 
-/// Reads the markers called `webhook`, in order of their names. `own` are the project's kinds, as group and plural.
+/// Reads the markers called `webhook`, sorted by webhook name. `own` holds the project's kinds, as group and plural.
 pub fn read(
     names: &Names,
     markers: &[Marker],
@@ -30,22 +30,22 @@ pub fn read(
             .filter_map(|mut kind| kind.next().zip(kind.next()))
         {
             let text = format!(
-                "`{}` is the name of the webhook at `{}` already",
+                "`{}` is already the name of the webhook at `{}`",
                 first.name(),
                 first.at
             );
             problems.push(
                 Problem::new(text)
                     .at(&other.at)
-                    .help("give each webhook a name of its own"),
+                    .help("give each webhook a unique name"),
             );
         }
     }
     webhooks
 }
 
-/// The configurations that have an entry: first the mutating one.
-/// `markers` are those called `webhookconfiguration`, which give them other names.
+/// The configurations that have an entry, the mutating one first.
+/// `markers` holds those called `webhookconfiguration`, which rename them.
 pub fn configurations(
     names: &Names,
     markers: &[Marker],
@@ -58,8 +58,7 @@ pub fn configurations(
             Ok((mutating, name)) => match &own[usize::from(mutating)] {
                 Some((_, first)) => {
                     let kind = if mutating { "mutating" } else { "validating" };
-                    let text =
-                        format!("the {kind} configuration has its name at `{first}` already");
+                    let text = format!("the {kind} configuration already has a name at `{first}`");
                     problems.push(Problem::new(text).at(&marker.at));
                 }
                 None => own[usize::from(mutating)] = name.map(|name| (name, marker.at.as_str())),
@@ -100,8 +99,7 @@ pub fn configurations(
         .collect()
 }
 
-/// Configurations that `markers` give names that the operator does not know, so that it would tell the API server nothing there about its
-/// certificate.
+/// Configurations renamed by `markers`: the operator does not know these names, so it would not set the CA bundle.
 pub fn unmanaged(names: &Names, markers: &[Marker]) -> Vec<Problem> {
     let unmanaged = |marker: &Marker| {
         let (mutating, name) = read::configuration(marker).ok()?;
@@ -114,14 +112,14 @@ pub fn unmanaged(names: &Names, markers: &[Marker]) -> Vec<Problem> {
         let text = format!(
             "the operator manages the CA bundle of `{known}` only: calls to `{name}` would fail TLS verification"
         );
-        let help = "leave `name=` out, or let cert-manager keep the certificate: `../webhook-certmanager` in `config/default/kustomization.yaml`";
+        let help = "leave `name=` out, or let cert-manager manage the certificate: `../webhook-certmanager` in `config/default/kustomization.yaml`";
         Some(Problem::new(text).at(&marker.at).help(help))
     };
     markers.iter().filter_map(unmanaged).collect()
 }
 
-/// Adds to `now` the configurations that there were and are no more, with nothing in them. Who applies what is rendered removes
-/// nothing from a cluster: a configuration that is left out would go on calling webhooks that nobody serves.
+/// Adds each removed configuration to `now`, without webhooks. Applying a file deletes nothing from the cluster: a configuration that
+/// is left out would continue to call webhooks that no longer exist.
 pub fn emptied(before: &[Value], now: &mut Vec<Value>) {
     for old in before.iter().filter(|old| old["kind"].is_string()) {
         let name = &old["metadata"]["name"];

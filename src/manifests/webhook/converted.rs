@@ -1,4 +1,4 @@
-//! What the CRDs say that the operator converts, against what its code converts.
+//! Compares the conversions that the CRDs require with those that the code registers.
 
 use crate::comments;
 use crate::manifests::crd::Crd;
@@ -8,8 +8,8 @@ use crate::manifests::uses::{call, resolve, uses};
 use crate::project::Project;
 use crate::resource::target::Target;
 
-/// Looks for `manager.spoke::<Hub, Spoke>()` of each version that is served and, says its CRD, converted by the operator: an API
-/// server would ask for the others in vain, and nobody could read them.
+/// Looks for `manager.spoke::<Hub, Spoke>()` for each served version of the CRDs whose conversion calls the operator. Without it,
+/// the conversion fails, and objects cannot be read in that version.
 pub fn check_conversions(
     kinds: &Kinds,
     sources: &[(String, String)],
@@ -21,7 +21,7 @@ pub fn check_conversions(
     for (_, source) in sources {
         match pairs(kinds, source) {
             Some(found) => converted.extend(found),
-            // Which types these are only the compiler can tell.
+            // Only the compiler can resolve these types.
             None => return,
         }
     }
@@ -53,7 +53,7 @@ pub fn check_conversions(
 fn problem(crd: &Crd, missing: &str, project: &Project) -> Problem {
     let (group, kind) = (&crd.group, &crd.kind);
     let text = format!(
-        "`{kind}` of group `{group}`: the operator is asked to convert `{missing}`, and does not"
+        "`{kind}` of group `{group}`: the operator does not convert `{missing}`, but the CRD requires it"
     );
     let hub = project.hub(group, kind);
     let hub = hub.map_or("…", |hub| &hub.target.version);
@@ -62,12 +62,12 @@ fn problem(crd: &Crd, missing: &str, project: &Project) -> Problem {
     ))
 }
 
-/// Both types of each pair that a file registers; `None` if the code does not tell without being compiled.
+/// Both types of each pair that a file registers; `None` if they cannot be determined without a compiler.
 fn pairs<'a>(kinds: &'a Kinds, source: &str) -> Option<Vec<&'a Target>> {
     if !source.contains(".spoke") {
         return Some(Vec::new());
     }
-    // A file that does not end its strings is reported where its markers are read.
+    // A file with an unterminated string is reported where its markers are read.
     let code = comments::code(source).ok()?;
     let uses = uses(&code);
     let mut found = Vec::new();
@@ -97,9 +97,9 @@ fn register(manager: &mut Manager) {
     manager.spoke::<Captain, CaptainV1>();
 }";
 
-    /// What is said of code in a project whose hub is `v2`, and whose `v1` and `v3` the API server has converted.
+    /// The problems of code in a project with the hub `v2` and the spokes `v1` and `v3`.
     #[track_caller]
-    fn said(code: &str) -> String {
+    fn report(code: &str) -> String {
         let api = |version: &str| {
             format!(
                 "[[api]]\ngroup = 'crew'\nfull_group = 'crew.io'\nversion = '{version}'\nkind = 'Captain'\n\
@@ -127,24 +127,25 @@ fn register(manager: &mut Manager) {
         let sources = [("a.rs".to_owned(), code.to_owned())];
         let kinds = Kinds::of(&project, &crds);
         check_conversions(&kinds, &sources, &project, &crds, &mut problems);
-        let said: Vec<_> = problems.iter().map(ToString::to_string).collect();
-        said.join("\\n")
+        let report: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        report.join("\\n")
     }
 
     #[test]
-    fn what_is_served_and_registered_is_right() {
-        assert_eq!(said(REGISTER), "");
+    fn a_served_and_registered_version_is_accepted() {
+        assert_eq!(report(REGISTER), "");
         assert_eq!(
-            said("manager.spoke::<api::crew::v2::Captain, api::crew::v1::Captain,>();"),
+            report("manager.spoke::<api::crew::v2::Captain, api::crew::v1::Captain,>();"),
             ""
         );
     }
 
     #[test]
-    fn a_version_that_nobody_converts_is_a_problem() {
-        let problem = said("// manager.spoke::<api::crew::v2::Captain, api::crew::v1::Captain>();");
+    fn a_version_without_registered_conversion_is_a_problem() {
+        let problem =
+            report("// manager.spoke::<api::crew::v2::Captain, api::crew::v1::Captain>();");
         assert!(
-            problem.contains("the operator is asked to convert `v2`, `v1`, and does not"),
+            problem.contains("the operator does not convert `v2`, `v1`, but the CRD requires it"),
             "{problem}"
         );
         assert!(
@@ -156,8 +157,8 @@ fn register(manager: &mut Manager) {
     }
 
     #[test]
-    fn nothing_is_said_of_types_that_only_the_compiler_knows() {
-        assert_eq!(said("manager.spoke::<Hub, T>();"), "");
-        assert_eq!(said("manager.spoke(x);"), "");
+    fn types_that_only_the_compiler_can_resolve_are_not_reported() {
+        assert_eq!(report("manager.spoke::<Hub, T>();"), "");
+        assert_eq!(report("manager.spoke(x);"), "");
     }
 }

@@ -1,24 +1,24 @@
-//! What a marker gives: one webhook.
+//! One webhook, as defined by a marker.
 
 use serde_json::Value;
 
 use crate::project::Project;
 
-/// What a marker calls when it does not say otherwise; names are written in full, for nothing puts a prefix before them.
+/// The default names. They include the project's prefix, because kustomize does not add one to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// Of the `MutatingWebhookConfiguration`.
+    /// The name of the `MutatingWebhookConfiguration`.
     pub mutating: String,
-    /// Of the `ValidatingWebhookConfiguration`.
+    /// The name of the `ValidatingWebhookConfiguration`.
     pub validating: String,
     /// The service of the webhooks.
     pub service: String,
-    /// Where the service is.
+    /// The namespace of the service.
     pub namespace: String,
 }
 
 impl Names {
-    /// `captains-webhook` in `captains-system`, and so on.
+    /// The names for a project: `captains-webhook` in `captains-system`, and so on.
     pub fn of(project: &Project) -> Self {
         let name = &project.head.name;
         Self {
@@ -33,13 +33,13 @@ impl Names {
 /// One entry of a configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// `src/webhooks/crew_v1_captain.rs:12`.
+    /// The location of the marker, such as `src/webhooks/crew_v1_captain.rs:12`.
     pub at: String,
-    /// Whether it may change objects.
+    /// Whether it belongs to the mutating configuration.
     pub mutating: bool,
-    /// Where the operator has to serve it; `None` when something else does: a `url`, or another service.
+    /// The path at which the operator must serve it; `None` if a `url` or another service does.
     pub path: Option<String>,
-    /// As the API has it.
+    /// The webhook in the form of the API.
     pub object: Value,
 }
 

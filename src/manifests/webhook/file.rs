@@ -1,4 +1,4 @@
-//! The file of the webhook configurations.
+//! Generates the file of the webhook configurations.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::configurations::{configurations, emptied, read, unmanaged};
 use super::converted::check_conversions;
 use super::entry::Names;
-use super::rights;
+use super::permissions;
 use super::served::compare;
 use crate::manifests::crd::{Crd, resources};
 use crate::manifests::files::{self, File};
@@ -19,10 +19,10 @@ use crate::manifests::sources::Sources;
 use crate::manifests::yaml;
 use crate::project::Project;
 
-/// Where the configurations go.
+/// The file of the configurations.
 pub const PATH: &str = "config/webhook/manifests.yaml";
 
-/// The webhook configurations, unless the project has never had any; and what a person should know of them.
+/// The webhook configurations, unless the project has never had any; and warnings about them.
 pub fn generate(
     root: &Path,
     project: &Project,
@@ -41,18 +41,18 @@ pub fn generate(
     if is_self_managed(root)? {
         let unmanaged = unmanaged(&names, &own);
         if unmanaged.is_empty() {
-            let roles = files::read(&root.join(rights::ROLE))?.unwrap_or_default();
+            let roles = files::read(&root.join(permissions::ROLE))?.unwrap_or_default();
             let roles = serde_saphyr::from_multiple(&String::from_utf8_lossy(&roles))
-                .with_context(|| format!("`{}` is not YAML", rights::ROLE))?;
+                .with_context(|| format!("`{}` is not YAML", permissions::ROLE))?;
             let objects = configurations
                 .iter()
                 .chain(crds.iter().map(|crd| &crd.object));
-            warnings.extend(rights::missing(&roles, objects));
+            warnings.extend(permissions::missing(&roles, objects));
         }
         warnings.extend(unmanaged);
     }
     check_conversions(kinds, &sources.files, project, crds, problems);
-    // An empty file is what `config/webhook/kustomization.yaml` still can list when the last webhook is gone.
+    // `config/webhook/kustomization.yaml` may still list the file when the last webhook is gone, so an empty one is kept.
     if configurations.is_empty() && !root.join(PATH).is_file() {
         return Ok((None, warnings));
     }
@@ -64,14 +64,14 @@ pub fn generate(
     Ok((Some(file), warnings))
 }
 
-/// The configurations that kbr generated the last time. One that is gone stays in the file, empty, so a file that cannot
-/// be read must not count as one without any.
+/// The configurations that kbr generated the last time. A removed one stays in the file, empty, so an unreadable file must
+/// not count as an empty one.
 fn generated_before(root: &Path) -> anyhow::Result<Vec<Value>> {
     match files::read(&root.join(PATH))? {
         Some(text) if files::is_generated(&text) => {
             let text = String::from_utf8_lossy(&text);
             serde_saphyr::from_multiple(&text).with_context(|| format!(
-                "cannot read `{PATH}`, which says which configurations a cluster may have; nothing was written\nhelp: take either side of a merge conflict, or restore the file from git, and run `kbr manifests` again"
+                "cannot read `{PATH}`, which lists the configurations that a cluster may have; nothing was written\nhelp: choose either side of a merge conflict, or restore the file from git, then run `kbr manifests` again"
             ))
         }
         _ => Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! controller-tools' own cases (`pkg/webhook/testdata`), written down anew: what its comments say, and what comes of them.
+//! The cases of controller-tools (`pkg/webhook/testdata`), rewritten: their markers, and the resulting configurations.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use super::tests::generate;
 
 const VALIDATE: &str = "verbs=create;update,path=/validate-testdata-kubebuilder-io-v1-cronjob,mutating=false,failurePolicy=fail,groups=testdata.kubebuilder.io,resources=cronjobs,versions=v1,name=validation.cronjob.testdata.kubebuilder.io";
 const MUTATE: &str = "verbs=create;update,path=/mutate-testdata-kubebuilder-io-v1-cronjob,mutating=true,failurePolicy=fail,groups=testdata.kubebuilder.io,resources=cronjobs,versions=v1,name=default.cronjob.testdata.kubebuilder.io";
-/// What most markers of the table end with.
+/// The end of most markers in the table.
 const REST: &str = "matchPolicy=Equivalent,timeoutSeconds=10,admissionReviewVersions=v1;v1beta1";
 
-/// The entry that comes of [`VALIDATE`] or [`MUTATE`], with `more` in it.
+/// The entry for [`VALIDATE`] or [`MUTATE`], with the fields of `more`.
 fn entry(verb: &str, name: &str, more: &Value) -> Value {
     let mut entry = json!({
         "admissionReviewVersions": ["v1", "v1beta1"],
@@ -31,7 +31,7 @@ fn entry(verb: &str, name: &str, more: &Value) -> Value {
     entry
 }
 
-/// [`entry`] of a marker that ends with [`REST`].
+/// [`entry`] for a marker that ends with [`REST`].
 fn whole(verb: &str, name: &str, more: &Value) -> Value {
     let mut entry = entry(verb, name, more);
     entry["matchPolicy"] = json!("Equivalent");
@@ -57,26 +57,27 @@ fn validating(webhooks: &[Value]) -> Value {
     configuration(false, "validating-webhook-configuration", webhooks)
 }
 
-/// `markers` give `expected`, in order and to the last field.
+/// Asserts that `markers` give exactly `expected`, in order.
 #[track_caller]
 fn check(markers: &[String], expected: &[Value], problems: &[&str]) {
     let lines: Vec<String> = markers
         .iter()
         .map(|text| format!("// +kubebuilder:{text}\n"))
         .collect();
-    let (found, said) = generate(&lines.concat());
+    let (found, messages) = generate(&lines.concat());
     assert_eq!(json!(found), json!(expected));
-    assert_eq!(said.len(), problems.len(), "{said:?}");
+    assert_eq!(messages.len(), problems.len(), "{messages:?}");
     assert!(
-        said.iter()
+        messages
+            .iter()
             .zip(problems)
-            .all(|(said, expected)| said.contains(expected)),
-        "{said:?}"
+            .all(|(message, expected)| message.contains(expected)),
+        "{messages:?}"
     );
 }
 
-/// In three of upstream's cases two webhooks of one configuration have one name, which no API server takes.
-const TWICE: &str = "is the name of the webhook at";
+/// In three upstream cases two webhooks of one configuration share a name, which the API server rejects.
+const DUPLICATE: &str = "is already the name of the webhook at";
 
 fn three(first: &str, second: &str, third: &str) -> Vec<String> {
     vec![
@@ -106,7 +107,7 @@ fn valid() {
     check(
         &three("", "", ""),
         &[mutating(one_mutating()), validating(&two_validating())],
-        &[TWICE],
+        &[DUPLICATE],
     );
 }
 
@@ -119,7 +120,7 @@ fn valid_custom_name() {
         configuration(true, "foo", &[one_mutating()]),
         configuration(false, "bar", &two_validating()),
     ];
-    check(&markers, &expected, &[TWICE]);
+    check(&markers, &expected, &[DUPLICATE]);
 }
 
 #[test]
@@ -139,7 +140,7 @@ fn valid_custom_service() {
     check(
         &markers,
         &[mutating(third), validating(&[first, second])],
-        &[TWICE],
+        &[DUPLICATE],
     );
 }
 
@@ -213,7 +214,7 @@ fn valid_url() {
     check(
         &markers,
         &[mutating(one_mutating()), validating(&expected)],
-        &[TWICE],
+        &[DUPLICATE],
     );
 }
 
@@ -256,29 +257,29 @@ fn valid_patches() {
 }
 
 #[test]
-fn what_upstream_refuses_is_refused() {
-    let refused = |marker: &str, reason: &str| {
-        let (found, said) = generate(&format!("// +kubebuilder:{marker}"));
+fn markers_that_upstream_rejects_are_rejected() {
+    let rejected = |marker: &str, reason: &str| {
+        let (found, messages) = generate(&format!("// +kubebuilder:{marker}"));
         assert!(
-            found.is_empty() && said.iter().any(|said| said.contains(reason)),
-            "{marker}: {said:?}"
+            found.is_empty() && messages.iter().any(|message| message.contains(reason)),
+            "{marker}: {messages:?}"
         );
     };
     let good = format!("webhook:{VALIDATE},{REST},sideEffects=None");
-    refused(
+    rejected(
         &format!("{good},webhookVersions=v1beta1"),
-        "there is only `v1`",
+        "only `v1` exists",
     );
-    refused(
+    rejected(
         &good.replace(",admissionReviewVersions=v1;v1beta1", ""),
         "`admissionReviewVersions` is missing",
     );
-    refused(
+    rejected(
         &format!("{good},url=\"https://somewebhook:9443\""),
-        "not both",
+        "cannot have both",
     );
-    refused(&good.replace("=None", "=Some"), "`sideEffects`");
-    refused(&good.replace("Seconds=10", "Seconds=31"), "from 1 to 30");
+    rejected(&good.replace("=None", "=Some"), "`sideEffects`");
+    rejected(&good.replace("Seconds=10", "Seconds=31"), "from 1 to 30");
     for patch in [
         "{",
         " ",
@@ -287,17 +288,17 @@ fn what_upstream_refuses_is_refused() {
         r#"{"TimeoutSeconds":5}"#,
         r#"{"$ptach":"delete"}"#,
     ] {
-        refused(&format!("{good},patch=`{patch}`"), "`patch`");
+        rejected(&format!("{good},patch=`{patch}`"), "`patch`");
     }
 
-    refused(
+    rejected(
         &format!("{good},namespaceSelector=matchLabels~a=b"),
-        "write it as the API has it: ``patch=`{\"namespaceSelector\": …}```",
+        "write it with the API's field names: ``patch=`{\"namespaceSelector\": …}```",
     );
 
-    let twice = "webhookconfiguration:mutating=true,name=foo\n// +kubebuilder:webhookconfiguration:mutating=true,name=bar";
-    refused(
-        twice,
-        "the mutating configuration has its name at `a.rs:1` already",
+    let duplicate = "webhookconfiguration:mutating=true,name=foo\n// +kubebuilder:webhookconfiguration:mutating=true,name=bar";
+    rejected(
+        duplicate,
+        "the mutating configuration already has a name at `a.rs:1`",
     );
 }

@@ -1,4 +1,4 @@
-//! A webhook as the API has it: what a `patch` makes of it, and what the API server would refuse.
+//! A webhook in the form of the API: applies a `patch`, and finds what the API server would reject.
 
 use crd_lint::nearest;
 use crd_lint::rules::check_condition;
@@ -26,18 +26,18 @@ const FIELDS: [&str; 12] = [
     "timeoutSeconds",
 ];
 
-/// A domain name of at least three words, as the API server wants it.
+/// A domain name of at least three labels, as the API server requires.
 pub fn is_qualified(name: &str) -> bool {
     is_subdomain(name) && name.split('.').count() >= 3
 }
 
-/// Applies `patch`, a JSON object whose fields replace those of the webhook: objects are merged, lists replaced, and `null`
-/// removes. That is what a strategic merge patch does with a webhook, which has no list to merge at that time.
+/// Applies `patch`, a JSON object whose fields replace those of the webhook: objects are merged, lists are replaced, `null`
+/// removes. A strategic merge patch gives the same result, because the webhook has no mergeable list yet.
 ///
-/// Gives what is wrong with fields that webhooks do not have.
+/// Returns a problem for each unknown field.
 ///
 /// # Errors
-/// It is not a JSON object.
+/// `patch` is not a JSON object.
 pub fn patch(webhook: &mut Value, patch: &str) -> Result<Vec<Problem>, String> {
     let parsed: Map<String, Value> = serde_json::from_str(patch)
         .map_err(|error| format!("`patch` is not a JSON object: {error}"))?;
@@ -64,7 +64,7 @@ fn merge(target: &mut Value, patch: Value) {
     }
 }
 
-/// What the API server would refuse, or call in vain.
+/// Mistakes that the API server would reject, or that would make its calls fail.
 pub fn faults(webhook: &Value, mutating: bool) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut wrong = |bad: bool, text: &str, help: &str| {
@@ -75,8 +75,8 @@ pub fn faults(webhook: &Value, mutating: bool) -> Vec<Problem> {
     let effects = &webhook["sideEffects"];
     wrong(
         effects != "None" && effects != "NoneOnDryRun",
-        "`sideEffects` is missing, or says that there are some",
-        "write `sideEffects=None`, or `NoneOnDryRun` for a webhook that minds dry runs",
+        "`sideEffects` is missing, or is not `None` or `NoneOnDryRun`",
+        "write `sideEffects=None`, or `NoneOnDryRun` if the webhook has no side effects in dry runs",
     );
     let timeout = &webhook["timeoutSeconds"];
     wrong(
@@ -84,18 +84,18 @@ pub fn faults(webhook: &Value, mutating: bool) -> Vec<Problem> {
             && !timeout
                 .as_i64()
                 .is_some_and(|seconds| (1..=30).contains(&seconds)),
-        "`timeoutSeconds` is not from 1 to 30",
-        "leave it out for 10 seconds",
+        "`timeoutSeconds` must be from 1 to 30",
+        "remove it for the default of 10 seconds",
     );
     wrong(
         !mutating && !webhook["reinvocationPolicy"].is_null(),
-        "`reinvocationPolicy` is for mutating webhooks",
-        "leave it out",
+        "only mutating webhooks can have a `reinvocationPolicy`",
+        "remove it",
     );
     let versions = webhook["admissionReviewVersions"].as_array();
     wrong(
         !versions.is_some_and(|versions| versions.contains(&json!("v1"))),
-        "`admissionReviewVersions` lacks `v1`, the only version that the operator speaks",
+        "`admissionReviewVersions` lacks `v1`, the only version that the operator supports",
         "write `admissionReviewVersions=v1`",
     );
     for rule in webhook["rules"].as_array().into_iter().flatten() {
@@ -111,8 +111,8 @@ pub fn faults(webhook: &Value, mutating: bool) -> Vec<Problem> {
         ];
         wrong(
             all.iter().any(|(list, all)| several(list, all)),
-            "`*` stands for all, so nothing else may be in its list",
-            "write `*` alone",
+            "`*` stands for all, so it must be the only item of its list",
+            "write only `*`",
         );
     }
     problems.extend(address(&webhook["clientConfig"]).map(Problem::new));
@@ -120,19 +120,19 @@ pub fn faults(webhook: &Value, mutating: bool) -> Vec<Problem> {
     problems
 }
 
-/// Fields that webhooks do not have.
+/// A problem for each unknown field.
 fn unknown_fields(patch: &Map<String, Value>) -> Vec<Problem> {
     let unknown = patch.keys().map(String::as_str);
     let unknown = unknown.filter(|field| !FIELDS.contains(field));
     let problem = |field| {
-        let problem = Problem::new(format!("`patch`: no webhook has `{field}`"));
+        let problem = Problem::new(format!("`patch`: unknown webhook field `{field}`"));
         let problem = problem.did_you_mean(nearest(field, FIELDS));
         problem.or_newer("unknown-webhook-field")
     };
     unknown.map(problem).collect()
 }
 
-/// What is wrong with match conditions.
+/// The problems of match conditions.
 fn conditions(conditions: &Value) -> Vec<Problem> {
     let mut names = Vec::new();
     let mut problems = Vec::new();
@@ -140,9 +140,7 @@ fn conditions(conditions: &Value) -> Vec<Problem> {
         let text = |field: &str| condition[field].as_str().unwrap_or_default();
         let (name, expression) = (text("name"), text("expression"));
         if names.contains(&name) {
-            problems.push(Problem::new(format!(
-                "there are two match conditions `{name}`"
-            )));
+            problems.push(Problem::new(format!("duplicate match condition `{name}`")));
         }
         names.push(name);
         if let Err(finding) = check_condition(expression) {
@@ -159,7 +157,7 @@ fn conditions(conditions: &Value) -> Vec<Problem> {
     problems
 }
 
-/// What is wrong with a path or URL.
+/// The problem of an invalid path or URL.
 fn address(client: &Value) -> Option<String> {
     if let Some(url) = client["url"].as_str() {
         let good = url.strip_prefix("https://").is_some_and(|rest| {
@@ -167,7 +165,7 @@ fn address(client: &Value) -> Option<String> {
             !host.is_empty() && !host.contains('@') && !rest.contains(['?', '#', ' '])
         });
         return (!good).then(|| {
-            format!("`{url}` is no URL that a webhook may have: `https://`, a host, and no user, query or fragment")
+            format!("`{url}` is not a valid webhook URL: write `https://` and a host, without user, query or fragment")
         });
     }
     let path = client["service"]["path"].as_str()?;
@@ -179,6 +177,6 @@ fn address(client: &Value) -> Option<String> {
     };
     let good = path == "/" || path.strip_prefix('/').is_some_and(words);
     (!good).then(|| {
-        format!("`{path}` is not a path that a webhook may have: `/`, then lower-case letters, digits, `-` and `.`, with single `/` between")
+        format!("`{path}` is not a valid webhook path: write `/`, then segments of `a` to `z`, `0` to `9`, `-` and `.`, separated by single `/`")
     })
 }

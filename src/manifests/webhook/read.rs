@@ -1,4 +1,4 @@
-//! One webhook marker -> one webhook, with controller-gen's arguments.
+//! One webhook marker with controller-gen's arguments -> one webhook.
 
 use crd_lint::nearest;
 use serde_json::{Map, Value, json};
@@ -32,10 +32,10 @@ const ARGUMENTS: [&str; 19] = [
     "webhookVersions",
 ];
 
-/// Reads a `webhook` marker; `own` are the project's kinds, as group and plural.
+/// Reads a `webhook` marker; `own` holds the project's kinds, as group and plural.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All problems of the marker.
 pub fn webhook(
     names: &Names,
     marker: &Marker,
@@ -73,7 +73,7 @@ pub fn webhook(
     arguments.end(webhook)
 }
 
-/// Resources that no API has, so that the webhook would never be called.
+/// Resources that no API has: the webhook would never be called for them.
 fn resources(object: &Value, own: &[(String, String)]) -> Vec<Problem> {
     let rules = object["rules"].as_array().into_iter().flatten();
     let set = |list: &Value| -> Set {
@@ -85,18 +85,16 @@ fn resources(object: &Value, own: &[(String, String)]) -> Vec<Problem> {
         .collect()
 }
 
-/// Reads a `webhookconfiguration` marker: which configuration, and its name if it gives one.
+/// Reads a `webhookconfiguration` marker: whether it is for the mutating configuration, and the name if it has one.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All problems of the marker.
 pub fn configuration(marker: &Marker) -> Result<(bool, Option<String>), Vec<Problem>> {
     let mut arguments = Arguments::new(marker, &["mutating", "name"]);
     let mutating = arguments.flag("mutating");
     let name = arguments.single("name");
     if let Some(name) = name.as_deref().filter(|name| !object::is_subdomain(name)) {
-        arguments.wrong(format!(
-            "`{name}` is not a name that a configuration may have"
-        ));
+        arguments.wrong(format!("`{name}` is not a valid configuration name"));
     }
     arguments.end((mutating, name))
 }
@@ -106,8 +104,8 @@ impl Arguments<'_> {
         let name = self.required("name");
         if !name.is_empty() && !object::is_qualified(&name) {
             self.problems.push(
-                Problem::new(format!("`{name}` is not a name that a webhook may have")).help(
-                    "at least three words with `.` between them: `mcaptain-v1.crew.example.com`",
+                Problem::new(format!("`{name}` is not a valid webhook name")).help(
+                    "use at least three labels separated by `.`, such as `mcaptain-v1.crew.example.com`",
                 ),
             );
         }
@@ -117,7 +115,7 @@ impl Arguments<'_> {
         for version in self.list("webhookVersions").unwrap_or_default() {
             if version != "v1" {
                 self.wrong(format!(
-                    "`{version}` is not a version of a webhook configuration: there is only `v1`"
+                    "`{version}` is not a version of a webhook configuration: only `v1` exists"
                 ));
             }
         }
@@ -145,9 +143,9 @@ impl Arguments<'_> {
         );
         match self.choice("reinvocationPolicy", &["Never", "IfNeeded"]) {
             Some(policy) if mutating => set("reinvocationPolicy", Some(policy.into())),
-            // What every validating webhook does anyway; controller-gen lets it pass.
+            // `Never` is the behaviour of every validating webhook; controller-gen accepts it, too.
             Some(policy) if policy == "IfNeeded" => {
-                self.wrong("`reinvocationPolicy` is for mutating webhooks");
+                self.wrong("only mutating webhooks can have a `reinvocationPolicy`");
             }
             _ => {}
         }
@@ -156,7 +154,7 @@ impl Arguments<'_> {
     fn rule(&mut self) -> Value {
         const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
         let groups = self.required_list("groups").iter();
-        // `core` is what people say, the empty string is what the group is called.
+        // The core group is called `core` in markers, but its name in the API is the empty string.
         let groups: Vec<&str> = groups
             .map(|group| if group == "core" { "" } else { group })
             .collect();
@@ -172,10 +170,7 @@ impl Arguments<'_> {
             .filter(|verb| !OPERATIONS.contains(&verb.as_str()))
         {
             let near = nearest(verb, OPERATIONS.into_iter().skip(1)).map(str::to_lowercase);
-            let text = format!(
-                "`{}` is not a verb that a webhook sees",
-                verb.to_lowercase()
-            );
+            let text = format!("`{}` is not a webhook verb", verb.to_lowercase());
             let problem = Problem::new(text);
             self.problems.push(match near {
                 Some(near) => problem.did_you_mean(Some(&near)),
@@ -185,7 +180,7 @@ impl Arguments<'_> {
         json!({ "apiGroups": groups, "apiVersions": versions, "operations": verbs, "resources": resources })
     }
 
-    /// Where the API server finds the webhook; and the path, if it is this operator's.
+    /// The client config of the webhook, and the path if this operator serves it.
     fn client(&mut self, names: &Names) -> (Value, Option<String>) {
         let path = self.single("path");
         let url = self.single("url");
@@ -195,11 +190,11 @@ impl Arguments<'_> {
         let (Some(path), None) = (path, &url) else {
             match url {
                 Some(_) if self.list("path").is_some() => {
-                    self.wrong("a webhook has a `path` or a `url`, not both");
+                    self.wrong("a webhook cannot have both a `path` and a `url`");
                 }
-                None => self.wrong("`path` is missing, or a `url`"),
+                None => self.wrong("`path` is missing: a webhook needs a `path` or a `url`"),
                 Some(_) if service.is_some() || namespace.is_some() || port.is_some() => {
-                    self.wrong("a webhook with a `url` has no service");
+                    self.wrong("a webhook with a `url` cannot have a service");
                 }
                 Some(_) => {}
             }

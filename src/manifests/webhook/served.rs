@@ -1,4 +1,4 @@
-//! What the operator's code serves, against what the markers make the API server call.
+//! Compares the webhooks that the code registers with those that the markers make the API server call.
 
 use crd_lint::nearest;
 
@@ -14,14 +14,14 @@ use crate::resource::webhook::{self, AdmissionKind};
 struct Registration {
     at: String,
     mutating: bool,
-    /// `None` when the code does not tell without being run.
+    /// `None` if it cannot be determined without running the code.
     path: Option<String>,
-    /// What would have the API server call it, if its kind is known.
+    /// The marker that makes the API server call it, if its kind is known.
     marker: Option<String>,
 }
 
-/// Compares the markers with `manager.defaulter::<T>(…)` and `manager.validator::<T>(…)` in the sources: a path that nobody
-/// serves is a problem, a webhook that nobody calls a warning.
+/// Compares the markers with `manager.defaulter::<T>(…)` and `manager.validator::<T>(…)` in the sources: a path that no code
+/// serves is a problem, a webhook that no marker makes the API server call is a warning.
 pub fn compare(
     kinds: &Kinds,
     sources: &[(String, String)],
@@ -60,10 +60,11 @@ pub fn compare(
             continue;
         }
         let (method, other) = methods(webhook.mutating);
-        let problem = Problem::new(format!("no {method} is served at `{path}`")).at(&webhook.at);
+        let problem =
+            Problem::new(format!("no {method} is registered at `{path}`")).at(&webhook.at);
         problems.push(if paths(!webhook.mutating).any(|known| known == path) {
             problem.help(format!(
-                "a {other} is: write `mutating={}`",
+                "but a {other} is: write `mutating={}`",
                 !webhook.mutating
             ))
         } else if let Some(near) = nearest(path, paths(webhook.mutating)) {
@@ -71,7 +72,7 @@ pub fn compare(
         } else if let Some(other) = uncalled(webhook.mutating) {
             let path = other.path.as_deref().unwrap_or_default();
             problem.help(format!(
-                "nothing calls the one at `{}`, which is served at `{path}`: write `path={path}`",
+                "no marker has the path of the one at `{}`: write `path={path}`",
                 other.at
             ))
         } else {
@@ -81,7 +82,7 @@ pub fn compare(
         });
     }
     let uncalled = registered.iter().filter(|known| !called(known));
-    uncalled.map(nobody_calls).collect()
+    uncalled.map(without_marker).collect()
 }
 
 fn methods(mutating: bool) -> (&'static str, &'static str) {
@@ -92,7 +93,7 @@ fn methods(mutating: bool) -> (&'static str, &'static str) {
     }
 }
 
-fn nobody_calls(known: &Registration) -> Problem {
+fn without_marker(known: &Registration) -> Problem {
     let path = known.path.as_deref().unwrap_or_default();
     let (method, _) = methods(known.mutating);
     let text =
@@ -106,16 +107,16 @@ fn nobody_calls(known: &Registration) -> Problem {
     ))
 }
 
-/// The registrations of one Rust file.
+/// The webhooks that one Rust file registers.
 fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
-    // Most files register nothing, and need not be read as Rust.
+    // Most files register nothing, and need not be parsed.
     if ![".defaulter", ".validator"]
         .iter()
         .any(|method| source.contains(method))
     {
         return Vec::new();
     }
-    // A file that does not end its strings is reported where its markers are read.
+    // A file with an unterminated string is reported where its markers are read.
     let Ok(code) = comments::code(source) else {
         return Vec::new();
     };
@@ -157,13 +158,13 @@ fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
     found
 }
 
-/// The comment that has the API server call a webhook at `path`, as `kbr create webhook` writes it.
+/// The marker that makes the API server call a webhook at `path`, as `kbr create webhook` writes it.
 fn marker(kinds: &Kinds, target: &Target, verb: AdmissionKind, path: &str) -> String {
     let webhook = webhook::Webhook::new(target.clone());
     webhook.marker(verb, path, &kinds.project, &kinds.manager_id)
 }
 
-/// The string that the arguments begin with.
+/// The string literal at the start of the arguments.
 fn literal(arguments: &str) -> Option<String> {
     let (text, _) = arguments.trim_start().strip_prefix('"')?.split_once('"')?;
     Some(text.to_owned())

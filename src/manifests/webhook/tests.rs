@@ -15,7 +15,7 @@ pub(super) fn names() -> Names {
     }
 }
 
-/// What comes of comments, and every problem.
+/// The configurations generated from comments, and every problem.
 pub(super) fn generate(source: &str) -> (Vec<Value>, Vec<String>) {
     let mut problems = Vec::new();
     let found = markers("a.rs", source, &mut problems);
@@ -38,9 +38,9 @@ pub(super) fn generate(source: &str) -> (Vec<Value>, Vec<String>) {
 
 const GOOD: &str = "path=/mutate-crew-example-com-v1-captain,mutating=true,failurePolicy=fail,sideEffects=None,groups=crew.example.com,resources=captains,verbs=create;update,versions=v1,name=mcaptain-v1.crew.example.com,admissionReviewVersions=v1";
 
-/// The good marker with `from` replaced, and the one reason for which it is refused.
+/// Asserts that the valid marker with `from` replaced is rejected for exactly one reason.
 #[track_caller]
-fn refused(from: &str, to: &str, reason: &str) {
+fn rejected(from: &str, to: &str, reason: &str) {
     assert!(GOOD.contains(from), "{from}");
     let (_, problems) = generate(&format!("// +kbr:webhook:{}", GOOD.replace(from, to)));
     let [problem] = &problems[..] else {
@@ -83,7 +83,7 @@ fn without_markers_there_is_no_configuration() {
 }
 
 #[test]
-fn a_project_has_names_of_its_own() {
+fn names_contain_the_project() {
     let project = crate::project::parse(
         "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n",
     )
@@ -101,7 +101,7 @@ fn a_project_has_names_of_its_own() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_arguments_are_reported() {
     let required = [
         "path",
         "mutating",
@@ -118,75 +118,75 @@ fn what_is_missing_is_said() {
             .split(',')
             .find(|argument| argument.starts_with(&format!("{name}=")))
             .unwrap();
-        refused(
+        rejected(
             argument,
             &format!("{name}="),
             &format!("`{name}` is missing"),
         );
     }
-    refused("sideEffects=None,", "", "`sideEffects` is missing");
+    rejected("sideEffects=None,", "", "`sideEffects` is missing");
 }
 
 #[test]
-fn values_that_no_webhook_has_are_refused_with_those_that_it_may_have() {
-    refused(
+fn invalid_values_are_rejected_with_the_valid_ones() {
+    rejected(
         "=true",
         "=yes",
-        "`mutating` is `true` or `false`, not `yes`",
+        "`mutating` must be `true` or `false`, not `yes`",
     );
-    refused(
+    rejected(
         "=fail",
         "=fall",
-        "`fall` is not a `failurePolicy`: `Fail` or `Ignore`",
+        "`fall` is not a valid `failurePolicy`: use `Fail` or `Ignore`",
     );
-    refused(
+    rejected(
         "create;update",
         "create;updat",
-        "`updat` is not a verb that a webhook sees\n    help: did you mean `update`",
+        "`updat` is not a webhook verb\n    help: did you mean `update`",
     );
-    refused(
+    rejected(
         "create;update",
         "get",
         "`create`, `update`, `delete`, `connect` or `*`",
     );
-    refused("=None", "=Some", "says that there are some");
-    refused(
+    rejected("=None", "=Some", "is not `None` or `NoneOnDryRun`");
+    rejected(
         "versions=v1,",
         "versions=v1,timeoutSeconds=31,",
-        "`timeoutSeconds` is not from 1 to 30",
+        "`timeoutSeconds` must be from 1 to 30",
     );
-    refused(
+    rejected(
         "versions=v1,",
         "versions=v1,timeoutSeconds=x,",
-        "`timeoutSeconds` is a whole number, not `x`",
+        "`timeoutSeconds` must be an integer, not `x`",
     );
-    refused(
+    rejected(
         "versions=v1,",
         "versions=v1,matchPolicy=Same,",
-        "`Same` is not a `matchPolicy`: `Exact` or `Equivalent`",
+        "`Same` is not a valid `matchPolicy`: use `Exact` or `Equivalent`",
     );
-    refused(
+    rejected(
         "versions=v1,",
         "versions=v1,webhookVersions=v1beta1,",
-        "there is only `v1`",
+        "only `v1` exists",
     );
-    refused("ReviewVersions=v1", "ReviewVersions=v1beta1", "lacks `v1`");
-    refused(
+    rejected("ReviewVersions=v1", "ReviewVersions=v1beta1", "lacks `v1`");
+    rejected(
         "captains,",
         "captains;*/*,",
-        "nothing else may be in its list",
+        "it must be the only item of its list",
     );
-    refused(
+    rejected(
         "name=mcaptain-v1.crew.example.com",
         "name=captain.example",
-        "not a name that a webhook may have",
+        "not a valid webhook name",
     );
-    refused(
+    rejected(
         "versions=v1,",
         "versions=v1,timeout=3,",
         "`timeout` is not an argument of a `webhook` marker",
     );
-    refused(
+    rejected(
         "versions=v1,",
         "versions=v1,sideEffect=None,",
         "did you mean `sideEffects`",
@@ -194,9 +194,9 @@ fn values_that_no_webhook_has_are_refused_with_those_that_it_may_have() {
 }
 
 #[test]
-fn a_resource_that_no_api_has_is_refused_with_the_nearest_name() {
-    refused("=captains", "=captain", "help: did you mean `captains`");
-    refused(
+fn an_unknown_resource_is_rejected_with_the_nearest_name() {
+    rejected("=captains", "=captain", "help: did you mean `captains`");
+    rejected(
         "groups=crew.example.com,resources=captains",
         "groups=core,resources=pod",
         "`pod` is not a resource of group `core`\n    help: did you mean `pods`",
@@ -206,25 +206,25 @@ fn a_resource_that_no_api_has_is_refused_with_the_nearest_name() {
 #[test]
 fn a_webhook_is_at_a_path_or_at_a_url() {
     let path = "path=/mutate-crew-example-com-v1-captain";
-    refused(path, &format!("{path},url=\"https://x.io\""), "not both");
-    refused(
+    rejected(
         path,
-        "url=\"http://x.io\"",
-        "no URL that a webhook may have",
+        &format!("{path},url=\"https://x.io\""),
+        "cannot have both",
     );
-    refused(
+    rejected(path, "url=\"http://x.io\"", "not a valid webhook URL");
+    rejected(path, "url=\"https://x.io/a?b\"", "not a valid webhook URL");
+    rejected(
         path,
-        "url=\"https://x.io/a?b\"",
-        "no URL that a webhook may have",
+        "url=\"https://x.io\",servicePort=1",
+        "cannot have a service",
     );
-    refused(path, "url=\"https://x.io\",servicePort=1", "no service");
-    refused(path, "path=mutate", "not a path that a webhook may have");
-    refused(path, "path=/a//b", "not a path that a webhook may have");
-    refused(path, "path=/Captain", "not a path that a webhook may have");
+    rejected(path, "path=mutate", "not a valid webhook path");
+    rejected(path, "path=/a//b", "not a valid webhook path");
+    rejected(path, "path=/Captain", "not a valid webhook path");
 }
 
 #[test]
-fn a_patch_sets_what_no_argument_does() {
+fn a_patch_sets_fields_that_have_no_argument() {
     let patch = r#"{"namespaceSelector":{"matchLabels":{"a":"b"}},"matchConditions":[{"name":"x","expression":"true"}],"rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["*"],"resources":["*"],"scope":"Namespaced"}]}"#;
     let (found, problems) = generate(&format!("// +kbr:webhook:{GOOD},patch=`{patch}`"));
     assert_eq!(problems, [""; 0]);
@@ -242,35 +242,35 @@ fn a_patch_sets_what_no_argument_does() {
 
     let last = "admissionReviewVersions=v1";
     let with = |patch: &str| format!("{last},patch=`{patch}`");
-    refused(last, &with("[]"), "`patch` is not a JSON object");
-    refused(last, &with("{"), "`patch` is not a JSON object");
-    refused(
+    rejected(last, &with("[]"), "`patch` is not a JSON object");
+    rejected(last, &with("{"), "`patch` is not a JSON object");
+    rejected(
         last,
         &with(r#"{"objectselector":{}}"#),
-        "no webhook has `objectselector`\n    help: did you mean `objectSelector`",
+        "unknown webhook field `objectselector`\n    help: did you mean `objectSelector`",
     );
-    refused(
+    rejected(
         last,
         &with(r#"{"timeoutSeconds":40}"#),
-        "is not from 1 to 30",
+        "must be from 1 to 30",
     );
     let condition = |expression: &str| {
         let condition = json!({ "name": "x", "expression": expression });
         with(&json!({ "matchConditions": [condition] }).to_string())
     };
-    refused(
+    rejected(
         last,
         &condition("request.user == 'a'"),
-        "the match condition `x`, `request.user == 'a'`: there is no field `user`",
+        "the match condition `x`, `request.user == 'a'`: unknown field `user`",
     );
-    refused(last, &condition("true &&"), "at character");
-    let twice = json!({ "name": "x", "expression": "true" });
-    refused(
+    rejected(last, &condition("true &&"), "at character");
+    let condition_x = json!({ "name": "x", "expression": "true" });
+    rejected(
         last,
-        &with(&json!({ "matchConditions": [twice, twice] }).to_string()),
-        "there are two match conditions `x`",
+        &with(&json!({ "matchConditions": [condition_x, condition_x] }).to_string()),
+        "duplicate match condition `x`",
     );
-    refused(
+    rejected(
         last,
         &with(r#"{"sideEffects":null}"#),
         "`sideEffects` is missing",
@@ -278,21 +278,21 @@ fn a_patch_sets_what_no_argument_does() {
 }
 
 #[test]
-fn a_name_is_there_once_in_a_configuration() {
+fn a_name_is_unique_within_a_configuration() {
     let marker = format!("// +kbr:webhook:{GOOD}\n");
     let (_, problems) = generate(&(marker.clone() + &marker));
     let [problem] = &problems[..] else {
         panic!("one problem, not {problems:?}");
     };
     assert!(problem.starts_with(
-        "`a.rs:2`: `mcaptain-v1.crew.example.com` is the name of the webhook at `a.rs:1` already"
+        "`a.rs:2`: `mcaptain-v1.crew.example.com` is already the name of the webhook at `a.rs:1`"
     ));
     let other = marker.replace("mutating=true", "mutating=false");
     assert_eq!(generate(&(marker + &other)).1, [""; 0]);
 }
 
 #[test]
-fn a_configuration_that_the_operator_does_not_know_gets_no_certificate() {
+fn a_configuration_unknown_to_the_operator_gets_no_ca_bundle() {
     let source = "// +kbr:webhookconfiguration:mutating=true,name=foo\n// +kbr:webhookconfiguration:mutating=false,name=validating-webhook-configuration";
     let found = markers("a.rs", source, &mut Vec::new());
     let [problem] = &unmanaged(&names(), &found)[..] else {
@@ -306,7 +306,7 @@ fn a_configuration_that_the_operator_does_not_know_gets_no_certificate() {
 }
 
 #[test]
-fn a_marker_in_a_doc_comment_is_refused() {
+fn a_marker_in_a_doc_comment_is_rejected() {
     let (found, problems) = generate(&format!("/// +kbr:webhook:{GOOD}"));
     assert!(
         found.is_empty() && problems[0].contains("in a doc comment"),
@@ -315,7 +315,7 @@ fn a_marker_in_a_doc_comment_is_refused() {
 }
 
 #[test]
-fn what_a_newer_kubernetes_may_have_is_allowed_by_the_comment_that_it_stands_in() {
+fn a_field_unknown_to_kbr_is_allowed_by_its_comment() {
     let newer = [
         ("unknown-webhook-field", r#",patch=`{"newField":1}`"#),
         (

@@ -13,7 +13,7 @@ struct Command {
     args: Args,
 }
 
-/// Runs commands one after another on PROJECT alone.
+/// Runs commands one after another on nothing but PROJECT.
 struct Try {
     project: Project,
 }
@@ -52,21 +52,21 @@ impl Try {
             .map_err(|error| error.to_string())
     }
 
-    /// What is new: paths and spokes.
+    /// The new paths and spokes.
     #[track_caller]
     fn run(&mut self, flags: &str) -> String {
         let Some(new) = self.choose(flags).unwrap().new else {
             return "nothing".to_owned();
         };
-        let said = [
+        let parts = [
             new.defaulting.as_str(),
             &new.validation,
             &new.spokes.join("+"),
         ];
-        let said = said.into_iter().filter(|said| !said.is_empty());
-        let said = said.collect::<Vec<_>>().join(" ");
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        let parts = parts.collect::<Vec<_>>().join(" ");
         self.project.tables.push(Table::Webhook(new));
-        said
+        parts
     }
 
     #[track_caller]
@@ -81,7 +81,7 @@ impl Try {
 const CAPTAIN: &str = "--group crew --version v1 --kind Captain";
 
 #[test]
-fn webhooks_can_be_added_one_after_the_other_once_each() {
+fn webhooks_can_be_added_one_after_another_but_only_once() {
     let mut project = Try::new(&["v1"]);
     let defaulting = format!("{CAPTAIN} --defaulting");
     assert_eq!(
@@ -101,7 +101,7 @@ fn existing_webhooks_are_changed_in_their_file() {
     let help = "edit its comment `+kbr:webhook:path=/mutate-crew-example-com-v1-captain` in `src/webhooks/crew_v1_captain.rs`";
     for flags in ["--timeout 4", "--defaulting-path /x"] {
         let flags = format!("{CAPTAIN} --defaulting {flags}");
-        project.rejects(&flags, "exists already with other parameters", help);
+        project.rejects(&flags, "already exists with other parameters", help);
     }
     assert_eq!(
         project.run(&format!("{CAPTAIN} --defaulting --timeout 3")),
@@ -229,7 +229,7 @@ fn invalid_webhook_values_are_rejected() {
         (
             "--match-condition x=object.",
             "the match condition `x`, `object.`: ",
-            "it is CEL about `object`",
+            "write a CEL expression about `object`",
         ),
         (
             "--match-condition x=true --match-condition x=false",
@@ -247,11 +247,15 @@ fn invalid_webhook_values_are_rejected() {
 }
 
 #[test]
-fn a_match_condition_that_only_a_newer_kubernetes_knows_is_allowed_by_project() {
+fn a_match_condition_for_a_newer_kubernetes_can_be_allowed_in_project() {
     let mut project = Try::new(&["v1"]);
     let flags = format!("{CAPTAIN} --defaulting --match-condition x=future(object)");
     let help = "`allow = [\"unknown-function\"]` under `[manifests]` in PROJECT";
-    project.rejects(&flags, "there is no function `future`", "it is CEL about");
+    project.rejects(
+        &flags,
+        "unknown function `future`",
+        "write a CEL expression about",
+    );
     let error = project.choose(&flags).unwrap_err();
     assert!(error.contains(help), "{error}");
     project.project.manifests.allow = vec!["unknown-function".to_owned()];

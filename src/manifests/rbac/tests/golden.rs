@@ -1,10 +1,10 @@
-//! controller-tools' own case (`pkg/rbac/testdata`), written down anew: what its comments say, and what comes of them.
-//! Two resources that it makes up for the core group are real ones here, since kbr knows that group.
+//! The case of controller-tools (`pkg/rbac/testdata`), rewritten: its markers, and the roles generated from them.
+//! Two resources that it invents for the core group are replaced by real ones, since kbr knows that group.
 
 use super::check;
 
 #[test]
-fn roles_are_those_of_controller_gen() {
+fn roles_equal_those_of_controller_gen() {
     check(
         &[
             "groups=batch.io,resources=cronjobs,verbs=get;watch;create",

@@ -7,7 +7,7 @@ fn check(schema: &Value, expected: &Value) {
 }
 
 #[test]
-fn examples_come_before_defaults_and_those_before_what_is_allowed() {
+fn examples_come_before_defaults_and_defaults_before_allowed_values() {
     check(
         &json!({ "type": "string", "example": "a", "default": "b", "enum": ["c", "b", "a"] }),
         &json!("a"),
@@ -27,7 +27,7 @@ fn examples_come_before_defaults_and_those_before_what_is_allowed() {
 }
 
 #[test]
-fn numbers_are_within_their_bounds() {
+fn numbers_are_within_the_bounds() {
     check(&json!({ "type": "integer" }), &json!(1));
     check(&json!({ "type": "integer", "minimum": 5 }), &json!(5));
     check(
@@ -47,7 +47,7 @@ fn numbers_are_within_their_bounds() {
 }
 
 #[test]
-fn texts_have_their_length_form_and_format() {
+fn texts_match_the_length_pattern_and_format() {
     check(&json!({ "type": "string" }), &json!("example"));
     check(
         &json!({ "type": "string", "minLength": 10, "maxLength": 10 }),
@@ -69,7 +69,7 @@ fn texts_have_their_length_form_and_format() {
 }
 
 #[test]
-fn objects_have_what_is_required_and_has_no_default() {
+fn objects_have_the_required_fields_without_default() {
     let schema = json!({ "type": "object", "required": ["a", "b", "c"], "properties": {
         "a": { "type": "string" },
         "b": { "type": "boolean", "default": true },
@@ -85,14 +85,14 @@ fn objects_have_what_is_required_and_has_no_default() {
 }
 
 #[test]
-fn an_embedded_object_says_what_it_is() {
+fn an_embedded_object_has_a_kind() {
     let schema = json!({ "type": "object", "x-kubernetes-embedded-resource": true });
     assert!(!is_valid(&schema, &json!({})));
     check(&schema, &json!({ "apiVersion": "v1", "kind": "ConfigMap" }));
 }
 
 #[test]
-fn one_form_of_an_enum_is_chosen() {
+fn one_variant_of_an_enum_is_chosen() {
     let schema = json!({
         "type": "object", "oneOf": [{ "required": ["a"] }, { "required": ["b"] }],
         "properties": { "a": { "type": "object" }, "b": { "type": "string" } },
@@ -101,7 +101,7 @@ fn one_form_of_an_enum_is_chosen() {
 }
 
 #[test]
-fn what_is_valid_stays_and_what_is_not_goes() {
+fn valid_values_are_kept_and_invalid_ones_replaced() {
     let schema = json!({ "type": "object", "required": ["b"], "properties": {
         "a": { "type": "string" }, "b": { "type": "integer" }, "c": { "type": "string", "maxLength": 1 },
     } });

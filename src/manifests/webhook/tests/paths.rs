@@ -61,12 +61,12 @@ const ALL: [&str; 4] = [
 ];
 
 #[test]
-fn what_is_served_and_called_is_right() {
+fn a_registered_path_with_a_marker_is_accepted() {
     assert_eq!(check(CODE, &ALL), (vec![], vec![]));
 }
 
 #[test]
-fn a_path_that_nobody_serves_is_a_problem() {
+fn a_path_that_no_code_serves_is_a_problem() {
     let problem = |path: &str, help: &str| {
         let paths: Vec<&str> = ALL.into_iter().chain([path]).collect();
         let (problems, warnings) = check(CODE, &paths);
@@ -81,13 +81,13 @@ fn a_path_that_nobody_serves_is_a_problem() {
     );
     problem(
         "/check",
-        "no defaulter is served at `/check`\n    help: a validator is: write `mutating=false`",
+        "no defaulter is registered at `/check`\n    help: but a validator is: write `mutating=false`",
     );
     problem("!/nowhere", "register it, `manager.validator::<T>(…)`");
 }
 
 #[test]
-fn a_webhook_that_nobody_calls_is_a_warning_with_the_marker_to_write() {
+fn a_webhook_without_a_marker_is_a_warning_with_the_marker_to_write() {
     let (problems, warnings) = check(CODE, &ALL[1..]);
     assert_eq!(problems, [""; 0]);
     assert!(
@@ -105,7 +105,7 @@ fn a_webhook_that_nobody_calls_is_a_warning_with_the_marker_to_write() {
 }
 
 #[test]
-fn nothing_is_said_of_paths_while_a_kind_is_unknown() {
+fn paths_are_not_reported_while_a_kind_is_unknown() {
     let code = "manager.defaulter::<other::Thing>(W);";
     assert_eq!(check(code, &["/anything"]), (vec![], vec![]));
     let code = "manager.validator_at::<Captain>(PATH, W);";

@@ -1,17 +1,17 @@
-//! Whether the operator may put its authority where the API server is told to call it.
+//! Checks that the operator may set its CA bundle in each object that makes the API server call it.
 
 use serde_json::Value;
 
 use crate::manifests::problem::Problem;
 
-/// Where its rights to that are, in a project whose operator keeps its certificate itself.
+/// The role with these permissions, in a project whose operator rotates its certificate itself.
 pub const ROLE: &str = "config/webhook-self-signed/role.yaml";
 
-/// What it does with these objects: nothing of it works without one of them.
+/// The verbs that the operator needs for these objects, all of them.
 const VERBS: [&str; 4] = ["get", "list", "patch", "watch"];
 
-/// Those of `objects`, webhook configurations and CRDs, in which the API server is told to call the operator, although no
-/// rule of `roles` lets it say there whom to trust. `kbr create webhook` writes such rules; who writes a marker by hand may not.
+/// A problem for each of `objects` (webhook configurations and CRDs) that makes the API server call the operator, while no rule of
+/// `roles` lets the operator set the CA bundle. `kbr create webhook` adds such rules, but markers written by hand may lack them.
 pub fn missing<'a>(roles: &[Value], objects: impl Iterator<Item = &'a Value>) -> Vec<Problem> {
     let missing = |object: &Value| {
         let (group, resource, calls) = match object["kind"].as_str()? {
@@ -29,7 +29,7 @@ pub fn missing<'a>(roles: &[Value], objects: impl Iterator<Item = &'a Value>) ->
             return None;
         }
         let text = format!(
-            "the operator may not change `{name}`, so the API server would not trust it there: `{ROLE}` has no such rule"
+            "the operator may not patch `{name}`, so it cannot set the CA bundle there: no rule in `{ROLE}` allows it"
         );
         let verbs = VERBS.join(", ");
         Some(Problem::new(text).help(format!(
@@ -39,7 +39,7 @@ pub fn missing<'a>(roles: &[Value], objects: impl Iterator<Item = &'a Value>) ->
     objects.filter_map(missing).collect()
 }
 
-/// A configuration that has lost its last webhook calls nobody.
+/// A configuration without webhooks makes no calls.
 fn webhooks<'a>(resource: &'a str, object: &Value) -> (&'a str, &'a str, bool) {
     let webhooks = object["webhooks"].as_array();
     let calls = webhooks.is_some_and(|webhooks| !webhooks.is_empty());
@@ -73,19 +73,19 @@ mod tests {
         }] }])
     }
 
-    fn said(roles: &Value, object: &Value) -> Option<String> {
+    fn report(roles: &Value, object: &Value) -> Option<String> {
         let roles = roles.as_array().unwrap();
         let found = missing(roles, [object].into_iter());
         found.first().map(ToString::to_string)
     }
 
     #[test]
-    fn an_object_without_a_rule_is_told_with_the_rule() {
+    fn an_object_without_a_rule_is_reported_with_the_rule() {
         let object = json!({ "kind": "MutatingWebhookConfiguration", "metadata": { "name": "a" }, "webhooks": [{}] });
         let right = rule("mutatingwebhookconfigurations", "a", &VERBS);
-        assert_eq!(said(&right, &object), None);
+        assert_eq!(report(&right, &object), None);
         assert_eq!(
-            said(
+            report(
                 &json!([{ "rules": [{ "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] }] }]),
                 &object
             ),
@@ -97,25 +97,25 @@ mod tests {
             rule("mutatingwebhookconfigurations", "b", &VERBS),
             rule("mutatingwebhookconfigurations", "a", &VERBS[..3]),
         ] {
-            let said = said(&wrong, &object).unwrap();
-            assert!(said.contains("may not change `a`"), "{said}");
+            let report = report(&wrong, &object).unwrap();
+            assert!(report.contains("may not patch `a`"), "{report}");
             assert!(
-                said.contains("- { apiGroups: [admissionregistration.k8s.io], resources: [mutatingwebhookconfigurations], resourceNames: [a], verbs: [get, list, patch, watch] }"),
-                "{said}"
+                report.contains("- { apiGroups: [admissionregistration.k8s.io], resources: [mutatingwebhookconfigurations], resourceNames: [a], verbs: [get, list, patch, watch] }"),
+                "{report}"
             );
         }
     }
 
     #[test]
-    fn what_calls_nobody_needs_no_rule() {
+    fn an_object_that_makes_no_calls_needs_no_rule() {
         let none = json!([]);
         let object = json!({ "kind": "ValidatingWebhookConfiguration", "metadata": { "name": "a" }, "webhooks": [] });
-        assert_eq!(said(&none, &object), None);
+        assert_eq!(report(&none, &object), None);
         let crd = |strategy: &str| json!({ "kind": "CustomResourceDefinition", "metadata": { "name": "a" }, "spec": { "conversion": { "strategy": strategy } } });
-        assert_eq!(said(&none, &crd("None")), None);
-        assert!(said(&none, &crd("Webhook")).is_some());
+        assert_eq!(report(&none, &crd("None")), None);
+        assert!(report(&none, &crd("Webhook")).is_some());
         assert_eq!(
-            said(
+            report(
                 &rule("customresourcedefinitions", "a", &VERBS),
                 &crd("Webhook")
             ),
