@@ -1,4 +1,4 @@
-//! PROJECT -> the whole pristine tree: every file as kbr would write it, and its policy. Pure.
+//! PROJECT -> the pristine tree: every file as kbr would write it, and its policy. Does no I/O.
 //!
 //! Each table of PROJECT contributes files and lines; the tree is all contributions in the order of the tables. A command writes
 //! what its own tables contribute ([`difference`]).
@@ -27,7 +27,7 @@ pub enum Source {
     Table(usize),
 }
 
-/// The pristine tree of a project, PROJECT itself aside. Paths are relative to its root, with `/` between their parts.
+/// The pristine tree of a project, without PROJECT itself. Paths are relative to the root, with `/` as the separator.
 #[derive(Debug, Default)]
 pub struct Blueprint {
     files: BTreeMap<String, File>,
@@ -49,7 +49,7 @@ impl Blueprint {
         Ok(blueprint)
     }
 
-    /// The files of the tree to which `tables` contribute, each with what all others contribute to it.
+    /// The files of the tree to which `tables` contribute, each with the contributions of all tables.
     ///
     /// # Errors
     /// As [`Blueprint::new`].
@@ -73,12 +73,12 @@ impl Blueprint {
         Ok(blueprint)
     }
 
-    /// Every file, in order of path.
+    /// Every file, sorted by path.
     pub fn files(&self) -> impl Iterator<Item = (&str, &File)> {
         self.files.iter().map(|(path, file)| (path.as_str(), file))
     }
 
-    /// Adds what `source` contributes.
+    /// Adds the contributions of `source`.
     ///
     /// # Errors
     /// Two tables write the same file differently.
@@ -130,7 +130,7 @@ impl Blueprint {
     }
 }
 
-/// All that contributes, in the order of PROJECT.
+/// All contributors, in the order of PROJECT.
 fn sources(project: &Project) -> impl Iterator<Item = Source> {
     std::iter::once(Source::Head).chain((0..project.tables.len()).map(Source::Table))
 }

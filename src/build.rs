@@ -1,4 +1,4 @@
-//! Makes cargo notice new and removed files under `scaffolds/`, which `include_dir!` alone does not, and lists the files of `library/` for
+//! Makes cargo notice new and removed files under `scaffolds/`, which `include_dir!` does not do, and lists the files of `library/` for
 //! `src/library.rs`. Fails on unsupported systems: an error here is the only message, whereas `compile_error!` would be followed by
 //! many others.
 
@@ -34,7 +34,7 @@ fn main() -> io::Result<()> {
     fs::write(out.join("library.rs"), list)
 }
 
-/// Every file below `folder` but unit tests, as the `include` of the library's manifest says.
+/// Every file below `folder` except unit tests, like the `include` of the library's manifest.
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

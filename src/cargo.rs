@@ -16,7 +16,7 @@ pub struct BuildTarget {
 }
 
 impl BuildTarget {
-    /// Whether it is the binary of this name.
+    /// Whether it is the binary with this name.
     pub fn is_binary(&self, name: &str) -> bool {
         self.name == name && self.kind.iter().any(|kind| kind == "bin")
     }
@@ -42,7 +42,7 @@ pub fn output(root: &Path, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// Builds the binary `name` of the workspace at `root`; returns its path, wherever the target folder is.
+/// Builds the binary `name` of the workspace at `root`; returns its path as reported by cargo.
 ///
 /// With `--workspace`, features are unified for all binaries, so that no dependency is built a second time. Without `--locked`: a kind
 /// from another crate makes cargo resolve once, which it reports. `quiet`: cargo reports only errors.
@@ -87,7 +87,7 @@ mod tests {
     const END: &str = r#"{"reason":"build-finished","success":true}"#;
 
     #[test]
-    fn a_binary_is_where_cargo_says() {
+    fn the_path_of_a_binary_comes_from_cargo() {
         let messages = format!("{LIBRARY}\n{CRDGEN}\n{END}\n");
         assert_eq!(
             executable(messages.as_bytes(), "crdgen").unwrap(),

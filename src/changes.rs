@@ -1,4 +1,4 @@
-//! The difference that a command makes + the disk -> every change, or every conflict. Reads, never writes.
+//! The difference of a command + the disk -> every change, or every conflict. Never writes.
 
 mod cargo;
 mod conflict;
@@ -25,9 +25,9 @@ pub enum Verb {
     Create,
     /// Lines go into an existing file.
     Insert,
-    /// The file belongs to the user and stays as it is.
+    /// The file belongs to the user and is not changed.
     Keep,
-    /// The file is already as it should be.
+    /// The file is up to date.
     Same,
     /// The file is overwritten because of `--force`.
     Force,
@@ -42,9 +42,9 @@ pub enum Verb {
 pub struct Change {
     /// Relative to the project's root, with `/`, as planned: links in it are not followed.
     pub path: String,
-    /// What is reported.
+    /// The reported verb.
     pub verb: Verb,
-    /// `None` when the file is new.
+    /// `None` if the file is new.
     pub before: Option<Vec<u8>>,
     /// Equal to `before` for [`Verb::Keep`] and [`Verb::Same`]; empty for [`Verb::Remove`].
     pub after: Vec<u8>,
@@ -56,16 +56,16 @@ impl Change {
         self.before.as_deref() != self.result()
     }
 
-    /// What the file is afterwards; `None` when it is gone.
+    /// The content afterwards; `None` if the file is removed.
     pub fn result(&self) -> Option<&[u8]> {
         (self.verb != Verb::Remove).then_some(&self.after)
     }
 }
 
-/// Looks at the disk and reports what `wanted` and `records` change there, in order of path with PROJECT last. `root` may be missing.
+/// Compares `wanted` and `records` with the disk; returns the changes sorted by path, PROJECT last. `root` may be missing.
 ///
 /// # Errors
-/// One error that lists every conflict, and what to type to resolve each. Nothing was written.
+/// One error that lists every conflict and how to resolve it. Nothing was written.
 pub fn resolve(
     root: &Path,
     wanted: &[WantedFile],

@@ -87,7 +87,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints help, or what is wrong with the command line.
+/// Prints the help, or the error about the command line.
 fn usage(error: &clap::Error) -> ExitCode {
     let arguments: Vec<OsString> = env::args_os().collect();
     let text: Vec<String> = arguments
@@ -104,7 +104,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// What to print for an argument that has to be text and is not.
+/// The error for an argument that is not valid text.
 fn not_text(error: &clap::Error, arguments: &[OsString]) -> Option<Diagnostic> {
     let argument = arguments
         .iter()

@@ -1,13 +1,13 @@
-//! Rust source -> its comments, without text that only looks like one.
+//! Rust source -> its comments. Text in strings is not mistaken for comments.
 
-/// A line of a comment that a marker may stand in.
+/// A line of a comment that may contain a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment<'a> {
     /// Counted from 1.
     pub line: usize,
     /// Whether rustdoc reads it: `///`, `//!`, `/** */`, `/*! */`.
     pub doc: bool,
-    /// What follows the comment's sign, trimmed.
+    /// The text after the comment's prefix, trimmed.
     pub text: &'a str,
 }
 
@@ -24,12 +24,12 @@ pub struct Unterminated {
 /// is commented out must not grant permissions.
 ///
 /// # Errors
-/// When a string or a block comment does not end.
+/// A string or a block comment is not terminated.
 pub fn comments(source: &str) -> Result<Vec<Comment<'_>>, Unterminated> {
     Lexer::run(source).map(|lexer| lexer.found)
 }
 
-/// The source with blanks in place of comments, strings and characters, so that only code remains, at the same positions.
+/// The source with comments, strings and characters replaced by blanks, so that the remaining code keeps its positions.
 ///
 /// # Errors
 /// As [`comments`].
@@ -70,7 +70,7 @@ impl<'a> Lexer<'a> {
         while let Some(next) = lexer.peek() {
             let start = lexer.at;
             lexer.token(next)?;
-            // Only strings, raw strings and characters end with a quote; identifiers and lifetimes do not.
+            // Strings, raw strings and characters end with a quote; identifiers and lifetimes do not.
             let token = &source[start..lexer.at];
             if token.len() > 1 && (token.starts_with('/') || token.ends_with(['"', '#', '\''])) {
                 lexer.text.push((start, lexer.at));
@@ -93,7 +93,7 @@ impl<'a> Lexer<'a> {
         self.at += bytes;
     }
 
-    /// Skips to just behind `end`; `None` when there is none.
+    /// Skips past `end`; `None` if it is not found.
     fn skip_past(&mut self, end: &str) -> Option<()> {
         let length = self.rest().find(end)? + end.len();
         self.skip(length);
@@ -129,7 +129,7 @@ impl<'a> Lexer<'a> {
     fn line_comment(&mut self) {
         let rest = self.rest();
         let whole = &rest[..rest.find('\n').unwrap_or(rest.len())];
-        // Four slashes and more are a plain comment again.
+        // Four or more slashes are a plain comment.
         let doc =
             whole.starts_with("//!") || whole.starts_with("///") && !whole.starts_with("////");
         let text = whole[if doc { 3 } else { 2 }..].trim();
@@ -206,15 +206,15 @@ impl<'a> Lexer<'a> {
         match (ahead.next(), ahead.next()) {
             (Some('\\'), Some(escaped)) => {
                 self.skip(1 + escaped.len_utf8());
-                // Without an end this is not Rust, and cargo reports it.
+                // Unterminated: not valid Rust, and cargo reports it.
                 let _ = self.skip_past("'");
             }
-            (Some(letter), Some('\'')) => self.skip(letter.len_utf8() + 1),
+            (Some(char), Some('\'')) => self.skip(char.len_utf8() + 1),
             _ => {}
         }
     }
 
-    /// An identifier, keyword or number; with `r`, `br`, `cr` perhaps the beginning of a raw string.
+    /// An identifier, keyword or number; after `r`, `br` or `cr` it may be the beginning of a raw string.
     fn word(&mut self) -> Result<(), Unterminated> {
         let rest = self.rest();
         let end = rest.find(|c: char| c != '_' && !c.is_alphanumeric());
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_hold_no_comments() {
+    fn strings_contain_no_comments() {
         check("let s = \"// no\"; // yes", &["1 yes"]);
         check(r#"let s = "\" // no"; // yes"#, &["1 yes"]);
         check("let s = \"\n// no\n\"; // yes", &["3 yes"]);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_strings_hold_no_comments() {
+    fn raw_strings_contain_no_comments() {
         check(r##"let s = r#"" // no"#; // yes"##, &["1 yes"]);
         check(r###"let s = br##""# // no"##; // yes"###, &["1 yes"]);
         check(r#"let s = r"\"; // yes"#, &["1 yes"]);

@@ -3,8 +3,8 @@
 //! The steps of a commit, with its files in the project's `.kbr` folder:
 //!
 //! 1. every result is written to `staged/<n>`, a copy of what it replaces to `before/<n>`;
-//! 2. the targets are compared once more with what was resolved;
-//! 3. a record of it all is renamed to `commit`: from here on the commit will be completed, if necessary by the next command;
+//! 2. the targets are compared once more with the resolved state;
+//! 3. a record of all changes is renamed to `commit`: from here on the commit will be completed, if necessary by the next command;
 //! 4. `staged/<n>` are renamed onto their targets, PROJECT last; a file to remove is renamed to its `staged/<n>`;
 //! 5. the record is removed, then the folder.
 //!
@@ -42,7 +42,7 @@ const BEFORE: &str = ".kbr/before";
 /// Writes `changes`: all of them, or none.
 ///
 /// # Errors
-/// What failed, what to do, and the state of the project. Only if the reversal fails too, a part of the changes stays written.
+/// The failure, what to do, and the state of the project. Some changes stay written only if the reversal fails, too.
 pub fn commit(lock: &Lock, changes: &[Change]) -> anyhow::Result<()> {
     let root = lock.root();
     let mut changes: Vec<&Change> = changes.iter().filter(|change| change.writes()).collect();
@@ -55,7 +55,7 @@ pub fn commit(lock: &Lock, changes: &[Change]) -> anyhow::Result<()> {
         failure.outcome(Outcome::NothingWritten)
     })?;
     if let Err(failure) = replace::forward(root, &record) {
-        return Err(take_back(root, &record, failure));
+        return Err(revert(root, &record, failure));
     }
     disk::remove_file(&root.join(COMMIT)).map_err(|failure| {
         Diagnostic::new(format_args!(
@@ -76,9 +76,9 @@ pub fn commit(lock: &Lock, changes: &[Change]) -> anyhow::Result<()> {
 pub fn unfinished(root: &Path) -> anyhow::Result<Option<String>> {
     for (path, what) in [(UNDO, "reverts"), (COMMIT, "finishes")] {
         if let Some(record) = Record::load(root, path)? {
-            let who = "a kbr command was interrupted here, or is still running";
+            let cause = "a kbr command was interrupted here, or is still running";
             return Ok(Some(format!(
-                "{who}; the next kbr command that writes {what} its changes to:{}",
+                "{cause}; the next kbr command that writes {what} its changes to:{}",
                 record.list()
             )));
         }
@@ -86,7 +86,7 @@ pub fn unfinished(root: &Path) -> anyhow::Result<Option<String>> {
     Ok(None)
 }
 
-/// Steps 1 to 3: everything that may fail for lack of space or permissions, before any file of the project is touched.
+/// Steps 1 to 3: everything that may fail because of space or permissions happens before any file of the project is touched.
 fn stage(root: &Path, changes: &[&Change]) -> Result<Record, Problem> {
     let record = Record::new(root, changes)?;
     for folder in [FOLDER, STAGED, BEFORE] {
@@ -107,7 +107,7 @@ fn stage(root: &Path, changes: &[&Change]) -> Result<Record, Problem> {
 }
 
 /// Reverts the commit after an error.
-fn take_back(root: &Path, record: &Record, failure: Problem) -> anyhow::Error {
+fn revert(root: &Path, record: &Record, failure: Problem) -> anyhow::Error {
     let back = disk::rename(&root.join(COMMIT), &root.join(UNDO))
         .and_then(|()| replace::back(root, record))
         .and_then(|()| disk::remove_file(&root.join(UNDO)));
@@ -173,7 +173,7 @@ fn staged(root: &Path, at: usize) -> PathBuf {
     root.join(STAGED).join(at.to_string())
 }
 
-/// The copy of what file `at` of the record was.
+/// The copy of the old content of file `at` of the record.
 fn copy_before(root: &Path, at: usize) -> PathBuf {
     root.join(BEFORE).join(at.to_string())
 }

@@ -1,15 +1,15 @@
-//! Errors as the user reads them: what is wrong, where, what to type next, and whether anything was written. Rendered here alone.
+//! Errors for the user: what is wrong, where, what to type next, and whether anything was written. The only place that renders them.
 
 use std::fmt::{self, Display};
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// A sentence in lower case, without a full stop.
     text: String,
-    /// What to do about it: each a sentence in the same form. May be empty.
+    /// How to fix it: sentences in the same form. May be empty.
     helps: Vec<String>,
-    /// The id that allows it, if anything does: `unknown-function`.
+    /// The id with which it can be allowed, if it can: `unknown-function`.
     id: Option<&'static str>,
 }
 
@@ -23,19 +23,19 @@ impl Problem {
         }
     }
 
-    /// Puts the place first: `src/main.rs:12`.
+    /// Puts the location first: `src/main.rs:12`.
     pub fn at(mut self, place: &str) -> Self {
         self.text = format!("`{place}`: {}", self.text);
         self
     }
 
-    /// Adds what to do about it, in the same form.
+    /// Adds how to fix it, in the same form.
     pub fn help(mut self, help: impl Display) -> Self {
         self.helps.push(help.to_string());
         self
     }
 
-    /// Adds the name that was meant, if there is one.
+    /// Adds a suggested name, if there is one.
     pub fn did_you_mean(self, name: Option<&str>) -> Self {
         match name {
             Some(name) => self.help(format_args!("did you mean `{name}`")),
@@ -43,35 +43,35 @@ impl Problem {
         }
     }
 
-    /// The id that allows it.
+    /// Sets the id with which it can be allowed.
     pub fn allowed_by(mut self, id: &'static str) -> Self {
         self.id = Some(id);
         self
     }
 
-    /// The id that allows it, if anything does.
+    /// The id with which it can be allowed, if it can.
     pub fn id(&self) -> Option<&'static str> {
         self.id
     }
 
-    /// Puts before the text what failed because of it: `cannot finish the commit`.
+    /// Prefixes the text with what failed because of it: `cannot finish the commit`.
     pub fn context(mut self, context: impl Display) -> Self {
         self.text = format!("{context}: {}", self.text);
         self
     }
 
-    /// What is wrong, without what to do about it.
+    /// The text without help.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The error of a command that stopped because of it.
+    /// The error of a command that stopped because of this problem.
     pub fn outcome(self, outcome: Outcome) -> Diagnostic {
         Diagnostic::from(self).outcome(outcome)
     }
 }
 
-/// A warning: each help in a line below the text.
+/// A warning, with each help on a line below the text.
 impl Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)?;
@@ -87,7 +87,7 @@ impl Display for Problem {
 pub enum Outcome {
     /// The command stopped before it wrote anything.
     NothingWritten,
-    /// The commit that was under way stopped here; what it had written before is safe.
+    /// A commit in progress stopped here; the files written before are safe.
     NothingElseWritten,
     /// The command reverted what it had written.
     Restored,
@@ -109,31 +109,31 @@ impl Outcome {
 /// How several problems are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// One is a sentence, several are a list with all helps at its end.
+    /// One problem is a sentence, several are a list with all helps at the end.
     Problems,
-    /// A list also of one.
+    /// Always a list, even of one problem.
     Conflicts,
     /// A list under this heading, each problem with its own helps.
     Findings(&'static str),
 }
 
-/// Why a command failed: everything that is wrong, in one error.
+/// Why a command failed: all problems in one error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     form: Form,
     problems: Vec<Problem>,
     outcome: Outcome,
-    /// What another program printed, or where a file is wrong: lines below the text.
+    /// Lines below the text: the output of another program, or the location of an error in a file.
     details: Option<String>,
 }
 
 impl Diagnostic {
-    /// One thing is wrong, and nothing was written.
+    /// One problem; nothing was written.
     pub fn new(text: impl Display) -> Self {
         Diagnostic::from(Problem::new(text))
     }
 
-    /// Adds what to do about it. Only for one that has one problem.
+    /// Adds how to fix it. Only for a diagnostic with one problem.
     pub fn help(mut self, help: impl Display) -> Self {
         self.problems = self.problems.into_iter().map(|it| it.help(&help)).collect();
         self
@@ -151,7 +151,7 @@ impl Diagnostic {
         self
     }
 
-    /// Several conflicts of a command with what is on the disk.
+    /// Conflicts of a command with files on disk.
     pub fn conflicts(problems: Vec<Problem>) -> Self {
         Diagnostic {
             form: Form::Conflicts,
@@ -224,7 +224,7 @@ impl Display for Diagnostic {
     }
 }
 
-/// The same text is printed once.
+/// Equal texts are printed once.
 fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
     let mut distinct = Vec::new();
     for text in texts {
@@ -235,35 +235,35 @@ fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
     distinct
 }
 
-/// Collects everything that is wrong with a command.
+/// Collects all problems of a command.
 #[derive(Debug, Default)]
 pub struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// `text` says what is wrong, `help` what to do about it: both in lower case, without a full stop.
+    /// Adds a problem; `text` and `help` are in lower case, without a full stop.
     pub fn add(&mut self, text: impl Display, help: impl Display) {
         self.0.push(Problem::new(text).help(help));
     }
 
-    /// Adds all of `others`.
+    /// Adds all problems of `others`.
     pub fn extend(&mut self, others: Problems) {
         self.0.extend(others.0);
     }
 
-    /// Whether nothing was wrong so far.
+    /// Whether there are no problems so far.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What is wrong, without what to do about it.
+    /// The text without help.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(Problem::text)
     }
 
-    /// One error with all of them, if there are any.
+    /// Fails with one error if there are any problems.
     ///
     /// # Errors
-    /// All of them.
+    /// All problems.
     pub fn into_result(self) -> anyhow::Result<()> {
         if self.0.is_empty() {
             return Ok(());

@@ -12,11 +12,11 @@ pub use snippet::snippets;
 
 /// Inserts `lines` above the marker, with the marker's indentation and line ending. Skips blank lines, and lines that the marker's scope
 /// (see [`scope`]) contains with any indentation. Sorts `mod` and `use` lines among those directly above the marker as rustfmt would. A block,
-/// which begins on a line that ends with `{` or `(` and ends on the line that closes it, is one snippet: it is there if its first line is, and
+/// which begins on a line that ends with `{` or `(` and ends on the line that closes it, is one snippet: it counts as present if its first line is, and
 /// gets a blank line around it.
 ///
 /// # Errors
-/// The numbers (from 1) of the lines that are the marker, when that is not exactly one: empty, or two and more.
+/// The numbers (from 1) of the marker's lines if there is not exactly one: empty, or two and more.
 pub fn insert(path: &str, source: &str, marker: &str, lines: &str) -> Result<String, Vec<usize>> {
     let text = source.strip_prefix('\u{feff}').unwrap_or(source);
     let mut out: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
@@ -52,13 +52,13 @@ pub fn insert(path: &str, source: &str, marker: &str, lines: &str) -> Result<Str
     Ok(format!("{mark}{}", out.concat()))
 }
 
-/// Whether a block right below this line would stick to it.
+/// Whether a block directly below this line needs a blank line between.
 fn is_crowded(above: &str) -> bool {
     let above = above.trim();
     !(above.is_empty() || above.ends_with('{'))
 }
 
-/// The line of the marker, from 1, and whether it stands at the margin, if it is there once.
+/// The line of the marker, from 1, and whether it is at the margin; `None` unless it occurs exactly once.
 pub fn position(path: &str, source: &str, marker: &str) -> Option<(usize, bool)> {
     let text = source.strip_prefix('\u{feff}').unwrap_or(source);
     let at = only_marker(path, text, marker).ok()?;
@@ -66,7 +66,7 @@ pub fn position(path: &str, source: &str, marker: &str) -> Option<(usize, bool)>
     Some((at + 1, !line.starts_with([' ', '\t'])))
 }
 
-/// The name of the TOML table that the marker stands in, if it is there once and in a table.
+/// The name of the TOML table that contains the marker, if it occurs exactly once and in a table.
 pub fn table(path: &str, source: &str, marker: &str) -> Option<String> {
     let at = only_marker(path, source, marker).ok()?;
     let lines: Vec<String> = source.split_inclusive('\n').map(str::to_owned).collect();
@@ -81,7 +81,7 @@ fn only_marker(path: &str, text: &str, marker: &str) -> Result<usize, Vec<usize>
     }
 }
 
-/// Where `line` goes when `above` are the lines before the marker: right before the marker, or further up if rustfmt would sort it there.
+/// The index at which to insert `line` among the lines `above` the marker: at the end, or further up if rustfmt would sort it there.
 fn place(above: &[String], line: &str) -> usize {
     let mut place = above.len();
     let Some(new) = Item::parse(line) else {
@@ -99,7 +99,7 @@ fn place(above: &[String], line: &str) -> usize {
     place
 }
 
-/// The `mod` or `use` item that ends on the last of `lines`, and the index of its first line, attributes and doc comments included.
+/// The `mod` or `use` item that ends on the last of `lines`, and the index of its first line, including attributes and doc comments.
 fn last_item(lines: &[String]) -> Option<(usize, Item)> {
     let mut start = lines.len().checked_sub(1)?;
     if lines[start].trim() == "};" {

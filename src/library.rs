@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use crate::diagnostic::Diagnostic;
 use crate::hash::sha256;
 
-/// Its folder in a project.
+/// The library's folder in a project.
 pub const FOLDER: &str = "third_party/kbr-manager";
 
-/// The oldest release that what this kbr scaffolds compiles with.
+/// The oldest release with which the code that this kbr scaffolds compiles.
 const OLDEST: &str = "0.2.0";
 
-/// Path and text of each file, in order of path.
+/// Path and text of each file, sorted by path.
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
 /// The file with the checksums of all others, as `cargo vendor` writes it.
@@ -24,7 +24,7 @@ pub type Files = Vec<(String, Cow<'static, str>)>;
 /// The folder that this kbr writes.
 ///
 /// # Errors
-/// Does not happen in a built kbr.
+/// Cannot happen in a built kbr.
 pub fn current() -> anyhow::Result<Files> {
     let checksums = checksums(FILES)?;
     let files = FILES
@@ -33,11 +33,11 @@ pub fn current() -> anyhow::Result<Files> {
     Ok(folder(files, checksums))
 }
 
-/// The folder that a kept release writes, from its archive: paths below `library/`, where the manifest has another name, as cargo
-/// leaves a package in a package out.
+/// The folder that an archived release writes: paths below `library/`, where the manifest has another name because cargo leaves out
+/// nested packages.
 ///
 /// # Errors
-/// Does not happen: paths and checksums are text.
+/// Cannot happen: paths and checksums are text.
 pub fn kept(archived: &[(String, String)]) -> anyhow::Result<Files> {
     if archived.is_empty() {
         return Ok(Vec::new());
@@ -80,16 +80,16 @@ pub fn version() -> String {
         .unwrap_or_default()
 }
 
-/// Whether the file at `path` is one of the library's.
+/// Whether the file at `path` belongs to the library.
 pub fn has(path: &str) -> bool {
     let rest = path.strip_prefix(FOLDER);
     rest.is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Checks that a project's library, which has this manifest, is new enough for what this kbr scaffolds.
+/// Checks that the project's library with this manifest is new enough for the code that this kbr scaffolds.
 ///
 /// # Errors
-/// The library is missing, has no readable version, or is too old; the help says how to fix it.
+/// The library is missing, has no readable version, or is too old; the help tells how to fix it.
 pub fn check(manifest: Option<&str>) -> anyhow::Result<()> {
     let Some(manifest) = manifest else {
         return Err(
@@ -119,7 +119,7 @@ pub fn check(manifest: Option<&str>) -> anyhow::Result<()> {
     }
 }
 
-/// The version of the package that `manifest` is of.
+/// The version of the package in `manifest`.
 fn version_in(manifest: &str) -> Option<String> {
     let manifest: toml::Table = manifest.parse().ok()?;
     Some(
@@ -131,7 +131,7 @@ fn version_in(manifest: &str) -> Option<String> {
     )
 }
 
-/// `[0, 2, 0]` for `0.2.0`, and for what comes before it, `0.2.0-rc.1`.
+/// `[0, 2, 0]` for `0.2.0` and for its pre-releases, `0.2.0-rc.1`.
 fn release(version: &str) -> Option<[u64; 3]> {
     let (numbers, _) = version.split_once(['-', '+']).unwrap_or((version, ""));
     let numbers: Result<Vec<u64>, _> = numbers.split('.').map(str::parse).collect();

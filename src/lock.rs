@@ -1,5 +1,5 @@
-//! The `Cargo.lock` of a new project, written without cargo: the reference project's, with our packages renamed and in cargo's
-//! order. Packages and their dependencies are sorted by name.
+//! The `Cargo.lock` of a new project, written without cargo: the reference project's lock with the project's packages renamed, and
+//! packages and dependencies sorted by name like cargo does.
 
 /// The lock of the reference project: a project that `kbr init` created with the name [`REFERENCE`].
 pub const REFERENCE_LOCK: &str = include_str!("../scaffolds/Cargo.lock");
@@ -18,7 +18,7 @@ pub fn named(reference: &str, name: &str) -> String {
     let mut parts = reference.split(PACKAGE);
     let head = parts.next().unwrap_or_default();
     let mut packages: Vec<String> = parts.map(|package| rename_package(package, name)).collect();
-    // Stable: versions of one crate stay in their order.
+    // A stable sort keeps the order of several versions of a crate.
     packages.sort_by(|a, b| package_name(a).cmp(package_name(b)));
     let mut lock = head.to_owned();
     for package in packages {

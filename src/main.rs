@@ -1,4 +1,4 @@
-//! kbr: kubebuilder for people who write Kubernetes operators in Rust.
+//! kbr: kubebuilder for Kubernetes operators in Rust.
 
 mod blueprint;
 mod cargo;

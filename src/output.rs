@@ -1,6 +1,6 @@
 //! The only place that prints. Text for people goes to standard error, data to standard output.
 //!
-//! A closed pipe stops nothing: a reader such as `head -1` may have read enough, and the command still completes.
+//! A closed pipe does not stop a command: a reader such as `head -1` may have read enough, but the command still completes.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal as _, Read, Write as _};
@@ -22,7 +22,7 @@ pub fn text(text: &str) {
 /// Prints data for programs unchanged.
 ///
 /// # Errors
-/// Data is lost, for example because the disk is full. A reader that has closed the pipe loses nothing.
+/// Data is lost, for example because the disk is full. A closed pipe is not an error.
 pub fn data(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -31,12 +31,12 @@ pub fn data(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Runs `command` to its end and returns its standard output; its messages go to our standard error.
+/// Runs `command` and returns its standard output; its messages go to the standard error of kbr.
 ///
-/// They pass through this process unless a terminal shows them: a program that finds its standard error closed would fail.
+/// Unless standard error is a terminal, the messages pass through this process, because a program fails if its standard error is closed.
 ///
 /// # Errors
-/// It cannot be started.
+/// The command cannot be started.
 pub fn of(command: &mut Command) -> io::Result<Output> {
     let relayed = !io::stderr().is_terminal();
     let stderr = if relayed {

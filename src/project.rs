@@ -1,4 +1,4 @@
-//! The PROJECT file: what kbr has scaffolded so far, as data. Pure.
+//! The PROJECT file: records what kbr has scaffolded. Does no I/O.
 //!
 //! kbr edits PROJECT as text, whole tables at a time, and never writes back the parsed data.
 
@@ -24,32 +24,32 @@ pub use table::Table;
 /// The file's name, in the project's root; a commit writes it last.
 pub const PROJECT: &str = "PROJECT";
 
-/// This kbr.
+/// The version of this kbr.
 pub const KBR: &str = env!("CARGO_PKG_VERSION");
 
-/// A project, as PROJECT describes it. Keys that are not known here stay in the file and are not looked at.
+/// A project as described by PROJECT. Unknown keys are ignored, and stay in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// What `kbr init` recorded.
+    /// The keys recorded by `kbr init`.
     pub head: Head,
-    /// `[manifests]`, which only its user writes.
+    /// `[manifests]`, which only the user writes.
     pub manifests: Manifests,
-    /// What later commands recorded, in the order of the file.
+    /// The tables recorded by later commands, in the order of the file.
     pub tables: Vec<Table>,
 }
 
-/// What PROJECT says of the project itself.
+/// The keys about the project itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// The layout of the folder: `v1`.
     pub layout: String,
-    /// The release of kbr whose blueprint the project has: `0.2.0`.
+    /// The release of kbr that the project's files come from: `0.2.0`.
     pub kbr: String,
     /// `captains`.
     pub name: String,
     /// `example.com`.
     pub domain: String,
-    /// What `--repo` said, or empty.
+    /// The value of `--repo`, or empty.
     #[serde(default)]
     pub repo: String,
     /// Copyright owner, or empty.
@@ -71,7 +71,7 @@ impl Head {
         format!("{}-system", self.name)
     }
 
-    /// The text with which PROJECT begins.
+    /// The initial text of PROJECT.
     ///
     /// # Errors
     /// A value cannot be written as TOML.
@@ -84,7 +84,7 @@ impl Head {
 }
 
 impl Project {
-    /// A new project, as `kbr init` records it.
+    /// A new project as recorded by `kbr init`.
     pub fn new(head: Head) -> Self {
         Project {
             head,
@@ -109,7 +109,7 @@ impl Project {
         })
     }
 
-    /// `[[webhook]]`, in the order of their creation: what one command added each.
+    /// `[[webhook]]`, in the order of their creation; each holds the webhooks that one command added.
     pub fn webhooks(&self) -> impl Iterator<Item = &Webhook> + Clone {
         self.tables.iter().filter_map(|table| match table {
             Table::Webhook(webhook) => Some(webhook),
@@ -122,31 +122,33 @@ impl Project {
         self.head.manager_id()
     }
 
-    /// Whether `api` is the stored version of its kind: the first one that was created.
+    /// Whether `api` is the storage version of its kind: the first one that was created.
     pub fn is_storage(&self, api: &Resource) -> bool {
         let first = self.apis().find(|known| known.is_version_of(api));
         first.is_none_or(|first| first.is(api))
     }
 
-    /// The kinds that there is code for, as often as there is.
+    /// The kinds for which there is code, once for each controller and webhook table.
     pub fn targets(&self) -> impl Iterator<Item = &Target> {
         let controllers = self.controllers().map(|known| &known.target);
         controllers.chain(self.webhooks().map(|known| &known.target))
     }
 
-    /// The webhook of the version to and from which the others of a kind are converted, if they are.
+    /// The webhook table of the kind's hub version, if its versions are converted.
     pub fn hub(&self, full_group: &str, kind: &str) -> Option<&Webhook> {
         let mut hubs = self.webhooks().filter(|it| !it.spokes.is_empty());
         hubs.find(|it| it.target.full_group == full_group && it.target.kind == kind)
     }
 
-    /// The versions of a kind, if it is the project's own.
+    /// The versions of a kind, if it is one of the project's own.
     pub fn versions<'a>(&'a self, kind: &'a Target) -> impl Iterator<Item = &'a Resource> {
-        let is_it = |api: &&Resource| api.full_group == kind.full_group && api.kind == kind.kind;
-        self.apis().filter(move |api| kind.is_own() && is_it(api))
+        let is_version =
+            |api: &&Resource| api.full_group == kind.full_group && api.kind == kind.kind;
+        self.apis()
+            .filter(move |api| kind.is_own() && is_version(api))
     }
 
-    /// What templates may use of the project itself.
+    /// The template variables for the project itself.
     pub fn vars(&self) -> Vars {
         let head = &self.head;
         Vars {
@@ -163,7 +165,7 @@ impl Project {
     }
 }
 
-/// The tables as serde reads them, each with its place in the file.
+/// The tables as deserialized by serde, each with its position in the file.
 #[derive(Deserialize)]
 struct Tables {
     #[serde(default)]
@@ -179,7 +181,7 @@ struct Tables {
 /// Reads the text of PROJECT.
 ///
 /// # Errors
-/// It is not one of kbr's, is broken, or was made by a newer kbr.
+/// It belongs to kubebuilder, is invalid, or was written by a newer kbr.
 pub fn parse(text: &str) -> anyhow::Result<Project> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let table: toml::Table = match toml::from_str(text) {
@@ -191,7 +193,7 @@ pub fn parse(text: &str) -> anyhow::Result<Project> {
         }
         Err(error) => return Err(broken(&error).into()),
     };
-    // Before anything else of it is understood: a newer kbr may have written it.
+    // Checked before the rest is parsed, which a newer kbr may have changed.
     let key = |key: &str| table.get(key).and_then(toml::Value::as_str);
     let newer = |what: String| {
         Diagnostic::new(format_args!("`{PROJECT}` is from a newer kbr: {what}"))
@@ -226,7 +228,7 @@ pub fn parse(text: &str) -> anyhow::Result<Project> {
 }
 
 impl Tables {
-    /// All of them, in the order of the file.
+    /// All tables, in the order of the file.
     fn in_order(self) -> Vec<Table> {
         let mut all: Vec<(usize, Table)> = Vec::new();
         all.extend(
@@ -265,7 +267,7 @@ fn is_kubebuilders(text: &str) -> bool {
         .any(|line| line.starts_with("layout:") || line.starts_with("projectName:"))
 }
 
-/// PROJECT cannot be read, because of `error`.
+/// The error for an invalid PROJECT.
 pub fn broken(error: &dyn std::fmt::Display) -> Diagnostic {
     Diagnostic::new(format_args!("`{PROJECT}` is broken"))
         .details(error)
@@ -274,8 +276,8 @@ pub fn broken(error: &dyn std::fmt::Display) -> Diagnostic {
         ))
 }
 
-/// The URL that cargo shows as the repository, for what `--repo` said: `github.com/x/y` and `git@github.com:x/y.git` get the
-/// `https://` that people mean; a bare word, which a Go module may be, is no URL and gives `None`.
+/// The repository URL for `Cargo.toml` from the value of `--repo`: `github.com/x/y` and `git@github.com:x/y.git` become `https://`
+/// URLs; a single word, valid as a Go module path, is not a URL and gives `None`.
 pub fn repository(repo: &str) -> Option<String> {
     if let Some((host, path)) = repo
         .strip_prefix("git@")

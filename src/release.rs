@@ -1,8 +1,8 @@
-//! The templates, lock file and library of a release: the current one, and earlier ones, whose projects kbr can render byte for byte.
+//! The templates, lock file and library of the current release, and of earlier ones, whose projects kbr can render byte for byte.
 //!
-//! A release does not change: `make freeze` archives it in `releases/<version>.tar.gz`. Archived templates use the current variables
-//! ([`crate::vars::Vars`]) and the current [`crate::edit`], so a variable in use by an archive keeps its meaning. Tests compare the
-//! checksums of the files that each release wrote.
+//! A release never changes: `make freeze` archives it in `releases/<version>.tar.gz`. Archived templates use the current variables
+//! ([`crate::vars::Vars`]) and the current [`crate::edit`], so a variable that an archive uses must keep its meaning. Tests compare
+//! checksums with the files that each release wrote.
 
 use std::borrow::Cow;
 use std::io::Read as _;
@@ -15,7 +15,7 @@ use crate::lock;
 use crate::project::KBR;
 use crate::scaffold::{LAYOUT, Scaffolds};
 
-/// The releases before this one, each with its archive.
+/// The earlier releases, each with its archive.
 const KEPT: &[(&str, &[u8])] = &[("0.1.0", include_bytes!("../releases/0.1.0.tar.gz"))];
 
 /// The parts of one release.
@@ -26,12 +26,12 @@ pub struct Release {
     pub scaffolds: Scaffolds,
     /// The `Cargo.lock` of its reference project.
     pub lock: Cow<'static, str>,
-    /// Path and text of each file of the runtime library, if that is not one of its templates.
+    /// Path and text of each file of the runtime library, unless it is one of the templates.
     pub library: library::Files,
 }
 
 impl Release {
-    /// This kbr.
+    /// The current release.
     ///
     /// # Errors
     /// A scaffold is not text.
@@ -44,10 +44,10 @@ impl Release {
         })
     }
 
-    /// An earlier release, by its version. Rendering it gives a project of that release before its user changed it.
+    /// An earlier release, by its version. Rendering it gives a project of that release without user changes.
     ///
     /// # Errors
-    /// This kbr has no archive of it.
+    /// This kbr has no archive of that release.
     #[cfg_attr(
         not(test),
         expect(
@@ -87,7 +87,7 @@ impl Release {
             version: (*version).into(),
             scaffolds: Scaffolds::kept(scaffolds),
             lock: reference.into(),
-            // 0.1.0 has it among its templates.
+            // In 0.1.0 the library is one of the templates.
             library: library::kept(&library)?,
         })
     }

@@ -1,4 +1,4 @@
-//! Group, version and kind of an API, and every name that follows from them.
+//! Group, version and kind of an API, and every name derived from them.
 
 pub mod controller;
 pub mod external;
@@ -17,10 +17,10 @@ use crate::vars::Vars;
 pub use plural::plural;
 pub use validate::{protected, shared};
 
-/// What the command line says of an API, as it says it.
+/// The parameters of an API from the command line.
 #[derive(Clone, Debug, Default)]
 pub struct ApiFlags {
-    /// `--group`: a word or a whole group.
+    /// `--group`: a word or a full group.
     pub group: String,
     /// `--domain`, or the project's.
     pub domain: String,
@@ -38,10 +38,10 @@ pub struct ApiFlags {
     pub namespaced: bool,
 }
 
-/// An API of the project's own; also a table `[[api]]` of PROJECT.
+/// An API of the project; also a table `[[api]]` of PROJECT.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resource {
-    /// `crew`: the `--group` word, or the whole group when that is all there is.
+    /// `crew`: the `--group` word, or the full group if there is no domain.
     pub group: String,
     /// `crew.example.com`.
     pub full_group: String,
@@ -61,10 +61,10 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Validates `wanted` and fills in what it leaves open.
+    /// Validates `wanted` and fills in defaults.
     ///
     /// # Errors
-    /// Everything that is wrong, each with a name that would do.
+    /// All problems, each with a valid name.
     pub fn new(wanted: &ApiFlags) -> anyhow::Result<Self> {
         let resource = Self::derive(wanted);
         let mut problems = Problems::default();
@@ -73,10 +73,10 @@ impl Resource {
         Ok(resource)
     }
 
-    /// A kind that another crate defines: only its spelling is checked.
+    /// An external kind: only the syntax is checked.
     ///
     /// # Errors
-    /// Everything that is wrong, each with a name that would do.
+    /// All problems, each with a valid name.
     pub fn external(wanted: &ApiFlags) -> anyhow::Result<Self> {
         let resource = Self::derive(wanted);
         let mut problems = Problems::default();
@@ -100,7 +100,7 @@ impl Resource {
         }
     }
 
-    /// Checks this API against those that the project has already: other kinds, groups and versions, not itself.
+    /// Checks this API against the project's other kinds, groups and versions.
     pub fn check_among<'a>(
         &self,
         others: impl Iterator<Item = &'a Resource>,
@@ -110,14 +110,14 @@ impl Resource {
         problems.into_result()
     }
 
-    /// Checks every name, as of a kind of the project's own.
+    /// Checks every name by the rules for the project's own kinds.
     pub fn check(&self, problems: &mut Problems) {
         let mut own = Problems::default();
         validate::check(self, &mut own);
         problems.extend(own);
     }
 
-    /// Checks only the spelling, as of a kind that another crate defines.
+    /// Checks only the syntax, as for an external kind.
     pub fn check_external(&self, problems: &mut Problems) {
         validate::check_external(self, problems);
     }
@@ -133,7 +133,7 @@ impl Resource {
         }
     }
 
-    /// `captain`: what kubectl calls the kind.
+    /// `captain`: the kind in lower case, as kubectl uses it.
     pub fn kind_lower(&self) -> String {
         self.kind.to_lowercase()
     }
@@ -188,7 +188,7 @@ impl Resource {
         self.full_group == other.full_group && self.kind == other.kind
     }
 
-    /// Fills in what templates may use; `storage`: whether this is the stored version of its kind.
+    /// Sets the template variables; `storage`: whether this is the storage version of its kind.
     pub fn fill(&self, vars: &mut Vars, storage: bool) {
         vars.group.clone_from(&self.group);
         vars.full_group.clone_from(&self.full_group);
@@ -202,13 +202,13 @@ impl Resource {
         vars.short_names.clone_from(&self.short_names);
         vars.namespaced = self.namespaced;
         vars.storage = storage;
-        // Names and numbers: nothing that JSON does not have.
+        // The fields are strings, lists and booleans, which JSON can always represent.
         vars.api = serde_json::to_value(self).unwrap_or_default();
         vars.own_kind = true;
     }
 }
 
-/// The short and the full group: an empty `domain` makes `group` the whole group, an empty `group` makes the domain the group.
+/// The short and the full group: with an empty `domain`, `group` is the full group; with an empty `group`, the domain is.
 pub fn groups(group: &str, domain: &str) -> (String, String) {
     match (group, domain) {
         ("", domain) => (domain.to_owned(), domain.to_owned()),

@@ -1,4 +1,4 @@
-//! Embedded folder + variables -> the parts of a project. Pure.
+//! Embedded folder + variables -> the parts of a project. Does no I/O.
 //!
 //! A set mirrors the project. The suffix of a file determines its policy:
 //!
@@ -39,7 +39,7 @@ pub struct Scaffolds {
     files: BTreeMap<String, Cow<'static, str>>,
 }
 
-/// The same, each set parsed when it is first rendered.
+/// The same sets, each parsed when it is first rendered.
 pub struct Sets<'a> {
     sets: BTreeMap<&'a str, Unparsed<'a>>,
 }
@@ -51,7 +51,7 @@ struct Unparsed<'a> {
 }
 
 impl Scaffolds {
-    /// Those of this kbr.
+    /// The scaffolds of this kbr.
     ///
     /// # Errors
     /// A file is not text.
@@ -65,7 +65,7 @@ impl Scaffolds {
         })
     }
 
-    /// Those of a release that was kept: paths below the folder of its layout.
+    /// The scaffolds of an archived release, by their paths below the folder of its layout.
     pub fn kept(files: impl IntoIterator<Item = (String, String)>) -> Self {
         let files = files
             .into_iter()
@@ -110,7 +110,7 @@ impl Sets<'_> {
     }
 }
 
-/// Which files to render: in a project with hundreds of kinds, a command touches few of them.
+/// Selects the files to render: a command touches few files of a project with hundreds of kinds.
 #[derive(Clone, Copy)]
 pub enum Paths<'a> {
     All,
@@ -118,7 +118,7 @@ pub enum Paths<'a> {
 }
 
 impl Paths<'_> {
-    /// Whether the file at `path` is one of them.
+    /// Whether the file at `path` is selected.
     pub fn have(self, path: &str) -> bool {
         match self {
             Paths::All => true,
@@ -172,6 +172,6 @@ fn files<'a>(folder: &Dir<'a>) -> anyhow::Result<Vec<(&'a str, &'a str)>> {
 }
 
 #[cfg(test)]
-mod laws;
+mod invariants;
 #[cfg(test)]
 mod tests;

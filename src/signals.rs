@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 
-/// Which of them has arrived, if any. The default receives none.
+/// The signal that has arrived, if any. The default value receives none.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicUsize>);
 
 impl Stop {
-    /// From now on a signal does not end kbr but is kept here.
+    /// From now on, a signal is recorded here instead of ending kbr.
     ///
     /// # Errors
-    /// The system does not allow it.
+    /// The handlers cannot be installed.
     pub fn register() -> io::Result<Self> {
         let stop = Self::default();
         for signal in ending() {
@@ -27,12 +27,12 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Whether one has arrived.
+    /// Whether a signal has arrived.
     pub fn requested(&self) -> bool {
         self.0.load(Ordering::Relaxed) != 0
     }
 
-    /// 128 + n for signal n, as in a shell; success if none has arrived.
+    /// The exit code: 128 + n for signal n, as in a shell; success if none has arrived.
     pub fn exit_code(&self) -> ExitCode {
         match self.0.load(Ordering::Relaxed) {
             0 => ExitCode::SUCCESS,
@@ -41,9 +41,9 @@ impl Stop {
     }
 }
 
-/// The signals that end kbr and its programs, without those that it was started to ignore, for example by `nohup` or as a background
-/// job of a script. Programs that kbr starts inherit ignored signals but not handlers, so a handler would end programs that should
-/// continue. Call this before setting a handler.
+/// The signals that end kbr and its programs, except those that kbr ignored when it was started, for example by `nohup` or as a
+/// background job of a script. Programs that kbr starts inherit ignored signals but not handlers, so a handler would end programs that
+/// should continue. Call this before setting a handler.
 ///
 /// Only Linux shows which signals are ignored; on other systems all of them count.
 pub fn ending() -> Vec<i32> {

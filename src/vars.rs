@@ -1,9 +1,9 @@
-//! All that a template may use.
+//! The variables that templates may use.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// The variables of every template: one flat struct. What a command has no value for is empty.
+/// The variables of every template: one flat struct. Variables without a value are empty.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Vars {
     /// kbr's own version.
@@ -12,7 +12,7 @@ pub struct Vars {
     pub project: String,
     /// `example.com`.
     pub domain: String,
-    /// What `--repo` gave, or empty: a URL for the manifest's `repository`.
+    /// A URL for the manifest's `repository`, from `--repo`, or empty.
     pub repository: String,
     /// Copyright owner, or empty.
     pub owner: String,
@@ -23,7 +23,7 @@ pub struct Vars {
     /// `<project>.<domain>`: manager id and name of the Lease.
     pub manager_id: String,
 
-    /// `crew`: the `--group` word, or the whole group when that is all there is.
+    /// `crew`: the `--group` word, or the full group if there is no domain.
     pub group: String,
     /// `crew.example.com`.
     pub full_group: String,
@@ -33,9 +33,9 @@ pub struct Vars {
     pub version: String,
     /// `Captain`.
     pub kind: String,
-    /// `captain`: what kubectl calls the kind, and the sample.
+    /// `captain`: the kind in lower case, as kubectl uses it; also the name of the sample.
     pub kind_lower: String,
-    /// `captain`, or `type_` where Rust has the word: the kind's file and module in the `api` crate.
+    /// `captain`, or `type_` if the word is a keyword of Rust: the kind's file and module in the `api` crate.
     pub kind_module: String,
     /// `captains`.
     pub plural: String,
@@ -43,13 +43,13 @@ pub struct Vars {
     pub singular: String,
     /// `["cap"]`. Templates of 0.1.0 use it.
     pub short_names: Vec<String>,
-    /// The table `[[api]]` of the kind, key by key: `{{ api.short_names }}`. A key that has no variable of its own needs none.
+    /// The table `[[api]]` of the kind, by key: `{{ api.short_names }}`. A key needs no separate variable.
     pub api: Value,
     /// Whether objects live in namespaces.
     pub namespaced: bool,
-    /// Whether this version is the stored one: the first version of its kind that was created.
+    /// Whether this is the storage version: the first version of its kind that was created.
     pub storage: bool,
-    /// `false` for a kind of Kubernetes itself or of another crate.
+    /// `false` for built-in and external kinds.
     pub own_kind: bool,
 
     /// `captain`: the controller's name in logs, metrics and field managers.
@@ -58,9 +58,9 @@ pub struct Vars {
     pub controller_module: String,
     /// `api::crew::v1::Captain`, `k8s_openapi::api::apps::v1::Deployment`.
     pub type_path: String,
-    /// `Captain`, or what the controller calls the kind where that name is taken there (`ActionKind`).
+    /// `Captain`, or an alias if the controller already uses that name (`ActionKind`).
     pub type_name: String,
-    /// `use` line of `type_path`, complete: `use api::crew::v1::Captain;`.
+    /// The complete `use` line for `type_path`: `use api::crew::v1::Captain;`.
     pub type_use: String,
     /// `crew.example.com/captain`: the controller's finalizer.
     pub finalizer: String,
@@ -68,20 +68,20 @@ pub struct Vars {
     pub webhook_module: String,
     /// `webhook-self-signed`: the component that serves webhooks until the user chooses another. Templates of 0.1.0 use it.
     pub webhook_component: String,
-    /// `// +kbr:webhook:path=…` of the webhook that sets defaults, or empty for none.
+    /// `// +kbr:webhook:path=…` of the defaulting webhook, or empty for none.
     pub defaulting_marker: String,
-    /// `// +kbr:webhook:path=…` of the webhook that validates, or empty for none.
+    /// `// +kbr:webhook:path=…` of the validating webhook, or empty for none.
     pub validation_marker: String,
-    /// The path of the webhook that sets defaults, if it is not the usual one.
+    /// The path of the defaulting webhook, if it is not the default.
     pub defaulting_path: String,
-    /// The path of the webhook that validates, if it is not the usual one.
+    /// The path of the validating webhook, if it is not the default.
     pub validation_path: String,
-    /// `v2`: the version to and from which `version` is converted.
+    /// `v2`: the hub version, to and from which `version` is converted.
     pub hub_version: String,
-    /// `CaptainV1`: what the hub's file calls the version that is converted.
+    /// `CaptainV1`: the alias of the spoke version in the hub's file.
     pub spoke_alias: String,
-    /// The crate that defines the kind, if that is neither the project's own nor Kubernetes', or empty.
+    /// The external crate that defines the kind, or empty.
     pub external_crate: String,
-    /// Line for the root manifest's dependencies when the kind comes from another crate, or empty.
+    /// The line for the root manifest's dependencies if the kind is external, or empty.
     pub external_dependency: String,
 }

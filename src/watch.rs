@@ -1,7 +1,7 @@
 //! Notices changed sources.
 //!
-//! It compares modification times instead of using a library for file events: the behavior is the same on every system, in containers
-//! and on mounted folders, and checking the few hundred files of a project takes less than a millisecond.
+//! Compares modification times instead of using a library for file events: it behaves the same on every system, in containers and on
+//! mounted folders, and checking the few hundred files of a project takes less than a millisecond.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-/// How often the files are checked.
+/// The interval at which the files are checked.
 const INTERVAL: Duration = Duration::from_millis(300);
 
 /// The modification time and the length of each file.
 type Seen = BTreeMap<PathBuf, (SystemTime, u64)>;
 
-/// The sources below a folder, as they were when it was made.
+/// A snapshot of the sources below a folder.
 #[derive(Debug)]
 pub struct Watch {
     root: PathBuf,
@@ -67,7 +67,7 @@ fn walk(folder: &Path, seen: &mut Seen) {
         let name = name.to_string_lossy();
         // Do not follow links, so that this terminates.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            // cargo's target folders have such a tag.
+            // cargo's target folders contain this tag.
             if !name.starts_with('.') && !path.join("CACHEDIR.TAG").is_file() {
                 walk(&path, seen);
             }

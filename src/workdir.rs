@@ -11,10 +11,10 @@ use crate::diagnostic::Diagnostic;
 use crate::library;
 use crate::project::{self, PROJECT, Project};
 
-/// The project's root: `start`, or the nearest folder above it that contains PROJECT or an unfinished commit.
+/// The project's root: `start` or its nearest parent that contains PROJECT or an unfinished commit.
 ///
 /// # Errors
-/// No such folder exists.
+/// There is no such folder.
 pub fn find_root(start: &Path) -> anyhow::Result<PathBuf> {
     let is_root = |folder: &&Path| {
         let is_file = |name| fs::symlink_metadata(folder.join(name)).is_ok_and(|it| it.is_file());
@@ -22,7 +22,7 @@ pub fn find_root(start: &Path) -> anyhow::Result<PathBuf> {
         [".kbr/commit", ".kbr/undo"].into_iter().any(is_file)
             || is_file(PROJECT) && is_spelt(folder, PROJECT)
     };
-    // A folder or a link of that name is not a project, but load() reports it.
+    // A folder or a link with that name is not a project, but load() reports it.
     let is_like_root = |folder: &&Path| is_spelt(folder, PROJECT);
     let root = start.ancestors().find(is_root);
     let root = root.or_else(|| start.ancestors().find(is_like_root));
@@ -95,7 +95,7 @@ fn read(root: &Path) -> anyhow::Result<Option<String>> {
 /// The crate in `folder`, relative to the project's `root`: the name of its package.
 ///
 /// # Errors
-/// Why it is not a crate.
+/// Why the folder is not a crate.
 pub fn package_name(root: &Path, folder: &str) -> Result<String, String> {
     #[derive(serde::Deserialize)]
     struct Manifest {
@@ -144,7 +144,7 @@ fn missing() -> Diagnostic {
     .help("run `kbr init`, or change to the project's folder")
 }
 
-/// Something else is in the place of PROJECT.
+/// The error for a PROJECT that is not kbr's.
 fn misplaced(text: impl Display) -> Diagnostic {
     Diagnostic::new(text).help(format_args!(
         "restore the file that kbr wrote: `git checkout -- {PROJECT}`"
@@ -159,7 +159,7 @@ mod tests {
         "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
 
     #[test]
-    fn a_wrong_project_file_is_reported() {
+    fn an_invalid_project_file_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let error = || load(root).unwrap_err().to_string();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_library_is_found_where_this_kbr_and_0_1_0_put_it() {
+    fn the_library_is_found_at_its_current_path_and_that_of_0_1_0() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         assert_eq!(library_manifest(root).unwrap(), None);

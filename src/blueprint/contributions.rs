@@ -12,7 +12,7 @@ use crate::vars::Vars;
 
 const LOCK: &str = "Cargo.lock";
 
-/// What `source` contributes to the files at `paths`.
+/// The contributions of `source` to the files at `paths`.
 ///
 /// # Errors
 /// A mistake in the templates.
@@ -99,7 +99,7 @@ fn webhook(
     Ok(parts)
 }
 
-/// Fills in the variables for `spoke`, a version that is converted to and from `hub`.
+/// Sets the variables for `spoke`, a version that is converted to and from `hub`.
 fn fill_spoke(vars: &mut Vars, hub: &Target, spoke: &Resource) {
     vars.hub_version.clone_from(&hub.version);
     vars.version.clone_from(&spoke.version);

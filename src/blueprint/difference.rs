@@ -3,14 +3,14 @@
 use super::{Blueprint, File, Lines, Source};
 use crate::scaffold::Policy;
 
-/// What a command wants of one file.
+/// A file that a command writes or adds lines to.
 #[derive(Debug)]
 pub struct WantedFile<'a> {
     /// The file's path.
     pub path: &'a str,
     /// The file in the tree, with the lines of all tables.
     pub file: &'a File,
-    /// `None` if the command only adds lines to the file, which has to exist then.
+    /// `None` if the command only adds lines to the file, which must then exist.
     pub whole: Option<Differing>,
     /// The lines to insert above markers if the file exists and lacks them, in order.
     pub lines: Vec<&'a Lines>,
@@ -34,7 +34,7 @@ pub enum Presence {
     Recorded,
 }
 
-/// What `tables` want of each file of `tree`, in order of path. With `force`, files that they own are written again.
+/// The files of `tree` that `tables` write or add lines to, sorted by path. With `force`, files that they own are overwritten.
 pub fn difference<'a>(
     tree: &'a Blueprint,
     tables: &[(Source, Presence)],
@@ -67,7 +67,7 @@ fn wanted<'a>(
             }
             Policy::Owned | Policy::Once | Policy::Generated => Differing::Keep,
         });
-    // A choice that was made before stays as the user has changed it since.
+    // A choice is made only once, because the user may have changed it since.
     let is_made = |lines: &Lines| {
         let made = |it: &&Lines| presence(it.source) != Some(Presence::New);
         lines.once

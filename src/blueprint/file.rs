@@ -6,16 +6,16 @@ use super::Source;
 use crate::edit;
 use crate::scaffold::Policy;
 
-/// A file as all tables of PROJECT want it.
+/// A file with the contributions of all tables of PROJECT.
 #[derive(Debug)]
 pub struct File {
-    /// Who changes it once it exists.
+    /// Whether kbr or the user changes it once it exists.
     pub policy: Policy,
     /// The text without the lines of other tables; `None` if nothing writes the file.
     pub(super) base: Option<String>,
-    /// What writes the file as a whole.
+    /// The tables that write the whole file.
     pub(super) writers: Vec<Source>,
-    /// What goes above its markers, in the order of the tables.
+    /// The lines above its markers, in the order of the tables.
     pub(super) lines: Vec<Lines>,
 }
 

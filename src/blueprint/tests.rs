@@ -30,7 +30,7 @@ fn tree(tables: Vec<Vec<Part>>) -> Blueprint {
     tree
 }
 
-/// What `table` wants of `a.rs`: of the whole file, and the lines for it.
+/// The difference for `table` in `a.rs`: for the whole file, and the lines.
 fn wanted(
     tree: &Blueprint,
     table: (usize, Presence),
@@ -47,7 +47,7 @@ fn wanted(
 const MARKER: &str = "// +kbr:scaffold:m\n";
 
 #[test]
-fn the_part_of_the_tree_around_a_table_is_that_of_the_whole_tree() {
+fn a_partial_tree_equals_the_same_part_of_the_whole_tree() {
     let project = project::parse(PROJECT).unwrap();
     let release = Release::current().unwrap();
     let whole = Blueprint::new(&project, &release).unwrap();
@@ -78,7 +78,7 @@ fn a_file_holds_the_lines_of_all_tables_in_their_order() {
 }
 
 #[test]
-fn a_table_wants_its_own_lines_and_nothing_of_a_file_that_it_does_not_touch() {
+fn a_table_gets_only_its_own_lines_and_files() {
     let tree = tree(vec![
         vec![whole(Policy::Owned, MARKER), lines(false, "x\n")],
         vec![lines(false, "y\n")],
@@ -92,7 +92,7 @@ fn a_table_wants_its_own_lines_and_nothing_of_a_file_that_it_does_not_touch() {
 }
 
 #[test]
-fn a_file_is_in_the_way_only_of_the_first_command_that_writes_it() {
+fn an_existing_file_is_a_conflict_only_for_the_first_command_that_writes_it() {
     let only = tree(vec![vec![whole(Policy::Owned, MARKER)]]);
     let of_two = tree(vec![
         vec![whole(Policy::Owned, MARKER)],
@@ -129,7 +129,7 @@ fn a_choice_is_made_once() {
 }
 
 #[test]
-fn two_tables_that_write_a_file_differently_are_a_mistake() {
+fn two_tables_that_write_different_texts_are_a_mistake() {
     let mut tree = Blueprint::default();
     tree.add(Source::Head, vec![whole(Policy::Owned, "a")])
         .unwrap();

@@ -6,10 +6,10 @@ use crate::diagnostic::Problem;
 use crate::edit;
 use crate::scaffold::{self, MarkerLocation};
 
-/// How many of the lines for a marker an error shows.
+/// The number of lines that an error shows for a marker.
 const SHOWN: usize = 4;
 
-/// About the file at `path`: `what` goes on from its name.
+/// A problem with the file at `path`; `what` continues the sentence after the path.
 pub fn conflict(path: &str, what: impl fmt::Display, help: impl fmt::Display) -> Problem {
     Problem::new(format_args!("`{path}` {what}")).help(help)
 }
@@ -22,7 +22,7 @@ pub fn differs(path: &str) -> Problem {
     )
 }
 
-/// `markers` are those that lines would go above.
+/// `markers` are the markers for which there are lines.
 pub fn missing_file<'a>(path: &str, markers: impl Iterator<Item = &'a str>) -> Problem {
     let mut help =
         format!("restore `{path}` (`git checkout -- {path}`), or create it with these markers:");
@@ -32,7 +32,7 @@ pub fn missing_file<'a>(path: &str, markers: impl Iterator<Item = &'a str>) -> P
     conflict(path, "is missing, but lines must be inserted into it", help)
 }
 
-/// `found` are the numbers of the lines of `text` that are the marker; `lines` are what should go above it.
+/// `found` holds the line numbers of the marker in `text`; `lines` holds the lines to insert above it.
 pub fn marker(path: &str, marker: &str, found: &[usize], text: &str, lines: &str) -> Problem {
     let line = edit::marker_line(path, marker);
     if found.is_empty() {
@@ -46,7 +46,7 @@ pub fn marker(path: &str, marker: &str, found: &[usize], text: &str, lines: &str
             );
         let help =
             format!("add this line to `{path}`, {place}:\n    {line}\n  kbr inserts above it:");
-        // Enough to see where they belong; the whole may be a hundred lines.
+        // A few lines show where they belong; all of them may be a hundred.
         let shown = lines.lines().take(SHOWN);
         let mut help = shown.fold(help, |help, line| help + "\n    " + line);
         let rest = match lines.lines().count().saturating_sub(SHOWN) {
@@ -129,7 +129,7 @@ pub fn other_table(path: &str, marker: &str, number: usize, table: &str) -> Prob
     )
 }
 
-/// A file that would not be in its `format` any more.
+/// A file that would no longer be valid in its `format`.
 pub fn broken(path: &str, format: &str, error: impl fmt::Display) -> Problem {
     let error = error.to_string().trim_end().replace('\n', "\n    ");
     conflict(
@@ -150,12 +150,12 @@ pub fn no_project() -> Problem {
 pub fn project_exists() -> Problem {
     conflict(
         "PROJECT",
-        "exists already: this folder is a kbr project",
+        "already exists: this folder is a kbr project",
         "use another folder, or remove `PROJECT`",
     )
 }
 
-/// Two planned paths that links make one file.
+/// Two planned paths that are the same file because of a link.
 pub fn one_file(path: &str, other: &str) -> Problem {
     conflict(
         path,

@@ -7,7 +7,7 @@ use crate::edit;
 use crate::project::PROJECT;
 use crate::scaffold;
 
-/// The change of a file that is `before` now.
+/// The change of a file whose current content is `before`.
 pub(super) fn of(wanted: &WantedFile, before: Option<Vec<u8>>) -> Result<Change, Vec<Problem>> {
     let (verb, after) = match (&before, wanted.whole) {
         (None, None) => {
@@ -15,7 +15,7 @@ pub(super) fn of(wanted: &WantedFile, before: Option<Vec<u8>>) -> Result<Change,
             return Err(vec![conflict::missing_file(wanted.path, markers)]);
         }
         (None, Some(_)) => (Verb::Create, whole(wanted)?),
-        (Some(old), None) => grown(wanted, old, Verb::Same)?,
+        (Some(old), None) => with_lines(wanted, old, Verb::Same)?,
         (Some(old), Some(differing)) => existing(wanted, old, differing)?,
     };
     let change = Change {
@@ -28,14 +28,14 @@ pub(super) fn of(wanted: &WantedFile, before: Option<Vec<u8>>) -> Result<Change,
     Ok(change)
 }
 
-/// A file of the command's own that is there already.
+/// An existing file that the command owns.
 fn existing(
     wanted: &WantedFile,
     old: &[u8],
     differing: Differing,
 ) -> Result<(Verb, Vec<u8>), Vec<Problem>> {
     if differing == Differing::Keep && !wanted.lines.is_empty() {
-        let (verb, after) = grown(wanted, old, Verb::Keep)?;
+        let (verb, after) = with_lines(wanted, old, Verb::Keep)?;
         if verb == Verb::Insert {
             return Ok((verb, after));
         }
@@ -50,15 +50,15 @@ fn existing(
     })
 }
 
-/// The file as the tree has it.
+/// The file in the tree.
 fn whole(wanted: &WantedFile) -> Result<Vec<u8>, Vec<Problem>> {
     let text = wanted.file.text(wanted.path);
     text.map(String::into_bytes)
         .map_err(|error| vec![conflict::mistake(&error)])
 }
 
-/// `old` with the command's lines, or, if it has them already, `otherwise` and the same bytes.
-fn grown(
+/// `old` with the command's lines; if it already has them, `otherwise` and the same bytes.
+fn with_lines(
     wanted: &WantedFile,
     old: &[u8],
     otherwise: Verb,
@@ -74,10 +74,10 @@ fn grown(
     } in &wanted.lines
     {
         match edit::insert(path, &text, marker, lines) {
-            Ok(grown) if grown == text => {}
-            Ok(grown) => match misplaced(path, marker, &text) {
+            Ok(inserted) if inserted == text => {}
+            Ok(inserted) => match misplaced(path, marker, &text) {
                 Some(conflict) => conflicts.push(conflict),
-                None => text = grown,
+                None => text = inserted,
             },
             Err(found) => conflicts.push(conflict::marker(path, marker, &found, &text, lines)),
         }
@@ -89,8 +89,8 @@ fn grown(
     Ok((verb, text.into_bytes()))
 }
 
-/// A marker may be moved, and its new place counts. In Rust, lines for a function cannot go to the margin, nor the reverse; in TOML, lines
-/// for one table mean something else in another.
+/// A conflict if a marker was moved to where its lines would be invalid: in Rust, into or out of a function; in TOML, into another
+/// table. Other moves are allowed.
 fn misplaced(path: &str, marker: &str, text: &str) -> Option<Problem> {
     let location = scaffold::marker_location(path, marker)?;
     let (number, margin) = edit::position(path, text, marker)?;
@@ -114,7 +114,7 @@ pub(super) fn check_syntax(change: &Change) -> Result<(), Vec<Problem>> {
     } else {
         extension(&change.path)
     };
-    // The tests of the scaffolds check what kbr itself writes.
+    // The text that kbr itself writes is checked by the tests of the scaffolds.
     if !change.writes() || change.before.is_none() && format != "toml" {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Where a path of a project lies on disk. Links are followed, but never out of the project.
+//! Resolves the paths of a project on disk. Links are followed, but never out of the project.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use super::conflict;
 use crate::diagnostic::Problem;
 use crate::project::PROJECT;
 
-/// What exists at a place.
+/// The file system entry at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     Nothing,
@@ -19,18 +19,18 @@ pub enum Found {
     Folder,
 }
 
-/// Where a path leads, links followed.
+/// The resolved location of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// No part of it is a link, as far as it exists.
+    /// The path, without links as far as it exists.
     pub path: PathBuf,
     pub found: Found,
 }
 
-/// `root` without a link in it, as [`Locator`] wants it; one that is missing stays as it is.
+/// `root` without links, as [`Locator`] requires; a missing folder is returned unchanged.
 ///
 /// # Errors
-/// A folder on the way cannot be read.
+/// A parent folder cannot be read.
 pub fn real(root: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(root.to_owned()),
@@ -38,15 +38,15 @@ pub fn real(root: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Finds paths in the project at `root`, and remembers folders: the hundreds of files of a command lie in a few. For as long as
-/// nothing creates or moves a folder.
+/// Resolves paths in the project at `root`, and caches folders, since the hundreds of files of a command share a few of them. Valid
+/// as long as no folder is created or moved.
 pub struct Locator<'a> {
     root: &'a Path,
     folders: RefCell<HashMap<String, Place>>,
 }
 
 impl<'a> Locator<'a> {
-    /// `root` must be [`real`] already, because resolving it for each path would take more time than everything else.
+    /// `root` must already be resolved by [`real`], because resolving it for each path would dominate the run time.
     pub fn new(root: &'a Path) -> Self {
         Locator {
             root,
@@ -54,17 +54,17 @@ impl<'a> Locator<'a> {
         }
     }
 
-    /// Finds `path`, which is relative to the project and uses `/`.
+    /// Resolves `path`, which is relative to the project and uses `/`.
     ///
     /// # Errors
-    /// The path or a link leads out of the project, or a link leads nowhere; a file is in the place of a folder; something is neither
-    /// file nor folder; a folder cannot be read.
+    /// The path or a link leads out of the project; the target of a link does not exist; a parent is a file; an entry is neither a file
+    /// nor a folder; a folder cannot be read.
     pub fn locate(&self, path: &str) -> Result<Place, Problem> {
         check_legal(path)?;
         self.find(path, path)
     }
 
-    /// The place of `part`, which is `path` or a folder on the way there.
+    /// The place of `part`, which is `path` or one of its parents.
     fn find(&self, part: &str, path: &str) -> Result<Place, Problem> {
         let Some((folder, name)) = part.rsplit_once('/') else {
             return step(self.root, &self.root.join(part), path);
@@ -93,18 +93,18 @@ impl<'a> Locator<'a> {
     }
 }
 
-/// Finds one path: see [`Locator::locate`].
+/// Resolves one path: see [`Locator::locate`].
 ///
 /// # Errors
-/// As there.
+/// As [`Locator::locate`].
 pub fn locate(root: &Path, path: &str) -> Result<Place, Problem> {
     Locator::new(root).locate(path)
 }
 
-/// A place for a file, and what the file holds.
+/// The place of a file, and the file's content.
 ///
 /// # Errors
-/// As [`Locator::locate`], and if it is a folder or, for PROJECT, a link.
+/// As [`Locator::locate`]; also if the entry is a folder or, for PROJECT, a link.
 pub(super) fn read(
     locator: &Locator,
     path: &str,
@@ -135,7 +135,7 @@ pub(super) fn read(
 
 fn check_legal(path: &str) -> Result<(), Problem> {
     let plain = |part| matches!(part, Component::Normal(_));
-    // Whatever their case: a file system may ignore it.
+    // Case is ignored, because a file system may ignore it.
     let is_ours = |part: &str| {
         [".git", ".kbr"]
             .iter()
@@ -157,7 +157,7 @@ fn check_legal(path: &str) -> Result<(), Problem> {
     ))
 }
 
-/// From a folder to what is in it under one name.
+/// Resolves the entry with one name in a folder.
 fn step(root: &Path, next: &Path, path: &str) -> Result<Place, Problem> {
     let is = match fs::symlink_metadata(next) {
         Ok(metadata) => metadata.file_type(),

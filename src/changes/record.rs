@@ -4,23 +4,23 @@ use super::{Change, Verb, conflict, outcome};
 use crate::diagnostic::Problem;
 use crate::project::PROJECT;
 
-/// What is added to PROJECT.
+/// The additions to PROJECT.
 #[derive(Debug, Default)]
 pub struct Records {
-    /// The text with which it begins: TOML, ended by a line feed. Only a new project has one.
+    /// The initial text of a new project: TOML, ended by a line feed.
     pub head: Option<String>,
     /// Tables to append, in the same form.
     pub tables: Vec<String>,
 }
 
 impl Records {
-    /// Whether PROJECT stays as it is.
+    /// Whether PROJECT is unchanged.
     pub fn is_empty(&self) -> bool {
         self.head.is_none() && self.tables.is_empty()
     }
 }
 
-/// The change of PROJECT, which is `before` now.
+/// The change of PROJECT, whose current content is `before`.
 pub(super) fn of(records: &Records, before: Option<Vec<u8>>) -> Result<Change, Vec<Problem>> {
     let text = str::from_utf8(before.as_deref().unwrap_or_default())
         .map_err(|_| vec![conflict::not_utf8(PROJECT)])?;

@@ -9,7 +9,7 @@ mod project;
 
 const MARKER: &str = "// +kbr:scaffold:m\n";
 
-/// One thing that the command of a test wants.
+/// One operation of the command under test.
 #[derive(Clone)]
 enum Op {
     Part(Part),
@@ -50,7 +50,7 @@ fn insert(path: &str, lines: &str) -> Op {
     })
 }
 
-/// A table for PROJECT, or what it begins with.
+/// A table for PROJECT, or its initial text.
 fn record(text: &str) -> Op {
     if text.starts_with('[') {
         Op::Table(text.into())
@@ -93,7 +93,7 @@ fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
     root
 }
 
-/// `after` holds what is planned to be written or left: verb, path, text.
+/// `after` holds the planned changes: verb, path, text.
 fn check_with(before: &[(&str, &str)], ops: &[Op], run: Run, after: &[(Verb, &str, &str)]) {
     let root = project(before);
     let changes = resolved(root.path(), ops, run).unwrap();
@@ -127,7 +127,7 @@ fn conflicts_in(root: &Path, ops: &[Op]) -> String {
     resolved(root, ops, Run::First).unwrap_err().to_string()
 }
 
-fn check_refused(before: &[(&str, &str)], ops: &[Op], error: &str) {
+fn check_rejected(before: &[(&str, &str)], ops: &[Op], error: &str) {
     assert_eq!(conflicts_in(project(before).path(), ops), error);
 }
 
@@ -162,7 +162,7 @@ fn a_missing_root_has_no_files() {
 #[test]
 fn a_differing_owned_file_is_a_conflict_or_kept_or_overwritten() {
     let (before, ops) = ([("a", "mine")], [create("a", "kbr's")]);
-    check_refused(
+    check_rejected(
         &before,
         &ops,
         "a conflict, nothing was written\n  `a` exists and differs\n\
@@ -198,7 +198,7 @@ fn a_shared_file_is_the_users_even_with_force() {
 }
 
 #[test]
-fn insertions_come_after_files_whatever_the_order() {
+fn insertions_are_applied_after_files_in_any_order() {
     check(
         &[],
         &[insert("a.rs", "x\n"), once("a.rs", MARKER)],
@@ -247,7 +247,7 @@ fn the_same_command_again_changes_nothing() {
 
 #[test]
 fn a_missing_file_or_marker_is_a_conflict_with_the_line_to_paste() {
-    check_refused(
+    check_rejected(
         &[("b.yaml", "x\n")],
         &[
             insert("a.rs", "new(\n    1);\n"),
@@ -268,7 +268,7 @@ help: add this line to `b.yaml`, where the lines below belong:
 
 #[test]
 fn a_repeated_marker_is_a_conflict_with_both_lines() {
-    check_refused(
+    check_rejected(
         &[("a.rs", "// +kbr:scaffold:m\nx\n// +kbr:scaffold:m\n")],
         &[insert("a.rs", "y")],
         "a conflict, nothing was written
@@ -279,8 +279,8 @@ help: keep only one of the lines 1 and 3 of `a.rs`; kbr inserts above it:
 }
 
 #[test]
-fn every_conflict_is_named_and_each_help_once() {
-    check_refused(
+fn every_conflict_is_listed_and_each_help_printed_once() {
+    check_rejected(
         &[("a", "1"), ("b", "2"), ("c/d", "")],
         &[
             create("a", ""),
@@ -300,7 +300,7 @@ help: move `c` away: a file goes there",
 }
 
 #[test]
-fn a_file_that_gets_lines_must_be_utf8_and_others_need_not() {
+fn only_a_file_that_gets_lines_must_be_utf8() {
     let root = project(&[]);
     fs::write(root.path().join("a.rs"), b"\xff// +kbr:scaffold:m").unwrap();
     let error = conflicts_in(root.path(), &[insert("a.rs", "x")]);

@@ -14,7 +14,7 @@ pub enum Command {
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever stops it; then nothing was written.
+/// The command failed; nothing was written.
 pub fn run(command: &Command) -> anyhow::Result<()> {
     match command {
         Command::Api(args) => api::run(args),

@@ -1,4 +1,4 @@
-//! `kbr envtest`: arguments, and what is printed.
+//! `kbr envtest`: arguments and output.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -80,7 +80,7 @@ struct SupervisorArgs {
     setup: Setup,
 }
 
-/// A command, and the process that it is to end with.
+/// A command, and the process to whose lifetime it is bound.
 #[derive(Debug, clap::Args)]
 struct ExecArgs {
     /// The process that starts this one.
@@ -96,7 +96,7 @@ struct ExecArgs {
 /// Runs `kbr envtest`. The exit code is that of the command, if there is one (128 + n for signal n), otherwise 0.
 ///
 /// # Errors
-/// Whatever stops it.
+/// The subcommand failed.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Build(args) => print_folder(&build::build(&Store::new(args.store)?)?)?,

@@ -19,10 +19,10 @@ use crate::resource::protected;
 use crate::scaffold::LAYOUT;
 use crate::workdir;
 
-/// The domain of a project that was given none.
+/// The default domain.
 const DOMAIN: &str = "my.domain";
 
-/// Room for a controller's name in its field manager, `<project>.<domain>/<controller>`.
+/// The length reserved for a controller's name in its field manager, `<project>.<domain>/<controller>`.
 const CONTROLLER_ROOM: usize = 24;
 
 /// Start a project in an empty folder, or in one that contains only `.git`, a README, a license, or the result of `cargo init`
@@ -67,7 +67,7 @@ enum License {
 }
 
 impl License {
-    /// What `--license` calls it.
+    /// The value of `--license`.
     fn name(self) -> &'static str {
         match self {
             License::Apache2 => "apache2",
@@ -80,7 +80,7 @@ impl License {
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever stops it; then nothing was written.
+/// The command failed; nothing was written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let current = env::current_dir().context("cannot find the current folder")?;
     let root = current.join(&args.directory);
@@ -127,7 +127,7 @@ fn package(root: &Path) -> Option<String> {
     Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
 }
 
-/// What the flags say, then what PROJECT says, then the defaults. `package` is the name of one that is in the folder already.
+/// Resolves the parameters from the flags, then PROJECT, then defaults. `package` is the name of the package in the folder.
 fn wanted(args: &Args, root: &Path, found: Option<&Head>, package: Option<&str>) -> Head {
     let or = |flag: &Option<String>, recorded: fn(&Head) -> &String, default: &str| {
         let recorded = || found.map_or(default.to_owned(), |project| recorded(project).clone());
@@ -188,7 +188,7 @@ fn check(project: &Head) -> anyhow::Result<()> {
     problems.into_result()
 }
 
-/// What is wrong with a domain, and what would do.
+/// The problem of an invalid domain, and a valid one.
 fn domain_problem(domain: &str) -> Option<(String, String)> {
     let nearest = match names::to_subdomain(domain) {
         nearest if nearest.is_empty() => DOMAIN.to_owned(),
@@ -220,7 +220,7 @@ fn check_same(wanted: &Head, found: &Head) -> anyhow::Result<()> {
     ] {
         if wanted != found {
             problems.add(
-                format!("the project exists already with `--{flag} '{found}'`, not `{wanted}`"),
+                format!("the project already exists with `--{flag} '{found}'`, not `{wanted}`"),
                 format!("leave `--{flag}` out, or use another folder"),
             );
         }
@@ -228,7 +228,7 @@ fn check_same(wanted: &Head, found: &Head) -> anyhow::Result<()> {
     problems.into_result()
 }
 
-/// Every value, and where it comes from if the user did not say it.
+/// Every value, and its source unless it is a flag.
 fn summary(args: &Args, project: &Head, again: bool, named_by: &str) -> String {
     let mut text = String::new();
     let mut line = |what: &str, flag: &str, value: &str, given: bool, source: &str| {

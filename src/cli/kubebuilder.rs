@@ -1,10 +1,10 @@
-//! kubebuilder's flags and commands that kbr does not have, and what to use instead.
+//! Flags and commands of kubebuilder that kbr does not have, and their replacements.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::diagnostic::Diagnostic;
 
-/// Flags that have no counterpart, and what to do instead.
+/// Flags without a counterpart, and what to do instead.
 const FLAGS: &[(&str, &str)] = &[
     (
         "--make",
@@ -68,7 +68,7 @@ const FLAGS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Commands that have no counterpart, and what to do instead.
+/// Commands without a counterpart, and what to do instead.
 const COMMANDS: &[(&str, &str)] = &[
     (
         "edit",
@@ -85,7 +85,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What to print for a command line that kubebuilder understands; `arguments` are the process's.
+/// The error for a command line that only kubebuilder understands; `arguments` are those of the process.
 pub fn answer(error: &clap::Error, arguments: &[String]) -> Option<Diagnostic> {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),

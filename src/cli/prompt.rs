@@ -19,11 +19,11 @@ pub fn is_terminal() -> bool {
 pub fn yes_or_no(question: &str, help: &str) -> anyhow::Result<bool> {
     if is_terminal() {
         // Not `Confirm`: an interrupt there leaves the terminal without a cursor.
-        let said = text_input(&format!("{question} [y/n]"))
+        let line = text_input(&format!("{question} [y/n]"))
             .validate_with(|line: &String| answer(line).map(drop).ok_or("please answer `y` or `n`"))
             .interact_text()
             .with_context(|| format!("`{question}` was not answered, nothing was written"))?;
-        return Ok(answer(&said) == Some(true));
+        return Ok(answer(&line) == Some(true));
     }
     loop {
         output::text(&format!("{question} [y/n] "));
@@ -58,7 +58,7 @@ fn text_input<'a>(prompt: &str) -> dialoguer::Input<'a, String> {
     dialoguer::Input::new().with_prompt(prompt)
 }
 
-/// Asks for a line of text on a terminal until `check` finds nothing wrong with it; Enter takes `default`.
+/// Asks for a line of text on a terminal until `check` accepts it; Enter selects `default`.
 ///
 /// # Errors
 /// The input ended, or cannot be read.

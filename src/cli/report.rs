@@ -1,4 +1,4 @@
-//! Reports what a command does to each file: messages on stderr, and what a dry run would write on stdout.
+//! Reports the changes to files: messages on stderr, and the content of a dry run on stdout.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ pub fn report(changes: &[Change]) {
     output::text(&lines(changes));
 }
 
-/// A line for each file, and one for each verb that applies to files of the library.
+/// A line for each file; files of the library share one line for each verb.
 fn lines(changes: &[Change]) -> String {
     let mut lines = String::new();
     let mut reported = Vec::new();
@@ -34,7 +34,7 @@ fn lines(changes: &[Change]) -> String {
     lines
 }
 
-/// Prints the same, and on stdout what would be written: `path: 20 lines` for a whole file, `path:7: text` for a line that would be
+/// Prints the same, and the content that would be written on stdout: `path: 20 lines` for a whole file, `path:7: text` for a new
 /// line 7.
 ///
 /// # Errors
@@ -108,7 +108,7 @@ fn inserted<'a>(before: &'a str, after: &'a str) -> impl Iterator<Item = (usize,
 mod tests {
     use super::*;
 
-    fn check(verb: Verb, before: Option<&str>, after: &str, said: &str) {
+    fn check(verb: Verb, before: Option<&str>, after: &str, expected: &str) {
         let bytes = |text: &str| text.as_bytes().to_vec();
         let change = Change {
             path: "a.rs".into(),
@@ -116,7 +116,7 @@ mod tests {
             before: before.map(bytes),
             after: bytes(after),
         };
-        assert_eq!(summary(&change), said);
+        assert_eq!(summary(&change), expected);
     }
 
     #[test]

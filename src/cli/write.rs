@@ -10,7 +10,7 @@ use crate::output;
 use crate::project::{Project, Table};
 use crate::release::Release;
 
-/// The project after a command, and the part of PROJECT that the command is about.
+/// The project after a command, and the tables that belong to the command.
 #[derive(Debug)]
 pub struct Intent {
     /// With the command's tables.
@@ -20,7 +20,7 @@ pub struct Intent {
 }
 
 impl Intent {
-    /// A command that is about the project itself.
+    /// A command for the project itself.
     pub fn head(project: Project, presence: Presence) -> Self {
         Intent {
             project,
@@ -28,7 +28,7 @@ impl Intent {
         }
     }
 
-    /// A command that is about tables; call [`Intent::add`] for those that PROJECT lacks.
+    /// A command for tables; call [`Intent::add`] for those that PROJECT lacks.
     pub fn tables(project: &Project) -> Self {
         Intent {
             project: project.clone(),
@@ -43,10 +43,10 @@ impl Intent {
         self.project.tables.push(table);
     }
 
-    /// Repeats each table of PROJECT that `is_meant`.
-    pub fn again(&mut self, is_meant: impl Fn(&Table) -> bool) {
+    /// Repeats each table of PROJECT that `is_selected`.
+    pub fn again(&mut self, is_selected: impl Fn(&Table) -> bool) {
         let tables = self.project.tables.iter().enumerate();
-        let known = tables.filter(|(_, table)| is_meant(table));
+        let known = tables.filter(|(_, table)| is_selected(table));
         let known = known.map(|(at, _)| (Source::Table(at), Presence::Recorded));
         self.tables.extend(known);
     }
@@ -65,7 +65,7 @@ impl Intent {
         Ok(records)
     }
 
-    /// The difference that the command makes on the disk.
+    /// The changes that the command makes on disk.
     fn resolve(&self, root: &Path, force: bool) -> anyhow::Result<Vec<Change>> {
         let sources: Vec<Source> = self.tables.iter().map(|(source, _)| *source).collect();
         let blueprint = Blueprint::around(&sources, &self.project, &Release::current()?)?;
@@ -77,7 +77,7 @@ impl Intent {
 /// Completes an interrupted commit, so that the next read sees the whole project; a dry run only reports it.
 ///
 /// # Errors
-/// Another kbr is at work, or the commit cannot be finished.
+/// Another kbr is running in the project, or the commit cannot be finished.
 pub fn recover(root: &Path, args: WriteArgs) -> anyhow::Result<()> {
     if !args.dry_run {
         commit::lock(root)?;
@@ -87,11 +87,11 @@ pub fn recover(root: &Path, args: WriteArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Gets the intent while no other kbr can change the project, and applies it; with `--dry-run` it only reports what it would do.
-/// Returns whether anything was written.
+/// Computes the intent while the project is locked, and applies it; with `--dry-run` it only reports the changes. Returns whether
+/// anything was written.
 ///
 /// # Errors
-/// Whatever stops the command; then nothing was written.
+/// The command failed; nothing was written.
 pub fn apply(
     root: &Path,
     args: WriteArgs,

@@ -46,10 +46,10 @@ fn run<T>(action: &str, path: &Path, call: impl FnOnce() -> io::Result<T>) -> Re
         .map_err(|error| failure(action, path, &error))
 }
 
-/// Whether `path` is a folder; `false` if nothing is there.
+/// Whether `path` is a folder; `false` if it does not exist.
 ///
 /// # Errors
-/// It is something else: a file, a link.
+/// It exists but is not a folder, for example a file or a link.
 pub fn is_folder(path: &Path) -> anyhow::Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => Ok(true),
@@ -66,7 +66,7 @@ pub fn is_folder(path: &Path) -> anyhow::Result<bool> {
     }
 }
 
-/// Creates a folder in an existing one; it may exist already.
+/// Creates a folder in an existing one; it may already exist.
 pub fn create_folder(path: &Path) -> Result<(), Problem> {
     run("create the folder", path, || match fs::create_dir(path) {
         Err(error)
@@ -94,7 +94,7 @@ pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Problem> {
     })
 }
 
-/// Renames a file, over whatever file is at `to`.
+/// Renames a file, replacing any file at `to`.
 pub fn rename(from: &Path, to: &Path) -> Result<(), Problem> {
     run("write", to, || fs::rename(from, to))
 }
@@ -104,7 +104,7 @@ pub fn remove_file(path: &Path) -> Result<(), Problem> {
     run("remove", path, || fs::remove_file(path))
 }
 
-/// Removes a folder, unless there is something in it.
+/// Removes a folder if it is empty.
 pub fn remove_folder(path: &Path) -> Result<(), Problem> {
     run("remove the folder", path, || match fs::remove_dir(path) {
         Err(error)

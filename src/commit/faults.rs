@@ -13,7 +13,7 @@ use crate::changes::{self, Change, Records, Verb};
 use crate::output;
 use crate::scaffold::Part;
 
-/// Counts a step, and makes it fail if `KBR_FAULT` names its number with `error` (an I/O error), `full` (the disk is full), `kill`
+/// Counts a step, and makes it fail if `KBR_FAULT` has its number with `error` (an I/O error), `full` (the disk is full), `kill`
 /// (SIGKILL) or `stop` (SIGSTOP; the step continues after SIGCONT). Reports the fault on stderr.
 pub fn step() -> io::Result<()> {
     static STEPS: AtomicUsize = AtomicUsize::new(0);
@@ -95,7 +95,7 @@ fn run(root: &Path) -> anyhow::Result<()> {
     super::commit(&lock, &changes)
 }
 
-/// What a command does to a project. `kbr create` removes no file, but `kbr manifests` does.
+/// The changes of a command. `kbr create` removes no files, but `kbr manifests` does.
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
 enum PlannedStep {

@@ -1,4 +1,4 @@
-//! One kbr at a time in a project.
+//! Ensures that only one kbr at a time changes a project.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -11,25 +11,25 @@ use super::{disk, finish};
 use crate::changes;
 use crate::diagnostic::Diagnostic;
 
-/// The lock on a project, held while a command resolves and commits. Dropped, it also removes the root again if it created it and
-/// nothing was written.
+/// The lock on a project, held while a command resolves and commits. Dropping it also removes a root that it created, if nothing
+/// was written.
 #[derive(Debug)]
 pub struct Lock {
     root: PathBuf,
     /// Folders that had to be created, the outermost first. Dropping removes them before the lock is released.
     _created: Created,
-    /// The open root folder, which is what is locked.
+    /// The open root folder, which holds the lock.
     _folder: File,
 }
 
 impl Lock {
-    /// The project's root, without a link in it.
+    /// The project's root, without links.
     pub fn root(&self) -> &Path {
         &self.root
     }
 }
 
-/// Folders that are removed when this is dropped, unless they contain something.
+/// Folders that are removed on drop if they are empty.
 #[derive(Debug, Default)]
 struct Created(Vec<PathBuf>);
 

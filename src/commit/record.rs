@@ -18,7 +18,7 @@ use crate::hash::sha256;
 /// Increases with every change of the format of records.
 const FORMAT: u32 = 2;
 
-/// A whole commit. The place of a file in `files` is the name of its staged result.
+/// A whole commit. The index of a file in `files` is the name of its staged result.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -38,7 +38,7 @@ pub struct FileRecord {
     pub path: String,
     /// Permission bits of the result.
     pub mode: u32,
-    /// SHA-256 of what is replaced, in hexadecimal; `None` for a new file.
+    /// SHA-256 of the old content, in hexadecimal; `None` for a new file.
     pub before: Option<String>,
     /// SHA-256 of the result; `None` for a file that is removed.
     pub after: Option<String>,
@@ -86,9 +86,10 @@ impl Record {
             }
             result => result.with_context(|| format!("cannot read `{path}`"))?,
         };
-        let record: Record = toml::from_str(&text).map_err(|error| foreign(path).details(error))?;
+        let record: Record =
+            toml::from_str(&text).map_err(|error| unknown_record(path).details(error))?;
         if record.format != FORMAT {
-            return Err(foreign(path).into());
+            return Err(unknown_record(path).into());
         }
         Ok(Some(record))
     }
@@ -99,7 +100,7 @@ impl Record {
         })
     }
 
-    /// Makes sure that every target is still what was resolved.
+    /// Checks that every target is still in the resolved state.
     pub fn check_unchanged(&self, root: &Path) -> Result<(), Problem> {
         let locator = Locator::new(root);
         for file in &self.files {
@@ -113,7 +114,7 @@ impl Record {
         Ok(())
     }
 
-    /// The paths, each on a line of its own after a line feed.
+    /// The paths, each on a separate line after a line feed.
     pub fn list(&self) -> String {
         self.files.iter().fold(String::new(), |list, file| {
             list + "\n  `" + &file.path + "`"
@@ -122,7 +123,7 @@ impl Record {
 }
 
 impl FileRecord {
-    /// The hash of what the file is now, and where it really lies.
+    /// The hash of the file's current content, and its resolved path.
     pub fn now(&self, locator: &Locator) -> Result<(Option<String>, PathBuf), Problem> {
         let place = locator.locate(&self.path)?;
         let hash = match place.found {
@@ -142,7 +143,7 @@ impl FileRecord {
     }
 }
 
-fn foreign(path: &str) -> Diagnostic {
+fn unknown_record(path: &str) -> Diagnostic {
     Diagnostic::new(format_args!("`{path}` is not a record of this kbr"))
         .outcome(Outcome::Unmentioned)
         .help(format_args!(
@@ -150,7 +151,7 @@ fn foreign(path: &str) -> Diagnostic {
         ))
 }
 
-/// That of the file, or `rw-r--r--` for a new one.
+/// The mode of the file, or `rw-r--r--` for a new one.
 fn mode(place: &Place) -> u32 {
     if place.found == Found::Nothing {
         return 0o644;

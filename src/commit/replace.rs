@@ -8,7 +8,7 @@ use super::{FOLDER, copy_before, staged};
 use crate::changes::{Found, Locator, locate};
 use crate::diagnostic::Problem;
 
-/// Brings every file to its new state: skips a file that has it already, and replaces a file in its old state.
+/// Brings every file to its new state: replaces files in their old state, and skips those already in the new one.
 ///
 /// # Errors
 /// A file in any other state stops the commit, and both versions are kept.
@@ -40,7 +40,7 @@ pub fn forward(root: &Path, record: &Record) -> Result<(), Problem> {
 /// was never replaced, and a file to remove that is not staged was never removed: the commit never touched such files.
 ///
 /// # Errors
-/// A file was replaced and has changed since.
+/// A replaced file was changed by another program.
 pub fn back(root: &Path, record: &Record) -> Result<(), Problem> {
     for (at, file) in record.files.iter().enumerate().rev() {
         if staged(root, at).exists() == file.after.is_some() {

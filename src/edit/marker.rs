@@ -1,13 +1,13 @@
-//! Markers: comment lines of their own, in whatever language a file has.
+//! Markers: comments on a separate line, in the language of the file.
 
 use crate::comments::comments;
 
-/// The whole line of the marker `name` as it stands in the file at `path`: `// +kbr:scaffold:<name>` in Rust, `# …` elsewhere.
+/// The full line of the marker `name` in the file at `path`: `// +kbr:scaffold:<name>` in Rust, `# …` elsewhere.
 pub fn marker_line(path: &str, name: &str) -> String {
     format!("{} +kbr:scaffold:{name}", sign(path))
 }
 
-/// The name in a marker's line, or `None` for any other line. A marker is a comment line of its own, indented or not.
+/// The name in a marker's line, or `None` for any other line. A marker is a comment on a separate line, indented or not.
 pub fn marker_name(line: &str) -> Option<&str> {
     let line = line.trim();
     let comment = line.strip_prefix("//").or_else(|| line.strip_prefix('#'))?;
@@ -22,7 +22,7 @@ pub(super) fn is_rust(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, end)| end == "rs")
 }
 
-/// The lines that are the marker, from 0. In Rust what stands in a string, a block comment or a doc comment is none.
+/// The lines of the marker, from 0. In Rust, text in strings, block comments and doc comments is not a marker.
 pub fn marked(path: &str, text: &str, marker: &str) -> Vec<usize> {
     let lines = (0..).zip(text.lines());
     let is_marker =
@@ -45,7 +45,7 @@ pub fn marked(path: &str, text: &str, marker: &str) -> Vec<usize> {
     }
 }
 
-/// The line, from 1, of text that looks like the marker in a Rust file without one, and why it is not a marker.
+/// For a Rust file without the marker: the line (from 1) of text that looks like it, and why it is not a marker.
 pub fn hidden(path: &str, text: &str, marker: &str) -> Option<(usize, &'static str)> {
     let comments = comments(text).ok().filter(|_| is_rust(path))?;
     let looks = |line: &str| {

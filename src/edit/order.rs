@@ -1,7 +1,7 @@
-//! The order in which rustfmt (style edition 2024) puts `mod` and `use` items.
+//! The order in which rustfmt (style edition 2024) sorts `mod` and `use` items.
 //!
-//! Modules stand in the order of their bytes, names in `use` paths in that of the style guide's "Sorting": digits by value, `_` before
-//! everything else. `r#` is left out of both. The tests ask rustfmt itself.
+//! Modules are sorted by bytes; names in `use` paths by the style guide's "Sorting": digits by value, `_` before everything else. Both
+//! ignore `r#`. The tests compare with rustfmt itself.
 
 use std::cmp::Ordering;
 
@@ -14,7 +14,7 @@ pub enum Item {
 
 type Path = Vec<Segment>;
 
-/// One part of a `use` path. Variants in the order in which rustfmt puts them.
+/// One part of a `use` path. The variants are in the order in which rustfmt sorts them.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Segment {
     SelfModule,
@@ -26,7 +26,7 @@ pub enum Segment {
 }
 
 impl Item {
-    /// Reads one item; what stands behind its `;` is ignored. `None` if it is neither, or a module with a body.
+    /// Reads one item; text after its `;` is ignored. `None` if it is neither, or a module with a body.
     pub fn parse(text: &str) -> Option<Item> {
         let item = text.split_once(';')?.0.trim();
         let item = match item.strip_prefix("pub") {
@@ -42,7 +42,7 @@ impl Item {
     }
 }
 
-/// `None` between a `mod` and a `use`: rustfmt sorts neither among the other.
+/// `None` between a `mod` and a `use`, which rustfmt does not sort together.
 impl PartialOrd for Item {
     fn partial_cmp(&self, other: &Item) -> Option<Ordering> {
         match (self, other) {
@@ -179,7 +179,7 @@ fn compare_names(a: &str, b: &str) -> Ordering {
     chunks_a.len().cmp(&chunks_b.len()).then(more_zeros_first)
 }
 
-/// `a10_b` is `a`, `10`, `_`, `b`.
+/// Splits a name for comparison: `a10_b` is `a`, `10`, `_`, `b`.
 fn chunks(name: &str) -> Vec<&str> {
     let class = |c: char| {
         if c == '_' {

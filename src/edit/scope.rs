@@ -3,8 +3,8 @@
 //! | file | scope of a marker |
 //! |---|---|
 //! | Rust | the outermost block around it; outside of every block, the items of the file itself |
-//! | TOML | its table; a key counts whatever its value |
-//! | YAML | the list that it stands in |
+//! | TOML | its table; only the key is compared |
+//! | YAML | the list that contains it |
 //! | any other | the whole file |
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ use std::ops::Range;
 use super::marker::is_rust;
 use crate::comments::code;
 
-/// Whether the scope of the marker in line `at` (from 0) has `line` as more than words: not in a string, nor commented out.
+/// Whether the scope of the marker in line `at` (from 0) contains `line`, neither in a string nor commented out.
 pub fn has(path: &str, lines: &[String], at: usize, line: &str) -> bool {
     let line = line.trim();
     match path.rsplit_once('.').map(|(_, end)| end) {
@@ -40,15 +40,15 @@ fn has_in_rust(lines: &[String], at: usize, line: &str) -> bool {
         if line.starts_with("//") {
             lines[index].trim() == line
         } else {
-            // A string is blank in the code: what holds one is compared as it is written.
+            // Strings are blanked out in the code, so a line with a string is compared as it is written.
             !code.is_empty() && (lines[index].trim() == line || declares(code, line))
         }
     };
     (0..lines.len()).any(|index| is_there(index) && block(index) == block(at))
 }
 
-/// Whether `have`, without its comments, does what `line` does: the same statement, or an item of the same name, whatever its
-/// visibility and fields; a `use` may import other names too.
+/// Whether `have`, without its comments, is equivalent to `line`: the same statement, or an item with the same name, ignoring
+/// visibility and fields. A `use` may also import other names.
 fn declares(have: &str, line: &str) -> bool {
     if have == line {
         return true;
@@ -82,7 +82,7 @@ fn word(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// The paths of `a::{b, c};`, which stands in one line and has no braces within braces: `a::b` and `a::c`.
+/// The paths of `a::{b, c};` (on one line, without nested braces): `a::b` and `a::c`.
 fn imports(text: &str) -> impl Iterator<Item = String> {
     let text = text.trim_end_matches(';');
     let (start, names) = match text.split_once('{') {
@@ -115,7 +115,7 @@ fn has_in_toml(lines: &[String], at: usize, line: &str) -> bool {
         || lines.iter().any(|have| table_of_key(have) == Some(true))
 }
 
-/// The lines inside of each block at the margin of a Rust file, without those that open and close it.
+/// The lines inside each top-level block of a Rust file, without those that open and close it.
 fn outermost_blocks(code: &[&str]) -> Vec<Range<usize>> {
     let (mut blocks, mut depth, mut start) = (Vec::new(), 0_usize, 0);
     for (at, line) in code.iter().enumerate() {
@@ -136,7 +136,7 @@ fn outermost_blocks(code: &[&str]) -> Vec<Range<usize>> {
     blocks
 }
 
-/// The name of the TOML table around line `at`, as it is written; `None` above the first table.
+/// The name of the TOML table around line `at`, as written; `None` above the first table.
 pub fn header(lines: &[String], at: usize) -> Option<&str> {
     let header = lines[table(lines, at).start.checked_sub(1)?].trim();
     let (name, _) = header.rsplit_once(']')?;
@@ -157,7 +157,7 @@ fn table(lines: &[String], at: usize) -> Range<usize> {
     start..end
 }
 
-/// The first part of the key of a line of TOML, with `-` for `_`: cargo takes them for the same in a crate's name.
+/// The first part of the key in a line of TOML, with `-` for `_`, which cargo treats as equal in crate names.
 fn key(line: &str) -> Option<String> {
     let (key, _) = line.split_once('=')?;
     let key = key.split('.').next()?.trim();
@@ -173,7 +173,7 @@ fn entry(line: &str) -> &str {
     text.trim_matches(['"', '\'']).trim_end_matches('/')
 }
 
-/// The YAML list around line `at`: all around it that is indented as deep, comments and blank lines aside.
+/// The YAML list around line `at`: the surrounding lines with at least its indentation, ignoring comments and blank lines.
 fn list(lines: &[String], at: usize) -> Range<usize> {
     let depth = indentation(&lines[at]);
     let belongs = |line: &String| {
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_user_made_of_a_line_counts_as_that_line() {
+    fn an_edited_line_counts_as_the_line() {
         let rust = |text: &str, line: &str| found("main.rs", &format!("// HERE\n{text}\n"), line);
         for (text, line) in [
             ("pub mod webhooks;", "mod webhooks;"),

@@ -9,7 +9,7 @@ pub struct Snippet<'a> {
 }
 
 impl<'a> Snippet<'a> {
-    /// The line that says whether the snippet is there already: its only one, or that which opens the block.
+    /// The line that identifies the snippet when it is searched for: its only line, or the line that opens the block.
     pub fn key(&self) -> &'a str {
         self.lines[self.key]
     }
@@ -44,14 +44,14 @@ pub fn snippets(lines: &str) -> Vec<Snippet<'_>> {
     snippets
 }
 
-/// What may stand above an item: a comment or an attribute.
+/// Whether the line may precede an item: a comment or an attribute.
 fn is_head(line: &str) -> bool {
     let line = line.trim();
     line.starts_with("//") || line.starts_with("#[")
 }
 
-/// The line that ends the block which the line at `opens` begins: the next closing bracket with the same indentation that opens no
-/// other, as `) -> Self {` does.
+/// The last line of the block that begins at `opens`: the next closing bracket with the same indentation that does not open another
+/// block like `) -> Self {`.
 fn closing(lines: &[&str], opens: usize) -> Option<usize> {
     let first = lines.get(opens)?;
     if !first.trim_end().ends_with(['{', '(']) {

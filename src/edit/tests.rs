@@ -24,7 +24,7 @@ fn check(before: &str, lines: &str, after: &str) {
     );
 }
 
-fn check_refused(before: &str, found: &[usize]) {
+fn check_rejected(before: &str, found: &[usize]) {
     assert_eq!(
         insert(path(before), before, "m", "new\n"),
         Err(found.to_vec())
@@ -47,17 +47,17 @@ fn lines_go_above_the_marker_with_its_indentation() {
 
 #[test]
 fn a_marker_is_a_whole_comment_line() {
-    check_refused("a // +kbr:scaffold:m\n", &[]);
-    check_refused("\"// +kbr:scaffold:m\"\n", &[]);
-    check_refused("// +kbr:scaffold:mm\n", &[]);
-    check_refused("// +kbr:scaffold:m2 x\n", &[]);
+    check_rejected("a // +kbr:scaffold:m\n", &[]);
+    check_rejected("\"// +kbr:scaffold:m\"\n", &[]);
+    check_rejected("// +kbr:scaffold:mm\n", &[]);
+    check_rejected("// +kbr:scaffold:m2 x\n", &[]);
     check("#+kbr:scaffold:m", "a", "a\n#+kbr:scaffold:m");
 }
 
 #[test]
 fn a_repeated_marker_is_rejected_with_both_lines() {
-    check_refused("// +kbr:scaffold:m\na\n  // +kbr:scaffold:m\n", &[1, 3]);
-    check_refused("# +kbr:scaffold:m\na\n  # +kbr:scaffold:m\n", &[1, 3]);
+    check_rejected("// +kbr:scaffold:m\na\n  // +kbr:scaffold:m\n", &[1, 3]);
+    check_rejected("# +kbr:scaffold:m\na\n  # +kbr:scaffold:m\n", &[1, 3]);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_byte_order_mark_stays_first() {
 }
 
 #[test]
-fn modules_are_sorted_among_those_right_above() {
+fn modules_are_sorted_among_those_directly_above() {
     check(
         "mod b;\n// +kbr:scaffold:m\n",
         "mod a;",
@@ -151,7 +151,7 @@ fn an_item_keeps_its_attributes_and_its_lines() {
     );
 }
 
-/// Names as they come from kinds, groups and versions, and odd ones: `a9`, `a10`, `a_`, `a__b`, `r#type`, `x007` …
+/// Names like those of kinds, groups and versions, and edge cases: `a9`, `a10`, `a_`, `a__b`, `r#type`, `x007` …
 fn names() -> Vec<String> {
     let parts = [
         "a", "aa", "ab", "b", "v1", "v1beta1", "v1beta10", "v2", "v10", "a9", "a10", "a09", "a1b2",
@@ -203,7 +203,7 @@ fn check_rustfmt(lines: impl Iterator<Item = String>) {
 }
 
 #[test]
-fn inserted_modules_stand_where_rustfmt_puts_them() {
+fn inserted_modules_are_sorted_like_rustfmt() {
     check_rustfmt(names().iter().map(|name| format!("pub mod {name};")));
     let mixed = |(at, name)| {
         if at % 2 == 0 {
@@ -216,7 +216,7 @@ fn inserted_modules_stand_where_rustfmt_puts_them() {
 }
 
 #[test]
-fn inserted_imports_stand_where_rustfmt_puts_them() {
+fn inserted_imports_are_sorted_like_rustfmt() {
     let roots = [
         "crate",
         "self",

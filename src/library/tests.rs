@@ -1,12 +1,12 @@
 use super::*;
 
-fn check(version: Option<&str>, said: &str) {
+fn check(version: Option<&str>, expected: &str) {
     let manifest = version.map(|version| format!("[package]\nversion = {version}\n"));
     let error = super::check(manifest.as_deref())
         .err()
         .map(|error| error.to_string())
         .unwrap_or_default();
-    let same = error == said || !said.is_empty() && error.starts_with(said);
+    let same = error == expected || !expected.is_empty() && error.starts_with(expected);
     assert!(same, "{version:?}: {error}");
 }
 
@@ -16,8 +16,8 @@ fn a_missing_old_or_unreadable_library_is_an_error() {
     check(Some("\"0.1.0\""), "the project has kbr-manager 0.1.0");
     check(Some("\"0.1.99\""), "the project has kbr-manager 0.1.99");
     for unreadable in ["\"\"", "\"1.0\"", "\"a.b.c\"", "1", "]"] {
-        let said = "`third_party/kbr-manager/Cargo.toml` has no readable version";
-        check(Some(unreadable), said);
+        let expected = "`third_party/kbr-manager/Cargo.toml` has no readable version";
+        check(Some(unreadable), expected);
     }
 }
 
@@ -54,7 +54,7 @@ fn the_library_has_sources_and_no_unit_tests() {
 }
 
 #[test]
-fn checksums_are_as_cargo_vendor_writes_them() {
+fn checksums_have_the_format_of_cargo_vendor() {
     let text = checksums(&[("b", ""), ("a/b", "a")]).unwrap();
     assert_eq!(
         text,
@@ -65,7 +65,7 @@ fn checksums_are_as_cargo_vendor_writes_them() {
 }
 
 #[test]
-fn a_kept_release_writes_the_folder_that_it_wrote_when_it_was_new() {
+fn an_archived_release_still_writes_the_same_library() {
     let archived = |(path, text): &(&str, &str)| {
         let path = path.replace("Cargo.toml", "Cargo.toml.normalised");
         (path, (*text).to_owned())

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::*;
 
-/// Crates that the reference project of these tests depends on: before, between and after our own, however those are called.
+/// Crates that the reference project of these tests depends on; they sort before, between and after the project's packages.
 const OTHERS: &[&str] = &[
     "a",
     "a-b",
@@ -32,8 +32,8 @@ const OTHERS: &[&str] = &[
     "zz",
 ];
 
-/// Names that sort everywhere among those of [`OTHERS`]: before, between, after, and as the beginning of another. Those of the real lock
-/// are tried by `tests/names.rs`.
+/// Names that sort before, between and after those of [`OTHERS`], and one that is a prefix of another. `tests/names.rs` tests the
+/// names in the real lock.
 const NAMES: [&str; 12] = [
     "a-0",
     "a-b-0",
@@ -50,7 +50,7 @@ const NAMES: [&str; 12] = [
 ];
 
 #[test]
-fn the_reference_is_in_cargos_order() {
+fn the_reference_lock_is_in_cargos_order() {
     assert_eq!(named(REFERENCE_LOCK, REFERENCE), REFERENCE_LOCK);
     for ours in [REFERENCE, "kbr-reference-api", LIBRARY] {
         assert!(
@@ -72,17 +72,17 @@ fn the_lock_has_the_version_of_the_library() {
 }
 
 #[test]
-fn no_trace_of_the_reference_stays_in_a_projects_lock() {
-    let lock = named(REFERENCE_LOCK, "zoo-keeper");
+fn the_references_name_does_not_occur_in_a_projects_lock() {
+    let lock = named(REFERENCE_LOCK, "zoo-ranger");
     assert!(!lock.contains(REFERENCE));
     assert_eq!(
-        lock.matches("zoo-keeper-api").count(),
+        lock.matches("zoo-ranger-api").count(),
         REFERENCE_LOCK.matches("kbr-reference-api").count()
     );
 }
 
 #[test]
-fn cargo_leaves_the_lock_of_a_project_byte_for_byte() {
+fn cargo_does_not_change_the_lock_of_a_project() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     for other in OTHERS {
@@ -108,7 +108,7 @@ fn cargo_leaves_the_lock_of_a_project_byte_for_byte() {
     }
 }
 
-/// A workspace of the form that `kbr init` makes.
+/// A workspace like the one that `kbr init` creates.
 fn workspace(root: &Path, name: &str) {
     let api = format!("{name}-api");
     let others: Vec<String> = OTHERS

@@ -8,7 +8,7 @@ use crate::resource::controller::Controller;
 use crate::resource::target::Target;
 use crate::resource::{Resource, names};
 
-/// The problems, a sentence each. Names that only clash with names reserved by this kbr are accepted, because a later kbr reserves more.
+/// The problems, one sentence each. Names that only clash with reserved names are accepted, because each release may reserve more.
 pub fn problems(project: &Project) -> Vec<String> {
     let mut found: Vec<String> = name::spelling(&project.head.name).into_iter().collect();
     let domain = &project.head.domain;
@@ -16,7 +16,7 @@ pub fn problems(project: &Project) -> Vec<String> {
         found.push(format!("`{domain}` is not a domain"));
     }
     let mut of_tables = Problems::default();
-    // Each table alone: clashes were checked when it was created, and all pairs of 500 kinds would take 50 ms.
+    // Clashes between tables were checked when they were created; checking all pairs of 500 kinds would take 50 ms.
     for api in project.apis() {
         check_group(&api.group, &api.full_group, &mut of_tables);
         api.check(&mut of_tables);
@@ -28,7 +28,7 @@ pub fn problems(project: &Project) -> Vec<String> {
         check_target(&webhook.target, &mut of_tables);
         webhook.check(&mut of_tables);
     }
-    check_twice(project, &mut of_tables);
+    check_duplicates(project, &mut of_tables);
     check_spokes(project, &mut of_tables);
     for text in of_tables.texts() {
         if !found.iter().any(|known| known == text) {
@@ -38,14 +38,14 @@ pub fn problems(project: &Project) -> Vec<String> {
     found
 }
 
-/// A merge may leave two tables where there was one.
-fn check_twice(project: &Project, problems: &mut Problems) {
+/// A merge may leave duplicate tables.
+fn check_duplicates(project: &Project, problems: &mut Problems) {
     let mut known = BTreeSet::new();
     for api in project.apis() {
         if !known.insert((&api.full_group, &api.version, &api.kind)) {
             let (kind, group, version) = (&api.kind, &api.full_group, &api.version);
             problems.add(
-                format!("`[[api]]` of `{kind}` in `{group}/{version}` is there twice"),
+                format!("duplicate `[[api]]` of `{kind}` in `{group}/{version}`"),
                 "",
             );
         }
@@ -54,12 +54,12 @@ fn check_twice(project: &Project, problems: &mut Problems) {
     for controller in project.controllers() {
         if !known.insert(&controller.name) {
             let name = &controller.name;
-            problems.add(format!("`[[controller]]` `{name}` is there twice"), "");
+            problems.add(format!("duplicate `[[controller]]` `{name}`"), "");
         }
     }
 }
 
-/// A version that a hub converts must be one of its kind's.
+/// A version that a hub converts must be a version of its kind.
 fn check_spokes(project: &Project, problems: &mut Problems) {
     for hub in project.webhooks() {
         for spoke in &hub.spokes {
@@ -75,7 +75,7 @@ fn check_spokes(project: &Project, problems: &mut Problems) {
     }
 }
 
-/// The short group is a folder of the `api` crate, and the beginning of the full group.
+/// The short group is a folder of the `api` crate, and a prefix of the full group.
 fn check_group(group: &str, full_group: &str, problems: &mut Problems) {
     let begins = full_group
         .strip_prefix(group)
@@ -151,7 +151,7 @@ type = "k8s_openapi::api::core::v1::Pod"
     #[test]
     fn each_invalid_name_in_project_is_reported() {
         assert!(parse(PROJECT).is_ok());
-        for (good, bad, said) in [
+        for (good, bad, expected) in [
             (
                 "\"captains\"\nd",
                 "\"Bad Name\"\nd",
@@ -190,7 +190,7 @@ type = "k8s_openapi::api::core::v1::Pod"
                 error.starts_with("`PROJECT` is broken; nothing was written\n"),
                 "{error}"
             );
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 
@@ -234,16 +234,16 @@ spokes = ["v9"]
     }
 
     #[test]
-    fn a_table_that_is_there_twice_is_told() {
+    fn duplicate_tables_are_reported() {
         let (_, tables) = PROJECT.split_once("\n[[api]]").unwrap();
         let text = format!("{PROJECT}\n[[api]]{tables}");
         let error = parse(&text).unwrap_err().to_string();
         assert!(
-            error.contains("`[[api]]` of `Captain` in `crew.example.com/v1` is there twice"),
+            error.contains("duplicate `[[api]]` of `Captain` in `crew.example.com/v1`"),
             "{error}"
         );
         assert!(
-            error.contains("`[[controller]]` `pod` is there twice"),
+            error.contains("duplicate `[[controller]]` `pod`"),
             "{error}"
         );
     }

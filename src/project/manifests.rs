@@ -1,13 +1,13 @@
-//! `[manifests]` of PROJECT: what every call of `kbr manifests` reads.
+//! `[manifests]` of PROJECT: options that every run of `kbr manifests` reads.
 
 use serde::Deserialize;
 
-/// Choices for the generation of manifests; a flag on the command line is stronger.
+/// Options for generating manifests; flags on the command line override them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Manifests {
-    /// Ids of findings that are allowed everywhere: `unknown-function`. Whether they exist, `kbr manifests` checks.
+    /// Ids of findings that are allowed everywhere: `unknown-function`. `kbr manifests` validates them.
     pub allow: Vec<String>,
-    /// What `--max-description-length` says.
+    /// The default of `--max-description-length`.
     pub max_description_length: Option<usize>,
 }

@@ -1,9 +1,9 @@
-//! The rules for a project's name, which is the name of a crate and a binary, and the prefix of every name in the cluster.
+//! Rules for the project name: it names the crate and the binary, and is the prefix of every name in the cluster.
 
 use crate::lock;
 use crate::resource::names;
 
-/// Longest name: `<name>-webhook-certificate` and the names of Pods have to stay DNS labels.
+/// The maximum length: `<name>-webhook-certificate` and the names of Pods must be DNS labels.
 pub const NAME_MAX: usize = 40;
 
 /// Names with a meaning for cargo: crates that come with Rust, and folders of its build directory.
@@ -25,7 +25,7 @@ const OF_CARGO: &[&str] = &[
 /// Crates and binaries in every project.
 const OF_PROJECTS: &[&str] = &["api", "crdgen", "kbr-manager", "manager"];
 
-/// What is wrong with the characters of `name`, as a sentence.
+/// Why the characters of `name` are invalid, as a sentence.
 pub fn spelling(name: &str) -> Option<String> {
     if name.len() > NAME_MAX {
         return Some(format!(
@@ -37,14 +37,14 @@ pub fn spelling(name: &str) -> Option<String> {
             "the project name `{name}` begins with a digit, which crate names must not"
         ));
     }
-    if !names::is_letter_label(name) {
+    if !names::is_rfc1035_label(name) {
         let rule = "use lower-case letters, digits and `-`, starting with a letter";
         return Some(format!("`{name}` is not a project name: {rule}"));
     }
     None
 }
 
-/// What is wrong with `name`, as a sentence.
+/// Why `name` is invalid, as a sentence.
 pub fn problem(name: &str) -> Option<String> {
     if let Some(problem) = spelling(name) {
         return Some(problem);

@@ -9,7 +9,7 @@ use crate::resource::webhook::Webhook;
 /// The resolved parameters of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Table {
-    /// `[[api]]`: a version of a kind of the project's own.
+    /// `[[api]]`: a version of an own kind.
     Api(Resource),
     /// `[[controller]]`
     Controller(Controller),
@@ -18,7 +18,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// The text that goes into PROJECT, ended by a line feed.
+    /// The text for PROJECT, ended by a line feed.
     ///
     /// # Errors
     /// A value cannot be written as TOML.
@@ -39,12 +39,12 @@ impl Table {
         }
     }
 
-    /// Fills in what release 0.1.0 looked up each time instead of recording it.
+    /// Sets what release 0.1.0 did not record but looked up each time.
     pub(super) fn with_facts(mut self) -> Self {
         match &mut self {
             Table::Api(_) => {}
-            Table::Controller(controller) => controller.target.recall_dependency(),
-            Table::Webhook(webhook) => webhook.target.recall_dependency(),
+            Table::Controller(controller) => controller.target.restore_dependency(),
+            Table::Webhook(webhook) => webhook.target.restore_dependency(),
         }
         self
     }

@@ -118,7 +118,7 @@ fn unknown_keys_and_tables_are_left_alone() {
 }
 
 #[test]
-fn a_project_of_a_newer_kbr_is_not_touched() {
+fn a_project_of_a_newer_kbr_is_rejected() {
     let error = load("layout = \"v2\"\nname = []\n").unwrap_err();
     assert!(
         error.starts_with("`PROJECT` is from a newer kbr: it has the layout `v2`"),
@@ -133,7 +133,7 @@ fn a_project_of_a_newer_kbr_is_not_touched() {
 }
 
 #[test]
-fn a_broken_project_is_shown_with_its_line() {
+fn an_invalid_project_is_reported_with_its_line() {
     let error = load(&HEAD.replace("name = ", "name ")).unwrap_err();
     assert!(
         error.starts_with("`PROJECT` is broken; nothing was written\n"),

@@ -7,26 +7,26 @@ use super::target::Target;
 use crate::diagnostic::Problems;
 use crate::vars::Vars;
 
-/// Longest field manager, by the rules of the API server.
+/// The maximum length of a field manager in the API server.
 pub const FIELD_MANAGER_MAX: usize = 128;
 
 /// A controller; also a table `[[controller]]` of PROJECT.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Controller {
-    /// `captain`: in logs, metrics and field managers.
+    /// `captain`: the name in logs, metrics and field managers.
     pub name: String,
-    /// What it is for.
+    /// The kind that it reconciles.
     #[serde(flatten)]
     pub target: Target,
 }
 
 impl Controller {
-    /// A controller of that name.
+    /// A controller with this name.
     pub fn new(name: String, target: Target) -> Self {
         Controller { name, target }
     }
 
-    /// `captain`: file and module in `src/controllers`.
+    /// `captain`: the file and module in `src/controllers`.
     pub fn module(&self) -> String {
         names::module(&self.name)
     }
@@ -36,7 +36,7 @@ impl Controller {
         format!("src/controllers/{}.rs", self.module())
     }
 
-    /// What the controller calls the type: its name, or another one where that is taken.
+    /// The name of the type in the controller: its own, or an alias if that is taken.
     pub fn type_name(&self) -> String {
         self.target.type_name(names::is_taken_in_controllers)
     }
@@ -57,9 +57,9 @@ impl Controller {
         format!("{prefix}/{}", self.name)
     }
 
-    /// Checks the name, and that what follows from it is not too long.
+    /// Checks the name, and the length of the field manager derived from it.
     pub fn check(&self, manager_id: &str, problems: &mut Problems) {
-        if !names::is_letter_label(&self.name) {
+        if !names::is_rfc1035_label(&self.name) {
             let nearest = names::to_label(&self.name);
             let nearest = nearest.trim_start_matches(|first: char| !first.is_ascii_lowercase());
             let nearest = if nearest.is_empty() { "main" } else { nearest };
@@ -81,7 +81,7 @@ impl Controller {
         }
     }
 
-    /// Fills in what templates may use.
+    /// Sets the template variables.
     pub fn fill(&self, vars: &mut Vars) {
         self.target.fill(vars);
         vars.controller.clone_from(&self.name);

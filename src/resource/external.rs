@@ -8,27 +8,27 @@ use super::names;
 
 pub use dependencies::Dependencies;
 
-/// Crates that every project depends on already, and the names of its own.
+/// Crates that every project depends on, and the project's own crates.
 const PRESENT: &[&str] = &["api", "k8s-openapi", "kbr-manager", "kube", "manager"];
 
 /// Where a crate comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
-    /// `cert-manager@0.5`: from the registry; without a version, any.
+    /// `cert-manager@0.5`: from the registry; any version if it has none.
     Registry(String),
-    /// `../types`: a folder.
+    /// `../types`: in a folder.
     Folder(String),
 }
 
 impl Source {
-    /// `./types/` is `types`.
+    /// Normalizes `./types/` to `types`.
     fn folder(path: &str) -> Self {
         let path = path.trim_end_matches('/');
         Source::Folder(path.trim_start_matches("./").to_owned())
     }
 }
 
-/// A type of another crate.
+/// A type of an external crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct External {
     /// The crate's name in its manifest.
@@ -39,10 +39,10 @@ pub struct External {
 }
 
 impl External {
-    /// Reads the two flags. `package_of` gives the name of the package in a folder, or why the folder is not a crate.
+    /// Reads the two flags. `package_of` returns the name of the package in a folder, or why the folder is not a crate.
     ///
     /// # Errors
-    /// Everything that is wrong with them.
+    /// All problems of the flags.
     pub fn new(
         krate: &str,
         type_path: &str,
@@ -73,11 +73,11 @@ impl External {
         })
     }
 
-    /// The line for the manifest's dependencies, which are `present`. The first name of the type's path is the name of the dependency.
-    /// `None` if the manifest has it already; if the flag has no version, any version will do.
+    /// The line to add to the manifest, whose dependencies are `present`. The first segment of the type's path is the name of the dependency.
+    /// `None` if the manifest already has it; any version matches a flag without a version.
     ///
     /// # Errors
-    /// Another crate has that name, or the crate comes from another source.
+    /// The name belongs to another crate, or the crate comes from another source.
     pub fn missing_dependency(&self, present: &Dependencies) -> anyhow::Result<Option<String>> {
         let Some(found) = present.named(self.import()) else {
             return Ok(Some(self.dependency()));
@@ -90,7 +90,7 @@ impl External {
         let mut problems = Problems::default();
         problems.add(
             format!(
-                "`Cargo.toml` has `{} = {}` already, not `{}`",
+                "`Cargo.toml` already has `{} = {}`, not `{}`",
                 found.key,
                 found.value,
                 self.dependency()
@@ -147,7 +147,7 @@ type Problem = (String, String);
 
 /// The line that release 0.1.0 added to the manifest. It recorded only the two flags; a crate in a folder is assumed to have the
 /// folder's name.
-pub fn recalled_dependency(krate: &str, type_path: &str) -> Option<String> {
+pub fn dependency_of_0_1_0(krate: &str, type_path: &str) -> Option<String> {
     let named_like_folder = |folder: &str| {
         let folder = folder.trim_end_matches('/');
         Ok(folder.rsplit('/').next().unwrap_or(folder).to_owned())
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_of_the_registry_is_a_line_of_the_manifest() {
+    fn a_crate_of_the_registry_becomes_a_line_of_the_manifest() {
         assert_eq!(
             dependency("cert-manager@0.5", "cert_manager::v1::Certificate"),
             "cert-manager = \"0.5\""
@@ -246,8 +246,8 @@ mod tests {
     }
 
     #[test]
-    fn the_line_of_a_crate_follows_from_its_flags() {
-        let line = |krate, path| recalled_dependency(krate, path).unwrap();
+    fn the_line_of_a_crate_is_derived_from_its_flags() {
+        let line = |krate, path| dependency_of_0_1_0(krate, path).unwrap();
         assert_eq!(line("a@1", "a::A"), "a = \"1\"");
         assert_eq!(
             line("../kinds/", "kinds::A"),

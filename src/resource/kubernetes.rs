@@ -1,9 +1,9 @@
 //! The built-in kinds of Kubernetes, from k8s-openapi.
 
-/// One line per kind; the first lines of the file say how it was generated.
+/// One line per kind; a comment at the top tells how the file was generated.
 const TABLE: &str = include_str!("kubernetes-1.36.txt");
 
-/// How many near names an error lists.
+/// The number of similar kinds that an error lists.
 const NEAREST: usize = 3;
 
 /// A built-in kind that can be watched.
@@ -24,8 +24,8 @@ pub struct BuiltIn {
 }
 
 impl BuiltIn {
-    /// Whether `group` means this kind's: `rbac.authorization.k8s.io`, `rbac.authorization` or `rbac`; `core` or nothing for the
-    /// core group.
+    /// Whether `group` denotes this kind's group: `rbac.authorization.k8s.io`, `rbac.authorization` or `rbac`; `core` or the empty
+    /// string for the core group.
     pub fn is_of_group(&self, group: &str) -> bool {
         if self.group.is_empty() {
             return group.is_empty() || group == "core";
@@ -49,7 +49,7 @@ impl BuiltIn {
     }
 }
 
-/// Every kind, in order of group, version and kind.
+/// Every kind, sorted by group, version and kind.
 pub fn kinds() -> impl Iterator<Item = BuiltIn> {
     TABLE.lines().filter_map(|line| {
         let mut fields = line.split(' ');
@@ -73,7 +73,7 @@ pub fn find(group: &str, version: &str, kind: &str) -> Option<BuiltIn> {
     kinds().find(|known| known.kind == kind && known.version == version && known.is_of_group(group))
 }
 
-/// The flags of the nearest kinds: the same kind in other groups first, then similar spellings.
+/// The flags for the nearest kinds: first the same kind in other groups, then kinds with a similar name.
 pub fn nearest(group: &str, version: &str, kind: &str) -> Vec<String> {
     let lower = kind.to_lowercase();
     let mut scored: Vec<(usize, BuiltIn)> = kinds()

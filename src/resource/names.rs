@@ -9,8 +9,8 @@ const KEYWORDS: &[&str] = &[
     "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// Names that a module of a generated project cannot have: a `use` of the crate would be ambiguous, or cargo gives that path
-/// (`api/src/bin/`, `api/src/lib.rs`, `api/src/main.rs`) a special meaning.
+/// Names that a module of a generated project cannot have: a `use` of the crate would be ambiguous, or the path
+/// (`api/src/bin/`, `api/src/lib.rs`, `api/src/main.rs`) has a special meaning for cargo.
 const MODULES_TAKEN: &[&str] = &[
     "alloc",
     "bin",
@@ -26,7 +26,7 @@ const MODULES_TAKEN: &[&str] = &[
     "std",
 ];
 
-/// Names in the standard library's prelude: importing a kind under one of them would hide the original.
+/// Names in the standard library's prelude: importing a kind under one of them would shadow the original.
 const PRELUDE: &[&str] = &[
     "AsMut",
     "AsRef",
@@ -93,9 +93,9 @@ const CONTROLLER_IMPORTS: &[&str] = &[
 /// Names that the scaffolded webhooks import.
 const WEBHOOK_IMPORTS: &[&str] = &["FakeApi", "Manager"];
 
-/// Longest DNS label.
+/// The maximum length of a DNS label.
 pub const LABEL_MAX: usize = 63;
-/// Longest DNS name.
+/// The maximum length of a DNS name.
 pub const SUBDOMAIN_MAX: usize = 253;
 
 /// Whether `word` is a keyword of Rust.
@@ -103,18 +103,18 @@ pub fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
 
-/// Whether a controller has to import the type `name` under another one.
+/// Whether a controller must import the type `name` under an alias.
 pub fn is_taken_in_controllers(name: &str) -> bool {
     PRELUDE.contains(&name) || CONTROLLER_IMPORTS.contains(&name)
 }
 
-/// Whether a webhook has to import the type `name` under another one.
+/// Whether a webhook must import the type `name` under an alias.
 pub fn is_taken_in_webhooks(name: &str) -> bool {
     PRELUDE.contains(&name) || WEBHOOK_IMPORTS.contains(&name)
 }
 
-/// The Rust module of a group, kind or controller: `.` and `-` become `_`, and a leading digit gets the prefix `g`. A keyword, a
-/// reserved name and a name that looks like a version get the suffix `_`, because the modules between groups and kinds are versions.
+/// The Rust module of a group, kind or controller: `.` and `-` become `_`, and a leading digit gets the prefix `g`. Keywords,
+/// reserved names and names that look like a version get the suffix `_`, because the modules between groups and kinds are versions.
 pub fn module(name: &str) -> String {
     let mut module = name.replace(['.', '-'], "_");
     if module.starts_with(|first: char| first.is_ascii_digit()) {
@@ -126,7 +126,7 @@ pub fn module(name: &str) -> String {
     module
 }
 
-/// Whether `version` is one of an API, by Kubernetes' own rule: `v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?`.
+/// Whether `version` is an API version by Kubernetes' rule: `v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?`.
 pub fn is_version(version: &str) -> bool {
     let Some(rest) = version.strip_prefix('v') else {
         return false;
@@ -142,7 +142,7 @@ pub fn is_version(version: &str) -> bool {
         )
 }
 
-/// Whether `name` is a label of RFC 1123: at most 63 of `a-z`, `0-9` and `-`, which neither begins nor ends it.
+/// Whether `name` is a label of RFC 1123: at most 63 characters of `a-z`, `0-9` and `-`, without `-` at either end.
 pub fn is_label(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= LABEL_MAX
@@ -153,8 +153,8 @@ pub fn is_label(name: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-/// Whether `name` is a label of RFC 1035: one of RFC 1123 that begins with a letter.
-pub fn is_letter_label(name: &str) -> bool {
+/// Whether `name` is a label of RFC 1035: a label of RFC 1123 that starts with a letter.
+pub fn is_rfc1035_label(name: &str) -> bool {
     is_label(name) && name.starts_with(|first: char| first.is_ascii_lowercase())
 }
 
@@ -162,7 +162,7 @@ pub fn is_letter_label(name: &str) -> bool {
 pub fn is_subdomain(name: &str) -> bool {
     name.len() <= SUBDOMAIN_MAX
         && name.split('.').all(|label| {
-            // Kubernetes limits the whole name only, not each label.
+            // Kubernetes limits only the length of the whole name, not of each label.
             !label.is_empty()
                 && !label.starts_with('-')
                 && !label.ends_with('-')
@@ -172,7 +172,7 @@ pub fn is_subdomain(name: &str) -> bool {
         })
 }
 
-/// The label nearest to `text`: in lower case, with single `-` in place of all other characters, and none at an end.
+/// The label nearest to `text`: in lower case, with a single `-` for each run of other characters, and none at either end.
 pub fn to_label(text: &str) -> String {
     let mut label = String::new();
     for character in text.chars() {
@@ -186,7 +186,7 @@ pub fn to_label(text: &str) -> String {
     label.trim_end_matches('-').to_owned()
 }
 
-/// Whether `path` is that of a type in a crate: `cert_manager::v1::Certificate`.
+/// Whether `path` is the path of a type in a crate: `cert_manager::v1::Certificate`.
 pub fn is_type_path(path: &str) -> bool {
     let is_name = |part: &str| {
         !part.starts_with(|first: char| first.is_ascii_digit())
@@ -242,7 +242,7 @@ mod tests {
         for bad in ["", "-a", "a-", "A", "a_b", "a.b", "ä", &"a".repeat(64)] {
             assert!(!is_label(bad), "{bad}");
         }
-        assert!(is_letter_label("a1") && !is_letter_label("1a"));
+        assert!(is_rfc1035_label("a1") && !is_rfc1035_label("1a"));
         for good in ["a", "a.b", "cnat.programming-kubernetes.info", "3scale.net"] {
             assert!(is_subdomain(good), "{good}");
         }

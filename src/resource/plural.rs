@@ -1,7 +1,7 @@
-//! English plurals of lower-case kinds, as controller-gen's inflection library forms them for the words that people use.
+//! English plurals of lower-case kinds; for common words the same as controller-gen's inflection library.
 
-/// Endings and what takes their place; the first that fits counts. A word that ends in a lone `s` is a plural already
-/// (`settings`, `endpoints`, `redis`), unless it is one of those in `us` and `ias`.
+/// Endings and their replacements; the first match applies. A word that ends in a single `s` is treated as a plural
+/// (`settings`, `endpoints`, `redis`), except those in `us` and `ias`.
 const ENDINGS: &[(&str, &str)] = &[
     ("data", "data"),
     ("media", "media"),
@@ -50,7 +50,7 @@ const ENDINGS: &[(&str, &str)] = &[
     ("y", "ies"),
 ];
 
-/// `policies` for `policy`.
+/// The plural of a word: `policies` for `policy`.
 pub fn plural(word: &str) -> String {
     for (ending, replacement) in ENDINGS {
         if let Some(stem) = word.strip_suffix(ending) {
@@ -64,9 +64,9 @@ pub fn plural(word: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What `flect` 1.0.3 says, but for `repo`, `memo` and `video` (it has `repoes`), `canvas` and `topaz`.
+    /// The plurals of `flect` 1.0.3, except for `repo`, `memo` and `video` (it has `repoes`), `canvas` and `topaz`.
     #[test]
-    fn plurals_are_those_of_controller_gen() {
+    fn plurals_equal_those_of_controller_gen() {
         for (word, expected) in [
             ("ippool", "ippools"),
             ("foo", "foos"),

@@ -23,10 +23,10 @@ pub struct Target {
     /// `api::crew::v1::Captain`.
     #[serde(rename = "type")]
     pub type_path: String,
-    /// What `--external-crate` said, or empty.
+    /// The value of `--external-crate`, or empty.
     #[serde(default)]
     pub external_crate: String,
-    /// The line that kbr added to the manifest for that crate: `gateway-api = "0.20"`; empty if the manifest had the crate already.
+    /// The line that kbr added to the manifest for that crate: `gateway-api = "0.20"`; empty if the manifest already had the crate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependency: Option<String>,
 }
@@ -84,10 +84,10 @@ impl Target {
         !self.external_crate.is_empty()
     }
 
-    /// Fills in the line for the manifest where release 0.1.0, which did not record it, would have added one.
-    pub fn recall_dependency(&mut self) {
+    /// Sets the line for the manifest if release 0.1.0, which did not record it, would have added one.
+    pub fn restore_dependency(&mut self) {
         if self.is_external() && self.dependency.is_none() {
-            self.dependency = external::recalled_dependency(&self.external_crate, &self.type_path);
+            self.dependency = external::dependency_of_0_1_0(&self.external_crate, &self.type_path);
         }
     }
 
@@ -101,7 +101,7 @@ impl Target {
         self.full_group == other.full_group && self.kind == other.kind
     }
 
-    /// What the code calls the type: its name, or another one where `is_taken` says that the file has it already.
+    /// The name of the type in the code: its own, or an alias if the file already uses that name (`is_taken`).
     pub fn type_name(&self, is_taken: impl Fn(&str) -> bool) -> String {
         let name = self.type_path.rsplit("::").next().unwrap_or_default();
         if is_taken(name) {
@@ -121,7 +121,7 @@ impl Target {
         }
     }
 
-    /// Fills in what templates may use, the type's name and import aside.
+    /// Sets the template variables, except for the type's name and import.
     pub fn fill(&self, vars: &mut Vars) {
         vars.group.clone_from(&self.group);
         vars.full_group.clone_from(&self.full_group);

@@ -1,4 +1,4 @@
-//! Names, and how they follow from group, version and kind.
+//! Names that are derived from group, version and kind.
 
 mod among;
 mod controllers;
@@ -26,7 +26,7 @@ fn resource(group: &str, domain: &str, version: &str, kind: &str) -> Resource {
 
 /// Group, domain, version and kind; then full group, plural, file of the type, type, and the controller's file, import and finalizer.
 #[test]
-fn every_name_follows_from_group_version_and_kind() {
+fn every_name_is_derived_from_group_version_and_kind() {
     let table = [
         (
             ["crew", "example.com", "v1", "Captain"],

@@ -18,7 +18,7 @@ pub(super) fn check(resource: &Resource, problems: &mut Problems) {
     check_version(&resource.version, problems);
     check_kind(&resource.kind, problems);
     if !problems.is_empty() {
-        // The names below follow from those above.
+        // The names below are derived from those above.
         return;
     }
     check_label("plural", &resource.plural, problems);
@@ -27,7 +27,7 @@ pub(super) fn check(resource: &Resource, problems: &mut Problems) {
         check_label("short-name", name, problems);
         if resource.short_names[..index].contains(name) {
             problems.add(
-                format!("the short name `{name}` is given twice"),
+                format!("duplicate short name `{name}`"),
                 format!("pass `--short-name {name}` once"),
             );
         }
@@ -76,7 +76,7 @@ fn check_group(resource: &Resource, problems: &mut Problems) {
     }
 }
 
-/// Whether it is a group at all.
+/// Checks the syntax of a group.
 fn check_group_spelling(resource: &Resource, problems: &mut Problems) -> bool {
     let group = &resource.full_group;
     if group.is_empty() {
@@ -99,7 +99,7 @@ fn check_group_spelling(resource: &Resource, problems: &mut Problems) -> bool {
     false
 }
 
-/// The protected name that `group` is under.
+/// The protected domain that contains `group`.
 pub fn protected(group: &str) -> Option<&'static str> {
     PROTECTED.iter().copied().find(|owner| {
         group
@@ -164,8 +164,8 @@ pub(super) fn check_kind(kind: &str, problems: &mut Problems) {
 }
 
 fn kind_spelling(kind: &str) -> Option<String> {
-    let letters = kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if !letters || !kind.starts_with(|first: char| first.is_ascii_uppercase()) {
+    let alphanumeric = kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if !alphanumeric || !kind.starts_with(|first: char| first.is_ascii_uppercase()) {
         let rule = "use letters and digits, starting with an upper-case letter";
         return Some(format!("`{kind}` is not a kind: {rule}"));
     }
@@ -177,9 +177,9 @@ fn kind_spelling(kind: &str) -> Option<String> {
 fn nearest_kind(kind: &str) -> String {
     let mut nearest = String::new();
     for word in kind.split(|character: char| !character.is_ascii_alphanumeric()) {
-        let mut letters = word.chars();
-        nearest.extend(letters.next().map(|first| first.to_ascii_uppercase()));
-        nearest.push_str(letters.as_str());
+        let mut chars = word.chars();
+        nearest.extend(chars.next().map(|first| first.to_ascii_uppercase()));
+        nearest.push_str(chars.as_str());
     }
     let nearest = nearest.trim_start_matches(|first: char| first.is_ascii_digit());
     let mut nearest: String = nearest.chars().take(KIND_MAX).collect();
@@ -197,7 +197,7 @@ fn nearest_kind(kind: &str) -> String {
 }
 
 fn check_label(flag: &str, name: &str, problems: &mut Problems) {
-    if names::is_letter_label(name) {
+    if names::is_rfc1035_label(name) {
         return;
     }
     let nearest = names::to_label(name);
@@ -213,7 +213,7 @@ fn check_label(flag: &str, name: &str, problems: &mut Problems) {
     );
 }
 
-/// Checks `new` against an API that the project has already.
+/// Checks `new` against an API that the project already has.
 pub(super) fn check_pair(new: &Resource, old: &Resource, problems: &mut Problems) {
     if new.is(old) {
         return;

@@ -1,4 +1,4 @@
-//! The webhooks of one version of a kind, and every name that follows from them.
+//! The webhooks of one version of a kind, and every name derived from it.
 
 mod marker;
 pub mod selector;
@@ -13,27 +13,27 @@ use crate::vars::Vars;
 /// Default timeout of a webhook in seconds, the same as the API server's.
 pub const TIMEOUT: u8 = 10;
 
-/// What one command added; also a table `[[webhook]]` of PROJECT. A kind and version may have several.
+/// The webhooks that one command added; also a table `[[webhook]]` of PROJECT. A version of a kind may have several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Webhook {
     /// The kind; for a conversion, the hub.
     #[serde(flatten)]
     pub target: Target,
-    /// Where defaults are served: `/mutate-crew-example-com-v1-captain`, or empty for none.
+    /// The path of the defaulting webhook: `/mutate-crew-example-com-v1-captain`, or empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub defaulting: String,
-    /// Where validation is served: `/validate-crew-example-com-v1-captain`, or empty for none.
+    /// The path of the validating webhook: `/validate-crew-example-com-v1-captain`, or empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub validation: String,
     /// The versions that are converted to and from this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spokes: Vec<String>,
-    /// When and how the API server calls.
+    /// When and how the API server calls the admission webhooks.
     #[serde(flatten)]
     pub calls: Calls,
 }
 
-/// When the API server calls an admission webhook, and what it does without an answer.
+/// When the API server calls an admission webhook, and what it does if there is no answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calls {
     /// `Ignore`, or empty for `Fail`.
@@ -42,10 +42,10 @@ pub struct Calls {
     /// Seconds, 1 to 30; `None` for [`TIMEOUT`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u8>,
-    /// Labels of the namespaces, as kubectl's `--selector` takes them.
+    /// A selector for the labels of namespaces, in the syntax of kubectl's `--selector`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub namespace_selector: String,
-    /// Labels of the objects, in the same form.
+    /// A selector for the labels of objects, in the same syntax.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub object_selector: String,
     /// `name=expression`, in CEL.
@@ -53,7 +53,7 @@ pub struct Calls {
     pub match_conditions: Vec<String>,
 }
 
-/// What a webhook does with an object.
+/// Whether a webhook mutates or validates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdmissionKind {
     Mutate,
@@ -61,7 +61,7 @@ pub enum AdmissionKind {
 }
 
 impl Webhook {
-    /// One that does nothing yet.
+    /// A table without webhooks.
     pub fn new(target: Target) -> Self {
         Webhook {
             target,
@@ -88,7 +88,7 @@ impl Webhook {
         format!("src/webhooks/{}.rs", self.module())
     }
 
-    /// What the file calls the type: its name, or another one where that is taken.
+    /// The name of the type in the file: its own, or an alias if that is taken.
     pub fn type_name(&self) -> String {
         self.target.type_name(names::is_taken_in_webhooks)
     }
@@ -109,7 +109,7 @@ impl Webhook {
         marker::marker(self, verb, path, project, manager_id)
     }
 
-    /// Checks the webhook alone, without others.
+    /// Checks this webhook by itself, not against others.
     pub fn check(&self, problems: &mut Problems) {
         for (path, verb) in [
             (&self.defaulting, AdmissionKind::Mutate),
@@ -136,7 +136,7 @@ impl Webhook {
         self.calls.check(problems);
     }
 
-    /// Fills in what templates may use.
+    /// Sets the template variables.
     pub fn fill(&self, vars: &mut Vars) {
         self.target.fill(vars);
         vars.webhook_module = self.module();
@@ -144,7 +144,7 @@ impl Webhook {
         vars.type_use = self.target.type_use(&vars.type_name);
     }
 
-    /// Fills in what templates may use of the webhooks of admission that this table has.
+    /// Sets the template variables for the admission webhooks of this table.
     pub fn fill_calls(&self, vars: &mut Vars) {
         let own_path = |path: &String, verb| {
             let usual = *path == self.target.webhook_path(verb);
@@ -234,7 +234,7 @@ fn is_path(path: &str) -> bool {
         .is_some_and(|rest| rest.split('/').all(names::is_subdomain))
 }
 
-/// A qualified name without a prefix: letters, digits, `-`, `_` and `.`, the first and last a letter or digit.
+/// A qualified name without a prefix: letters, digits, `-`, `_` and `.`, with a letter or digit at both ends.
 fn is_condition_name(name: &str) -> bool {
     let ends = |end: Option<char>| end.is_some_and(|end| end.is_ascii_alphanumeric());
     name.len() <= names::LABEL_MAX
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn names_follow_from_the_kind() {
+    fn names_are_derived_from_the_kind() {
         let pod = pod();
         assert_eq!(pod.path(), "src/webhooks/core_v1_pod.rs");
         assert_eq!(

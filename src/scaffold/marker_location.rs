@@ -12,9 +12,9 @@ use crate::edit::{self, marker_name};
 pub struct MarkerLocation {
     /// Whether it is not indented: its lines are top-level items.
     pub margin: bool,
-    /// The TOML table that it stands in.
+    /// The TOML table that contains it.
     pub table: Option<String>,
-    /// The recognizable lines next to it, the better one first.
+    /// The recognizable lines next to it, the preferred one first.
     neighbours: Vec<Neighbour>,
 }
 
@@ -23,7 +23,7 @@ pub struct MarkerLocation {
 pub enum Neighbour {
     /// The marker goes above this line.
     Below(&'static str),
-    /// The marker goes below this line and what was inserted there.
+    /// The marker goes below this line and the lines inserted there.
     Above(&'static str),
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Neighbour {
 }
 
 impl MarkerLocation {
-    /// The neighbour that is in `text` too, exactly once.
+    /// The neighbour that occurs in `text` exactly once.
     pub fn neighbour_in(&self, text: &str) -> Option<&Neighbour> {
         let is_once = |neighbour: &&Neighbour| {
             let (Neighbour::Below(wanted) | Neighbour::Above(wanted)) = neighbour;
@@ -87,7 +87,7 @@ fn find(path: &str, text: &'static str, marker: &str) -> Option<MarkerLocation> 
     })
 }
 
-/// Whether a person would recognize the line: it is not a brace, another marker, or text with variables.
+/// Whether a user can recognize the line: it is not a brace, another marker, or text with variables.
 fn is_known(neighbour: &Neighbour) -> bool {
     let (Neighbour::Below(line) | Neighbour::Above(line)) = neighbour;
     line.contains(|character: char| character.is_ascii_alphanumeric())
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_marker_is_found_where_its_template_has_it() {
+    fn the_location_of_a_marker_comes_from_its_template() {
         let found = marker_location("src/main.rs", "controllers").unwrap();
         assert!(!found.margin);
         let place = |text: &str| found.neighbour_in(text).map(ToString::to_string);

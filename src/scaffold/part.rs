@@ -6,16 +6,16 @@
 pub enum Part {
     /// A whole file: `x.tera`, `x.once.tera`, `x.generated.tera`, or a file without one of our suffixes.
     Whole {
-        /// Where.
+        /// The path of the file.
         path: String,
-        /// Who changes the file once it exists.
+        /// Whether kbr or the user changes the file once it exists.
         policy: Policy,
-        /// The text.
+        /// The content.
         text: String,
     },
     /// Lines for a file that another part writes: `x.insert.tera`.
     Lines {
-        /// The file.
+        /// The path of the file.
         path: String,
         /// The marker's name: `controllers` for `// +kbr:scaffold:controllers`.
         marker: String,
@@ -28,7 +28,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The file that it is about.
+    /// The path of the file.
     pub fn path(&self) -> &str {
         match self {
             Part::Whole { path, .. } | Part::Lines { path, .. } => path,
@@ -36,11 +36,11 @@ impl Part {
     }
 }
 
-/// Who changes a file after it was written.
+/// Whether kbr or the user changes a file after it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "faults", derive(serde::Deserialize))]
 pub enum Policy {
-    /// The command that writes it owns it: `--force` writes it again.
+    /// The command that writes it owns it: `--force` overwrites it.
     Owned,
     /// The first command that needs it writes it; from then on it belongs to the user, and `--force` leaves it alone.
     Once,

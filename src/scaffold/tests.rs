@@ -93,7 +93,7 @@ fn a_section_begins_with_its_marker() {
 }
 
 #[test]
-fn a_section_may_hold_a_choice() {
+fn a_section_may_contain_a_choice() {
     let planned = planned("a.rs.insert.tera", "// +kbr:scaffold:m once\na\n").unwrap();
     assert!(
         matches!(&planned[..], [Part::Lines { marker, once: true, .. }] if marker == "m"),

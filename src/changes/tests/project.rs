@@ -5,17 +5,17 @@ use super::*;
 #[test]
 fn project_grows_by_a_table_after_a_blank_line() {
     let api = record("[[api]]\nkind = 1\n");
-    let grown = |before, after| {
+    let check_added = |before, after| {
         check(
             &[("PROJECT", before)],
             std::slice::from_ref(&api),
             &[(Verb::Insert, "PROJECT", after)],
         );
     };
-    grown("# mine\nx = 1\n", "# mine\nx = 1\n\n[[api]]\nkind = 1\n");
-    grown("x = 1", "x = 1\n\n[[api]]\nkind = 1\n");
-    grown("x = 1\n\n", "x = 1\n\n[[api]]\nkind = 1\n");
-    grown("x = 1\r\n", "x = 1\r\n\r\n[[api]]\r\nkind = 1\r\n");
+    check_added("# mine\nx = 1\n", "# mine\nx = 1\n\n[[api]]\nkind = 1\n");
+    check_added("x = 1", "x = 1\n\n[[api]]\nkind = 1\n");
+    check_added("x = 1\n\n", "x = 1\n\n[[api]]\nkind = 1\n");
+    check_added("x = 1\r\n", "x = 1\r\n\r\n[[api]]\r\nkind = 1\r\n");
     check(
         &[],
         &[record("x = 1\n"), api.clone(), record("[[b]]\n")],
@@ -31,12 +31,12 @@ fn project_grows_by_a_table_after_a_blank_line() {
 fn a_table_needs_project_and_a_head_needs_none() {
     let no_project = "a conflict, nothing was written\n  `PROJECT` is missing: this folder is not a kbr project\n\
                       help: run `kbr init`, or change to the project's folder";
-    check_refused(&[], &[record("[[api]]\n")], no_project);
-    check_refused(&[("PROJECT", "\n")], &[record("[[api]]\n")], no_project);
+    check_rejected(&[], &[record("[[api]]\n")], no_project);
+    check_rejected(&[("PROJECT", "\n")], &[record("[[api]]\n")], no_project);
     let root = project(&[("PROJECT", "x = 1\n")]);
     let error = conflicts_in(root.path(), &[record("name = 1\n")]);
     assert!(
-        error.contains("`PROJECT` exists already: this folder is a kbr project"),
+        error.contains("`PROJECT` already exists: this folder is a kbr project"),
         "{error}"
     );
 }
@@ -55,7 +55,7 @@ fn a_broken_project_is_a_conflict() {
 }
 
 #[test]
-fn a_project_that_is_a_folder_a_link_or_a_pipe_is_a_conflict() {
+fn a_project_file_that_is_a_folder_a_link_or_a_pipe_is_a_conflict() {
     let root = project(&[("PROJECT/a", ""), ("real", "x = 1\n")]);
     let path = root.path().join("PROJECT");
     assert!(conflicts_in(root.path(), &[record("[[api]]\n")]).contains("`PROJECT` is a folder"));

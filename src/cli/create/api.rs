@@ -30,7 +30,7 @@ pub use self::args::Args;
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever stops it; then nothing was written.
+/// The command failed; nothing was written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let current = env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&current)?;
@@ -114,7 +114,7 @@ fn intent(chosen: ApiSelection, project: &Project) -> Intent {
     intent
 }
 
-/// The conversion of a new version of a kind, if the kind has a hub already.
+/// The conversion of a new version of a kind, if the kind already has a hub.
 fn conversion(api: &Resource, project: &Project) -> Option<Webhook> {
     let hub = project.hub(&api.full_group, &api.kind)?;
     Some(Webhook {

@@ -1,4 +1,4 @@
-//! An existing kind, for a controller or a webhook: the project's own, an external or a built-in one.
+//! Finds an existing kind for a controller or a webhook: an own, external or built-in one.
 
 use std::path::Path;
 
@@ -40,12 +40,12 @@ pub struct KindArgs {
 pub struct Added {
     /// Line for the manifest: `gateway-api = "0.20"`.
     pub line: String,
-    /// Its folder, seen from the project, if it is in one.
+    /// Its folder, relative to the project, if it is a path dependency.
     pub folder: Option<String>,
 }
 
 impl Added {
-    /// What a crate that is new to the manifest requires: the network once, and a line of the Dockerfile.
+    /// What a new crate requires: network access once, and a line in the Dockerfile.
     pub fn notes(&self) -> String {
         let Added { line, folder } = self;
         let Some(folder) = folder else {
@@ -68,10 +68,10 @@ impl Added {
     }
 }
 
-/// The kind that the flags select; sets `added` to what its crate adds to the manifest.
+/// The kind that the flags select; sets `added` if its crate is new to the manifest.
 ///
 /// # Errors
-/// No such kind exists; suggests the nearest ones.
+/// The kind does not exist; the error suggests the nearest ones.
 pub fn find(
     args: &KindArgs,
     namespaced: Option<bool>,
@@ -100,7 +100,7 @@ pub fn find(
         check_known(args, namespaced, &target.plural, target.namespaced)?;
         return Ok(target.clone());
     }
-    let known = project.apis().find(|api| is_meant(api, args, project));
+    let known = project.apis().find(|api| is_selected(api, args, project));
     if let Some(api) = known {
         check_known(args, namespaced, &api.plural, api.namespaced)?;
         return Ok(Target::own(api));
@@ -115,12 +115,13 @@ pub fn find(
     Ok(Target::kubernetes(&kind))
 }
 
-/// What PROJECT records of the crate: the line that kbr adds to the manifest now or has added for another kind; empty if the user did.
+/// The line that PROJECT records for the crate, if kbr adds it to the manifest now or has added it for another kind; empty if the
+/// user added it.
 fn dependency(external: &External, missing: Option<&str>, project: &Project) -> String {
     let line = external.dependency();
     let mut targets = project.targets();
-    let is_ours = targets.any(|target| target.dependency.as_ref() == Some(&line));
-    if missing.is_some() || is_ours {
+    let added_by_kbr = targets.any(|target| target.dependency.as_ref() == Some(&line));
+    if missing.is_some() || added_by_kbr {
         line
     } else {
         String::new()
@@ -128,7 +129,7 @@ fn dependency(external: &External, missing: Option<&str>, project: &Project) -> 
 }
 
 /// Whether the flags select this kind of the project: by its full group, or by its short group.
-fn is_meant(api: &Resource, args: &KindArgs, project: &Project) -> bool {
+fn is_selected(api: &Resource, args: &KindArgs, project: &Project) -> bool {
     let domain = args.domain.as_ref().unwrap_or(&project.head.domain);
     let (_, full_group) = groups(&args.group, domain);
     let by_word = args.domain.is_none() && [&api.group, &api.full_group].contains(&&args.group);
@@ -137,7 +138,7 @@ fn is_meant(api: &Resource, args: &KindArgs, project: &Project) -> bool {
         && (api.full_group == full_group || by_word)
 }
 
-/// Whether the flags select this external kind, which the project already has code for.
+/// Whether the flags select this external kind, for which the project already has code.
 fn is_external(target: &Target, args: &KindArgs) -> bool {
     target.is_external()
         && target.kind == args.kind
@@ -157,7 +158,7 @@ fn check_known(
         if differs {
             problems.add(
                 format!(
-                    "`--{flag}` cannot change `{}`, which exists already",
+                    "`--{flag}` cannot change `{}`, which already exists",
                     args.kind
                 ),
                 format!("leave `--{flag}` out"),

@@ -27,7 +27,7 @@ pub use self::args::Args;
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever stops it; then nothing was written.
+/// The command failed; nothing was written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let current = env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&current)?;

@@ -1,17 +1,17 @@
-//! The dependencies that a project's manifest has already.
+//! The dependencies in a project's manifest.
 
 use super::Source;
 
-/// What a project's manifest depends on.
+/// The dependencies of a project's manifest.
 #[derive(Clone, Debug, Default)]
 pub struct Dependencies(Vec<Dependency>);
 
-/// One of them.
+/// One dependency.
 #[derive(Clone, Debug)]
 pub(super) struct Dependency {
     /// The name in the manifest: `gateway-api`.
     pub key: String,
-    /// The crate's own name.
+    /// The name of the package.
     pub package: String,
     /// `None` for a source that no flag can express, such as a repository.
     pub source: Option<Source>,
@@ -49,7 +49,7 @@ impl Dependencies {
         Dependencies(table.iter().map(dependency).collect())
     }
 
-    /// The crate that Rust code calls `import`.
+    /// The dependency with the name `import` in Rust code.
     pub(super) fn named(&self, import: &str) -> Option<&Dependency> {
         let mut all = self.0.iter();
         all.find(|dependency| dependency.key.replace('-', "_") == import)
@@ -117,7 +117,7 @@ forked = { git = "https://example.com/forked" }
         ] {
             assert_eq!(there, "");
         }
-        for (said, help) in [
+        for (text, help) in [
             (
                 of_registry("gateway-api@0.21", "gateway_api::A"),
                 "gateway-api@0.20",
@@ -127,9 +127,9 @@ forked = { git = "https://example.com/forked" }
             (of_registry("forked@1", "forked::A"), "forked"),
             (of_registry("kinds@1", "kinds::A"), "./kinds"),
         ] {
-            assert!(said.contains("` already, not `"), "{said}");
+            assert!(text.contains("already has `"), "{text}");
             let help = format!("\nhelp: pass the existing dependency: `--external-crate {help}`");
-            assert!(said.ends_with(&help), "{said}");
+            assert!(text.ends_with(&help), "{text}");
         }
         let other = of_registry("another@1", "tokio::A");
         assert!(

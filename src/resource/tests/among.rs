@@ -1,4 +1,4 @@
-//! What two APIs of one project may not share, and what they must.
+//! Names that two APIs of a project must not share, and names that they must.
 
 use super::*;
 

@@ -1,10 +1,10 @@
-//! What a controller is called, and what follows from that.
+//! The name of a controller, and the names derived from it.
 
 use super::*;
 use crate::resource::controller::default_names;
 
 #[test]
-fn a_built_in_or_external_kind_has_the_operators_own_finalizer() {
+fn a_built_in_or_external_kind_gets_a_finalizer_of_the_operator() {
     let pod = kubernetes::find("core", "v1", "Pod").unwrap();
     let controller = Controller::new("pod".to_owned(), Target::kubernetes(&pod));
     let target = &controller.target;

@@ -1,4 +1,4 @@
-//! The table of the kinds of Kubernetes itself.
+//! The table of Kubernetes' built-in kinds.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::resource::kubernetes;
 
 #[test]
-fn the_table_of_kubernetes_kinds_is_what_k8s_openapi_has() {
+fn the_table_of_built_in_kinds_equals_k8s_openapi() {
     let kinds: Vec<_> = kubernetes::kinds().collect();
     assert_eq!(kinds.len(), 88);
     for kind in &kinds {
@@ -36,7 +36,7 @@ fn the_table_of_kubernetes_kinds_is_what_k8s_openapi_has() {
     }
 }
 
-/// Those from which the table was made: the workspace depends on them, so cargo has them or gets them.
+/// The sources from which the table was generated: the workspace depends on them, so cargo can fetch them.
 fn kubernetes_sources() -> PathBuf {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--locked", "--format-version=1"])

@@ -1,9 +1,9 @@
-//! Invalid names, and the proposals for them.
+//! Invalid names, and the suggested replacements.
 
 use super::*;
 
 #[test]
-fn versions_are_those_of_kubernetes() {
+fn versions_follow_the_rules_of_kubernetes() {
     for good in ["v1", "v2", "v10", "v1alpha1", "v2beta3", "v11beta22"] {
         resource("crew", "example.com", good, "Captain");
     }
@@ -24,7 +24,7 @@ fn versions_are_those_of_kubernetes() {
         ("v１", "v1"),
         ("", "v1"),
     ] {
-        let error = refusal("crew", "example.com", bad, "Captain");
+        let error = rejection("crew", "example.com", bad, "Captain");
         assert!(
             error.starts_with(&format!("`{bad}` is not an API version")),
             "{error}"
@@ -37,7 +37,7 @@ fn versions_are_those_of_kubernetes() {
 }
 
 #[test]
-fn kinds_that_clash_with_their_own_code_are_rejected_with_another_name() {
+fn kinds_that_clash_with_the_generated_code_are_rejected_with_another_name() {
     let long = format!("K{}", "k".repeat(59));
     for (bad, proposal) in [
         ("captain", "Captain"),
@@ -57,7 +57,7 @@ fn kinds_that_clash_with_their_own_code_are_rejected_with_another_name() {
         ("OptionList", "AppOption"),
         (long.as_str(), &long[..59]),
     ] {
-        let error = refusal("crew", "example.com", "v1", bad);
+        let error = rejection("crew", "example.com", "v1", bad);
         assert!(
             error.ends_with(&format!("help: `--kind {proposal}` would do")),
             "{bad}: {error}"
@@ -79,7 +79,7 @@ fn kinds_that_clash_with_their_own_code_are_rejected_with_another_name() {
 }
 
 #[test]
-fn groups_that_the_api_server_rejects_are_rejected() {
+fn groups_that_the_api_server_would_reject_are_rejected() {
     for (group, domain, reason) in [
         ("", "", "both group and domain are empty"),
         ("Crew", "example.com", "`Crew.example.com` is not a group"),
@@ -97,7 +97,7 @@ fn groups_that_the_api_server_rejects_are_rejected() {
             "`kubernetes.io` belongs to the Kubernetes project",
         ),
     ] {
-        let error = refusal(group, domain, "v1", "Captain");
+        let error = rejection(group, domain, "v1", "Captain");
         assert!(error.starts_with(reason), "{error}");
     }
     resource("crew", "x-k8s.io", "v1", "Captain");
@@ -106,7 +106,7 @@ fn groups_that_the_api_server_rejects_are_rejected() {
 
 #[test]
 fn all_errors_are_reported_at_once() {
-    let error = refusal("Crew", "example.com", "1", "captain");
+    let error = rejection("Crew", "example.com", "1", "captain");
     assert!(
         error.starts_with("3 problems, nothing was written\n"),
         "{error}"
@@ -142,13 +142,10 @@ fn names_for_kubectl_are_labels() {
         "{error}"
     );
     let error = check(|wanted| wanted.short_names = vec!["cap".to_owned(); 2]).unwrap_err();
-    assert!(
-        error.starts_with("the short name `cap` is given twice"),
-        "{error}"
-    );
+    assert!(error.starts_with("duplicate short name `cap`"), "{error}");
 }
 
-fn refusal(group: &str, domain: &str, version: &str, kind: &str) -> String {
+fn rejection(group: &str, domain: &str, version: &str, kind: &str) -> String {
     Resource::new(&wanted(group, domain, version, kind))
         .unwrap_err()
         .to_string()

@@ -1,4 +1,4 @@
-//! The marker that says when the API server calls a webhook.
+//! The marker that makes the API server call a webhook.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ pub(super) fn marker(
     manager_id: &str,
 ) -> String {
     let target = &webhook.target;
-    let (letter, mutating, verbs) = match verb {
+    let (prefix, mutating, verbs) = match verb {
         AdmissionKind::Mutate => ('m', true, "create;update"),
         // Deletion too: otherwise the scaffolded `validate_delete` would never be called.
         AdmissionKind::Validate => ('v', false, "create;update;delete"),
@@ -26,7 +26,7 @@ pub(super) fn marker(
         policy => policy,
     };
     let mut marker = format!(
-        "// +kbr:webhook:path={path},mutating={mutating},failurePolicy={policy},sideEffects=None,groups={},resources={},verbs={verbs},versions={},name={letter}{},admissionReviewVersions=v1",
+        "// +kbr:webhook:path={path},mutating={mutating},failurePolicy={policy},sideEffects=None,groups={},resources={},verbs={verbs},versions={},name={prefix}{},admissionReviewVersions=v1",
         target.group_shown(),
         target.plural,
         target.version,
@@ -44,8 +44,8 @@ pub(super) fn marker(
     marker
 }
 
-/// JSON that fits between backticks in a comment: a backtick would end the value, and rustc rejects comments with characters
-/// that change the direction of text. They occur only in strings, where JSON can escape them.
+/// JSON for use between backticks in a comment. A backtick would end the value, and rustc rejects comments with characters that
+/// change the direction of text; both occur only in strings, where JSON can escape them.
 fn raw(json: &Value) -> String {
     let mut text = String::new();
     for character in json.to_string().chars() {
@@ -59,8 +59,8 @@ fn raw(json: &Value) -> String {
     text
 }
 
-/// `captain-v1.crew.example.com`. For a built-in or external kind the name includes the operator's, because another operator may have a
-/// webhook for it.
+/// `captain-v1.crew.example.com`. For a built-in or external kind it includes the operator's name, because another operator may have a
+/// webhook for that kind.
 fn name(webhook: &Webhook, manager_id: &str) -> String {
     let target = &webhook.target;
     let kind = target.kind.to_lowercase();
@@ -72,8 +72,8 @@ fn name(webhook: &Webhook, manager_id: &str) -> String {
     format!("{kind}-{}.{whose}", target.version)
 }
 
-/// The fields that controller-gen has no argument for. With `skips_own_namespace`, the webhook skips objects there, because an operator
-/// that had to admit its own Pod, Secret or Lease could not start.
+/// The fields for which controller-gen has no argument. With `skips_own_namespace`, the webhook skips objects in the operator's
+/// namespace, because an operator that had to admit its own Pod, Secret or Lease could not start.
 fn patch(calls: &Calls, skips_own_namespace: bool, project: &str) -> Map<String, Value> {
     let mut patch = Map::new();
     let selector = |text: &String| selector::parse(text).ok().flatten();

@@ -4,10 +4,10 @@ use serde_json::{Map, Value, json};
 
 /// Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k` into a `LabelSelector`; empty text gives `None`.
 ///
-/// The grammar is that of `k8s.io/apimachinery/pkg/labels`, without its comparisons of numbers, which no `LabelSelector` has.
+/// The grammar of `k8s.io/apimachinery/pkg/labels`, except its numeric comparisons, which a `LabelSelector` cannot express.
 ///
 /// # Errors
-/// What is wrong.
+/// Why the selector is invalid.
 pub fn parse(text: &str) -> Result<Option<Value>, String> {
     let mut labels = Map::new();
     let mut expressions = Vec::new();
@@ -69,7 +69,7 @@ fn expression(text: &str) -> Result<Value, String> {
     } else if let Some(values) = rest.strip_prefix("in") {
         ("In", values)
     } else {
-        return Err(format!("after `{key}` comes `in (…)` or `notin (…)`"));
+        return Err(format!("expected `in (…)` or `notin (…)` after `{key}`"));
     };
     let values = values
         .trim()
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_selector_has_kubectls_syntax() {
+    fn kubectls_syntax_is_supported() {
         for (text, expected) in [
             ("", Value::Null),
             (

@@ -37,7 +37,7 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// What to create, flags and answers together.
+/// What to create, according to flags and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApiParts {
     pub resource: bool,

@@ -9,7 +9,7 @@ use crate::resource::target::Target;
 /// The controller of `target`, with the name from the flags, or the first default name that is free or already its own.
 ///
 /// # Errors
-/// The name is not one, or another controller has it.
+/// The name is invalid, or another controller has it.
 pub fn name(
     target: Target,
     chosen: Option<&str>,
@@ -45,7 +45,7 @@ pub fn name(
 }
 
 fn same_controller(wanted: &Controller, known: &Controller) -> anyhow::Result<()> {
-    // The `[[api]]` of the project's own kind has its plural and scope, and may have followed the types since.
+    // The plural and scope of an own kind are those of its `[[api]]`, which may have been updated to match the types.
     let mut wanted = wanted.clone();
     wanted
         .target
@@ -87,7 +87,7 @@ fn same_controller(wanted: &Controller, known: &Controller) -> anyhow::Result<()
     };
     problems.add(
         format!(
-            "the controller `{}` exists already and {difference}",
+            "the controller `{}` already exists and {difference}",
             known.name
         ),
         "pass another name with `--controller-name`, or `--controller=false`",

@@ -47,7 +47,7 @@ impl ApiSelection {
         text
     }
 
-    /// What to type next.
+    /// The next commands to type.
     pub fn next_steps(&self, project: &Project) -> String {
         let mut text = "next:\n".to_owned();
         if let Some(api) = &self.api {

@@ -1,4 +1,4 @@
-//! A kind of the project's own, from the flags of `kbr create api`.
+//! One of the project's own kinds, from the flags of `kbr create api`.
 
 use super::super::existing::KindArgs;
 use super::planned::Planned;
@@ -30,10 +30,10 @@ impl NewKindArgs {
     }
 }
 
-/// The kind of the project's own that the flags describe.
+/// The own kind that the flags describe.
 ///
 /// # Errors
-/// Everything that is wrong with it, and what it clashes with.
+/// All problems and clashes of the kind.
 pub fn find(
     of: &KindArgs,
     new: &NewKindArgs,
@@ -86,14 +86,14 @@ pub fn find(
     })
 }
 
-/// A repeated command must not change what PROJECT records of the kind.
+/// A repeated command must not change the record of the kind in PROJECT.
 fn same_parameters(wanted: &Resource, recorded: &Resource) -> anyhow::Result<()> {
     let mut problems = Problems::default();
     for (flag, wanted_value, recorded_value) in shared(wanted, recorded) {
         if wanted_value != recorded_value {
             problems.add(
                 format!(
-                    "`{}` {} exists already with {flag} `{recorded_value}`, not `{wanted_value}`",
+                    "`{}` {} already exists with {flag} `{recorded_value}`, not `{wanted_value}`",
                     recorded.kind, recorded.version
                 ),
                 format!(

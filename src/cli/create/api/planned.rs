@@ -1,6 +1,6 @@
-//! A table that a command asks for.
+//! A table that a command requests.
 
-/// Something to create, and whether PROJECT has it already.
+/// A table to create, and whether PROJECT already has it.
 #[derive(Debug)]
 pub struct Planned<T> {
     pub value: T,

@@ -12,7 +12,7 @@ use crate::resource::Resource;
 use crate::resource::controller::Controller;
 use crate::resource::target::Target;
 
-/// What the command creates.
+/// The tables that the command creates.
 #[derive(Debug)]
 pub struct ApiSelection {
     pub api: Option<Planned<Resource>>,
@@ -23,7 +23,7 @@ pub struct ApiSelection {
 /// Reports errors that do not depend on answers, before any question is asked.
 ///
 /// # Errors
-/// All of it.
+/// All problems.
 pub fn check(
     args: &Args,
     resource: Option<bool>,
@@ -39,10 +39,10 @@ pub fn check(
     choose(args, parts, project, root).map(drop)
 }
 
-/// Finds what `parts` are.
+/// Resolves `parts` in the project.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All problems of the flags.
 pub fn choose(
     args: &Args,
     parts: ApiParts,

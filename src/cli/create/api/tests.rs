@@ -13,7 +13,7 @@ struct Command {
     args: Args,
 }
 
-/// Runs commands one after another on PROJECT alone.
+/// Runs commands one after another on nothing but PROJECT.
 struct Try {
     project: Project,
 }
@@ -51,28 +51,28 @@ impl Try {
             .map_err(|error| error.to_string())
     }
 
-    /// What PROJECT has after the command: `api,controller`, with `=` before what it had already.
+    /// The tables in PROJECT after the command: `api,controller`, with `=` before those that existed already.
     #[track_caller]
     fn run(&mut self, flags: &str) -> String {
         let chosen = self.choose(flags).unwrap();
-        let mut said = Vec::new();
+        let mut tables = Vec::new();
         if let Some(api) = chosen.api {
             let mark = if api.recorded { "=" } else { "" };
-            said.push(format!("{mark}{}", api.value.type_path()));
+            tables.push(format!("{mark}{}", api.value.type_path()));
             if !api.recorded {
                 self.project.tables.push(Table::Api(api.value));
             }
         }
         if let Some(controller) = chosen.controller {
             let mark = if controller.recorded { "=" } else { "" };
-            said.push(format!("{mark}{}", controller.value.name));
+            tables.push(format!("{mark}{}", controller.value.name));
             if !controller.recorded {
                 self.project
                     .tables
                     .push(Table::Controller(controller.value));
             }
         }
-        said.join(",")
+        tables.join(",")
     }
 
     #[track_caller]
@@ -125,7 +125,7 @@ fn the_same_command_again_finds_its_tables() {
     assert_eq!(project.run(whole), "=api::crew::v1::Captain,=captain");
     project.rejects(
         &format!("{short} --plural captains"),
-        "`Captain` v1 exists already with plural `captain`, not `captains`",
+        "`Captain` v1 already exists with plural `captain`, not `captains`",
         "leave `--plural` out; to change it, edit `api/src/crew/v1/captain.rs`",
     );
     project.rejects(
@@ -153,7 +153,7 @@ fn another_version_has_the_names_and_scope_of_the_first() {
     );
     project.rejects(
         "--group crew --version v2 --kind Captain",
-        "the controller `captain` exists already and is for `Captain` of `crew.example.com/v1`",
+        "the controller `captain` already exists and is for `Captain` of `crew.example.com/v1`",
         "pass another name with `--controller-name`, or `--controller=false`",
     );
     let stored = |flags: &str| {
@@ -182,7 +182,7 @@ fn one_kind_may_have_several_controllers() {
     );
     project.rejects(
         "--group ship --version v1 --kind Sail --controller-name captain",
-        "the controller `captain` exists already and is for `Captain` of `crew.example.com/v1`, not for `Sail`",
+        "the controller `captain` already exists and is for `Captain` of `crew.example.com/v1`, not for `Sail`",
         "pass another name",
     );
     project.rejects(
@@ -212,7 +212,7 @@ fn a_domain_can_be_the_full_group_or_another_domain() {
         project.run(flags);
         assert_eq!(project.project.apis().last().unwrap().full_group, expected);
     }
-    // A controller finds them again by the word alone.
+    // A controller can select them by the short group.
     assert_eq!(
         project.run(
             "--group crew --version v1 --kind Captain --resource=false --controller-name other"
@@ -301,7 +301,7 @@ fn an_external_kind_keeps_its_group() {
 }
 
 #[test]
-fn a_kind_whose_table_followed_the_types_gets_further_controllers() {
+fn a_kind_whose_table_was_updated_to_its_types_gets_more_controllers() {
     let mut project = Try::new("example.com");
     let flags = "--group crew --version v1 --kind Captain";
     project.run(flags);

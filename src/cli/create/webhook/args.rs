@@ -60,7 +60,7 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// What to create, flags and answers together.
+/// What to create, according to flags and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WebhookParts {
     pub defaulting: bool,

@@ -1,4 +1,4 @@
-//! What `kbr create webhook` creates, in the project as it is.
+//! Resolves what `kbr create webhook` creates in the existing project.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::resource::Resource;
 use crate::resource::target::Target;
 use crate::resource::webhook::{Calls, Webhook};
 
-/// What the command creates.
+/// The webhooks that the command creates.
 #[derive(Debug)]
 pub struct WebhookSelection {
     /// The kind.
@@ -21,14 +21,14 @@ pub struct WebhookSelection {
     pub new: Option<Webhook>,
     /// The versions that are converted.
     pub spokes: Vec<Resource>,
-    /// What the kind's crate adds to the manifest.
+    /// The kind's crate, if it is new to the manifest.
     pub added: Option<Added>,
 }
 
-/// Finds what `parts` are.
+/// Resolves `parts` in the project.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All problems of the flags.
 pub fn choose(
     args: &Args,
     parts: WebhookParts,

@@ -27,7 +27,7 @@ impl WebhookSelection {
         text
     }
 
-    /// What to change if the hub is to be the stored version, and is not.
+    /// How to make the hub the storage version, if it is not.
     fn storage(&self, project: &Project) -> Option<String> {
         let hub = &self.target.version;
         let versions = || project.versions(&self.target);
@@ -43,7 +43,7 @@ impl WebhookSelection {
         })
     }
 
-    /// What to type next.
+    /// The next commands to type.
     pub fn next_steps(&self) -> String {
         let mut text = "next:\n".to_owned();
         if let Some(table) = self.tables().find(|table| table.admits()) {

@@ -4,10 +4,10 @@ use crate::diagnostic::Problems;
 use crate::project::Project;
 use crate::resource::webhook::{Calls, Webhook};
 
-/// Checks the webhook against all that PROJECT has; `known` are those of the same kind and version.
+/// Checks the webhook against all webhooks in PROJECT; `known` holds those of the same kind and version.
 ///
 /// # Errors
-/// Everything that it clashes with.
+/// All clashes.
 pub fn check(wanted: &Webhook, known: &[Webhook], project: &Project) -> anyhow::Result<()> {
     let mut problems = Problems::default();
     let file = wanted.path();
@@ -64,7 +64,7 @@ fn same_parameters(wanted: &Webhook, known: &Webhook, file: &str, problems: &mut
         let given = wanted.calls != Calls::default() && wanted.calls != known.calls;
         if wanted_path != known_path || given {
             problems.add(
-                format!("the webhook `{known_path}` exists already with other parameters"),
+                format!("the webhook `{known_path}` already exists with other parameters"),
                 format!("edit its comment `+kbr:webhook:path={known_path}` in `{file}`, and leave the flags out"),
             );
         }

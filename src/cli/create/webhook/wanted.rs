@@ -11,7 +11,7 @@ use crate::resource::webhook::{AdmissionKind, Calls, Webhook};
 /// What the flags select, with defaults filled in.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All problems of the flags.
 pub fn webhook(
     args: &Args,
     parts: WebhookParts,
@@ -44,7 +44,7 @@ pub fn webhook(
                 Some(policy) if policy.eq_ignore_ascii_case("ignore") => "Ignore".to_owned(),
                 _ => String::new(),
             },
-            // A number beyond a byte is reported as too long as well.
+            // A number that does not fit into a byte is out of range, too.
             timeout: args
                 .timeout
                 .map(|seconds| seconds.try_into().unwrap_or(u8::MAX)),
@@ -63,8 +63,8 @@ pub fn webhook(
     Ok(webhook)
 }
 
-/// Match conditions that the API server would not compile, unless PROJECT allows what is unknown in them; what has no name
-/// or no expression is reported already.
+/// Reports match conditions that the API server would not compile, unless PROJECT allows the unknown names in them. A missing
+/// name or expression is reported elsewhere.
 fn check_conditions(conditions: &[String], allow: &[String], problems: &mut Problems) {
     let mut names = Vec::new();
     for (name, expression) in conditions.iter().filter_map(|text| text.split_once('=')) {
@@ -171,7 +171,7 @@ fn check_flags(args: &Args, parts: WebhookParts, problems: &mut Problems) {
     }
 }
 
-/// The versions that `--spoke` names, or all others of the kind.
+/// The versions given by `--spoke`, or all others of the kind.
 fn wanted_spokes(
     args: &Args,
     project: &Project,

@@ -11,7 +11,7 @@ use tera::Tera;
 use crate::resource::Resource;
 use crate::vars::Vars;
 
-/// Longest rendered line: rustfmt would break a longer one, and the next run would not find it.
+/// The maximum length of a rendered line: rustfmt would break a longer one, and the next run would not find it.
 const WIDTH: usize = 100;
 
 /// Every file as (set, path in it, text).
@@ -36,7 +36,7 @@ fn is_template(path: &str) -> bool {
     form(path).0 != Form::Copied
 }
 
-/// Common names, and names of the longest supported length (24 characters), each with every switch on and off.
+/// Common names, and names of the maximum supported length (24 characters), each with every switch on and off.
 fn samples() -> Vec<Value> {
     let long = |name: &str| format!("{name:x<24}");
     let short = ["crew", "v1", "captain", "Captain"].map(String::from);
@@ -94,7 +94,7 @@ fn sample([group, version, lower, kind]: &[String; 4], on: bool) -> Value {
     ];
     for (name, value) in &mut vars {
         match value {
-            // The table `[[api]]`, which kinds of other crates do not have.
+            // The table `[[api]]`, which external kinds do not have.
             Value::Null => *value = table(on),
             Value::Bool(switch) => *switch = on,
             Value::Array(list) if on => list.push("sample".into()),
@@ -302,7 +302,7 @@ fn inserted_lines_survive_rustfmt_and_are_found_again() {
             for snippet in edit::snippets(lines) {
                 let rust = path.rsplit_once('.').is_some_and(|(_, end)| end == "rs");
                 for line in &snippet.lines {
-                    // rustfmt breaks neither of these.
+                    // rustfmt does not break these lines.
                     let kept = line.starts_with("use ") || line.starts_with("// +kbr:");
                     let fits = kept || indent + line.chars().count() <= WIDTH;
                     assert!(
@@ -313,7 +313,7 @@ fn inserted_lines_survive_rustfmt_and_are_found_again() {
                 let key = snippet.key();
                 assert!(
                     seen.insert(key.trim()),
-                    "set `{set}`, `{path}`: a line is there twice, and would be left out: {key}"
+                    "set `{set}`, `{path}`: duplicate line, which would be left out: {key}"
                 );
                 assert!(
                     !key.trim().starts_with("#["),
