@@ -45,7 +45,7 @@ fn run(root: &Path, arguments: &[&str]) -> String {
     data
 }
 
-/// With every argument that a marker has.
+/// Uses every argument of each marker.
 #[test]
 fn webhook_configurations_and_roles_are_accepted() {
     let rest = "failurePolicy=ignore,sideEffects=NoneOnDryRun,groups=core;apps;crew.example.com,resources=pods;deployments/scale,verbs=create;update;delete;connect,versions=v1;v1beta1,admissionReviewVersions=v1;v1beta1,webhookVersions=v1,matchPolicy=exact,timeoutSeconds=3";

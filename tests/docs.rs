@@ -1,4 +1,4 @@
-//! The docs are correct: the reference equals the real help, links and paths lead to files, and each dependency has its reason.
+//! The docs are correct: the reference equals the real help, links and paths lead to files, and each dependency has a reason.
 //! `tests/projects/` runs the guide.
 
 mod support;
@@ -97,7 +97,7 @@ fn each_path_in_the_architecture_exists() {
     let page = fs::read_to_string(repository().join("docs/architecture.md")).expect("readable");
     let folders = ["src/", "tests/", "scaffolds/", "crates/", "docs/", "demo/"];
     let quoted = page.split('`').skip(1).step_by(2);
-    // `<set>` and similar stand for any name; after a space there are arguments.
+    // `<set>` and similar are placeholders; arguments follow a space.
     let paths: Vec<_> = quoted
         .filter(|word| folders.iter().any(|folder| word.starts_with(folder)))
         .filter_map(|path| path.split(['<', ' ']).next())
@@ -113,7 +113,7 @@ fn each_path_in_the_architecture_exists() {
         let name = name.to_str().expect("UTF-8");
         let named =
             page.contains(&format!("`tests/{name}`")) || page.contains(&format!("`tests/{name}/`"));
-        // No tests: helpers, what tests/golden.rs reads, what `make bench` runs.
+        // Not tests: helpers, the data of tests/golden.rs, and the programs of `make bench`.
         let others = ["support", "golden", "bench"];
         assert!(
             named || others.contains(&name),
@@ -139,7 +139,7 @@ fn each_file_that_an_event_passes_exists() {
 }
 
 #[test]
-fn each_dependency_has_its_reason() {
+fn each_dependency_has_a_reason() {
     let read = |path: &str| fs::read_to_string(repository().join(path)).expect("readable");
     let manifest: toml::Table = read("Cargo.toml").parse().expect("TOML");
     let page = read("docs/decisions.md");

@@ -6,7 +6,7 @@
 //! - `from` (optional): another case, whose script is run first;
 //! - `in/` (optional): files put there before `cmd` runs;
 //! - `out/`: every file that `cmd` created or changed, and no other;
-//! - `said`: what it printed, and its exit code.
+//! - `said`: its output and exit code.
 //!
 //! `third_party/kbr-manager/` is not compared (`tests/package/` does that), so that no case changes when the library does, and what
 //! kbr prints about it is `[files]`; `Cargo.lock` is compared only where a case has one in `out/`.
@@ -90,7 +90,7 @@ fn run(case: &Path) -> Found {
     }
 }
 
-/// The cases whose scripts come before that of `case`, first one first.
+/// The cases whose scripts run before that of `case`, in order.
 fn chain(case: &Path) -> Vec<PathBuf> {
     let Ok(from) = fs::read_to_string(case.join("from")) else {
         return Vec::new();

@@ -12,7 +12,7 @@ use support::{copy, shell, stderr, stdout, write};
 const RELEASES: [(&str, &str); 3] = [("bookworm", "12"), ("trixie", "13"), ("forky", "14")];
 
 #[test]
-fn builder_and_runtime_are_of_the_same_debian_release() {
+fn builder_and_runtime_use_the_same_debian_release() {
     let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("scaffolds/v1/init/Dockerfile.tera");
     let dockerfile = fs::read_to_string(template).unwrap();
     let args: BTreeMap<_, _> = dockerfile
@@ -46,7 +46,7 @@ fn builder_and_runtime_are_of_the_same_debian_release() {
 /// The layer of the dependencies, with `cargo build` replaced by a check of the files: every member of the workspace must have its
 /// manifest, and every target in a manifest its source.
 #[test]
-fn the_layer_of_the_dependencies_has_every_manifest_and_target() {
+fn the_dependency_layer_has_every_manifest_and_target() {
     let folder = tempfile::tempdir().unwrap();
     let (project, image) = (folder.path().join("project"), folder.path().join("image"));
     fs::create_dir_all(&project).unwrap();

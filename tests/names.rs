@@ -1,4 +1,4 @@
-//! Names of every length and position in the alphabet: the project is formatted, and the lock is the same as cargo's.
+//! Projects with names of every length and position in the alphabet are formatted, and their lock is the same as cargo's.
 
 mod support;
 
@@ -102,11 +102,11 @@ fn a_controller_for_any_built_in_kind_is_formatted() {
     run(folder.path(), "cargo", &["fmt", "--all", "--check"]);
 }
 
-/// As many names as `KBR_LOCK_NAMES` says.
+/// Tests `KBR_LOCK_NAMES` names.
 #[test]
 fn the_lock_for_any_project_name_matches_cargos() {
     let lock = fs::read_to_string(repository().join("scaffolds/Cargo.lock")).expect("a lock");
-    // Right after one of its crates, from the first to the last of them, so that places all over its order are tried.
+    // Each name sorts directly after a crate of the lock; the crates are spread from the first to the last.
     let crates = lock
         .lines()
         .filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
@@ -167,7 +167,7 @@ fn no_dependency_needs_a_newer_rust_than_the_project() {
     assert!(with_version.count() > 100);
 }
 
-/// The oldest Rust that builds a package, as it says itself: 1.89 or 1.89.0 is (1, 89).
+/// The `rust-version` of a package: 1.89 or 1.89.0 is (1, 89).
 fn rust(package: &Value) -> Option<(u32, u32)> {
     let version = package["rust_version"].as_str()?;
     let mut numbers = version
@@ -183,11 +183,11 @@ fn run(folder: &Path, program: &str, args: &[&str]) -> Vec<u8> {
         .current_dir(folder)
         .output();
     let output = output.unwrap_or_else(|error| panic!("cannot run `{program}`: {error}"));
-    let said = String::from_utf8_lossy(&output.stderr);
+    let printed = String::from_utf8_lossy(&output.stderr);
     let out = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success(),
-        "`{program} {}`: {said}{out}",
+        "`{program} {}`: {printed}{out}",
         args.join(" ")
     );
     output.stdout

@@ -1,6 +1,6 @@
-//! Invariants of every sequence of commands, tested on random ones.
+//! Invariants of every sequence of commands, tested with random sequences.
 //!
-//! `KBR_SEQUENCES` sets how many (10), `KBR_SEED` the first seed (1).
+//! `KBR_SEQUENCES` sets the number of sequences (10), `KBR_SEED` the first seed (1).
 
 mod support;
 
@@ -10,7 +10,7 @@ use support::{shell, stderr, tree, write};
 
 type Tree = BTreeMap<String, Vec<u8>>;
 
-/// Numbers that look random and are the same for the same seed (splitmix64).
+/// Pseudo-random numbers, the same for the same seed (splitmix64).
 struct Random(u64);
 
 impl Random {
@@ -113,7 +113,7 @@ fn create(random: &mut Random) -> String {
 /// A folder in which the commands of one sequence have run; its name is the project's name.
 struct Project {
     folder: tempfile::TempDir,
-    /// Those that succeeded.
+    /// The commands that succeeded.
     commands: Vec<String>,
 }
 
@@ -127,7 +127,7 @@ impl Project {
         }
     }
 
-    /// A new one, with PROJECT and nothing else.
+    /// A new folder with nothing but PROJECT.
     fn with(project: &[u8]) -> Self {
         let new = Project::empty();
         write(&new.root().join("PROJECT"), project);
@@ -219,7 +219,7 @@ fn each_sequence(check: impl Fn(&Project, &mut Random)) {
     }
 }
 
-/// Whether the text is a file that only `init` writes again: its own, and no choice or text of the user's.
+/// Whether the file is owned by `init`, and is neither a choice nor a file of the user.
 fn is_owned_by_init(path: &str, init: &Tree) -> bool {
     let users = ["README.md", "LICENSE", ".gitignore", "PROJECT"];
     let generated = ["config/rbac/role.yaml", "config/namespaced/role/role.yaml"];
@@ -231,7 +231,7 @@ fn project_describes_every_file_and_deleted_files_come_back() {
     each_sequence(|project, random| {
         let whole = project.tree();
 
-        // All at once: each file is written from PROJECT, not from the commands before.
+        // All commands at once: each file comes from PROJECT, not from earlier commands.
         let fresh = Project::with(&whole["PROJECT"]);
         fresh.repeat(&project.commands);
         assert_same(&fresh.tree(), &whole, "from PROJECT alone", project);
@@ -250,7 +250,7 @@ fn project_describes_every_file_and_deleted_files_come_back() {
 }
 
 #[test]
-fn init_by_force_loses_edits_of_its_own_files_only() {
+fn init_with_force_overwrites_only_its_own_files() {
     each_sequence(|project, random| {
         let whole = project.tree();
         let fresh = Project::empty();

@@ -93,7 +93,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // A failed test leaves no process behind that waits for an answer.
+        // A failed test must not leave a process that waits for an answer.
         drop(self.kbr.kill());
         drop(self.kbr.wait());
     }
@@ -106,9 +106,12 @@ fn init_asks_for_the_domain_and_create_api_for_what_to_create() {
 
     let mut init = Session::start(folder.path(), &["init", "--project-name", "captains"]);
     init.answer("Domain [my.domain]", "crew.example");
-    let said = init.end();
-    assert!(said.contains("domain crew.example\r\n"), "{said}");
-    assert!(!said.contains('?') && !said.contains("[y/n]"), "{said}");
+    let printed = init.end();
+    assert!(printed.contains("domain crew.example\r\n"), "{printed}");
+    assert!(
+        !printed.contains('?') && !printed.contains("[y/n]"),
+        "{printed}"
+    );
     let project = std::fs::read_to_string(folder.path().join("PROJECT")).expect("a PROJECT");
     assert!(project.contains("domain = \"crew.example\"\n"), "{project}");
 
@@ -116,22 +119,22 @@ fn init_asks_for_the_domain_and_create_api_for_what_to_create() {
     let mut create = Session::start(folder.path(), &api.split(' ').collect::<Vec<_>>());
     create.answer("Create Resource [y/n]", "y");
     create.answer("Create Controller [y/n]", "n");
-    let said = create.end();
+    let printed = create.end();
     assert_eq!(
-        said.matches("[y/n]").count(),
-        said.matches("Controller [y/n]").count(),
-        "{said}"
+        printed.matches("[y/n]").count(),
+        printed.matches("Controller [y/n]").count(),
+        "{printed}"
     );
-    assert!(exists("api/src/crew/v1/captain.rs"), "{said}");
-    assert!(!exists("src/controllers/captain.rs"), "{said}");
+    assert!(exists("api/src/crew/v1/captain.rs"), "{printed}");
+    assert!(!exists("src/controllers/captain.rs"), "{printed}");
 }
 
 #[test]
-fn an_invalid_answer_is_asked_for_again_and_enter_takes_the_default() {
+fn an_invalid_answer_is_asked_again_and_enter_selects_the_default() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut init = Session::start(folder.path(), &["init", "--project-name", "captains"]);
     init.answer("Domain [my.domain]", "No Domain");
     init.answer("`No Domain` is not a domain", "");
-    let said = init.end();
-    assert!(said.contains("domain my.domain"), "{said}");
+    let printed = init.end();
+    assert!(printed.contains("domain my.domain"), "{printed}");
 }

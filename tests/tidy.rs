@@ -22,7 +22,7 @@ const WRITES: [&str; 12] = [
     "fs::symlink(",
 ];
 
-/// Calls that print, all but clap's own, which ignores that no one reads.
+/// Calls that print, except clap's own, which ignores a closed pipe.
 const PRINTS: [&str; 5] = ["print!(", "println!(", "dbg!(", "stdout()", "stderr()"];
 
 /// The modules that may change files: the commit in projects, the test environment in its store and temporary folders, and the build
@@ -46,14 +46,14 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The code without its unit tests, which stand last in a file or in files of their own.
+/// The code without unit tests, which are at the end of a file or in separate files.
 fn without_tests(text: &str) -> &str {
     text.split("\n#[cfg(test)]\nmod ")
         .next()
         .unwrap_or_default()
 }
 
-/// How often `calls` are made in `allowed`, and the lines with one of them anywhere else.
+/// The number of `calls` in `allowed`, and the lines with calls anywhere else.
 fn calls(calls: &[&str], allowed: &[&str]) -> (usize, Vec<String>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
@@ -90,7 +90,7 @@ fn only_the_commit_writes_project_files() {
     let (writers, others) = calls(&WRITES, &WRITERS);
     assert!(
         others.is_empty(),
-        "these change files, which is for src/commit alone:\n{}",
+        "only src/commit may change files:\n{}",
         others.join("\n")
     );
     assert!(writers > 5, "the test no longer sees how src/commit writes");
@@ -100,14 +100,14 @@ fn only_the_commit_writes_project_files() {
 fn only_the_module_for_output_prints() {
     // The build script prints for cargo.
     let (printers, others) = calls(&PRINTS, &["src/output.rs", "src/build.rs"]);
-    // A string may hold the code of a program that prints.
+    // A string may contain the code of a program that prints.
     let others: Vec<_> = others
         .into_iter()
         .filter(|line| !line.contains(r#"println!(\""#) && !line.contains("is_terminal()"))
         .collect();
     assert!(
         others.is_empty(),
-        "these print, and would panic where no one reads:\n{}",
+        "these calls would panic if the output is closed; use src/output.rs:\n{}",
         others.join("\n")
     );
     assert!(
@@ -116,7 +116,7 @@ fn only_the_module_for_output_prints() {
     );
 }
 
-/// The modules below `root`, each with those that it imports; tests and what is only handed on are left out.
+/// The modules below `root`, each with its imports; tests and re-exports are left out.
 fn imports(root: &Path) -> BTreeMap<String, BTreeSet<String>> {
     let mut files = Vec::new();
     sources(root, &mut files);
@@ -170,7 +170,7 @@ fn expand(tree: &UseTree, before: &mut Vec<String>, paths: &mut Vec<Vec<String>>
     }
 }
 
-/// The module that a path in the module `here` leads to, if it is one of ours.
+/// The module of this crate that a path in the module `here` refers to, if any.
 fn resolve(path: &[String], here: &str, modules: &BTreeSet<String>) -> Option<String> {
     let mut whole: Vec<&str> = match path.first()?.as_str() {
         "crate" => Vec::new(),
@@ -200,7 +200,7 @@ fn no_two_files_import_each_other() {
     }
 }
 
-/// What is left of a graph without the modules that import none of the rest, or that none of the rest imports: those in cycles.
+/// The modules in cycles: repeatedly removes the modules that import no others, or that no others import.
 fn in_cycles(mut imports: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     loop {
         let left: BTreeSet<String> = imports.keys().cloned().collect();
@@ -213,7 +213,7 @@ fn in_cycles(mut imports: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     }
 }
 
-/// The modules of kbr that only turn data into data: no files, environment or processes.
+/// The modules of kbr that do no I/O: they use no files, environment or processes.
 const PURE: [&str; 15] = [
     "blueprint",
     "comments",
@@ -253,7 +253,7 @@ fn pure_modules_use_no_files_environment_or_processes() {
     let uses: Vec<_> = uses.into_iter().filter(is_pure).collect();
     assert!(
         uses.is_empty(),
-        "these modules are pure:\n{}",
+        "these modules must do no I/O:\n{}",
         uses.join("\n")
     );
 }
@@ -301,5 +301,5 @@ fn make_test_runs_every_test_target() {
     }
     assert!(targets.len() > 20, "{targets:?}");
     targets.retain(|target| !parts.contains(&target.as_str()));
-    assert!(targets.is_empty(), "no part of tests/run: {targets:?}");
+    assert!(targets.is_empty(), "missing in tests/run: {targets:?}");
 }

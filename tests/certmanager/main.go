@@ -1,5 +1,5 @@
-// cert-manager's controllers for certificates of a self-signed Issuer, and its CA injector, in one process. Its own
-// programs are in modules that no module proxy has; these are the packages that they are made of, with their defaults.
+// Runs cert-manager's controllers for certificates of a self-signed Issuer, and its CA injector, in one process. Its programs
+// are in modules that no module proxy has, so this uses their packages, with their defaults.
 package main
 
 import (
@@ -84,7 +84,7 @@ func issue(ctx context.Context) error {
 	return nil
 }
 
-// inject runs the CA injector, until it is told to end.
+// inject runs the CA injector until its context is cancelled.
 func inject(ctx context.Context) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {

@@ -7,22 +7,22 @@ name=harbor-webhook.$system.svc
 # Waits for a command to succeed.
 eventually() {
   for again in $(seq 150); do
-    if "$@" > target/said 2>&1; then return 0; fi
+    if "$@" > target/output 2>&1; then return 0; fi
     sleep 0.2
   done
-  cat target/said
+  cat target/output
   echo "never: $*"
   exit 1
 }
 
 # Prints the value of a Secret's key.
-kept() {
+secret_value() {
   kubectl get secret --namespace $system "$1" --output go-template="{{index .data \"$2\" | base64decode}}"
 }
 
 # Waits until all CA bundles of the captain's webhooks contain the CA in this Secret.
 trusted_everywhere() {
-  authority=$(kept "$1" ca.crt)
+  ca=$(secret_value "$1" ca.crt)
   eventually trusts $mutating mcaptain-v1.crew.example.com
   eventually trusts $validating vcaptain-v1.crew.example.com
   eventually trusts $crd ''
@@ -30,7 +30,7 @@ trusted_everywhere() {
 
 trusts() {
   case $(bundle "$1" "$2" | base64 --decode) in
-    *"$authority"*) ;;
+    *"$ca"*) ;;
     *) return 1 ;;
   esac
 }
@@ -39,11 +39,11 @@ trusts() {
 mounted() {
   version=$(kubectl get secret --namespace $system harbor-webhook-certmanager --output jsonpath='{.metadata.resourceVersion}')
   mkdir -p target/secret-$version
-  for key in tls.crt tls.key; do kept harbor-webhook-certmanager $key > target/secret-$version/$key; done
+  for key in tls.crt tls.key; do secret_value harbor-webhook-certmanager $key > target/secret-$version/$key; done
   ln -sfn secret-$version target/mounted
 }
 
-# Starts the operator, and lets the API server reach it by the Service's name: on the loopback, at the operator's port.
+# Starts the operator, and makes the Service's name resolve to it for the API server: the loopback, at the operator's port.
 reachable() {
   start "$@"
   eventually grep 'serving webhooks' target/operator.log
@@ -76,7 +76,7 @@ answered() {
     kubectl get captains.v2.crew.example.com captain-sample
 }
 
-# Sends requests in a loop until it is told to stop.
+# Sends requests in a loop until it is stopped.
 ask() {
   : > target/asked
   : > target/unanswered
@@ -103,12 +103,12 @@ enough() {
 }
 
 echo '# cert-manager is installed'
-kubectl apply --server-side --filename "$3" > target/said
-kubectl wait --for condition=Established --timeout 60s --filename "$3" > target/said
+kubectl apply --server-side --filename "$3" > target/output
+kubectl wait --for condition=Established --timeout 60s --filename "$3" > target/output
 "$2" > target/cert-manager.log 2>&1 &
 others=$!
 
-echo '# the operator keeps its certificate itself'
+echo '# the operator manages its certificate itself'
 works uninstall
 works deploy
 reachable --webhook-certificate=self-managed
@@ -117,11 +117,11 @@ eventually kubectl create --filename $sample
 eventually answered
 stop
 
-echo '# cert-manager keeps it'
+echo '# cert-manager manages it'
 sed -i 's|\.\./webhook-self-signed$|../webhook-certmanager|' $default
 works deploy
 valid
-rights no
+permissions no
 kubectl wait --for condition=Ready --timeout 60s --namespace $system certificate/harbor-webhook
 is "$(kubectl get secret --namespace $system harbor-webhook-certmanager --output jsonpath='{.metadata.annotations.cert-manager\.io/alt-names}')" \
   "$name,$name.cluster.local"
@@ -131,10 +131,10 @@ reachable --webhook-cert-path=target/mounted
 eventually answered
 ask
 
-echo '# it is deployed again, with a webhook more, with its name changed, and without it'
+echo '# the operator is redeployed with another webhook, with that webhook renamed, and without it'
 works deploy OVERLAY=config/loopback
 asked
-kbr create webhook --group crew --version v1 --kind Ship --validation > target/said 2>&1
+kbr create webhook --group crew --version v1 --kind Ship --validation > target/output 2>&1
 works deploy OVERLAY=config/loopback
 eventually trusts $validating vship-v1.crew.example.com
 sed -i 's/name=vship-v1/name=hull-v1/' $ship
@@ -178,11 +178,11 @@ works deploy OVERLAY=config/loopback
 eventually answered
 stop
 
-echo '# the operator keeps it again'
+echo '# the operator manages it again'
 sed -i 's|\.\./webhook-certmanager$|../webhook-self-signed|' $default
 works deploy
 valid
-rights yes
+permissions yes
 reachable --webhook-certificate=self-managed
 trusted_everywhere harbor-webhook-certificate
 eventually answered
@@ -194,7 +194,7 @@ asked
 enough
 stop
 
-echo '# and cert-manager again'
+echo '# cert-manager manages it again'
 sed -i 's|\.\./webhook-self-signed$|../webhook-certmanager|' $default
 works deploy
 trusted_everywhere harbor-webhook-certmanager

@@ -32,12 +32,15 @@ fn an_argument_that_is_not_utf_8_is_a_usage_error() {
                 .stdin(Stdio::null())
                 .output()
                 .unwrap();
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert_eq!(output.status.code(), Some(2), "{words} {last:?}: {said}");
-            assert!(said.starts_with("error: "), "{words} {last:?}: {said}");
+            let printed = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{words} {last:?}: {printed}");
             assert!(
-                !said.contains("invalid UTF-8 was"),
-                "{words} {last:?}: {said}"
+                printed.starts_with("error: "),
+                "{words} {last:?}: {printed}"
+            );
+            assert!(
+                !printed.contains("invalid UTF-8 was"),
+                "{words} {last:?}: {printed}"
             );
             assert_eq!(folder.path().read_dir().unwrap().count(), 0);
         }
@@ -45,7 +48,7 @@ fn an_argument_that_is_not_utf_8_is_a_usage_error() {
 }
 
 #[test]
-fn the_argument_that_is_not_utf_8_is_named() {
+fn the_error_contains_the_argument_that_is_not_utf_8() {
     let output = Command::new(env!("CARGO_BIN_EXE_kbr"))
         .args([&b"init"[..], b"--project-name", b"caf\xe9"].map(bytes))
         .output()

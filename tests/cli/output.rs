@@ -93,12 +93,12 @@ fn lost_data_is_an_error() {
             .stderr(Stdio::piped())
             .output()
             .unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
+        let printed = String::from_utf8(output.stderr).unwrap();
         assert!(
-            said.ends_with(
+            printed.ends_with(
                 "error: cannot write to standard output: No space left on device (os error 28)\n"
             ),
-            "{said}"
+            "{printed}"
         );
         assert_eq!(output.status.code(), Some(1), "{command}");
     }

@@ -19,8 +19,8 @@ fn a_build_for_windows_stops_with_one_sentence() {
         run.env_remove("CARGO_CFG_UNIX")
             .env("OUT_DIR", folder.path());
         run.envs(unix.map(|value| ("CARGO_CFG_UNIX", value)));
-        let said = String::from_utf8(run.output().unwrap().stdout).unwrap();
-        let lines = said.lines().map(str::to_owned);
+        let printed = String::from_utf8(run.output().unwrap().stdout).unwrap();
+        let lines = printed.lines().map(str::to_owned);
         lines
             .filter(|line| line.starts_with("cargo::error="))
             .collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! `kbr envtest build`, with a script in place of Go.
+//! `kbr envtest build` with a fake `go`.
 
 use std::fs;
 use std::io::Read;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::place::{Place, text};
 
-/// A `go` that records what it is called to build, and creates empty programs.
+/// A `go` that records its arguments, and creates empty programs.
 fn fake_go(place: &Place, version: &str) -> String {
     let script = format!(
         "#!/bin/sh\ncase $1 in env) echo {version}; exit;; esac\n\
@@ -43,7 +43,7 @@ fn names_in(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn two_builds_at_once_build_once_and_leave_nothing_but_the_programs() {
+fn two_concurrent_builds_build_once_and_leave_only_the_programs() {
     let place = Place::new();
     let path = fake_go(&place, "go1.26.8");
     let mut builds: Vec<Child> = (0..2)
@@ -68,7 +68,7 @@ fn two_builds_at_once_build_once_and_leave_nothing_but_the_programs() {
 }
 
 #[test]
-fn a_build_without_a_recent_go_says_what_to_install() {
+fn the_error_without_a_recent_go_tells_what_to_install() {
     let place = Place::new();
     let old = fake_go(&place, "go1.24.5");
     let none = place.path("tmp").display().to_string();

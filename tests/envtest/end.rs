@@ -1,4 +1,4 @@
-//! Nothing remains, whichever process is killed.
+//! Nothing remains after any process is killed.
 
 use std::fs;
 use std::os::unix::process::CommandExt;

@@ -1,4 +1,4 @@
-//! `kbr envtest`, with the real servers where necessary and with scripts otherwise.
+//! `kbr envtest`, with real servers where necessary and fake ones otherwise.
 
 #![allow(missing_docs, reason = "tests")]
 

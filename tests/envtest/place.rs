@@ -15,14 +15,14 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag::register_conditional_shutdown;
 use tempfile::TempDir;
 
-/// A temporary folder for each test: files that kbr leaves there were not cleaned up.
+/// A temporary folder for each test, to find files that kbr does not clean up.
 pub struct Place {
     root: TempDir,
 }
 
 impl Place {
     pub fn new() -> Self {
-        take_default_signals();
+        reset_ignored_signals();
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("tmp")).unwrap();
         Self { root }
@@ -39,7 +39,7 @@ impl Place {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Fake servers: `sleep` never ends, and with the kubectl `exit 0` it is ready at once.
+    /// Fake servers. `sleep` never ends; with the kubectl `exit 0` the server is ready immediately.
     pub fn fakes(&self, etcd: &str, kube_apiserver: &str, kubectl: &str) {
         for (name, script) in [
             ("etcd", etcd),
@@ -76,7 +76,7 @@ impl Place {
             .unwrap()
     }
 
-    /// Starts `script` under kbr, in a process group of its own, and waits until it has printed a line.
+    /// Starts `script` under kbr in a new process group, and waits until it has printed a line.
     pub fn start(&self, script: &str) -> Running {
         let mut kbr = self.kbr(&["run", "--", "sh", "-c", script]);
         let stderr = fs::File::create(self.path("stderr")).unwrap();
@@ -100,7 +100,7 @@ impl Place {
         entries.map(|entry| entry.unwrap().path()).collect()
     }
 
-    /// The process ids of the servers of the only control plane here.
+    /// The process ids of the servers of the only control plane.
     pub fn servers(&self) -> Vec<i32> {
         let file = self.left_over()[0].join("pids");
         let pids = || -> Vec<i32> {
@@ -113,7 +113,7 @@ impl Place {
     }
 }
 
-/// A kbr that does not outlive its test, so that neither do its servers.
+/// A kbr that is killed with its test, and its servers with it.
 pub struct Running(pub Child);
 
 impl Drop for Running {
@@ -123,9 +123,9 @@ impl Drop for Running {
     }
 }
 
-/// Children of this process start with the default signals. The parent of the tests may ignore some, as nohup and
-/// the background jobs of a script do, and children would inherit that; a handler they do not inherit.
-fn take_default_signals() {
+/// Makes children of this process start with the default signals. The parent of the tests may ignore some, like nohup and
+/// background jobs of a script do, and children would inherit that; they do not inherit handlers.
+fn reset_ignored_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
@@ -155,14 +155,14 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     while !condition() {
         assert!(
             began.elapsed() < Duration::from_secs(30),
-            "not so after 30 s: {what}"
+            "timed out after 30 s: {what}"
         );
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
 pub fn is_running(pid: i32) -> bool {
-    // A zombie of a container without an init process has ended too.
+    // In a container without an init process, a zombie counts as ended.
     fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
 }

@@ -1,4 +1,4 @@
-//! The command: its environment, its signals and its exit code.
+//! The environment, signals and exit code of the command.
 
 use std::fs;
 use std::path::PathBuf;
@@ -86,7 +86,7 @@ fn a_crd_that_the_api_server_rejects_is_an_error_with_the_reason() {
     assert_eq!(place.left_over(), Vec::<PathBuf>::new());
 }
 
-/// A child that would block the deletion of its owner, by one who may create children only.
+/// A child that would block the deletion of its owner, created by a user who may only create children.
 const BLOCKING: &str = r#"
 cat > owned.json <<END
 { "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "child", "ownerReferences": [
@@ -142,7 +142,7 @@ fn control_c_reaches_the_command_and_sigterm_is_forwarded() {
         let servers = place.servers();
         let pid = Pid::from_child(&kbr.0);
         if signal == Signal::INT {
-            // Like a terminal, to all processes in the foreground.
+            // Like a terminal, signals all processes in the foreground.
             kill_process_group(pid, signal).unwrap();
         } else {
             kill_process(pid, signal).unwrap();
@@ -154,7 +154,7 @@ fn control_c_reaches_the_command_and_sigterm_is_forwarded() {
 }
 
 #[test]
-fn a_signal_that_kbr_was_started_to_ignore_stays_ignored() {
+fn signals_that_were_ignored_when_kbr_started_stay_ignored() {
     let place = Place::new();
     place.fakes("exec sleep 1000", "exec sleep 1000", "exit 0");
     let kbr = place.kbr(&[
@@ -175,7 +175,7 @@ fn a_signal_that_kbr_was_started_to_ignore_stays_ignored() {
 }
 
 #[test]
-fn missing_binaries_are_an_error_that_says_what_to_type() {
+fn missing_binaries_are_an_error_with_the_command_to_type() {
     let place = Place::new();
     fs::create_dir(place.path("assets")).unwrap();
     for command in [&["run", "--", "true"][..], &["path"][..]] {

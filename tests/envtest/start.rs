@@ -46,7 +46,7 @@ fn a_server_that_is_never_ready_is_an_error() {
 }
 
 #[test]
-fn a_start_with_a_taken_port_is_tried_five_times() {
+fn a_start_with_a_taken_port_is_retried_five_times() {
     let place = Place::new();
     let etcd = "echo start >> starts; echo bind: address already in use; exit 1";
     place.fakes(etcd, "exec sleep 1000", "exit 1");
@@ -63,7 +63,7 @@ fn a_start_with_a_taken_port_is_tried_five_times() {
 }
 
 #[test]
-fn the_command_waits_for_the_whole_of_the_servers_start() {
+fn the_command_waits_until_the_server_has_finished_its_start() {
     let place = Place::new();
     let kubectl =
         r#"case "$*" in *"--raw /readyz") test -e asked || { touch asked; exit 1; };; esac"#;

@@ -9,8 +9,8 @@ use std::process::{Command, Output};
 use crate::project::{Project, command, create_api, init, spawn, stderr};
 use crate::{SHORT, assert_ends, outcomes};
 
-/// An unprivileged user. Only root can, and only root needs to, become one.
-const NOBODY: u32 = 65534;
+/// An unprivileged user, used if the tests run as root.
+const UNPRIVILEGED: u32 = 65534;
 
 /// Runs the plan of [`SHORT`] as an unprivileged user.
 fn run_as_user(project: &Project) -> Output {
@@ -27,15 +27,15 @@ fn run_as_user(project: &Project) -> Output {
         kbr = Command::new(copy);
         kbr.arg("faults-drive")
             .arg(&project.root)
-            .uid(NOBODY)
-            .gid(NOBODY);
+            .uid(UNPRIVILEGED)
+            .gid(UNPRIVILEGED);
         give_away(project.root.parent().unwrap().parent().unwrap());
     }
     spawn(kbr, &create_api()).wait_with_output().unwrap()
 }
 
 fn give_away(path: &Path) {
-    chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    chown(path, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
     if path.is_dir() && !path.is_symlink() {
         for entry in fs::read_dir(path).unwrap() {
             let path = entry.unwrap().path();
@@ -79,7 +79,7 @@ fn an_unprivileged_user_can_commit() {
     assert_eq!(project.tree(), outcomes(SHORT).1);
 }
 
-/// A limit on the size of files, which needs no privileges: each write beyond it stops halfway.
+/// Sets a limit on the size of files, which needs no privileges: a write beyond it is partial.
 #[test]
 fn a_partial_write_leaves_the_project_unchanged() {
     let project = Project::grown();
@@ -87,7 +87,7 @@ fn a_partial_write_leaves_the_project_unchanged() {
     fs::remove_file(project.root.join("config")).unwrap();
     let before = project.tree();
     let mut shell = Command::new("sh");
-    // Blocks of 512 bytes. The signal would end kbr; a real disk does not send it.
+    // In blocks of 512 bytes. The signal, which a full disk does not send, would end kbr.
     shell.args([
         "-c",
         "trap '' XFSZ; ulimit -f 1; exec \"$0\" faults-drive \"$1\"",
@@ -103,9 +103,9 @@ fn a_partial_write_leaves_the_project_unchanged() {
     assert!(!project.has_commit());
 }
 
-/// A small file system in a mount namespace that ends with the shell. Each size fills up at another file.
+/// Mounts a small file system in a mount namespace that ends with the shell. Each size is full at another file.
 ///
-/// Only root can mount it; for other users the injected errors and the limit above replace it.
+/// Only root can mount it; other users rely on the injected errors and the limit above.
 #[test]
 fn a_full_disk_leaves_the_project_unchanged() {
     if !rustix::process::getuid().is_root() {

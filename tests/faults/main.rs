@@ -1,4 +1,4 @@
-//! Commits that fail or are killed, at each of their steps and at any time.
+//! Commits that fail or are killed at each step and at any time.
 //!
 //! In every case the project has its old or its new state, at the latest after the next command that writes.
 
@@ -18,11 +18,11 @@ use serde_json::Value;
 /// Creates a fresh project, and the plan to apply to it.
 type Case = (fn() -> Project, fn() -> Value);
 
-/// Plans that show all that a commit does.
+/// Plans that cover all operations of a commit.
 const PLANS: [Case; 2] = [(Project::grown, create_api), (Project::missing, init)];
 /// The case with fewer steps, for tests whose time grows with their square.
 const SHORT: Case = PLANS[0];
-/// The commands that people type.
+/// The commands of users.
 const COMMANDS: [Case; 2] = [
     (Project::missing, kbr_init),
     (Project::initialized, kbr_create_api),
@@ -47,8 +47,8 @@ fn each_step(check: impl FnMut(usize) -> bool) -> usize {
     steps(1, check)
 }
 
-/// All cases, and how far the steps of each lie apart at which there is a fault: 1, or, for real commands, which take the same few
-/// steps for each of many files, `KBR_FAULT_STRIDE`. A prime number meets another one of these few each time.
+/// All cases, each with the distance between the steps that get a fault: 1, or `KBR_FAULT_STRIDE` for real commands, which repeat the
+/// same few steps for many files. With a prime number, each file gets the fault at another of these steps.
 fn cases() -> impl Iterator<Item = (Case, usize)> {
     let stride = std::env::var("KBR_FAULT_STRIDE");
     let stride = stride.map_or(7, |stride| stride.parse().unwrap());
@@ -96,12 +96,12 @@ fn assert_ends(project: &Project, before: &Tree, after: &Tree, context: &str) ->
     let changed = project.tree() != *before && project.tree() != *after;
     let next = run(project, &nothing(), "");
     assert!(next.status.success(), "{context}: {}", stderr(&next));
-    let said = ["finished the changes", "reverted the changes"]
+    let reported = ["finished the changes", "reverted the changes"]
         .iter()
         .any(|what| stderr(&next).contains(what));
     assert!(
-        said || !changed,
-        "{context}: the project changed in silence"
+        reported || !changed,
+        "{context}: the project changed without a message"
     );
     let now = project.tree();
     assert!(
@@ -109,7 +109,7 @@ fn assert_ends(project: &Project, before: &Tree, after: &Tree, context: &str) ->
         "{context}: {:?}",
         differences(&now, before, after)
     );
-    assert!(!project.has_commit(), "{context}: `.kbr` is still there");
+    assert!(!project.has_commit(), "{context}: `.kbr` still exists");
     now == *after
 }
 
@@ -259,7 +259,7 @@ fn the_next_command_recovers_from_a_real_kill_at_any_time() {
     for round in 0..rounds {
         let project = case.0();
         let mut child = start(&project, &case.1(), "");
-        // The test varies the time of the kill evenly over the duration of the command.
+        // The kills are spread evenly over the duration of the command.
         std::thread::sleep(
             whole * round / rounds + Duration::from_micros(u64::from(round % 7) * 13),
         );

@@ -24,7 +24,7 @@ fn go_on(child: Child) -> (bool, String) {
 }
 
 #[test]
-fn a_second_kbr_fails_while_one_is_running() {
+fn a_second_kbr_fails_while_the_first_is_running() {
     let (_, after) = outcomes(SHORT);
     each_step(|step| {
         let project = Project::grown();
@@ -114,7 +114,7 @@ fn an_edit_after_a_kill_stops_the_next_command_and_both_versions_are_kept() {
             assert_eq!(project.read("src/main.rs"), "mine");
         }
         stops += 1;
-        // As the help says, take kbr's version.
+        // Keep kbr's version, as the help explains.
         if let Some(kbrs) = theirs(&project, &after["src/main.rs"].2) {
             fs::rename(kbrs, project.root.join("src/main.rs")).unwrap();
             assert!(assert_ends(
@@ -191,7 +191,7 @@ fn a_file_named_kbr_in_place_of_the_folder_is_reported() {
 }
 
 #[test]
-fn foreign_files_in_the_folder_are_left_alone() {
+fn unknown_files_in_the_folder_are_left_alone() {
     let project = Project::grown();
     fs::create_dir(project.root.join(".kbr")).unwrap();
     project.write(".kbr/mine", "mine");
@@ -204,7 +204,7 @@ fn foreign_files_in_the_folder_are_left_alone() {
 }
 
 #[test]
-fn a_foreign_commit_record_is_reported() {
+fn an_unknown_commit_record_is_reported() {
     let project = Project::grown();
     let before = project.tree();
     fs::create_dir(project.root.join(".kbr")).unwrap();

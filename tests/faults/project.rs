@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-/// Path -> kind, mode and content of everything in a project but `.kbr`.
+/// Path -> kind, mode and content of everything in a project except `.kbr`.
 pub type Tree = BTreeMap<String, (char, u32, Vec<u8>)>;
 
 /// A project in a temporary folder, which is removed with this value.
@@ -19,7 +19,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// A project after `init` and a user's own changes.
+    /// A project after `init` and changes by the user.
     pub fn grown() -> Self {
         let project = Project::missing();
         let root = &project.root;
@@ -121,7 +121,7 @@ pub fn create_api() -> Value {
     ])
 }
 
-/// The real command, on a folder that is missing.
+/// The real command, for a missing folder.
 pub fn kbr_init() -> Value {
     json!([
         "init",
@@ -153,7 +153,7 @@ pub fn init() -> Value {
     new_files(20)
 }
 
-/// Enough of them for a kill to land among.
+/// Enough files for a kill to interrupt the commit.
 pub fn large_init() -> Value {
     new_files(200)
 }
@@ -165,7 +165,7 @@ fn new_files(count: usize) -> Value {
     Value::Array(ops)
 }
 
-/// A command that writes nothing itself, but completes an unfinished commit, as every command that writes does.
+/// A command that changes nothing itself, but recovers an unfinished commit like every command that writes.
 pub fn nothing() -> Value {
     json!([])
 }
@@ -196,7 +196,7 @@ pub fn spawn(mut command: Command, plan: &Value) -> Child {
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
     let mut child = streams.spawn().unwrap();
-    // A child that is killed before it reads closes the pipe.
+    // The pipe is closed if the child is killed before it reads.
     child
         .stdin
         .take()

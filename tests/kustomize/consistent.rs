@@ -1,10 +1,10 @@
-//! Whether rendered objects are consistent.
+//! Checks that rendered objects are consistent.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// The text at `pointer`, or nothing.
+/// The text at `pointer`, or the empty string.
 pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object
         .pointer(pointer)
@@ -12,7 +12,7 @@ pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
         .unwrap_or_default()
 }
 
-/// Whether it is the object of this kind and name.
+/// Whether the object has this kind and name.
 pub fn named(object: &Value, kind: &str, name: &str) -> bool {
     text(object, "/kind") == kind && text(object, "/metadata/name") == name
 }
@@ -21,10 +21,10 @@ pub fn named(object: &Value, kind: &str, name: &str) -> bool {
 #[track_caller]
 pub fn check(objects: &[Value], namespace: &str) {
     let ids: Ids = objects.iter().map(id).collect();
-    assert_eq!(ids.len(), objects.len(), "an object is there twice");
+    assert_eq!(ids.len(), objects.len(), "duplicate object");
     assert!(has(&ids, "Namespace", "", namespace));
     let [deployment] = &of_kind(objects, "Deployment")[..] else {
-        panic!("not one Deployment")
+        panic!("expected one Deployment")
     };
     let pod = &deployment["spec"]["template"];
     let services = of_kind(objects, "Service");
@@ -57,7 +57,7 @@ pub fn check(objects: &[Value], namespace: &str) {
                 .any(|service| selects(object, "/spec/selector/matchLabels", service)),
             _ => true,
         };
-        assert!(found, "it names what is not there: {object}");
+        assert!(found, "dangling reference: {object}");
     }
 }
 
@@ -77,7 +77,7 @@ fn has(ids: &Ids, kind: &str, namespace: &str, name: &str) -> bool {
     ids.contains(&(kind, namespace, name))
 }
 
-/// Whether the role and every subject are there.
+/// Whether the role and every subject exist.
 fn binds(binding: &Value, ids: &Ids) -> bool {
     let kind = text(binding, "/roleRef/kind");
     let at = match kind {
@@ -92,7 +92,7 @@ fn binds(binding: &Value, ids: &Ids) -> bool {
         })
 }
 
-/// Whether the Service that the API server is to call is there.
+/// Whether the Service that the API server calls exists.
 fn is_served(client: &Value, ids: &Ids) -> bool {
     let part = |pointer| text(client, pointer);
     has(
@@ -103,7 +103,7 @@ fn is_served(client: &Value, ids: &Ids) -> bool {
     )
 }
 
-/// Whether the Pod has the port that the Service goes to.
+/// Whether the Pod has the target port of the Service.
 fn has_port(pod: &Value, service: &Value) -> bool {
     let ports = pod["spec"]["containers"][0]["ports"].as_array();
     let target = &service["spec"]["ports"][0]["targetPort"];
@@ -113,7 +113,7 @@ fn has_port(pod: &Value, service: &Value) -> bool {
         .any(|port| port["name"] == *target)
 }
 
-/// Whether the labels at `pointer` are not none, and all of them labels of `other`.
+/// Whether there are labels at `pointer`, and `other` has all of them.
 fn selects(object: &Value, pointer: &str, other: &Value) -> bool {
     let labels = &other["metadata"]["labels"];
     let selector = object.pointer(pointer).and_then(Value::as_object);
@@ -122,7 +122,7 @@ fn selects(object: &Value, pointer: &str, other: &Value) -> bool {
     })
 }
 
-/// The objects of one kind.
+/// The objects of a kind.
 pub fn of_kind<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a Value> {
     objects
         .iter()

@@ -34,7 +34,7 @@ fn components_can_be_in_any_order() {
     let default = fs::read_to_string(project.path().join(DEFAULT)).unwrap();
     for subset in subsets() {
         let mut first = None;
-        // Forwards and backwards: each of any two comes first once.
+        // In both directions, so that each of any two components comes first once.
         let backwards = subset.iter().rev().copied().collect();
         for order in [subset, backwards] {
             enable(&project, &default, &order);
@@ -107,7 +107,7 @@ fn a_project_with_only_conversion_renders() {
 }
 
 #[test]
-fn an_overlay_moves_everything_to_another_namespace() {
+fn an_overlay_moves_all_objects_to_another_namespace() {
     let project = create_api(init());
     let default = fs::read_to_string(project.path().join(DEFAULT)).unwrap();
     let overlay = "namespace: fleet\nresources: [../default]\n";
@@ -280,7 +280,7 @@ fn check_webhooks(objects: &[Value], certificate: &str, namespace: &str) {
     }
     assert_eq!(of_kind(objects, "Certificate").is_empty(), self_managed);
     for certificate in of_kind(objects, "Certificate") {
-        // Not the Secret of the other component.
+        // It must not be the Secret of the other component.
         let secret = text(certificate, "/spec/secretName");
         assert_eq!(secret, "captains-webhook-certmanager");
         let pod = &of_kind(objects, "Deployment")[0]["spec"]["template"]["spec"];
@@ -296,9 +296,9 @@ fn check_webhooks(objects: &[Value], certificate: &str, namespace: &str) {
     let ports = container["ports"].as_array().into_iter().flatten();
     let ports: Vec<_> = ports.filter(|port| port["name"] == "webhook").collect();
     let [port] = &ports[..] else {
-        panic!("not one port for webhooks: {container}")
+        panic!("expected one port for webhooks: {container}")
     };
-    // The Pod's port, not the Service's; and from anywhere, because the API server is not a Pod.
+    // The port of the Pod, not of the Service; open to all sources, because the API server is not a Pod.
     for policy in of_kind(objects, "NetworkPolicy") {
         let open = json!({ "ports": [{ "port": port["containerPort"] }] });
         let rules = policy["spec"]["ingress"].as_array();
@@ -355,7 +355,7 @@ fn render(project: &TempDir, folder: &str) -> Vec<Value> {
         .collect()
 }
 
-/// That of the local control plane.
+/// The kustomize (`kubectl kustomize`) of the local control plane.
 fn kubectl() -> PathBuf {
     static KUBECTL: OnceLock<PathBuf> = OnceLock::new();
     let find = || {
@@ -412,7 +412,7 @@ fn check_components(objects: &[Value], on: &[&str]) {
         .iter()
         .map(|var| text(var, "/name"))
         .collect();
-    // In this order: Kubernetes puts in $(POD_NAMESPACE) only below it.
+    // In this order: Kubernetes expands $(POD_NAMESPACE) only after its definition.
     let all = ["POD_NAME", "POD_NAMESPACE", "WATCH_NAMESPACE"];
     assert_eq!(names, all[..2 + usize::from(namespaced)], "{on:?}");
 }

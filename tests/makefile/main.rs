@@ -56,7 +56,7 @@ fn the_makefile_installs_deploys_and_removes() {
     assert_eq!(before, tracked(project.path()), "a tracked file changed");
 }
 
-/// Every file but those that the project's own .gitignore names.
+/// Every file except those in the project's .gitignore.
 fn tracked(project: &Path) -> Vec<(String, Vec<u8>)> {
     let ignored = |path: &str| path.starts_with("target/") || path.starts_with("dist/");
     let files = tree(project).into_iter();

@@ -8,16 +8,16 @@ export KBR=true
 # `make` must succeed.
 works() {
   echo "# make $*"
-  make "$@" > target/said 2>&1 || { cat target/said; echo "failed: make $*"; exit 1; }
+  make "$@" > target/output 2>&1 || { cat target/output; echo "failed: make $*"; exit 1; }
 }
 
-# `make` must fail and say the first word.
+# `make` must fail and print the first word.
 fails() {
   expected=$1
   shift
   echo "# make $*, which fails"
-  ! make "$@" > target/said 2>&1 || { cat target/said; echo "did not fail: make $*"; exit 1; }
-  grep --quiet --fixed-strings -- "$expected" target/said || { cat target/said; echo "does not say: $expected"; exit 1; }
+  ! make "$@" > target/output 2>&1 || { cat target/output; echo "did not fail: make $*"; exit 1; }
+  grep --quiet --fixed-strings -- "$expected" target/output || { cat target/output; echo "does not contain: $expected"; exit 1; }
 }
 
 is() {
@@ -56,7 +56,7 @@ is "$(image)" captains:v2
 works build-installer IMG=captains:v3
 grep --quiet 'image: captains:v3' dist/install.yaml
 works docker-build docker-push IMG=x:1 CONTAINER_TOOL=echo
-is "$(grep -v '^echo' target/said)" "$(printf '%s\n' 'build --tag x:1 .' 'push x:1')"
+is "$(grep -v '^echo' target/output)" "$(printf '%s\n' 'build --tag x:1 .' 'push x:1')"
 
 # The namespace admits the Deployment's Pod, and rejects a Pod that violates the strictest standard.
 pod() {

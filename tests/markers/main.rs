@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use support::{KBR, repository, write};
 use tempfile::TempDir;
 
-/// A Rust file with markers in every kind of text; its first lines say which are real.
+/// A Rust file with markers in every kind of text; its first lines describe which are real.
 const TEXTS: &str = include_str!("texts.rs");
 
 /// A project of one crate with the source `text`.
@@ -44,9 +44,9 @@ fn kbr(root: &Path, arguments: &[&str]) -> Output {
 /// The error message.
 fn error(root: &Path, arguments: &[&str]) -> String {
     let output = kbr(root, arguments);
-    let said = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    said
+    let printed = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    printed
 }
 
 #[test]
@@ -63,16 +63,16 @@ fn the_texts_are_rust() {
         .arg(repository().join("tests/markers/texts.rs"))
         .output()
         .expect("rustc runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}");
 }
 
 #[test]
 fn markers_in_strings_and_block_comments_are_ignored() {
     let root = project(TEXTS);
     let output = kbr(root.path(), &["manifests"]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}");
     let read = |path: &str| std::fs::read_to_string(root.path().join(path)).expect("a file");
     let named = |text: &str, start: &str| -> Vec<String> {
         let lines = text
@@ -111,11 +111,11 @@ fn a_marker_in_a_doc_comment_is_rejected_with_the_reason() {
     for marker in markers {
         for (form, line) in forms {
             let root = project(&form.replace("MARKER", marker));
-            let said = error(root.path(), &["manifests"]);
+            let printed = error(root.path(), &["manifests"]);
             let expected = format!(
                 "`src/main.rs:{line}`: a marker in a doc comment would end up in rustdoc and in descriptions of CRDs\n    help: write `// {marker}`"
             );
-            assert!(said.contains(&expected), "{form}: {said}");
+            assert!(printed.contains(&expected), "{form}: {printed}");
         }
     }
 }
@@ -132,14 +132,14 @@ const CREATE: [&str; 9] = [
     "--controller",
 ];
 
-/// A new project, in the folder `texts`, whose `src/main.rs` is changed so.
+/// A new project in the folder `texts` with a changed `src/main.rs`.
 fn scaffolded(change: impl Fn(&str) -> String) -> TempDir {
     let root = tempfile::tempdir().expect("a folder");
     let folder = root.path().join("texts");
     std::fs::create_dir(&folder).expect("a new folder");
     let output = kbr(&folder, &["init", "--domain", "example.com"]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}");
     let main = folder.join("src/main.rs");
     let text = std::fs::read_to_string(&main).expect("a file");
     write(&main, change(&text).as_bytes());
@@ -162,8 +162,8 @@ fn lines_go_above_the_marker_comment_and_not_into_strings() {
         &root.path().join("texts"),
         &[&CREATE[..], &["--resource"]].concat(),
     );
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}");
     let after = std::fs::read_to_string(root.path().join("texts/src/main.rs")).expect("a file");
     let expected = "    br.len() == 1 && cr == slash
     controllers::captain::register(&mut manager);
@@ -196,12 +196,15 @@ fn a_scaffold_marker_that_is_not_a_comment_is_rejected_with_the_reason() {
     ];
     for (text, why) in table {
         let root = scaffolded(|main| main.replace(real, text));
-        let said = error(
+        let printed = error(
             &root.path().join("texts"),
             &[&CREATE[..], &["--resource"]].concat(),
         );
         let start = "`src/main.rs` has no marker `+kbr:scaffold:controllers`: the one in line ";
-        assert!(said.contains(start) && said.contains(why), "{text}: {said}");
-        assert!(said.contains("nothing was written"), "{said}");
+        assert!(
+            printed.contains(start) && printed.contains(why),
+            "{text}: {printed}"
+        );
+        assert!(printed.contains("nothing was written"), "{printed}");
     }
 }

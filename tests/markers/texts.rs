@@ -1,5 +1,5 @@
 #!/usr/bin/env -S cargo +nightly -Zscript // +kbr:rbac:groups=shebang,resources=no,verbs=get
-//! Markers in every kind of text. Those of the groups `yes…` are real, in the order of their numbers; all others are text.
+//! Markers in every kind of text. Those with a group `yes…` are real, in the order of their numbers; all others are text.
 //! A sentence may quote one: `// +kbr:rbac:groups=quoted,resources=no,verbs=get`, `+kbr:scaffold:controllers`.
 #![allow(dead_code, unused_macros)]
 #![doc = "// +kbr:rbac:groups=attribute,resources=no,verbs=get"]

@@ -29,8 +29,8 @@ fn published() -> BTreeMap<String, Vec<u8>> {
         .current_dir(repository())
         .output()
         .expect("cargo runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}");
     let unpack = "tar -xzf package/kbr-manager-*.crate && mv kbr-manager-* unpacked";
     let output = shell(folder, unpack);
     assert!(output.status.success(), "{}", stderr(&output, folder));
@@ -49,12 +49,12 @@ fn the_manifest_in_library_is_the_one_that_cargo_publishes() {
     let found = fs::read(&path).expect("a readable file");
     assert!(
         found == files["Cargo.toml"],
-        "library/Cargo.toml.normalised is stale: `make update` writes it again"
+        "library/Cargo.toml.normalised is stale: `make update` rewrites it"
     );
 }
 
 #[test]
-fn a_new_project_has_what_cargo_publishes_and_its_checksums() {
+fn a_new_project_has_the_published_library_and_its_checksums() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let output = shell(folder.path(), "kbr init --project-name captains");
     assert!(
@@ -78,7 +78,7 @@ fn a_new_project_has_what_cargo_publishes_and_its_checksums() {
     assert_eq!(checksums, json!({ "files": sums }));
 }
 
-/// As [`shell`], with the cargo and rustfmt of this test.
+/// Like [`shell`], with the cargo and rustfmt of this test.
 fn shell_with_cargo(folder: &Path, script: &str) -> std::process::Output {
     let path = std::env::var("PATH").expect("there is a PATH");
     let home = std::env::var("HOME").expect("there is a HOME");
@@ -97,16 +97,16 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn create_says_how_to_restore_a_missing_library() {
+fn the_error_of_create_tells_how_to_restore_a_missing_library() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let create = "kbr create api --group crew --version v1 --kind Captain --yes";
     let script =
         format!("kbr init --project-name captains; rm -r third_party/kbr-manager; {create}");
     let output = shell(folder.path(), &script);
-    let said = stderr(&output, folder.path());
+    let printed = stderr(&output, folder.path());
     assert!(
-        said.ends_with("help: `kbr init` restores the library\n"),
-        "{said}"
+        printed.ends_with("help: `kbr init` restores the library\n"),
+        "{printed}"
     );
     assert!(!folder.path().join("src/controllers/captain.rs").exists());
     let output = shell(folder.path(), &format!("kbr init; {create}"));

@@ -18,7 +18,7 @@ trusts() {
 works uninstall
 works deploy
 valid
-rights yes
+permissions yes
 start --webhook-certificate=self-managed
 trusts $mutating mcaptain-v1.crew.example.com
 trusts $validating vcaptain-v1.crew.example.com
@@ -97,7 +97,7 @@ done
 sed -i 's|\.\./webhook-self-signed$|../webhook-certmanager|' $default
 works deploy
 valid
-rights no
+permissions no
 kubectl get --namespace $system certificate.cert-manager.io/harbor-webhook issuer.cert-manager.io/harbor-webhook
 for object in $mutating $validating $crd; do
   is "$(kubectl get $object --output jsonpath='{.metadata.annotations.cert-manager\.io/inject-ca-from}')" $system/harbor-webhook
@@ -109,8 +109,8 @@ case $(arguments) in
 esac
 
 # It injects its CA bundle and owns the fields that it sets; here the CA is one of this control plane.
-authority=$(kubectl config view --raw --flatten --output jsonpath='{.clusters[0].cluster.certificate-authority-data}')
-trust="clientConfig: { caBundle: $authority }"
+ca=$(kubectl config view --raw --flatten --output jsonpath='{.clusters[0].cluster.certificate-authority-data}')
+trust="clientConfig: { caBundle: $ca }"
 inject() {
   kubectl apply --server-side --force-conflicts --field-manager cert-manager-cainjector --filename -
 }
@@ -131,15 +131,15 @@ inject_all
 works deploy
 works install
 is "$(kubectl get $crd --output jsonpath='{.metadata.annotations.cert-manager\.io/inject-ca-from}')" $system/harbor-webhook
-is "$(bundle $validating hull-v1.crew.example.com)" "$authority"
-is "$(bundle $crd '')" "$authority"
+is "$(bundle $validating hull-v1.crew.example.com)" "$ca"
+is "$(bundle $crd '')" "$ca"
 # Webhooks that are no longer in the manifests disappear, although cert-manager co-owns them.
 sed -i '/+kbr:webhook:/d' $ship
 sed -i '/+kbr:webhook:.*mutating=true/d' $captain
 works deploy
 is "$(names $validating)" vcaptain-v1.crew.example.com
 is "$(names $mutating)" ''
-is "$(bundle $validating vcaptain-v1.crew.example.com)" "$authority"
+is "$(bundle $validating vcaptain-v1.crew.example.com)" "$ca"
 sed -i '/::spoke(crds);/d' api/src/lib.rs
 works deploy
 is "$(kubectl get $crd --output jsonpath='{.spec.conversion}')" '{"strategy":"None"}'
@@ -152,7 +152,7 @@ inject_all
 sed -i 's|\.\./webhook-certmanager$|../webhook-self-signed|' $default
 works deploy
 valid
-rights yes
+permissions yes
 for object in $mutating $validating $crd; do
   is "$(kubectl get $object --output jsonpath='{.metadata.annotations.cert-manager\.io/inject-ca-from}')" ''
 done

@@ -1,12 +1,12 @@
-//! Three versions of a kind, converted through the hub when a real API server asks.
+//! Three versions of a kind, converted through the hub for a real API server.
 
 use super::{
     project::{Project, alone},
     support::write,
 };
 
-/// Each version has its own name for the one field, so that the stored version can be recognized.
-const CONVERSION: &str = r#"//! Conversion, asked for by the API server.
+/// Each version has its own name for the one field, so that the storage version can be recognized.
+const CONVERSION: &str = r#"//! Conversion for a real API server.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ struct Captains {
 }
 
 impl Captains {
-    /// An object as `kubectl` shows it.
+    /// An object in the output of `kubectl`.
     fn read(&self, version: &str, name: &str) -> anyhow::Result<Value> {
         let namespace = self.cluster.namespace();
         let path = format!("/apis/crew.example.com/{version}/namespaces/{namespace}/captains/{name}");
@@ -45,8 +45,8 @@ impl Captains {
         Ok(Some(()))
     }
 
-    /// Whether all objects are stored in this version: without conversion, only the version has a new name when another
-    /// one is asked for, and fields that this one does not know are left out.
+    /// Whether all objects are stored in this version. Without conversion, requesting another version only changes `apiVersion`, and
+    /// drops fields that it does not know.
     fn stored_as(&self, stored: &str) -> anyhow::Result<Option<()>> {
         for (version, field) in FIELDS {
             for (written, _) in FIELDS {
@@ -76,7 +76,7 @@ impl Captains {
         self.change_crd(&json!({ "versions": versions })).await
     }
 
-    /// Rewrites each object, as a storage version migration does.
+    /// Rewrites each object like a storage version migration.
     fn rewrite(&self, stored: &str) -> anyhow::Result<Option<()>> {
         for (written, _) in FIELDS {
             let label = format!("stored={stored}");
@@ -88,7 +88,7 @@ impl Captains {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_written_in_one_version_is_read_in_each_however_it_is_stored() -> anyhow::Result<()> {
+async fn objects_written_in_one_version_can_be_read_in_every_version_independent_of_storage() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
     let _operator = cluster.operator(env!("CARGO_BIN_EXE_fleet"))?;
     let crds = Api::all(cluster.client());
@@ -111,7 +111,7 @@ async fn what_is_written_in_one_version_is_read_in_each_however_it_is_stored() -
         .await?;
     }
     let stored = captains.crd().await?.spec.versions.into_iter().find(|version| version.storage);
-    assert_eq!(stored.map(|version| version.name).as_deref(), Some("v2"), "as the project says");
+    assert_eq!(stored.map(|version| version.name).as_deref(), Some("v2"), "from the project");
 
     for stored in ["v2", "v1", "v3", "v2"] {
         captains.store(stored).await?;
@@ -148,18 +148,18 @@ fn three_versions_of_a_kind_are_converted_through_the_hub() {
     project.lint();
     project.test();
 
-    // Renamed fields are not copied, and the scaffolded test finds that.
+    // Renamed fields are not copied, which the scaffolded test detects.
     project.replace("api/src/crew/v2/captain.rs", "pub message:", "pub salute:");
     project.replace("api/src/crew/v3/captain.rs", "pub message:", "pub words:");
     project.run("make", &["manifests"]);
     let lost = project.fails("cargo", &["test", "--bins"]);
     for (version, field) in [("v1", "message"), ("v3", "words")] {
-        let said = [
+        let expected = [
             format!("{version}: `spec.{field}` was "),
             format!("nothing_is_lost_between_{version}_and_v2 ... FAILED"),
         ];
-        for said in said {
-            assert!(lost.contains(&said), "{said:?} is not in:\n{lost}");
+        for line in expected {
+            assert!(lost.contains(&line), "{line:?} is not in:\n{lost}");
         }
 
         let file = format!("api/src/crew/{version}/captain_conversion.rs");
@@ -194,7 +194,7 @@ fn three_versions_of_a_kind_are_converted_through_the_hub() {
     // Only conversion: no webhook configuration exists, and nothing refers to one.
     project.cluster("make install deploy IMG=registry.example.com/fleet:v1");
 
-    // A served version without a conversion does not compile, or is reported.
+    // A served version without conversion does not compile, or is reported.
     project.replace("api/src/crew/v3/mod.rs", "mod captain_conversion;\n", "");
     let missing = project.fails("cargo", &["check", "--package", "fleet-api"]);
     assert!(

@@ -13,7 +13,7 @@ apply="kubectl apply --server-side --force-conflicts --field-manager=harbor-make
 # `make` must succeed.
 works() {
   echo "# make $*"
-  make "$@" > target/said 2>&1 || { cat target/said; echo "failed: make $*"; exit 1; }
+  make "$@" > target/output 2>&1 || { cat target/output; echo "failed: make $*"; exit 1; }
 }
 
 is() {
@@ -68,7 +68,7 @@ answers() {
   wanted=$1
   shift
   for _ in $(seq 300); do
-    answer=$(kubectl auth can-i "$@" --as $account 2> target/said) || true
+    answer=$(kubectl auth can-i "$@" --as $account 2> target/output) || true
     test "$answer" != "$wanted" || return 0
     sleep 0.1
   done
@@ -76,7 +76,7 @@ answers() {
 }
 
 # Checks that the operator has all permissions for its certificate, or none.
-rights() {
+permissions() {
   for object in $mutating $validating $crd "secret/harbor-webhook-certificate --namespace $system"; do
     for verb in get list watch patch; do
       answers "$1" $verb $object
@@ -89,8 +89,8 @@ rights() {
 valid() {
   kubectl kustomize target/deploy > target/rendered.yaml
   if grep --extended-regexp 'SERVICE_NAME|CERTIFICATE_|ISSUER_|PLACEHOLDER|TODO|name: any$' target/rendered.yaml; then exit 1; fi
-  $apply --dry-run=server --filename target/rendered.yaml > target/said
-  is "$(grep --count serverside-applied target/said)" "$(grep --count '^kind: ' target/rendered.yaml)"
+  $apply --dry-run=server --filename target/rendered.yaml > target/output
+  is "$(grep --count serverside-applied target/output)" "$(grep --count '^kind: ' target/rendered.yaml)"
 }
 
 names() {

@@ -16,13 +16,13 @@ start() {
   setsid kbr dev "$@" -- $flags > dev.log 2>&1 &
   dev=$!
 }
-# said TEXT TIMES
-said() {
+# printed TEXT TIMES: waits until kbr has printed the text that many times.
+printed() {
   for _ in $(seq 1800); do
     if test "$(grep -c -e "$1" dev.log)" -ge "$2"; then return; fi
     sleep 0.1
   done
-  echo "not said $2 times: $1"
+  echo "not printed $2 times: $1"
   exit 1
 }
 # The API server notices a configuration with some delay.
@@ -41,7 +41,7 @@ END
 
 const OWN: &str = r#"
 start
-said 'installed 2 webhooks' 1
+printed 'installed 2 webhooks' 1
 kubectl() { "$(kbr envtest path)/kubectl" "$@"; }
 export KUBECONFIG=$(sed -n 's/.*export KUBECONFIG=//p' dev.log)
 folder=$(dirname "$KUBECONFIG")
@@ -52,27 +52,27 @@ kubectl --namespace crew wait --for=condition=Ready --timeout=60s captain/a
 
 # The new code runs, on the same API server.
 sed -i 's/ahoy/avast/' $code
-said 'started captains' 2
+printed 'started captains' 2
 defaulted avast
 
 # A failed build leaves the operator running.
 cp $code before
 echo 'fn' >> $code
-said 'waiting for a change; the operator keeps running' 1
+printed 'waiting for a change; the operator keeps running' 1
 defaulted avast
 
 # A changed type updates the CRD.
 cp before $code
 sed -i 's|^    pub message: Option<String>,|&\n\n    /// Another one.\n    pub another: Option<String>,|' api/src/crew/v1/captain.rs
-said 'installed 1 CRD' 2
-said 'started captains' 3
+printed 'installed 1 CRD' 2
+printed 'started captains' 3
 kubectl explain captains.spec.another
 defaulted avast
 
 # A change to a file that is not compiled restarts nothing.
 runs=$(grep -c 'Finished' dev.log)
 touch config/samples/crew_v1_captain.yaml
-said 'Finished' $((runs + 1))
+printed 'Finished' $((runs + 1))
 test "$(grep -c 'started captains' dev.log)" = 3
 
 # The end of the operator is reported, and a change restarts it.
@@ -81,9 +81,9 @@ for process in $(cat /proc/$dev/task/$dev/children); do
   case $(readlink /proc/$process/exe) in */captains) operator=$process ;; esac
 done
 kill -KILL "$operator"
-said 'ended the operator (signal: 9 (SIGKILL))' 1
+printed 'ended the operator (signal: 9 (SIGKILL))' 1
 sed -i 's/avast/belay/' $code
-said 'started captains' 4
+printed 'started captains' 4
 defaulted belay
 
 # The operator has the permissions of its ServiceAccount and no others, also after they have changed.
@@ -108,11 +108,11 @@ test ! -e "$folder"
 const EXISTING: &str = r#"
 kubectl get crd captains.crew.my.domain
 start --use-existing-cluster
-said 'started captains' 1
+printed 'started captains' 1
 kubectl apply -f object.yaml
 kubectl wait --for=condition=Ready --timeout=60s captain/a
 sed -i 's/belay/ahoy/' $code
-said 'started captains' 2
+printed 'started captains' 2
 if grep installed dev.log; then exit 1; fi
 test -z "$(kubectl get mutatingwebhookconfigurations -o name)"
 end

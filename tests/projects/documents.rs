@@ -1,5 +1,4 @@
-//! The commands of users' own documents, with `kbr` instead of `kubebuilder`, each in its own folder; those with webhooks are in
-//! `webhooks.rs`.
+//! The commands of tutorials by users, with `kbr` instead of `kubebuilder`; those with webhooks are in `webhooks.rs`.
 
 use std::fs;
 
@@ -15,7 +14,7 @@ const COLUMNS: &str = r#"    printcolumn(
 )]"#;
 
 #[test]
-fn ippool_becomes_cluster_scoped_by_its_type_alone() {
+fn ippool_becomes_cluster_scoped_through_its_type() {
     let _turn = alone();
     let project = Project::new("tsi");
     project.kbr("init --domain tiduyun.com --repo git.tiduyun.com/tsi-controller");

@@ -11,12 +11,12 @@ use super::{
 
 /// A `cargo` that also records its output.
 const CARGO: &str = r#"#!/bin/sh
-PATH=${PATH#*:} cargo "$@" | tee "$SAID"
+PATH=${PATH#*:} cargo "$@" | tee "$MESSAGES"
 "#;
 
 /// The files of external crates in cargo's output.
-fn of_others(said: &str) -> BTreeSet<String> {
-    let messages = Deserializer::from_str(said).into_iter::<Value>();
+fn external_files(output: &str) -> BTreeSet<String> {
+    let messages = Deserializer::from_str(output).into_iter::<Value>();
     let artifacts = messages
         .map(|message| message.expect("JSON"))
         .filter(|message| message["reason"] == "compiler-artifact")
@@ -37,17 +37,17 @@ fn the_generator_shares_the_operators_compiled_dependencies() {
     write(&project.0.join("bin/cargo"), CARGO.as_bytes());
     let run = |command: &str| {
         let script = format!(
-            "chmod +x bin/cargo; SAID=$PWD/said PATH=$PWD/bin:$PATH {command} >&2; cat said"
+            "chmod +x bin/cargo; MESSAGES=$PWD/messages PATH=$PWD/bin:$PATH {command} >&2; cat messages"
         );
-        of_others(&project.run("sh", &["-c", &script]))
+        external_files(&project.run("sh", &["-c", &script]))
     };
-    // File names contain a hash of the build's inputs, so other tests that build the same crates do not hide anything.
+    // File names contain a hash of the build's inputs, so other tests that build the same crates do not affect the result.
     let operator = run("cargo build --message-format=json");
     let generator = run("kbr manifests");
     assert!(operator.len() > 200 && generator.len() > 100);
     let more: Vec<_> = generator.difference(&operator).collect();
     assert!(
         more.is_empty(),
-        "compiled for the generator alone: {more:#?}"
+        "compiled only for the generator: {more:#?}"
     );
 }

@@ -1,4 +1,4 @@
-//! The guide, and its statements about the operator that it creates.
+//! Runs the guide, and checks its statements about the operator that it creates.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::{
 #[test]
 fn the_guide_works_as_written() {
     let _turn = alone();
-    let foo = Project::beside("myk8soperator");
+    let foo = Project::separate("myk8soperator");
     let script = repository().join("demo/script");
     let guide = repository().join("docs/guide.md");
     let script = foo.run("awk", &["-f", text(&script), text(&guide)]);
@@ -34,8 +34,8 @@ fn the_guide_works_as_written() {
         test "$(schema spec.properties.replicas.type)/$(schema spec.properties.replicas.format)" = integer/int32
         test "$(schema status.properties.availableReplicas.type)" = integer
         foo=$(cat config/samples/samplecontroller_v1alpha1_foo.yaml)
-        ! echo "$foo" | grep -v replicas | kubectl apply -f - 2>refused
-        grep 'spec.replicas: Required value' refused
+        ! echo "$foo" | grep -v replicas | kubectl apply -f - 2>rejected
+        grep 'spec.replicas: Required value' rejected
         "#,
     );
 

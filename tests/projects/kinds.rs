@@ -4,11 +4,11 @@ use std::fs;
 
 use super::{
     project::{Project, alone},
-    states::foreign_crate,
+    states::external_crate,
     support::write,
 };
 
-/// The behavior that users of the operator see.
+/// The behavior visible to users of the operator.
 const TEST: &str = r##"//! The webhooks of all kinds, called by the API server.
 
 use std::time::Duration;
@@ -73,12 +73,12 @@ async fn each_kind_has_its_own_webhooks_file() -> anyhow::Result<()> {
     });
     assert_eq!(of_galley.await?, "from the galley");
     let long = "a".repeat(64);
-    let refused = eventually(LIMIT, "a rejection", || async {
+    let rejected = eventually(LIMIT, "a rejection", || async {
         Ok(rejection(crew.create(&dry_run(), &object(&long, &none)).await))
     });
-    let refused = refused.await?;
-    assert_eq!((refused.code, refused.reason.as_str()), (422, "Invalid"), "{refused:?}");
-    assert!(refused.message.contains("vcaptain-v1.crew.example.com"), "{refused:?}");
+    let rejected = rejected.await?;
+    assert_eq!((rejected.code, rejected.reason.as_str()), (422, "Invalid"), "{rejected:?}");
+    assert!(rejected.message.contains("vcaptain-v1.crew.example.com"), "{rejected:?}");
 
     // One second exceeds the first webhook's timeout; the second one's failure policy ignores it.
     let late = rejection(crew.create(&dry_run(), &object("slow", &none)).await);
@@ -90,10 +90,10 @@ async fn each_kind_has_its_own_webhooks_file() -> anyhow::Result<()> {
     // An external kind.
     let widgets: Api<widgets::Widget> = cluster.api();
     let size = json!({ "size": 1 });
-    let refused = eventually(LIMIT, "a rejection", || async {
+    let rejected = eventually(LIMIT, "a rejection", || async {
         Ok(rejection(widgets.create(&dry_run(), &object(&long, &size)).await))
     });
-    assert_eq!(refused.await?.reason, "Invalid");
+    assert_eq!(rejected.await?.reason, "Invalid");
     widgets.create(&dry_run(), &object("right", &size)).await?;
 
     // A built-in kind: only in the selected namespaces, for the selected objects, under the conditions.
@@ -115,11 +115,11 @@ async fn each_kind_has_its_own_webhooks_file() -> anyhow::Result<()> {
         Ok(called("a", json!({})).await?.then_some(()))
     })
     .await?;
-    assert!(!called("a", json!({ "legacy": "" })).await?, "its labels say no");
-    assert!(!called("unseen", json!({})).await?, "the condition says no");
-    // A label that only the operator's namespace has.
+    assert!(!called("a", json!({ "legacy": "" })).await?, "the object selector excludes it");
+    assert!(!called("unseen", json!({})).await?, "the match condition excludes it");
+    // This label exists only on the operator's namespace.
     label(json!({ "app.kubernetes.io/name": "harbour" })).await?;
-    eventually(LIMIT, "the operator's own Pod would be let alone", async || {
+    eventually(LIMIT, "the operator's own Pod is skipped", async || {
         Ok((!called("a", json!({})).await?).then_some(()))
     })
     .await?;
@@ -184,12 +184,12 @@ fn built_in_and_external_kinds_have_their_own_webhooks() {
         assert!(lines.any(|it| it == line), "{line:?} is gone:\n{after}");
     }
 
-    foreign_crate(&project);
+    external_crate(&project);
     project.kbr(
         "create webhook --group widgets.example.org --domain= --version v1 --kind Widget --plural widgets \
          --validation --external-crate ./widgets --external-type widgets::Widget",
     );
-    // As kbr's note says, cargo adds the crate once.
+    // cargo adds the crate once, as kbr's note announces.
     project.run("cargo", &["metadata", "--format-version", "1"]);
     project.lint();
     write(

@@ -8,7 +8,7 @@ use std::{
 
 use super::support::tree;
 
-/// Its folder in a project.
+/// The library's folder in a project.
 const FOLDER: &str = "third_party/kbr-manager";
 
 /// Gives the library's files the same modification times in all projects. cargo compares times, and would otherwise rebuild the

@@ -1,6 +1,6 @@
-//! Generated projects are formatted, free of warnings, tested, rendered, deployed and run, in every state that commands leave them in.
+//! Formats, lints, tests, renders, deploys and runs generated projects in every state that commands produce.
 //!
-//! All are built into one target folder, so that only the first one pays for the third-party crates.
+//! All projects share a target folder, so that third-party crates are built only once.
 
 #[path = "../support/mod.rs"]
 mod support;

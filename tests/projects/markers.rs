@@ -1,4 +1,4 @@
-//! The markers page: each row compiles, and gives the CRD on the page.
+//! Each row of the markers page compiles, and produces the CRD on the page.
 
 use std::{fmt::Write as _, fs};
 
@@ -12,7 +12,7 @@ use super::{
 /// A row of a table: the Rust, and the resulting CRD.
 struct Row {
     rust: String,
-    gives: Value,
+    crd: Value,
 }
 
 /// The rows below a heading.
@@ -26,24 +26,24 @@ fn rows(page: &str, heading: &str) -> Vec<Row> {
         .filter(|line| line.starts_with("| `") || line.starts_with("| …"));
     let rows = lines.map(|line| {
         let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
-        let [_, rust, gives] = cells[..] else {
+        let [_, rust, crd] = cells[..] else {
             panic!("three cells in {line}");
         };
         let code = |cell: &str| {
             let code = cell.split('`').nth(1).expect("code in a cell");
             code.replace("\\|", "|")
         };
-        let gives =
-            serde_json::from_str(&code(gives)).unwrap_or_else(|error| panic!("{error} in {line}"));
+        let crd =
+            serde_json::from_str(&code(crd)).unwrap_or_else(|error| panic!("{error} in {line}"));
         Row {
             rust: code(rust),
-            gives,
+            crd,
         }
     });
     rows.collect()
 }
 
-/// Attributes, and what they are on.
+/// Splits attributes from the item that they are on.
 fn attributes(rust: &str) -> (&str, &str) {
     let mut at = 0;
     while rust[at..].trim_start().starts_with("#[") {
@@ -98,10 +98,10 @@ fn kind(version: &str, arguments: &str, spec: &str) -> String {
     format!(
         "#[derive(kube::CustomResource, kube::KubeSchema, Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[kube(group = \"demo.example.com\", version = \"{version}\", kind = \"Row\", {arguments})]
-/// What is wanted.
+/// The expected value.
 pub struct RowSpec {{ tier: String, replicas: i32, {spec} }}
 
-/// What is.
+/// The actual value.
 #[derive(kube::KubeSchema, Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct RowStatus {{ replicas: i32, selector: String }}
 "
@@ -110,9 +110,9 @@ pub struct RowStatus {{ replicas: i32, selector: String }}
 
 /// The rows of the page.
 struct Page {
-    /// What they use.
+    /// The code that the rows use.
     prelude: String,
-    /// Those of fields and types, with the field that each is about, if it is about one.
+    /// The rows about fields and types, each with its field, if it is about one.
     on_fields: Vec<Row>,
     on_kinds: Vec<Row>,
 }
@@ -132,7 +132,7 @@ impl Page {
         }
     }
 
-    /// Version `v1`, with a part of its spec for each row, and the fields that these are about.
+    /// Version `v1`, with a part of its spec for each row, and the fields of the rows.
     fn first(&self) -> (String, Vec<Option<String>>) {
         let head = "//! Rows.\n#![allow(dead_code)]\nuse std::collections::BTreeMap;\n";
         let mut source = format!("{head}\n{}\n", self.prelude);
@@ -157,7 +157,7 @@ impl Page {
             "annotations",
             "labels",
         ];
-        let shared = |row: &Row| SHARED.iter().any(|name| !row.gives[*name].is_null());
+        let shared = |row: &Row| SHARED.iter().any(|name| !row.crd[*name].is_null());
         let arguments = self.arguments(|row| of_v2(row) || shared(row));
         let status = "status = \"RowStatus\"";
         format!(
@@ -191,8 +191,8 @@ impl Page {
                 Some(field) => &part["properties"][field],
                 None => part,
             };
-            if !has(found, &row.gives) {
-                writeln!(wrong, "`{}` gives {found}, not {}", row.rust, row.gives).expect("text");
+            if !has(found, &row.crd) {
+                writeln!(wrong, "`{}` produces {found}, not {}", row.rust, row.crd).expect("text");
             }
         }
         let names = &crd["spec"]["names"];
@@ -207,13 +207,13 @@ impl Page {
         for row in self
             .on_kinds
             .iter()
-            .filter(|row| !places.iter().any(|place| has(place, &row.gives)))
+            .filter(|row| !places.iter().any(|place| has(place, &row.crd)))
         {
             writeln!(
                 wrong,
-                "`{}` gives no {} in {}",
+                "`{}` produces no {} in {}",
                 row.rust,
-                row.gives,
+                row.crd,
                 json!(places)
             )
             .expect("text");
@@ -222,13 +222,13 @@ impl Page {
     }
 }
 
-/// Whether a row is about a version that is not the only one.
+/// Whether a row is about one of several versions.
 fn of_v2(row: &Row) -> bool {
-    row.gives["name"] == "v2"
+    row.crd["name"] == "v2"
 }
 
 #[test]
-fn each_row_of_the_markers_page_compiles_and_gives_its_crd() {
+fn each_row_of_the_markers_page_compiles_and_produces_its_crd() {
     let _turn = alone();
     let page = Page::read();
     let counts = (page.on_fields.len(), page.on_kinds.len());

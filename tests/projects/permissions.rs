@@ -35,17 +35,17 @@ pub fn register(manager: &mut Manager) {
 }
 
 async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Action> {
-    // The second one is counted in the first one's series.
+    // The second event is counted in the series of the first.
     cx.event("Boarded", "the captain is on board");
     cx.event("Boarded", "the captain is on board");
-    // Of an old version, so that the API server reports a conflict and the object is read again.
+    // With an old version, so that the API server reports a conflict and the object is read again.
     let mut old = Captain::clone(&captain);
     old.metadata.resource_version = Some("1".to_owned());
     let mark = |captain: &mut Captain| {
         captain.annotations_mut().insert("crew.example.com/seen".to_owned(), "true".to_owned());
     };
     cx.update(&old, mark).await?;
-    // It is sent once, and read once it is cached.
+    // It is applied once, and read from the cache afterwards.
     let cached = cx.get::<PartialObjectMeta<ConfigMap>>(cx.name())?.is_some();
     cx.apply(&ConfigMap { metadata: named(&cx), ..ConfigMap::default() }).await?;
     if !cached {
@@ -67,14 +67,14 @@ fn named(cx: &Context<Captain>) -> ObjectMeta {
 "#;
 
 /// Tests that fail without any one of the permissions.
-const TESTS: &str = r#"//! What the operator needs its permissions for.
+const TESTS: &str = r#"//! Uses each of the operator's permissions.
 
 use std::time::Duration;
 
 use manager::testing::Cluster;
 use tokio::time::sleep;
 
-/// Waits for output of `kubectl get`.
+/// Waits until the output of `kubectl get` matches.
 async fn shown(cluster: &Cluster, args: &[&str], wanted: impl Fn(&str) -> bool) -> anyhow::Result<()> {
     let mut last = String::new();
     for _ in 0..600 {
@@ -120,24 +120,24 @@ async fn ships_sail() -> anyhow::Result<()> {
 }
 "#;
 
-/// Runs the tests with each role that is in `roles/`, and keeps their output beside it.
+/// Runs the tests with each role in `roles/`, and keeps their output next to it.
 const LOOP: &str = r#"
 rbac=config/rbac
 for role in roles/*.yaml; do
   name=$(basename $role .yaml)
   cp -r $rbac kept
   cp $role $rbac/${name##*-}.yaml
-  # One after the other: all operators reconcile the ships of all tests.
+  # One after another, because every operator reconciles the ships of all tests.
   cargo test --quiet --features envtest --test integration -- --test-threads 1 captains_board ships_sail \
-    > roles/$name.said 2>&1 && touch roles/$name.passed
-  # It has no namespace that is used once.
+    > roles/$name.out 2>&1 && touch roles/$name.passed
+  # Ships are cluster-scoped, so they are not removed with a namespace of the test.
   kubectl delete ships --all
   rm -r $rbac
   mv kept $rbac
 done || true
 "#;
 
-/// A role without one verb of one of its rules, and what a test without it must say.
+/// A role without one verb of one of its rules, and the error that a test without it must print.
 struct Incomplete {
     role: Value,
     wanted: String,
@@ -206,13 +206,13 @@ fn crew() -> Project {
         "// +kbr:scaffold:modules",
         "mod permissions;\n// +kbr:scaffold:modules",
     );
-    // It reads a ship only after a conflict, as the other controller has one.
+    // Like the other controller, it reads a ship only after a conflict.
     project.replace(ship, "verbs=get;list;watch", "verbs=list;watch");
     project.run("make", &["manifests"]);
     project
 }
 
-/// Only in the namespaces that the component lists.
+/// Restricts the operator to the namespaces that the component lists.
 fn confine(project: &Project) {
     project.replace(
         "config/default/kustomization.yaml",
@@ -221,7 +221,7 @@ fn confine(project: &Project) {
     );
 }
 
-/// Integration tests run the operator as its ServiceAccount, so that a rule that is missing is found before deployment.
+/// Integration tests run the operator as its ServiceAccount, so that a missing rule is found before deployment.
 #[test]
 fn a_test_fails_for_each_rule_that_is_missing_and_names_it() {
     let _turn = alone();
@@ -247,19 +247,19 @@ fn a_test_fails_for_each_rule_that_is_missing_and_names_it() {
     assert!(wanted.len() > 15, "{}", wanted.len());
     project.cluster(LOOP);
 
-    let said = |name: &str| {
-        let said = fs::read_to_string(folder.join(format!("{name}.said"))).expect("output");
-        (folder.join(format!("{name}.passed")).exists(), said)
+    let printed = |name: &str| {
+        let printed = fs::read_to_string(folder.join(format!("{name}.out"))).expect("output");
+        (folder.join(format!("{name}.passed")).exists(), printed)
     };
     for name in ["whole-role", "whole-leader_election_role"] {
-        let (passed, said) = said(name);
-        assert!(passed, "with all permissions:\n{said}");
+        let (passed, printed) = printed(name);
+        assert!(passed, "with all permissions:\n{printed}");
     }
     let mut wrong = String::new();
     for (name, wanted) in wanted {
-        let (passed, said) = said(&name);
-        if passed || !said.contains(&wanted) {
-            wrong = format!("{wrong}\n{name}: without `{wanted}, passed: {passed}\n{said}");
+        let (passed, printed) = printed(&name);
+        if passed || !printed.contains(&wanted) {
+            wrong = format!("{wrong}\n{name}: without `{wanted}, passed: {passed}\n{printed}");
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
@@ -270,12 +270,12 @@ fn a_test_fails_for_each_rule_that_is_missing_and_names_it() {
     project.cluster(confined);
 }
 
-/// Reads the metrics as someone who may, and does so until the operator is forbidden to ask about that.
+/// Reads the metrics as an authorized user, until the operator is forbidden to review that access.
 const METRICS: &str = r#"
 port=$(sed -n 's/.*serving metrics.*127.0.0.1:\([0-9]*\).*/\1/p' operator.log)
 kubectl create serviceaccount reader -n default
 kubectl create clusterrolebinding reader --clusterrole=crew-metrics-reader --serviceaccount=default:reader
-# With a new token each time, as answers are remembered.
+# With a new token each time, because results are cached.
 scrape() {
   kubectl --kubeconfig /dev/null --server https://127.0.0.1:$port --insecure-skip-tls-verify \
     --token "$(kubectl create token reader -n default)" get --raw /metrics
@@ -304,7 +304,7 @@ kubectl patch $role --type=json -p '[{"op":"remove","path":"/rules/0"}]'
 forbidden tokenreviews
 "#;
 
-/// The permissions of `make deploy` suffice, in the whole cluster and in one namespace: the operator runs with its service account's token.
+/// The permissions of `make deploy` suffice for the whole cluster and for one namespace: the operator runs with its service account's token.
 #[test]
 fn the_operators_role_is_sufficient() {
     let _turn = alone();

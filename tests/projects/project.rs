@@ -12,25 +12,25 @@ use super::{
     support::{KBR, write},
 };
 
-/// Where all of them are built.
+/// The shared target folder.
 pub fn build() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("build")
 }
 
-/// Held by one test at a time: projects share one target folder, and in it the name `crdgen`.
+/// Held by one test at a time, because the projects share a target folder and the binary name `crdgen` in it.
 pub fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A project in a folder that is empty at first. When the test ends, the folder has the project's name.
+/// A project in an initially empty folder. When the test ends, the folder is renamed to the project's name.
 pub struct Project(pub PathBuf, &'static str);
 
 impl Drop for Project {
     fn drop(&mut self) {
         let named = self.0.with_file_name(self.1);
         if self.0 != named {
-            // What cannot be renamed is removed before the next project is made.
+            // A folder that cannot be renamed is removed before the next project is created.
             fs::remove_dir_all(&named).ok();
             fs::rename(&self.0, named).ok();
         }
@@ -38,14 +38,14 @@ impl Drop for Project {
 }
 
 impl Project {
-    /// The project of a test that is [`alone`]. All of them lie at one path: what cargo calls the library of each is the same then,
-    /// and it is built once.
+    /// The project of a test that is [`alone`]. All projects have the same path, so that cargo identifies their libraries with each
+    /// other and builds the library once.
     pub fn new(name: &'static str) -> Self {
         Self::at("project", name)
     }
 
-    /// One at a path of its own, as users have it: kbr names it after its folder, and its library is built for it alone.
-    pub fn beside(name: &'static str) -> Self {
+    /// A project at a separate path, like a user's: kbr names it after its folder, and its library is built separately.
+    pub fn separate(name: &'static str) -> Self {
         Self::at(name, name)
     }
 
@@ -69,14 +69,14 @@ impl Project {
     pub fn fails(&self, program: &str, args: &[&str]) -> String {
         let output = self.command(program, args).stdin(Stdio::null()).output();
         let output = output.unwrap_or_else(|error| panic!("cannot run `{program}`: {error}"));
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said).into_owned();
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8_lossy(&printed).into_owned();
         assert!(
             !output.status.success(),
-            "`{program} {}` did not fail:\n{said}",
+            "`{program} {}` did not fail:\n{printed}",
             args.join(" ")
         );
-        said
+        printed
     }
 
     fn command(&self, program: &str, args: &[&str]) -> Command {
@@ -109,7 +109,7 @@ impl Project {
 
     pub fn kbr(&self, words: &str) {
         let mut words: Vec<_> = words.split(' ').collect();
-        // By itself it would take the folder's name.
+        // The default would be the folder's name.
         if words[0] == "init" && !words.contains(&"--project-name") {
             words.extend(["--project-name", self.1]);
         }
@@ -127,16 +127,16 @@ impl Project {
         self.run(KBR, &["manifests", "--check"]);
     }
 
-    /// As users build it, without the features of tests: what cargo prints has no warning.
+    /// Builds like a user, without test features, and asserts that there are no warnings.
     pub fn builds_without_a_warning(&self) {
         let output = self.command("cargo", &["build", "--workspace"]).output();
         let output = output.unwrap_or_else(|error| panic!("cannot run `cargo`: {error}"));
         self.succeeded("cargo build", &output);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!said.contains("warning"), "{said}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(!printed.contains("warning"), "{printed}");
     }
 
-    /// A newer compiler has more warnings: this compiles the library with lints that it does not pass.
+    /// A newer compiler may have more warnings, so this compiles the library with lints that it violates: cargo must not show them.
     pub fn library_is_silent_under_any_lint(&self) {
         let wrapper = self.0.join("target/strict-rustc");
         let script = "#!/bin/sh\ncase \" $* \" in\n*' --crate-name manager '*) exec \"$@\" -Wunused_results -Wunreachable_pub -Dwarnings ;;\n\
@@ -148,9 +148,9 @@ impl Project {
         let output = build.env("RUSTC_WRAPPER", &wrapper).output();
         let output = output.unwrap_or_else(|error| panic!("cannot run `cargo`: {error}"));
         self.succeeded("cargo build", &output);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.contains("Compiling kbr-manager"), "{said}");
-        assert!(!said.contains("warning"), "{said}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(printed.contains("Compiling kbr-manager"), "{printed}");
+        assert!(!printed.contains("warning"), "{printed}");
     }
 
     /// Unit tests, and integration tests in which the operator brings each sample to `Ready` on a real API server.
@@ -158,15 +158,15 @@ impl Project {
         self.run("make", &["test"]);
     }
 
-    /// [`Project::test`] before a release. Otherwise a state that the project grows out of is only compiled, tests included, by clippy:
-    /// a later state runs the same tests.
+    /// Runs [`Project::test`] before a release. Otherwise clippy only compiles this state, including its tests, because a later state
+    /// runs the same tests.
     pub fn test_before_a_release(&self) {
         if std::env::var("KBR_TESTS").as_deref() == Ok("release") {
             self.test();
         }
     }
 
-    /// Runs a shell script that has a cluster, and its `kubectl`.
+    /// Runs a shell script with a cluster and its `kubectl`.
     pub fn cluster(&self, script: &str) -> String {
         self.run(KBR, &["envtest", "run", "--", "sh", "-e", "-c", script])
     }

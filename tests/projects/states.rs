@@ -1,4 +1,4 @@
-//! Every kind of state, in growing projects.
+//! Projects in every state that commands produce.
 
 use super::{
     project::{Project, alone},
@@ -6,7 +6,7 @@ use super::{
 };
 
 #[test]
-fn a_project_is_sound_in_every_state() {
+fn a_project_passes_all_checks_in_every_state() {
     let _turn = alone();
     let project = Project::new("captains");
     project.kbr("init --domain example.com");
@@ -43,14 +43,14 @@ fn a_project_is_sound_in_every_state() {
     project.lint();
     project.test_before_a_release();
     project.create_api("--group core --version v1 --kind Pod --resource=false --controller");
-    foreign_crate(&project);
+    external_crate(&project);
     project.create_api(
         "--group widgets.example.org --domain= --version v1 --kind Widget --plural widgets --resource=false --controller \
          --external-crate ./widgets --external-type widgets::Widget",
     );
     project
         .kbr("create webhook --group widgets.example.org --version v1 --kind Widget --validation");
-    // As kbr's note says, cargo adds the crate once.
+    // cargo adds the crate once, as kbr's note announces.
     project.run("cargo", &["metadata", "--format-version", "1"]);
     project.lint();
     project.create_api("--group crew --version v1 --kind Captain --controller-name captain-backup --resource=false --controller");
@@ -58,7 +58,7 @@ fn a_project_is_sound_in_every_state() {
     project.lint();
     project.test();
 
-    // tests/makefile has the rest of this. No operator serves the webhooks here, so samples would be rejected.
+    // tests/makefile covers the rest. No operator serves the webhooks here, so samples would be rejected.
     project.cluster(
         "make install deploy IMG=registry.example.com/captains:v1
          kubectl get deployment -n captains-system captains-controller-manager -o yaml | grep registry.example.com/captains:v1",
@@ -104,7 +104,7 @@ fn unusual_names_compile() {
 }
 
 /// An external crate that defines a kind.
-pub fn foreign_crate(project: &Project) {
+pub fn external_crate(project: &Project) {
     let manifest = r#"[package]
 name = "widgets"
 version = "0.1.0"

@@ -1,4 +1,4 @@
-//! Another program that uses only an operator's types.
+//! An external program that uses only an operator's types.
 
 use std::fs;
 
@@ -18,10 +18,10 @@ shared-types-api = { path = "../shared-types/api", default-features = false }
 
 #[test]
 fn the_types_need_neither_an_async_runtime_nor_tls() {
-    let project = Project::beside("shared-types");
+    let project = Project::separate("shared-types");
     project.kbr("init --domain example.com");
     project.create_api("--group crew --version v1 --kind Captain --resource --controller");
-    let other = Project::beside("other");
+    let other = Project::separate("other");
     write(&other.0.join("Cargo.toml"), CARGO.as_bytes());
     write(&other.0.join("src/lib.rs"), b"");
     fs::copy(project.0.join("Cargo.lock"), other.0.join("Cargo.lock")).expect("a lock");

@@ -5,8 +5,8 @@ use super::{
     support::write,
 };
 
-/// Sends requests as users do, and waits until the API server has noticed a new configuration.
-const ADMISSION: &str = r#"//! The webhooks, called by the API server.
+/// Sends requests like a user, and waits until the API server has noticed a new configuration.
+const ADMISSION: &str = r#"//! Calls the webhooks through a real API server.
 
 use std::time::Duration;
 
@@ -30,11 +30,11 @@ async fn objects_are_defaulted_rejected_and_protected() -> anyhow::Result<()> {
     let _operator = cluster.operator(env!("CARGO_BIN_EXE_PROJECT"))?;
     let api: Api<KIND> = cluster.api();
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
-    let refused = eventually(Duration::from_secs(30), "a rejection", || async {
+    let rejected = eventually(Duration::from_secs(30), "a rejection", || async {
         Ok(api.create(&dry_run, &object("a", Some("wrong"))).await.err())
     })
     .await?;
-    let kube::Error::Api(status) = refused else { panic!("{refused}") };
+    let kube::Error::Api(status) = rejected else { panic!("{rejected}") };
     assert_eq!((status.code, status.reason.as_str()), (422, "Invalid"), "{status:?}");
     let causes = status.details.iter().flat_map(|details| &details.causes);
     let fields: Vec<_> = causes.map(|cause| cause.field.as_str()).collect();
@@ -53,14 +53,14 @@ async fn objects_are_defaulted_rejected_and_protected() -> anyhow::Result<()> {
     let request = kube::core::Request::new(path).create(&dry_run, body)?;
     let answer = cluster.client().send(request.map(kube::client::Body::from)).await?;
     let warning = answer.headers()["warning"].to_str()?;
-    assert!(answer.status().is_success() && warning.contains("that is loud"), "{answer:?}");
+    assert!(answer.status().is_success() && warning.contains("the message is loud"), "{answer:?}");
 
     api.create(&PostParams::default(), &object("keep", None)).await?;
     let change = serde_json::json!({ "spec": { "message": "wrong" } });
-    let refused = api.patch("keep", &PatchParams::default(), &Patch::Merge(&change)).await;
-    assert!(refused.unwrap_err().to_string().contains("spec.message"));
-    let refused = api.delete("keep", &DeleteParams::default()).await.unwrap_err();
-    assert!(refused.to_string().contains("it is to be kept"), "{refused}");
+    let rejected = api.patch("keep", &PatchParams::default(), &Patch::Merge(&change)).await;
+    assert!(rejected.unwrap_err().to_string().contains("spec.message"));
+    let rejected = api.delete("keep", &DeleteParams::default()).await.unwrap_err();
+    assert!(rejected.to_string().contains("it must be kept"), "{rejected}");
     let change = serde_json::json!({ "spec": { "message": "go" } });
     api.patch("keep", &PatchParams::default(), &Patch::Merge(&change)).await?;
     api.delete("keep", &DeleteParams::default()).await?;
@@ -95,7 +95,7 @@ fn admission(folder: &'static str, init: &str, group: &str, kind: &str) -> Proje
         errors.push(webhook::FieldError::invalid(\"spec.message\", \"wrong\", \"is wrong\"));
     }
     if object.spec.message.as_deref() == Some(\"loud\") {
-        return Ok(vec![\"that is loud\".to_owned()]);
+        return Ok(vec![\"the message is loud\".to_owned()]);
     }",
     );
     project.replace(
@@ -103,7 +103,7 @@ fn admission(folder: &'static str, init: &str, group: &str, kind: &str) -> Proje
         "tracing::debug!(name = cx.name(), generation, \"may be deleted\");",
         "tracing::debug!(generation);
         if cx.name() == \"keep\" && object.spec.message.as_deref() == Some(\"ahoy\") {
-            return Err(webhook::Rejection::forbidden(\"it is to be kept\"));
+            return Err(webhook::Rejection::forbidden(\"it must be kept\"));
         }",
     );
     project.replace(
@@ -150,12 +150,12 @@ start() {
   setsid "$@" ARGS="$flags" > run.log 2>&1 &
   operator=$!
 }
-said() {
+logged() {
   for _ in $(seq 1200); do
     if grep -q "$1" run.log; then return; fi
     sleep 0.1
   done
-  echo "not said: $1"
+  echo "not logged: $1"
   exit 1
 }
 ready() {
@@ -166,7 +166,7 @@ ready() {
 
 kubectl get crd -o wide homes.ajd.my.domain
 start make run
-said 'serving webhooks'
+logged 'serving webhooks'
 ready
 address=$(sed -n 's/.*serving webhooks.*address=\([0-9.:]*\).*/\1/p' run.log)
 # It answers over TLS. kubectl's request is not a review, because its content type is not JSON.
@@ -183,7 +183,7 @@ end
 
 for how in 'env ENABLE_WEBHOOKS=false make run' 'make run ENABLE_WEBHOOKS=false'; do
   start $how
-  said 'webhooks are turned off'
+  logged 'webhooks are turned off'
   ready
   if grep 'serving webhooks' run.log; then exit 1; fi
   end

@@ -9,10 +9,10 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-/// `kbr` as it was built for this test run.
+/// The `kbr` that was built for this test run.
 pub const KBR: &str = env!("CARGO_BIN_EXE_kbr");
 
-/// The top folder of the repository.
+/// The root folder of the repository.
 pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -91,7 +91,7 @@ fn replaced(text: &[u8], folder: &Path) -> String {
     String::from_utf8_lossy(text).replace(folder, "[folder]")
 }
 
-/// The folders right below `folder`, in order.
+/// The folders directly below `folder`, sorted.
 pub fn folders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a readable folder");
     let mut folders: Vec<_> = entries

@@ -15,7 +15,7 @@ use manager::{Action, Context, Manager};
 // +kbr:rbac:groups=samplecontroller.example.com,resources=foos,verbs=get;list;watch
 // +kbr:rbac:groups=samplecontroller.example.com,resources=foos/status,verbs=get;patch
 // +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
-/// Registers the controller: what it watches, and its reconcile function.
+/// Registers the controller with its watches and its reconcile function.
 pub fn register(manager: &mut Manager) {
     let controller = manager
         .controller::<Foo>("foo")
@@ -33,11 +33,11 @@ async fn reconcile(foo: Arc<Foo>, cx: Context<Foo>) -> anyhow::Result<Action> {
     let available = status.and_then(|status| status.available_replicas);
     cx.status(|status| status.available_replicas = available.unwrap_or_default());
     cx.event("Synced", "Foo synced successfully");
-    cx.ready("Synced", "the Deployment is as the Foo wants it");
+    cx.ready("Synced", "the Deployment matches the Foo");
     Ok(Action::await_change())
 }
 
-/// The Deployment that a `Foo` wants.
+/// The desired Deployment of a `Foo`.
 fn deployment(foo: &Foo) -> Deployment {
     let name = foo.metadata.name.clone().unwrap_or_default();
     let labels: BTreeMap<_, _> = [("app", "nginx"), ("controller", &name)]

@@ -41,7 +41,7 @@ pub struct FooSpec {
     #[schemars(length(min = 1, max = 63))]
     pub deployment_name: String,
 
-    /// How many replicas the Deployment shall have.
+    /// The desired number of replicas.
     #[schemars(range(min = 1, max = 10))]
     pub replicas: i32,
 }
@@ -52,7 +52,7 @@ pub struct FooSpec {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct FooStatus {
-    /// How many replicas of the Deployment are available.
+    /// The number of available replicas.
     #[serde(default)]
     pub available_replicas: i32,
 

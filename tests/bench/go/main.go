@@ -1,4 +1,4 @@
-// The operator of Foo in Go, with controller-runtime: what tests/bench/operator compares with.
+// The operator of Foo in Go, with controller-runtime, with which tests/bench/operator compares.
 package main
 
 import (
@@ -39,7 +39,7 @@ type FooStatus struct {
 	Conditions         []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Foo gets a Deployment.
+// Foo has a Deployment.
 type Foo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -47,7 +47,7 @@ type Foo struct {
 	Status            FooStatus `json:"status,omitempty"`
 }
 
-// DeepCopyObject is what a generator would write.
+// DeepCopyObject is usually generated.
 func (f *Foo) DeepCopyObject() runtime.Object {
 	out := *f
 	f.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
@@ -55,14 +55,14 @@ func (f *Foo) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// FooList is a list of them.
+// FooList is a list of Foos.
 type FooList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []Foo `json:"items"`
 }
 
-// DeepCopyObject is what a generator would write.
+// DeepCopyObject is usually generated.
 func (l *FooList) DeepCopyObject() runtime.Object {
 	out := *l
 	out.Items = make([]Foo, len(l.Items))
@@ -87,7 +87,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Get(ctx, key, &deployment); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
 	}
-	// Sent only when it is not right already, as a careful operator does.
+	// Applied only if it differs, to avoid needless requests.
 	if deployment.Spec.Replicas == nil || *deployment.Spec.Replicas != foo.Spec.Replicas {
 		owner := client.FieldOwner("foo.example.com/foo")
 		if err := r.Apply(ctx, wanted(&foo), owner, client.ForceOwnership); err != nil {
@@ -99,7 +99,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	foo.Status.ObservedGeneration = foo.Generation
 	changed := meta.SetStatusCondition(&foo.Status.Conditions, metav1.Condition{
 		Type: "Ready", Status: metav1.ConditionTrue, ObservedGeneration: foo.Generation,
-		Reason: "Synced", Message: "the Deployment is as the Foo wants it",
+		Reason: "Synced", Message: "the Deployment matches the Foo",
 	})
 	r.recorder.Eventf(&foo, nil, corev1.EventTypeNormal, "Synced", "Reconcile", "Foo synced successfully")
 	if !changed && before.Status.AvailableReplicas == foo.Status.AvailableReplicas {
