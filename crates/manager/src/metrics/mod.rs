@@ -28,6 +28,8 @@ pub(crate) use self::{
 };
 use crate::{
     cache::caches::Caches,
+    cache::store::Caches,
+    controller::outcome::{Done, Failure},
     controller::{
         action::Next,
         outcome::{Done, Failure},
