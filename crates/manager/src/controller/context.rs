@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use k8s_openapi::jiff::Timestamp;
@@ -32,8 +32,6 @@ pub struct Context<K> {
     object: Arc<K>,
     key: Key,
     draft: Arc<Mutex<Draft<K>>>,
-    /// What a call had to do without; makes the reconcile fail.
-    misuse: Arc<OnceLock<String>>,
 }
 
 impl<K> Clone for Context<K> {
@@ -43,7 +41,6 @@ impl<K> Clone for Context<K> {
             object: self.object.clone(),
             key: self.key.clone(),
             draft: self.draft.clone(),
-            misuse: self.misuse.clone(),
         }
     }
 }
@@ -63,7 +60,6 @@ impl<K: Object> Context<K> {
             object,
             key,
             draft: Arc::new(Mutex::new(Draft::new())),
-            misuse: Arc::default(),
         }
     }
 
@@ -311,7 +307,7 @@ impl<K: Object> Context<K> {
         message: impl AsRef<str>,
     ) {
         let Some(accessor) = &self.core.conditions else {
-            self.misuse.get_or_init(|| {
+            self.draft().misuse.get_or_insert_with(|| {
                 format!(
                     "controller `{}` sets the condition `{kind}` and was registered without conditions\n\
                      help: add `.conditions(|status| (&mut status.conditions, &mut status.observed_generation))`",
@@ -341,8 +337,8 @@ impl<K: Object> Context<K> {
     }
 
     /// What was done wrong, if anything.
-    pub(crate) fn misuse(&self) -> Option<&str> {
-        self.misuse.get().map(String::as_str)
+    pub(crate) fn misuse(&self) -> Option<String> {
+        self.draft().misuse.take()
     }
 
     /// Says how the reconcile has ended, and takes the object with the status that is wanted; `None` if nothing of it

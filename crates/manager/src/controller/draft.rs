@@ -18,6 +18,8 @@ pub(crate) struct Draft<K> {
     replaced: Vec<Condition>,
     /// Whether the reconcile itself has set `Ready`.
     sets_ready: bool,
+    /// What a call had to do without; makes the reconcile fail.
+    pub(crate) misuse: Option<String>,
 }
 
 impl<K: Object> Draft<K> {
@@ -26,6 +28,7 @@ impl<K: Object> Draft<K> {
             wanted: None,
             replaced: Vec::new(),
             sets_ready: false,
+            misuse: None,
         }
     }
 

@@ -4,6 +4,7 @@ pub(crate) mod action;
 pub(crate) mod context;
 pub(crate) mod core;
 pub(crate) mod draft;
+pub(crate) mod names;
 pub(crate) mod outcome;
 pub mod predicate;
 pub(crate) mod queue;

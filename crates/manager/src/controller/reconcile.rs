@@ -106,7 +106,7 @@ async fn run<K: Object>(
     let cx = Context::new(core.clone(), object.clone(), key.clone());
     let mut result = guarded(core, function, object.clone(), cx.clone()).await;
     if let (Ok(_), Some(misuse)) = (&result, cx.misuse()) {
-        result = Err(Failure::Error(anyhow::Error::msg(misuse.to_owned())));
+        result = Err(Failure::Error(anyhow::Error::msg(misuse)));
     }
     let Some(wanted) = cx.ended(&result) else {
         return result;

@@ -15,6 +15,7 @@ use crate::{
         action::Action,
         context::Context,
         core::Core,
+        names,
         predicate::Filter,
         queue::Queue,
         reconcile::{Function, Reconciler},
@@ -25,9 +26,6 @@ use crate::{
     manager::Manager,
     writes::{applied::Applied, condition::Accessor, overlay::Overlay, own::OwnWrites},
 };
-
-/// The longest field manager that the API server takes, in bytes.
-const LONGEST_FIELD_MANAGER: usize = 128;
 
 impl Manager {
     /// Registers a controller of `K`, whose name no other may have. End it with `.reconcile(…)`.
@@ -330,7 +328,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
         let parts = self.settle();
         let manager = parts.manager;
         let field_manager = format!("{}/{}", manager.id, parts.name);
-        if let Err(error) = check(manager, &parts.name, &field_manager, parts.concurrency) {
+        if let Err(error) = names::check(manager, &parts.name, &field_manager, parts.concurrency) {
             manager.mistakes.push(error);
         }
         let core = Core {
@@ -385,32 +383,4 @@ where
     R: Future<Output = anyhow::Result<Action>> + Send + 'static,
 {
     Arc::new(move |object, cx| Box::pin(function(object, cx)))
-}
-
-fn check(
-    manager: &Manager,
-    name: &str,
-    field_manager: &str,
-    concurrency: usize,
-) -> Result<(), String> {
-    if name.is_empty() || manager.controllers.iter().any(|other| other.name() == name) {
-        return Err(format!(
-            "there are two controllers `{name}`, or one without a name\n\
-             help: each needs a name of its own, as metrics and field managers carry it"
-        ));
-    }
-    if field_manager.len() > LONGEST_FIELD_MANAGER {
-        return Err(format!(
-            "`{field_manager}` is too long for a field manager: {} bytes, {LONGEST_FIELD_MANAGER} at most\n\
-             help: give controller `{name}` a shorter name",
-            field_manager.len()
-        ));
-    }
-    if concurrency == 0 {
-        return Err(format!(
-            "controller `{name}` may reconcile nothing: `max_concurrent_reconciles` is 0\n\
-             help: let it be 1 or more"
-        ));
-    }
-    Ok(())
 }
