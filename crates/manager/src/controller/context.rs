@@ -143,11 +143,12 @@ impl<K: Object> Context<K> {
     /// may not be there yet; when the watch brings it, the object is reconciled again.
     ///
     /// ```
-    /// # use k8s_openapi::api::{batch::v1::{CronJob, Job}};
+    /// # use k8s_openapi::api::batch::v1::{CronJob, Job};
     /// # async fn reconcile(cx: manager::Context<CronJob>) -> anyhow::Result<()> {
     /// let jobs = cx.children::<Job>()?;
-    /// let active = jobs.iter().filter(|job| job.status.as_ref().is_some_and(|status| status.active > Some(0)));
-    /// # drop(active);
+    /// let active = |job: &Job| job.status.as_ref().is_some_and(|status| status.active > Some(0));
+    /// let running = jobs.iter().filter(|job| active(job)).count();
+    /// # let _ = running;
     /// # Ok(())
     /// # }
     /// ```

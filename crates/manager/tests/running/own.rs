@@ -201,29 +201,32 @@ async fn what_another_changes_while_the_status_is_written_is_reconciled() {
 }
 
 #[tokio::test]
-async fn a_child_that_others_change_is_put_right_by_one_write() {
-    let api = hook();
+async fn a_child_that_others_change_is_put_right_by_one_write_even_if_it_is_of_the_same_kind() {
+    let api = FakeApi::new();
+    api.put(&object("parent", ""));
     let mut manager = manager(&api);
     manager
-        .controller::<Captain>("captain")
+        .controller::<ConfigMap>("map")
         .owns_cached::<ConfigMap>()
-        .reconcile(async |_, cx: Context<Captain>| {
-            cx.apply(&object("map", "right")).await?;
+        .reconcile(async |map: Arc<ConfigMap>, cx: Context<ConfigMap>| {
+            if map.name_any() == "parent" {
+                cx.apply(&object("child", "right")).await?;
+            }
             Ok(Action::await_change())
         });
     let running = Running::start(manager);
     let right = async || {
-        let map = api.get::<ConfigMap>("default", "map");
-        let data = map.and_then(|map| map.data).unwrap_or_default();
+        let child = api.get::<ConfigMap>("default", "child");
+        let data = child.and_then(|child| child.data).unwrap_or_default();
         Ok((data.get("text").map(String::as_str) == Some("right")).then_some(()))
     };
     eventually(SOON, "the child", right).await.unwrap();
-    let mut map: ConfigMap = api.get("default", "map").unwrap();
-    map.data = object("map", "wrong").data;
-    api.put(&map);
+    let mut child: ConfigMap = api.get("default", "child").unwrap();
+    child.data = object("child", "wrong").data;
+    api.put(&child);
     eventually(SOON, "the child put right", right)
         .await
         .unwrap();
-    assert_eq!(settled(&api, "/configmaps/map").await, 2);
+    assert_eq!(settled(&api, "/configmaps/child").await, 2);
     running.stop().await.unwrap();
 }
