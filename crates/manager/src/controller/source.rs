@@ -87,11 +87,11 @@ pub(crate) fn owner<K: Object, C: Object, M: Cached>(
         let meta = change.new.map(Resource::meta).or(change.unreadable);
         let after = meta.and_then(owner_of::<K>);
         // A child that was given away concerns the owner that lost it, whatever else is to be said of it.
-        if before.is_some() && before != after {
-            before.into_iter().for_each(|key| queue.add(key));
+        if let Some(before) = before.filter(|before| Some(before) != after.as_ref()) {
+            queue.add(before);
         }
-        if passes {
-            after.into_iter().for_each(|key| queue.add(key));
+        if let Some(after) = after.filter(|_| passes) {
+            queue.add(after);
         }
     };
     Hook {
@@ -126,7 +126,9 @@ pub(crate) fn mapped<C: Cached>(
         }
         keys.sort();
         keys.dedup();
-        keys.into_iter().for_each(|key| queue.add(key));
+        for key in keys {
+            queue.add(key);
+        }
     };
     Hook {
         cache,

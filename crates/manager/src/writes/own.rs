@@ -5,8 +5,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use kube::Resource;
-
 use crate::{
     cache::{
         object::{Cached, later, version},

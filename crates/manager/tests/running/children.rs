@@ -171,16 +171,14 @@ async fn a_child_may_have_a_generated_name_and_triggers_a_reconcile() {
                 let saying = saying.clone();
                 async move {
                     let children = cx.children::<ConfigMap>()?;
-                    let name = match children.first() {
-                        Some(child) => child.name_any(),
-                        None => {
-                            let mut child = object("", "");
-                            child.metadata.generate_name = Some("map-".to_owned());
-                            cx.create(&child).await?;
-                            "none".to_owned()
-                        }
+                    let Some(child) = children.first() else {
+                        let mut child = object("", "");
+                        child.metadata.generate_name = Some("map-".to_owned());
+                        cx.create(&child).await?;
+                        saying.say("none");
+                        return Ok(Action::await_change());
                     };
-                    saying.say(name);
+                    saying.say(child.name_any());
                     Ok(Action::await_change())
                 }
             });
