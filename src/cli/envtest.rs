@@ -33,7 +33,8 @@ enum Command {
     ///
     /// Starts etcd and kube-apiserver on free ports of the loopback, installs the project's CRDs, runs the command,
     /// and removes everything again. The command gets `KUBECONFIG`, `KUBEBUILDER_ASSETS` and `KBR_ENVTEST=1` in its
-    /// environment, and the matching kubectl first in PATH. kbr exits with the command's exit code. Example:
+    /// environment, and the matching kubectl first in PATH. kbr exits with the command's exit code.
+    /// The CRDs have no conversion, which `kbr dev` and the operator of an integration test serve. Example:
     ///
     ///     kbr envtest run -- cargo test --features envtest
     #[command(verbatim_doc_comment)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::apply::{apply, indented, report_installed};
 use super::control_plane::ControlPlane;
@@ -44,6 +44,21 @@ pub fn documents(path: &Path) -> anyhow::Result<Vec<Value>> {
 /// All documents of a YAML or JSON text.
 pub fn parse(text: &str) -> anyhow::Result<Vec<Value>> {
     Ok(serde_saphyr::from_multiple(text)?)
+}
+
+/// Removes the conversion by a Service, which no operator serves here: the kinds could not even be read.
+/// Returns the names of these CRDs.
+pub fn remove_conversion(crds: &mut [Value]) -> Vec<String> {
+    let mut names = Vec::new();
+    for crd in crds {
+        let conversion = crd.pointer_mut("/spec/conversion");
+        let of_service = |how: &Value| how.pointer("/webhook/clientConfig/service").is_some();
+        if let Some(conversion) = conversion.filter(|how| of_service(how)) {
+            *conversion = json!({ "strategy": "None" });
+            names.extend(crd["metadata"]["name"].as_str().map(str::to_owned));
+        }
+    }
+    names
 }
 
 /// Applies `crds`, waits until discovery has each served version, and reports them.

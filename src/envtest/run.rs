@@ -41,7 +41,8 @@ pub struct Options {
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let assets = Assets::find(options.store)?;
-    let definitions = definitions(&options.crds)?;
+    let mut definitions = definitions(&options.crds)?;
+    let unconverted = crds::remove_conversion(&mut definitions);
     let logs = options.keep_logs.as_deref().map(make_folder).transpose()?;
     let mut plane = control_plane::start(
         &assets,
@@ -50,6 +51,11 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         &Stop::default(),
     )?;
     crds::install(&plane, &definitions)?;
+    if !unconverted.is_empty() {
+        let names = unconverted.join("`, `");
+        let why = "no operator serves it yet, as it does with `kbr dev`";
+        say("installed", &format!("`{names}` without conversion: {why}"));
+    }
     plane.wait_until_ready()?;
     progress(
         "ready",

@@ -59,6 +59,40 @@ fn the_command_finds_an_api_server_with_the_crds_of_the_project() {
     assert!(place.path("src/logs/kube-apiserver.log").exists());
 }
 
+/// A second version, and conversion by a Service, as of a deployed operator.
+const CONVERTED: &str = r#"  - name: v2
+    served: true
+    storage: false
+    schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
+  conversion:
+    strategy: Webhook
+    webhook:
+      conversionReviewVersions: [v1]
+      clientConfig: { service: { name: demo-webhook, namespace: demo-system, path: /convert } }
+"#;
+
+#[test]
+fn a_kind_with_conversion_is_readable_and_kbr_says_that_nothing_converts_it() {
+    let place = Place::new();
+    place.write("PROJECT", "");
+    let crd = [WIDGETS, CONVERTED].concat();
+    place.write("config/crd/bases/widgets.yaml", &crd);
+    place.write(
+        "widget.yaml",
+        "apiVersion: demo.example.com/v2\nkind: Widget\nmetadata: { name: a }\nspec: { on: \"no\" }\n",
+    );
+    let output = place.run(
+        "kubectl create -f widget.yaml --output=name
+        kubectl get widgets.v1.demo.example.com,widgets.v2.demo.example.com --output=name",
+    );
+    let stderr = text(&output.stderr);
+    let widget = "widget.demo.example.com/a\n";
+    assert_eq!(text(&output.stdout), widget.repeat(3), "{stderr}");
+    let said = "without conversion: no operator serves it yet, as it does with `kbr dev`";
+    let line = format!("installed `widgets.demo.example.com` {said}\n");
+    assert_eq!(stderr.matches(&line).count(), 1, "{stderr}");
+}
+
 #[test]
 fn a_crd_that_the_api_server_rejects_is_an_error_with_the_reason() {
     let place = Place::new();
