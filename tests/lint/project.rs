@@ -1,8 +1,10 @@
 //! A project whose generator prints the definitions of the test, with the sources of the fixtures.
 
+use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use crate::support::{self, KBR, copy, repository, write};
@@ -58,6 +60,19 @@ impl Project {
         self.findings(crds, &["manifests", "--check"])
     }
 
+    /// The result of `kbr manifests` for a sample that was never edited.
+    pub fn filled(&self, crds: &Value, body: &str) -> String {
+        let path = self.0.path().join("config/samples/filled.yaml");
+        let sum: String = Sha256::digest(body)
+            .iter()
+            .take(6)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        write(&path, format!("# kbr:sample {sum}\n{body}").as_bytes());
+        self.written(crds);
+        fs::read_to_string(path).expect("the sample")
+    }
+
     fn findings(&self, crds: &Value, arguments: &[&str]) -> String {
         write(
             &self.0.path().join("crds.json"),
@@ -94,7 +109,7 @@ impl Project {
         let path = self.0.path();
         write(&path.join("crds.json"), crds.to_string().as_bytes());
         let output = Command::new(KBR)
-            .args(["manifests", "--crd-only"])
+            .arg("manifests")
             .current_dir(path)
             .env_remove("CARGO_TARGET_DIR")
             .env("CARGO_NET_OFFLINE", "true")

@@ -106,6 +106,90 @@ fn rejected(crd: &Value, objects: &[Value]) -> Vec<BTreeSet<usize>> {
     (0..objects.len()).map(of).collect()
 }
 
+/// The formats that an API server knows, and some that only Rust types have.
+const FORMATS: [&str; 30] = [
+    "bsonobjectid",
+    "uri",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "cidr",
+    "mac",
+    "uuid",
+    "uuid3",
+    "uuid4",
+    "uuid5",
+    "isbn",
+    "isbn10",
+    "isbn13",
+    "creditcard",
+    "ssn",
+    "hexcolor",
+    "rgbcolor",
+    "byte",
+    "password",
+    "date",
+    "duration",
+    "datetime",
+    "date-time",
+    "k8s-short-name",
+    "k8s-long-name",
+    "ip",
+    "partial-date-time",
+    "time",
+];
+
+#[test]
+fn an_api_server_accepts_the_sample_of_a_type_with_a_field_of_each_format() {
+    let name = |format: &str| format!("f{}", format.replace('-', ""));
+    let fields =
+        FORMATS.map(|format| (name(format), json!({ "type": "string", "format": format })));
+    let mut fields: serde_json::Map<String, Value> = fields.into_iter().collect();
+    // As k8s-openapi has an `IntOrString`, and a `Quantity`.
+    fields.insert(
+        "quantity".to_owned(),
+        json!({ "x-kubernetes-int-or-string": true }),
+    );
+    let required: Vec<_> = fields.keys().cloned().collect();
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "formatteds.samples.example.com" },
+        "spec": { "group": "samples.example.com", "scope": "Namespaced",
+            "names": { "kind": "Formatted", "plural": "formatteds" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
+                "type": "object", "properties": { "spec": {
+                    "type": "object", "required": required, "properties": fields } } } } }] },
+    });
+    let body =
+        "apiVersion: samples.example.com/v1\nkind: Formatted\nmetadata:\n  name: a\nspec: {}\n";
+    let sample = Project::new().filled(&json!([crd]), body);
+    for (format, value) in [
+        ("ip", "10.0.0.1"),
+        ("time", "00:00:00Z"),
+        ("partial-date-time", "2026-01-01T00:00:00"),
+    ] {
+        let object: Value = serde_yaml_ng::from_str(&sample).expect("YAML");
+        assert_eq!(object["spec"][name(format)], value, "{sample}");
+    }
+
+    let folder = tempfile::tempdir().expect("a folder");
+    write(
+        &folder.path().join("crds/crd.json"),
+        crd.to_string().as_bytes(),
+    );
+    write(&folder.path().join("sample.yaml"), sample.as_bytes());
+    let create = ["kubectl", "create", "--dry-run=server", "-f", "sample.yaml"];
+    let output = Command::new(KBR)
+        .args(["envtest", "run", "--crds", "crds", "--"])
+        .args(create)
+        .current_dir(folder.path())
+        .output()
+        .expect("kbr runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}\n{sample}");
+}
+
 #[test]
 fn kbr_reports_the_same_violated_rules_as_the_api_server() {
     let rows = super::rows(ROWS);

@@ -1,5 +1,38 @@
 //! Validates the formats of strings like an API server.
 
+/// An example of a format: one that an API server knows, or one that Rust types have in addition.
+#[must_use]
+pub fn example(format: &str) -> Option<&'static str> {
+    Some(match format.replace('-', "").as_str() {
+        "bsonobjectid" => "507f1f77bcf86cd799439011",
+        "uri" | "url" | "iri" => "https://example.com",
+        "email" => "user@example.com",
+        "hostname" | "k8slongname" => "example.com",
+        "k8sshortname" | "password" => "example",
+        "ipv4" | "ip" => "10.0.0.1",
+        "ipv6" => "2001:db8::1",
+        "cidr" => "10.0.0.0/16",
+        "mac" => "02:00:00:00:00:01",
+        "uuid" => "00000000-0000-0000-0000-000000000000",
+        "uuid3" => "00000000-0000-3000-8000-000000000000",
+        "uuid4" => "00000000-0000-4000-8000-000000000000",
+        "uuid5" => "00000000-0000-5000-8000-000000000000",
+        "isbn" | "isbn10" => "0306406152",
+        "isbn13" => "9780306406157",
+        "creditcard" => "4111111111111111",
+        "ssn" => "123-45-6789",
+        "hexcolor" => "#336699",
+        "rgbcolor" => "rgb(51,102,153)",
+        "byte" => "ZXhhbXBsZQ==",
+        "date" => "2026-01-01",
+        "datetime" => "2026-01-01T00:00:00Z",
+        "partialdatetime" => "2026-01-01T00:00:00",
+        "time" => "00:00:00Z",
+        "duration" => "10s",
+        _ => return None,
+    })
+}
+
 /// Whether a string has a format. Only formats that are easy to check are validated; for others it returns `true`.
 pub fn matches(format: &str, text: &str) -> bool {
     let date = |text: &str| {
@@ -18,7 +51,17 @@ pub fn matches(format: &str, text: &str) -> bool {
             .split_once(['T', 't'])
             .is_some_and(|(day, time)| date(day) && time.len() >= 9),
         "duration" => is_duration(text),
-        "uuid" => {
+        "cidr" => text.split_once('/').is_some_and(|(address, bits)| {
+            address.parse::<std::net::IpAddr>().is_ok() && bits.parse::<u8>().is_ok()
+        }),
+        "mac" => text.split([':', '-', '.']).all(is_hexadecimal) && text.len() >= 14,
+        "bsonobjectid" => text.len() == 24 && is_hexadecimal(text),
+        "hexcolor" => is_hexadecimal(text.strip_prefix('#').unwrap_or(text)),
+        "rgbcolor" => text.starts_with("rgb("),
+        "creditcard" | "isbn" | "isbn10" | "isbn13" | "ssn" => {
+            text.starts_with(|first: char| first.is_ascii_digit())
+        }
+        "uuid" | "uuid3" | "uuid4" | "uuid5" => {
             let bare: Vec<u8> = text.bytes().filter(|byte| *byte != b'-').collect();
             bare.len() == 32 && bare.iter().all(u8::is_ascii_hexdigit)
         }
@@ -38,6 +81,10 @@ pub fn matches(format: &str, text: &str) -> bool {
         }
         _ => true,
     }
+}
+
+fn is_hexadecimal(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// A duration: `1h30m`, `-2.5s` in Go's syntax, or `3 days` with long unit names.

@@ -5,6 +5,7 @@ mod stored;
 use serde_json::{Map, Value, json};
 
 use crate::formats;
+pub use crate::formats::example;
 use crate::node::is_embedded;
 use crate::re2;
 

@@ -1,7 +1,7 @@
 //! Finds a value that is valid for a schema, for the required fields of a sample.
 
 use crd_lint::rules::{Old, broken};
-use crd_lint::value::{defaulted, pruned, violations};
+use crd_lint::value::{defaulted, example, pruned, violations};
 use serde_json::{Map, Value, json};
 
 /// Texts that match common patterns and formats in CRDs.
@@ -252,7 +252,9 @@ fn text(schema: &Value) -> Value {
         let cut = longer.chars().take(most.unwrap_or(usize::MAX));
         json!(cut.collect::<String>())
     };
-    let texts = TEXTS.iter().flat_map(|text| [json!(text), fitted(text)]);
+    let of_format = schema["format"].as_str().and_then(example);
+    let texts = of_format.iter().chain(&TEXTS);
+    let texts = texts.flat_map(|text| [json!(text), fitted(text)]);
     let mut texts = texts.chain(["a", "A", "0", ""].map(fitted));
     texts
         .find(|text| is_valid(schema, text))
