@@ -44,6 +44,11 @@ mod kubelet;
 mod noticed;
 mod operator;
 mod operators;
+mod invented;
+mod kubelet;
+mod noticed;
+mod operator;
+mod pattern;
 mod random;
 mod round_trip;
 mod run;
@@ -60,7 +65,7 @@ pub use self::{
     jobs::JobEnd,
     kubelet::Kubelet,
     operator::Operator,
-    round_trip::round_trip,
+    round_trip::{round_trip, round_trip_with},
     run::Run,
 };
 

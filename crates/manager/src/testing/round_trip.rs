@@ -7,15 +7,17 @@ use kube::CustomResourceExt;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use super::random::Random;
+use super::invented::Inventor;
+use crate::webhook::explain;
 
 /// How many objects are tried in each direction.
 const OBJECTS: u64 = 256;
 
 /// Converts made-up objects of two versions to the other one and back, and compares.
 ///
-/// The objects come from the schemas, the same in every run. A field that only one version has has to be kept somewhere,
-/// an annotation for example, to come back.
+/// The objects come from the schemas, the same in every run: with the `enum`, the `example`, the `format` and the
+/// `pattern` of each text. What else a text has to be, [`round_trip_with`] takes. A field that only one version has has
+/// to be kept somewhere, an annotation for example, to come back.
 ///
 /// # Panics
 /// With the object and the first field that did not come back, or if no objects can be made.
@@ -24,28 +26,65 @@ where
     Hub: CustomResourceExt + Clone + Serialize + DeserializeOwned + TryFrom<Spoke, Error: Display>,
     Spoke: CustomResourceExt + Clone + Serialize + DeserializeOwned + TryFrom<Hub, Error: Display>,
 {
-    there_and_back::<Spoke, Hub>();
-    there_and_back::<Hub, Spoke>();
+    round_trip_with::<Hub, Spoke>(|_| {});
 }
 
-fn there_and_back<A, B>()
+/// [`round_trip`], but `adjust` changes each object before it is read, to values that the schema does not describe.
+///
+/// ```no_run
+/// # use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+/// # fn check<Hub, Spoke>()
+/// # where
+/// #     Hub: kube::CustomResourceExt + Clone + serde::Serialize + serde::de::DeserializeOwned
+/// #         + TryFrom<Spoke, Error: std::fmt::Display>,
+/// #     Spoke: kube::CustomResourceExt + Clone + serde::Serialize + serde::de::DeserializeOwned
+/// #         + TryFrom<Hub, Error: std::fmt::Display>,
+/// # {
+/// manager::testing::round_trip_with::<Hub, Spoke>(|object| {
+///     if let Some(schedule) = object.pointer_mut("/spec/schedule") {
+///         *schedule = "*/5 * * * *".into();
+///     }
+/// });
+/// # }
+/// ```
+///
+/// # Panics
+/// As [`round_trip`].
+pub fn round_trip_with<Hub, Spoke>(mut adjust: impl FnMut(&mut Value))
+where
+    Hub: CustomResourceExt + Clone + Serialize + DeserializeOwned + TryFrom<Spoke, Error: Display>,
+    Spoke: CustomResourceExt + Clone + Serialize + DeserializeOwned + TryFrom<Hub, Error: Display>,
+{
+    there_and_back::<Spoke, Hub>(&mut adjust);
+    there_and_back::<Hub, Spoke>(&mut adjust);
+}
+
+/// How to have better values.
+const HELP: &str = "help: give the field an example, `#[schemars(extend(\"example\" = \"…\"))]`, or set it with `round_trip_with`";
+
+fn there_and_back<A, B>(adjust: &mut dyn FnMut(&mut Value))
 where
     A: CustomResourceExt + Clone + Serialize + DeserializeOwned + TryFrom<B, Error: Display>,
     B: TryFrom<A, Error: Display>,
 {
     let schema = schema(&A::crd());
     let version = A::api_resource().version;
-    let mut made = 0;
+    let (mut made, mut unreadable) = (0, String::new());
     for seed in 0..OBJECTS {
-        let Some(object) = make::<A>(&schema, seed) else {
-            continue;
+        let object = match make::<A>(&schema, seed, adjust) {
+            Ok(object) => object,
+            Err(problem) => {
+                unreadable = problem;
+                continue;
+            }
         };
         made += 1;
         let before = json(&object);
-        let there = B::try_from(object)
-            .unwrap_or_else(|error| panic!("cannot convert from {version}: {error}\n{before:#}"));
+        let there = B::try_from(object).unwrap_or_else(|error| {
+            panic!("cannot convert from {version}: {error}\n{HELP}\n{before:#}")
+        });
         let back = A::try_from(there).unwrap_or_else(|error| {
-            panic!("cannot convert back to {version}: {error}\n{before:#}")
+            panic!("cannot convert back to {version}: {error}\n{HELP}\n{before:#}")
         });
         if let Some((path, was, is)) = difference(&before, &json(&back), String::new()) {
             panic!("{version}: `{path}` was {was}, and came back as {is}\n{before:#}");
@@ -53,7 +92,8 @@ where
     }
     assert!(
         made >= OBJECTS / 8,
-        "of {OBJECTS} objects that were made from the schema of {version}, its type takes only {made}"
+        "of {OBJECTS} objects that were made from the schema of {version}, its type reads only {made}; \
+         not this one: {unreadable}\n{HELP}"
     );
 }
 
@@ -64,20 +104,40 @@ fn schema(crd: &CustomResourceDefinition) -> Value {
     json!(schema.map(|schema| &schema.open_api_v3_schema))["properties"].take()
 }
 
-fn make<K: CustomResourceExt + DeserializeOwned>(schema: &Value, seed: u64) -> Option<K> {
-    let mut random = Random::new(seed);
+/// An object; why it cannot be read, if it cannot.
+///
+/// # Panics
+/// If a text matches no pattern.
+fn make<K: CustomResourceExt + DeserializeOwned>(
+    schema: &Value,
+    seed: u64,
+    adjust: &mut dyn FnMut(&mut Value),
+) -> Result<K, String> {
+    let mut inventor = Inventor::new(seed);
     let resource = K::api_resource();
     let mut object = json!({
         "apiVersion": resource.api_version,
         "kind": resource.kind,
         "metadata": { "name": "sample", "namespace": "default" },
     });
-    for (name, property) in schema.as_object()? {
+    for (name, property) in schema.as_object().into_iter().flatten() {
         if object[name].is_null() {
-            object[name] = random.value(property, 0);
+            object[name] = inventor.value(name, property);
         }
     }
-    serde_json::from_value(object).ok()
+    adjust(&mut object);
+    for unmatched in inventor.unmatched() {
+        let place = format!("/{}", unmatched.path.join("/"));
+        assert!(
+            object.pointer(&place) != Some(&unmatched.text),
+            "no text for the pattern of `{}` of {} can be made, `{}`\n{HELP}",
+            unmatched.path.join("."),
+            resource.version,
+            unmatched.pattern
+        );
+    }
+    let text = object.to_string();
+    serde_json::from_str(&text).map_err(|error| explain(&text, &error))
 }
 
 fn json(object: &impl Serialize) -> Value {
@@ -168,6 +228,109 @@ mod tests {
     #[should_panic(expected = "v2: `spec.crew` was ")]
     fn a_field_that_is_lost_is_found() {
         round_trip::<v2::Captain, v3::Captain>();
+    }
+
+    /// A schedule, which conversion reads.
+    mod cron {
+        use std::net::IpAddr;
+
+        use schemars::JsonSchema;
+        use serde::{Deserialize, Serialize};
+
+        macro_rules! version {
+            ($module:ident, $version:literal, $schedule:ident) => {
+                pub mod $module {
+                    use super::*;
+
+                    #[derive(kube::CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+                    #[kube(group = "crew.example.com", version = $version, kind = "Watch", namespaced)]
+                    pub struct WatchSpec {
+                        pub $schedule: String,
+                        #[schemars(regex(pattern = r"^[0-9]{1,2}:[0-9]{2}$"))]
+                        pub start: String,
+                        #[schemars(extend("example" = "Europe/Berlin"))]
+                        pub zone: String,
+                        pub host: IpAddr,
+                        #[schemars(regex(pattern = r"^\bbell"))]
+                        pub bell: Option<String>,
+                    }
+                }
+            };
+        }
+        version!(v1, "v1", schedule);
+        version!(v2, "v2", times);
+    }
+
+    macro_rules! watches {
+        ($from:ident.$old:ident, $to:ident.$new:ident) => {
+            impl TryFrom<cron::$from::Watch> for cron::$to::Watch {
+                type Error = String;
+
+                fn try_from(watch: cron::$from::Watch) -> Result<Self, String> {
+                    let cron::$from::WatchSpec {
+                        $old,
+                        start,
+                        zone,
+                        host,
+                        bell,
+                    } = watch.spec;
+                    let fields = $old.split(' ').count();
+                    if fields != 5 {
+                        return Err(format!("`{}` has {fields} fields", $old));
+                    }
+                    let (hours, minutes) = start.split_once(':').ok_or("no time of day")?;
+                    assert!(hours.len() <= 2 && minutes.len() == 2, "{start}");
+                    assert_eq!(zone, "Europe/Berlin");
+                    let spec = cron::$to::WatchSpec {
+                        $new: $old,
+                        start,
+                        zone,
+                        host,
+                        bell,
+                    };
+                    Ok(Self {
+                        metadata: watch.metadata,
+                        spec,
+                    })
+                }
+            }
+        };
+    }
+    watches!(v1.schedule, v2.times);
+    watches!(v2.times, v1.schedule);
+
+    fn schedule(object: &mut Value) {
+        for name in ["schedule", "times"] {
+            if let Some(schedule) = object["spec"].get_mut(name) {
+                *schedule = "*/5 * * * *".into();
+            }
+        }
+    }
+
+    #[test]
+    fn texts_have_their_examples_formats_and_patterns_and_what_the_author_sets() {
+        round_trip_with::<cron::v2::Watch, cron::v1::Watch>(|object| {
+            schedule(object);
+            if let Some(bell) = object.pointer_mut("/spec/bell") {
+                *bell = "bell".into();
+            }
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "cannot convert from v1: `")]
+    fn a_text_that_the_schema_does_not_describe_needs_the_author() {
+        round_trip_with::<cron::v2::Watch, cron::v1::Watch>(|object| {
+            object["spec"]["bell"] = Value::Null;
+        });
+    }
+
+    #[test]
+    #[should_panic(
+        expected = r"no text for the pattern of `spec.bell` of v1 can be made, `^\bbell`"
+    )]
+    fn a_pattern_without_a_match_is_named_with_its_field() {
+        round_trip_with::<cron::v2::Watch, cron::v1::Watch>(schedule);
     }
 
     #[test]

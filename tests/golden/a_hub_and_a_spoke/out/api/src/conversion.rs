@@ -23,12 +23,36 @@ pub trait Spoke: CustomResourceExt + TryFrom<Self::Hub> {
 }
 
 /// Copies the fields that both types share: the same name and the same type. Fields that only `A` has are lost.
+/// The error names the field that `B` cannot hold.
 pub(crate) fn carry<A, B>(from: &A) -> Result<B, serde_json::Error>
 where
     A: serde::Serialize,
     B: serde::de::DeserializeOwned,
 {
-    serde_json::from_value(serde_json::to_value(from)?)
+    let value = serde_json::to_value(from)?;
+    serde_json::from_value(value).map_err(|error| name_field::<A, B>(from, error))
+}
+
+/// The same error with the name of the field: without that field, it would be another one.
+fn name_field<A, B>(from: &A, error: serde_json::Error) -> serde_json::Error
+where
+    A: serde::Serialize,
+    B: serde::de::DeserializeOwned,
+{
+    let Ok(serde_json::Value::Object(all)) = serde_json::to_value(from) else {
+        return error;
+    };
+    let problem = error.to_string();
+    let is_cause = |name: &&String| {
+        let mut others = all.clone();
+        others.remove(*name);
+        let read = serde_json::from_value::<B>(others.into());
+        read.err().is_none_or(|it| it.to_string() != problem)
+    };
+    match all.keys().find(is_cause) {
+        Some(name) => serde::de::Error::custom(format!("`{name}`: {problem}")),
+        None => error,
+    }
 }
 
 fn webhook_conversion() -> apiextensions::CustomResourceConversion {
