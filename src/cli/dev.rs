@@ -11,7 +11,7 @@ use crate::dev::{self, Options};
 ///
 /// Starts etcd and kube-apiserver on free ports of the loopback, like `kbr envtest run`. Then, and after each change, it generates
 /// the manifests, installs the CRDs, builds and starts the operator, and lets the API server call its webhooks. If the build
-/// fails, the running operator is left alone. The operator runs as its ServiceAccount, with exactly the permissions that
+/// fails, the running operator is left alone. The operator runs as its service account, with exactly the permissions that
 /// `config/default` grants. To use the API server in another terminal, run the printed line
 /// `export KUBECONFIG=…` there. Ctrl-C stops everything and discards the objects in the API server.
 ///

@@ -57,14 +57,14 @@ impl Cluster {
         self.webhooks.arguments()
     }
 
-    /// The environment variables with which the operator reaches the API server as its ServiceAccount.
+    /// The environment variables with which the operator reaches the API server as its service account.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let mut environment = self.plane.environment();
         environment.extend(self.account.environment());
         environment
     }
 
-    /// Installs the operator's ServiceAccount and roles if they have changed.
+    /// Installs the operator's service account and roles if they have changed.
     pub fn install_permissions(&mut self, root: &Path) -> anyhow::Result<()> {
         self.account.install(&self.plane, root)
     }

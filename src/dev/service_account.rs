@@ -1,4 +1,4 @@
-//! The operator's ServiceAccount: `kbr dev` runs the operator with the permissions that `config/default` grants.
+//! The operator's service account: `kbr dev` runs the operator with the permissions that `config/default` grants.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::envtest::{crds, progress};
 /// The overlay that `make deploy` deploys.
 const OVERLAY: &str = "config/default";
 
-/// The kinds that grant permissions to a ServiceAccount, and the ServiceAccount and its namespace.
+/// The kinds that grant permissions to a service account, and the service account and its namespace.
 const KINDS: [&str; 6] = [
     "Namespace",
     "ServiceAccount",
@@ -23,7 +23,7 @@ const KINDS: [&str; 6] = [
     "ClusterRoleBinding",
 ];
 
-/// The ServiceAccount of the manager's Deployment, with its roles.
+/// The service account of the manager's Deployment, with its roles.
 #[derive(Debug, Default)]
 pub struct ServiceAccount {
     /// The installed objects, empty without `config/default`; `None` at first.
@@ -80,7 +80,7 @@ impl ServiceAccount {
         Ok(())
     }
 
-    /// The environment variables with which a program acts as the ServiceAccount, and those of its Pod.
+    /// The environment variables with which a program acts as the service account, and those of its Pod.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let Some((identity, kubeconfig)) = &self.identity else {
             return Vec::new();
@@ -142,7 +142,7 @@ impl Identity {
         format!("system:serviceaccount:{}:{}", self.namespace, self.account)
     }
 
-    /// The namespaces of the ServiceAccount and its roles, followed by these objects.
+    /// The namespaces of the service account and its roles, followed by these objects.
     fn permissions(&self, objects: Vec<Value>) -> Vec<Value> {
         let mut permissions: Vec<Value> = objects
             .into_iter()

@@ -190,7 +190,7 @@ impl ControlPlane {
         &self.setup.folder
     }
 
-    /// Writes the kubeconfig of a ServiceAccount, with its namespace as the default; returns its path.
+    /// Writes the kubeconfig of a service account, with its namespace as the default; returns its path.
     pub fn write_kubeconfig(&self, namespace: &str, account: &str) -> anyhow::Result<PathBuf> {
         let path = self.folder().join("operator.kubeconfig");
         let text = kubeconfig::service_account(&self.setup, namespace, account);

@@ -9,7 +9,7 @@ pub fn admin(setup: &Setup) -> String {
     config(setup).to_string()
 }
 
-/// The kubeconfig of a ServiceAccount, with its namespace as the default. The administrator impersonates it: the API server
+/// The kubeconfig of a service account, with its namespace as the default. The administrator impersonates it: the API server
 /// adds its groups, and nothing expires.
 pub fn service_account(setup: &Setup, namespace: &str, account: &str) -> String {
     let mut config = config(setup);

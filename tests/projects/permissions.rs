@@ -121,7 +121,7 @@ async fn ships_sail() -> anyhow::Result<()> {
 "#;
 
 /// Runs the tests with each role in `roles/`, and keeps their output next to it.
-const LOOP: &str = r#"
+const LOOP: &str = r"
 rbac=config/rbac
 for role in roles/*.yaml; do
   name=$(basename $role .yaml)
@@ -135,7 +135,7 @@ for role in roles/*.yaml; do
   rm -r $rbac
   mv kept $rbac
 done || true
-"#;
+";
 
 /// A role without one verb of one of its rules, and the error that a test without it must print.
 struct Incomplete {
@@ -149,19 +149,19 @@ fn incomplete(role: &Value) -> Vec<Incomplete> {
     for rule in list(&role["rules"]) {
         for resource in list(&rule["resources"]) {
             for verb in list(&rule["verbs"]) {
-                let mut rule = rule.clone();
-                rule["resources"] = Value::Sequence(vec![resource.clone()]);
-                rule["verbs"] = Value::Sequence(vec![verb.clone()]);
-                rules.push(rule);
+                let mut single = rule.clone();
+                single["resources"] = Value::Sequence(vec![resource.clone()]);
+                single["verbs"] = Value::Sequence(vec![verb.clone()]);
+                rules.push(single);
             }
         }
     }
     let without = |at: usize| {
         let mut left = rules.clone();
-        let rule = left.remove(at);
+        let removed = left.remove(at);
         let mut role = role.clone();
         role["rules"] = Value::Sequence(left);
-        let text = |key: &str| rule[key][0].as_str().expect("text");
+        let text = |key: &str| removed[key][0].as_str().expect("text");
         let group = Some(text("apiGroups")).filter(|group| !group.is_empty());
         let wanted = format!(
             "+kbr:rbac:groups={},resources={},verbs={}`",
@@ -221,7 +221,7 @@ fn confine(project: &Project) {
     );
 }
 
-/// Integration tests run the operator as its ServiceAccount, so that a missing rule is found before deployment.
+/// Integration tests run the operator as its service account, so that a missing rule is found before deployment.
 #[test]
 fn a_test_fails_for_each_rule_that_is_missing_and_names_it() {
     let _turn = alone();
