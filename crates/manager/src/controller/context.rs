@@ -142,6 +142,8 @@ impl<K: Object> Context<K> {
     /// index, and those of another object of the same name are not among them. A child that was created a moment ago
     /// may not be there yet; when the watch brings it, the object is reconciled again.
     ///
+    /// Needs the verbs `list` and `watch` on the kind.
+    ///
     /// ```
     /// # use k8s_openapi::api::batch::v1::{CronJob, Job};
     /// # async fn reconcile(cx: manager::Context<CronJob>) -> anyhow::Result<()> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// The kinds that give a ServiceAccount its permissions.
+/// The kinds that give a `ServiceAccount` its permissions.
 pub(super) const GRANTS: [&str; 5] = [
     "ServiceAccount",
     "Role",
@@ -51,12 +51,12 @@ impl Deployment {
         })
     }
 
-    /// What the API server calls its ServiceAccount in `namespace`.
+    /// What the API server calls its `ServiceAccount` in `namespace`.
     pub(super) fn user(&self, namespace: &str) -> String {
         format!("system:serviceaccount:{namespace}:{}", self.account)
     }
 
-    /// The ServiceAccount in the namespace of a test, and what its roles permit, for this test alone.
+    /// The `ServiceAccount` in the namespace of a test, and what its roles permit, for this test alone.
     ///
     /// What is in the operator's namespace, or in one that it watches, is in the test's namespace then. Roles and bindings
     /// have names of their own, so that tests which run at the same time or one after the other share nothing.
@@ -104,7 +104,7 @@ impl Deployment {
         others
     }
 
-    /// Whether it is a binding of the operator's ServiceAccount.
+    /// Whether it is a binding of the operator's `ServiceAccount`.
     fn binds(&self, object: &Value) -> bool {
         let mut subjects = object["subjects"].as_array().into_iter().flatten();
         subjects.any(|subject| {
@@ -131,8 +131,7 @@ impl Deployment {
             .filter(|object| self.binds_in(object, namespace));
         let question = |binding: &Value| {
             let role = grants.iter().find(|role| refers(binding, role))?;
-            let rule = &role["rules"][0];
-            let first = |list: &str| rule[list][0].as_str();
+            let first = |list: &str| role["rules"][0][list][0].as_str();
             let verb = first("verbs")?;
             let mut spec = json!({
                 "user": self.user(namespace),

@@ -40,7 +40,7 @@ impl Drop for Operator {
 impl Cluster {
     /// Starts the operator `program` for the namespace of this test. Its warnings go to standard error.
     ///
-    /// It is the ServiceAccount of the Deployment in `config/default`, and has its permissions, in the namespace of the
+    /// It is the `ServiceAccount` of the Deployment in `config/default`, and has its permissions, in the namespace of the
     /// test instead of the operator's own; the client of the test is an administrator's. What the API server forbids the
     /// operator, [`kubectl`](Self::kubectl) and [`close`](Self::close) report, with the rules to add.
     ///

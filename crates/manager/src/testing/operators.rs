@@ -35,7 +35,7 @@ impl Operators {
         state.ended += 1;
     }
 
-    /// Copies what an operator logs to standard error, and notes which permissions its ServiceAccount in `namespace`
+    /// Copies what an operator logs to standard error, and notes which permissions its `ServiceAccount` in `namespace`
     /// lacked.
     pub(super) fn follow(&self, log: ChildStderr, namespace: &str) {
         let (operators, user) = (self.clone(), user_prefix(namespace));

@@ -1,4 +1,4 @@
-//! The ServiceAccount that an operator under test is, with the permissions that `config/default` gives it.
+//! The `ServiceAccount` that an operator under test is, with the permissions that `config/default` gives it.
 
 use std::{
     fs::{self, OpenOptions},
@@ -29,7 +29,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Each operator has a kubeconfig of its own, as it removes it.
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
-/// A ServiceAccount in the namespace of a test, and a kubeconfig that is removed when this is dropped.
+/// A `ServiceAccount` in the namespace of a test, and a kubeconfig that is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct ServiceAccount {
     deployment: Deployment,
@@ -78,7 +78,7 @@ impl ServiceAccount {
         Ok(Some(account))
     }
 
-    /// Makes the operator this ServiceAccount, in the environment that its Pod would have.
+    /// Makes the operator this `ServiceAccount`, in the environment that its Pod would have.
     pub(super) fn tell(&self, operator: &mut Command) {
         operator
             .env("KUBECONFIG", &self.kubeconfig)
@@ -88,7 +88,7 @@ impl ServiceAccount {
         }
     }
 
-    /// The administrator's, who impersonates the ServiceAccount: the API server adds its groups.
+    /// The administrator's, who impersonates the `ServiceAccount`: the API server adds its groups.
     fn write_kubeconfig(&self) -> anyhow::Result<()> {
         let mut config = Kubeconfig::read().context("cannot read the kubeconfig")?;
         for user in config
