@@ -54,7 +54,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     if !unconverted.is_empty() {
         let names = unconverted.join("`, `");
         let why = "no operator serves it yet, as it does with `kbr dev`";
-        say("installed", &format!("`{names}` without conversion: {why}"));
+        progress("installed", &format!("`{names}` without conversion: {why}"));
     }
     plane.wait_until_ready()?;
     progress(

@@ -121,7 +121,9 @@ impl Silence {
                     tracing::debug!(error, "cannot help a watch on");
                 }
             });
-            self.over.as_mut().reset(Instant::now() + LIMIT.saturating_sub(HELP));
+            self.over
+                .as_mut()
+                .reset(Instant::now() + LIMIT.saturating_sub(HELP));
         }
         Poll::Pending
     }

@@ -28,8 +28,6 @@ pub(crate) use self::{
 };
 use crate::{
     cache::caches::Caches,
-    cache::store::Caches,
-    controller::outcome::{Done, Failure},
     controller::{
         action::Next,
         outcome::{Done, Failure},

@@ -8,7 +8,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::invented::Inventor;
-use crate::webhook::explain;
+use crate::json_path::explain;
 
 /// How many objects are tried in each direction.
 const OBJECTS: u64 = 256;

@@ -62,7 +62,6 @@ pub use self::{
 };
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use self::{
-    json_path::explain,
     review::GroupVersionKind,
     serve::{Registered, Task},
 };
