@@ -60,7 +60,7 @@ fn the_command_finds_an_api_server_with_the_crds_of_the_project() {
 }
 
 /// A second version, and conversion by a Service, as of a deployed operator.
-const CONVERTED: &str = r#"  - name: v2
+const CONVERTED: &str = r"  - name: v2
     served: true
     storage: false
     schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
@@ -69,7 +69,7 @@ const CONVERTED: &str = r#"  - name: v2
     webhook:
       conversionReviewVersions: [v1]
       clientConfig: { service: { name: demo-webhook, namespace: demo-system, path: /convert } }
-"#;
+";
 
 #[test]
 fn a_kind_with_conversion_is_readable_and_kbr_says_that_nothing_converts_it() {

@@ -49,9 +49,9 @@ pub(super) async fn convert(
         .request(Request::get(&path).body(Vec::new())?)
         .await?;
     let mark = format!("converted at {}", client_config["url"]);
-    let patch = Value::Array(conversion(&before, client_config, &mark));
+    let steps = Value::Array(conversion(&before, client_config, &mark));
     let request = Request::patch(&path).header(header::CONTENT_TYPE, "application/json-patch+json");
-    let request = request.body(patch.to_string().into_bytes())?;
+    let request = request.body(steps.to_string().into_bytes())?;
     client.request::<Value>(request).await?;
     for path in served(&before) {
         let what = format!(

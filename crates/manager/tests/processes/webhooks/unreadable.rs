@@ -114,14 +114,16 @@ pub async fn objects_that_the_type_cannot_read_are_listed_repaired_and_deleted(
 /// Writes an object in a version that can hold nothing of it.
 async fn nothing_is_lost(site: &Site) -> anyhow::Result<()> {
     let before = site.get(&at("v2", "deleted")).await?;
-    ensure!(before["spec"].to_string() == spec().to_string(), "{before}");
+    let (stored, expected) = (before["spec"].to_string(), spec().to_string());
+    ensure!(stored == expected, "{before}");
     for version in ["v1", "v3"] {
         let label = json!({ "metadata": { "labels": { version: "" } } });
         site.call(Method::PATCH, &at(version, "deleted"), MERGE, &label)
             .await?;
     }
     let after = site.get(&at("v2", "deleted")).await?;
-    ensure!(after["spec"].to_string() == spec().to_string(), "{after}");
+    let stored = after["spec"].to_string();
+    ensure!(stored == expected, "{after}");
     let labels = json!({ "v1": "", "v3": "" });
     ensure!(after["metadata"]["labels"] == labels, "{after}");
     ensure!(after["metadata"]["annotations"].is_null(), "{after}");
