@@ -22,7 +22,7 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::{
     sync::{mpsc, watch},
-    time::sleep,
+    time::{Instant, interval_at},
 };
 use tower::Service;
 
@@ -38,7 +38,7 @@ use crate::{
     options::Options,
 };
 
-/// How often a watch is sent a bookmark while nothing changes.
+/// How often a watch is sent a bookmark.
 const BOOKMARKS: Duration = Duration::from_secs(60);
 
 /// An API server in memory, for unit tests: what it holds is set and looked at directly, and a reconciler talks to
@@ -287,6 +287,7 @@ impl FakeApi {
             }
         };
         tell(first, &sender);
+        let mut bookmarks = interval_at(Instant::now() + BOOKMARKS, BOOKMARKS);
         tokio::spawn(async move {
             loop {
                 let news = self.lock().objects.news(&mut watch);
@@ -294,7 +295,7 @@ impl FakeApi {
                 tokio::select! {
                     () = sender.closed() => return,
                     _ = changed.changed() => {}
-                    () = sleep(BOOKMARKS) => tell(watch.bookmark().as_slice(), &sender),
+                    _ = bookmarks.tick() => tell(watch.bookmark().as_slice(), &sender),
                 }
             }
         });
