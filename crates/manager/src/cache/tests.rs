@@ -227,10 +227,10 @@ async fn the_time_to_fill_caches_counts_from_when_webhooks_are_served() {
     let server = Server::new();
     server.reject(&[("secrets", 500)]);
     let manager = server.manager(Options::default());
-    let serving = Arc::new(AtomicBool::new(false));
-    let served = serving.clone();
+    let webhooks = Arc::new(AtomicBool::new(false));
+    let up = webhooks.clone();
     let check = move || {
-        served
+        up
             .load(Ordering::Relaxed)
             .then_some(())
             .ok_or_else(String::new)
@@ -239,7 +239,7 @@ async fn the_time_to_fill_caches_counts_from_when_webhooks_are_served() {
     let running = run(manager);
     sleep(Duration::from_secs(600)).await;
     assert!(!running.is_finished());
-    serving.store(true, Ordering::Relaxed);
+    webhooks.store(true, Ordering::Relaxed);
     let began = Instant::now();
     assert!(running.await.unwrap().is_err());
     assert_eq!(began.elapsed().as_secs(), 120);

@@ -7,6 +7,7 @@
 
 mod access;
 mod audit;
+mod caches;
 mod certificates;
 mod clock;
 mod ending;
@@ -48,6 +49,8 @@ macro_rules! tests {
 const TESTS: &[(&str, Test)] = tests! {
     access:
         metrics_are_for_those_whom_the_api_server_allows;
+    caches:
+        a_leader_whose_crd_is_missing_says_so_once_and_ends;
     servers:
         servers_serve_others_whatever_some_clients_do
         lines_at_start_come_in_the_order_that_people_know;

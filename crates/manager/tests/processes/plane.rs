@@ -105,7 +105,8 @@ impl Plane {
         Ok(())
     }
 
-    async fn install(&self) -> anyhow::Result<()> {
+    /// Installs the CRD, and waits until the API server serves it.
+    pub async fn install(&self) -> anyhow::Result<()> {
         let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
         crds.create(&PostParams::default(), &Sailor::crd()).await?;
         let sailors: Api<Sailor> = Api::namespaced(self.client.clone(), "default");
