@@ -34,7 +34,8 @@ use crate::{
     options::Options,
     testing::{
         FakeApi,
-        fake::{Connection, Content, response},
+        content::{Content, response},
+        fake::Connection,
     },
 };
 
@@ -230,8 +231,7 @@ async fn the_time_to_fill_caches_counts_from_when_webhooks_are_served() {
     let webhooks = Arc::new(AtomicBool::new(false));
     let up = webhooks.clone();
     let check = move || {
-        up
-            .load(Ordering::Relaxed)
+        up.load(Ordering::Relaxed)
             .then_some(())
             .ok_or_else(String::new)
     };

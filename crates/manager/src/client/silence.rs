@@ -181,10 +181,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::testing::{
-        FakeApi,
-        fake::{Connection, Content},
-    };
+    use crate::testing::{FakeApi, content::Content, fake::Connection};
 
     /// An API server on connections that can freeze.
     #[derive(Clone)]

@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     convert::Infallible,
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
     time::Duration,
@@ -11,8 +10,8 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use hyper::{
-    Request, Response, StatusCode, Uri,
-    body::{Bytes, Frame},
+    Request, Response, Uri,
+    body::Bytes,
     header::{ACCEPT, CONTENT_TYPE, HeaderName, USER_AGENT},
 };
 use kube::{
@@ -26,7 +25,10 @@ use tokio::{
 };
 use tower::Service;
 
-use super::server::{Call, ErrorResponse, Objects, Path, Watch};
+use super::{
+    content::{Content, line, response},
+    server::{Call, ErrorResponse, Objects, Path, Watch},
+};
 use crate::{
     cache::object::Object,
     connect::Clients,
@@ -305,40 +307,6 @@ impl FakeApi {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// An event of a watch. Its fields are in the order of the API server, since a reader that meets the object first has to
-/// keep it until it knows the type.
-fn line(event: &Value) -> Bytes {
-    let (kind, object) = (&event["type"], &event["object"]);
-    Bytes::from(format!("{{\"type\":{kind},\"object\":{object}}}\n"))
-}
-
-/// The body of an answer: what comes from a channel, until that is closed.
-#[derive(Debug)]
-pub(crate) struct Content(mpsc::UnboundedReceiver<Bytes>);
-
-impl hyper::body::Body for Content {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0
-            .poll_recv(cx)
-            .map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
-    }
-}
-
-pub(crate) fn response((status, value): (StatusCode, Value)) -> Response<Content> {
-    let (sender, content) = mpsc::unbounded_channel();
-    // The receiver is right here.
-    let _ = sender.send(Bytes::from(value.to_string()));
-    let mut response = Response::new(Content(content));
-    *response.status_mut() = status;
-    response
 }
 
 /// What a client sends its requests into.

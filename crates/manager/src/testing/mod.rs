@@ -37,6 +37,7 @@
 
 mod admission;
 mod cluster;
+pub(crate) mod content;
 mod deployment;
 pub(crate) mod fake;
 mod invented;

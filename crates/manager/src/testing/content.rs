@@ -1,0 +1,48 @@
+//! The answers of an API server in memory, as a client reads them.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use hyper::{
+    Response, StatusCode,
+    body::{Bytes, Frame},
+};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+/// An event of a watch. Its fields are in the order of the API server, since a reader that meets the object first has to
+/// keep it until it knows the type.
+pub(super) fn line(event: &Value) -> Bytes {
+    let (kind, object) = (&event["type"], &event["object"]);
+    Bytes::from(format!("{{\"type\":{kind},\"object\":{object}}}\n"))
+}
+
+/// The body of an answer: what comes from a channel, until that is closed.
+#[derive(Debug)]
+pub(crate) struct Content(pub(super) mpsc::UnboundedReceiver<Bytes>);
+
+impl hyper::body::Body for Content {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0
+            .poll_recv(cx)
+            .map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+pub(crate) fn response((status, value): (StatusCode, Value)) -> Response<Content> {
+    let (sender, content) = mpsc::unbounded_channel();
+    // The receiver is right here.
+    let _ = sender.send(Bytes::from(value.to_string()));
+    let mut response = Response::new(Content(content));
+    *response.status_mut() = status;
+    response
+}
