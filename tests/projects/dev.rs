@@ -18,7 +18,7 @@ start() {
 }
 # printed TEXT TIMES: waits until kbr has printed the text that many times.
 printed() {
-  for _ in $(seq 1800); do
+  for _ in $(seq 6000); do
     if test "$(grep -c -e "$1" dev.log)" -ge "$2"; then return; fi
     sleep 0.1
   done
