@@ -63,12 +63,12 @@ impl Project {
     /// The result of `kbr manifests` for a sample that was never edited.
     pub fn filled(&self, crds: &Value, body: &str) -> String {
         let path = self.0.path().join("config/samples/filled.yaml");
-        let sum: String = Sha256::digest(body)
+        let digest = Sha256::digest(body);
+        // The first 12 hexadecimal digits.
+        let sum = digest[..6]
             .iter()
-            .take(6)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        write(&path, format!("# kbr:sample {sum}\n{body}").as_bytes());
+            .fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+        write(&path, format!("# kbr:sample {sum:012x}\n{body}").as_bytes());
         self.written(crds);
         fs::read_to_string(path).expect("the sample")
     }

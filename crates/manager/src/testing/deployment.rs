@@ -189,7 +189,7 @@ fn text(value: &Value) -> &str {
 mod tests {
     use super::*;
 
-    fn deployment(env: Value) -> Value {
+    fn deployment(env: &Value) -> Value {
         let container = json!({ "args": ["--leader-elect"], "env": env });
         json!({
             "kind": "Deployment",
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn the_permissions_of_the_deployment_are_for_one_test() {
         let objects = vec![
-            deployment(json!([])),
+            deployment(&json!([])),
             role("ClusterRole", None, "manager"),
             role("ClusterRole", None, "viewer"),
             role("Role", Some("crew-system"), "election"),
@@ -286,7 +286,7 @@ mod tests {
     fn the_roles_of_watched_namespaces_are_for_the_tests_namespace() {
         let watch = json!([{ "name": "WATCH_NAMESPACE", "value": "$(POD_NAMESPACE), team-a" }]);
         let objects = vec![
-            deployment(watch),
+            deployment(&watch),
             role("Role", Some("team-a"), "manager"),
             binding("Role", Some("team-a"), "manager"),
         ];

@@ -118,5 +118,5 @@ async fn deployments_become_available_and_pods_run() {
 #[tokio::test]
 #[ignore = "runs below `kbr envtest run`, started by the test above"]
 async fn jobs_end_as_they_are_told() {
-    kubelet::jobs_end_as_told().await;
+    Box::pin(kubelet::jobs_end_as_told()).await;
 }
