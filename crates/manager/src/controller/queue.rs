@@ -1,13 +1,13 @@
 //! The work queue, client-go's: a key is worked on by one worker at a time, and never lost.
 //!
 //! * What is added again before a worker took it is there once (*dirty*).
-//! * What is added while a worker is at it (*processing*) comes back when that worker is done.
+//! * What is added while a worker is at it (*processing*) comes back when that worker is done, once ahead of others.
 //! * What failed, or wants to come back at once, does so after 5 ms, then 10 ms, doubled up to 1,000 s, each key by itself.
 //!
 //! Source: `k8s.io/client-go/util/workqueue`, `queue.go`, `delaying_queue.go`, `default_rate_limiters.go`.
 
 use std::{
-    collections::{BTreeSet, HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, HashSet, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -39,6 +39,8 @@ struct State {
     delayed: BTreeSet<(Instant, Key)>,
     due: HashMap<Key, Instant>,
     failures: HashMap<Key, u32>,
+    /// What has come back ahead of others.
+    returned: HashSet<Key>,
 }
 
 impl Queue {
@@ -121,15 +123,28 @@ impl Queue {
         }
     }
 
-    /// Ends the work on a key; if it was added meanwhile, it is there again.
-    pub(crate) fn done(&self, key: &Key) {
+    /// Ends the work on a key; if it was added meanwhile, it is there again. Returns whether it comes next.
+    ///
+    /// It comes ahead of others, as what it was worked on with is still at hand; but only once in a row, so that a key
+    /// that changes all the time leaves the others their turn.
+    pub(crate) fn done(&self, key: &Key) -> bool {
         let mut state = self.lock();
         if let Some(taken) = state.processing.remove(key) {
             self.metrics.done(taken);
         }
-        if state.dirty.contains_key(key) {
-            self.push(&mut state, key.clone());
+        let returned = state.returned.remove(key);
+        if !state.dirty.contains_key(key) {
+            return false;
         }
+        if returned {
+            self.push(&mut state, key.clone());
+            return false;
+        }
+        state.returned.insert(key.clone());
+        state.ready.push_front(key.clone());
+        self.metrics.depth(state.ready.len());
+        self.changed.notify_one();
+        true
     }
 
     /// The keys that are being worked on.
@@ -208,6 +223,24 @@ mod tests {
         queue.add("a".into());
         assert_eq!(now(&queue).await.as_deref(), Some("a"));
         assert_eq!(now(&queue).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_that_is_added_all_the_time_comes_ahead_of_others_once_in_a_row() {
+        let queue = queue();
+        for key in ["a", "b", "c"] {
+            queue.add(key.into());
+        }
+        let mut order = String::new();
+        for _ in 0..7 {
+            let key = now(&queue).await.unwrap();
+            order.push_str(&key);
+            if key == "a" {
+                queue.add("a".into());
+            }
+            queue.done(&Key::from(&key));
+        }
+        assert_eq!(order, "aabcaaa");
     }
 
     #[tokio::test(start_paused = true)]

@@ -152,7 +152,9 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
             tracing::error!(error = %failure, again_in = ?delay, "reconcile failed");
         }
     }
-    core.queue.done(&key);
+    if !core.queue.done(&key) {
+        core.applied.drop_answers(&key);
+    }
 }
 
 /// Tells the lines of one reconcile from those of another in the log.

@@ -1,13 +1,16 @@
 //! What a controller has applied lately, so that the same is not sent again.
 
 use std::{
-    any::TypeId,
+    any::{Any, TypeId},
     collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::key::Key;
+use crate::{
+    cache::object::{Cached, version},
+    key::Key,
+};
 
 /// What a controller applied last: a hash of what it sent and of the resource version that it got.
 #[derive(Default)]
@@ -18,7 +21,11 @@ struct State {
     /// The kinds of which [`forget`](Applied::forget) is called when an object is gone.
     followed: HashSet<TypeId>,
     children: HashMap<(TypeId, Key), u64>,
+    /// What applying returned, by the key of the owner.
+    answers: HashMap<Key, Vec<(Key, Answer)>>,
 }
+
+type Answer = Arc<dyn Any + Send + Sync>;
 
 impl Applied {
     /// Announces that [`forget`](Self::forget) is called for each child of this kind that is gone. Others are not
@@ -49,6 +56,32 @@ impl Applied {
         if state.followed.contains(&TypeId::of::<C>()) {
             state.children.insert(id::<C>(key), hash);
         }
+    }
+
+    /// Keeps a child of which only the metadata is cached for the reconcile that it triggers, until that of now ends
+    /// and no other follows at once.
+    pub(crate) fn keep<C: Cached>(&self, owner: &Key, key: &Key, child: Arc<C>) {
+        let mut state = self.lock();
+        if state.followed.contains(&TypeId::of::<C>()) {
+            let answers = state.answers.entry(owner.clone()).or_default();
+            answers.push((key.clone(), child));
+        }
+    }
+
+    /// Takes a child that was kept, if it is at `version`.
+    pub(crate) fn take<C: Cached>(&self, owner: &Key, key: &Key, at: &str) -> Option<Arc<C>> {
+        let mut state = self.lock();
+        let answers = state.answers.get_mut(owner)?;
+        let found = answers.iter().position(|(kept, answer)| {
+            let child = answer.downcast_ref::<C>();
+            kept == key && child.is_some_and(|child| version(child) == at)
+        });
+        answers.swap_remove(found?).1.downcast().ok()
+    }
+
+    /// Drops what was kept for the next reconcile of an owner.
+    pub(crate) fn drop_answers(&self, owner: &Key) {
+        self.lock().answers.remove(owner);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -101,13 +101,16 @@ pub(crate) async fn apply<K: Object, C: Object>(
     if let Some(version) = known.version()
         && core.applied.has::<C>(&key, &text, version)
     {
-        match known {
-            Known::Whole(object) => return Ok(object),
-            _ => match api.get_opt(key.name()).await? {
-                Some(Stripped(object)) => return Ok(Arc::new(object)),
-                // Deleted this instant: it is applied anew.
-                None => core.applied.forget::<C>(&key),
-            },
+        if let Known::Whole(object) = &known {
+            return Ok(object.clone());
+        }
+        if let Some(object) = core.applied.take(&Key::of(owner), &key, version) {
+            return Ok(object);
+        }
+        match api.get_opt(key.name()).await? {
+            Some(Stripped(object)) => return Ok(Arc::new(object)),
+            // Deleted this instant: it is applied anew.
+            None => core.applied.forget::<C>(&key),
         }
     }
 
@@ -115,10 +118,15 @@ pub(crate) async fn apply<K: Object, C: Object>(
     let answer = api.patch(key.name(), &params, &Patch::Apply(&body)).await;
     let Stripped(object) =
         answer.with_context(|| format!("cannot apply {} `{key}`", C::kind(&())))?;
+    let object = Arc::new(object);
     if known.is_watched() {
-        core.applied.set::<C>(&key, &text, version(&object));
+        core.applied.set::<C>(&key, &text, version(&*object));
+        let triggers = known.version() != Some(version(&*object));
+        if triggers && core.reader.caches.find::<C>().is_none() {
+            core.applied.keep(&Key::of(owner), &key, object.clone());
+        }
     }
-    Ok(Arc::new(object))
+    Ok(object)
 }
 
 /// Asks the API server for the metadata of an object, as no cache knows it.

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::{ResourceExt, api::ObjectMeta};
+use kube::{
+    ResourceExt,
+    api::{ObjectMeta, PartialObjectMeta},
+};
 use manager::{
     Action, Context, Manager,
     testing::{FakeApi, eventually, is_ready},
@@ -229,4 +232,32 @@ async fn a_child_that_others_change_is_put_right_by_one_write_even_if_it_is_of_t
         .unwrap();
     assert_eq!(settled(&api, "/configmaps/child").await, 2);
     running.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_child_whose_metadata_is_cached_is_not_read_again_by_the_reconcile_that_it_triggers() {
+    let (api, said) = (hook(), Said::default());
+    let (mut manager, saying) = (manager(&api), said.clone());
+    manager
+        .controller::<Captain>("captain")
+        .owns::<ConfigMap>()
+        .reconcile(move |_, cx: Context<Captain>| {
+            let saying = saying.clone();
+            async move {
+                let map = cx.apply(&object("map", "text")).await?;
+                anyhow::ensure!(map.data == object("", "text").data, "not whole");
+                saying.say("applied");
+                // The watch has brought it before the reconcile ends, as it mostly does while the status is written.
+                while cx.get::<PartialObjectMeta<ConfigMap>>("map")?.is_none() {
+                    tokio::task::yield_now().await;
+                }
+                Ok(Action::await_change())
+            }
+        });
+    let running = Running::start(manager);
+    said.heard_times("applied", 2).await;
+    assert_eq!(settled(&api, "/configmaps/map").await, 1);
+    running.stop().await.unwrap();
+    let read = "GET /api/v1/namespaces/default/configmaps/map".to_owned();
+    assert!(!api.requests().contains(&read));
 }
