@@ -90,16 +90,16 @@ defaulted belay
 role=src/controllers/captain.rs
 cp $role before
 sed -i '/captains.status/d' $role
-said 'installed the permissions' 2
+printed 'installed the permissions' 2
 account=system:serviceaccount:captains-system:captains-controller-manager
 for _ in $(seq 300); do
   if ! kubectl auth can-i patch captains --subresource=status --as $account; then break; fi
   sleep 0.1
 done
 kubectl --namespace crew patch captain a --type=merge -p '{"spec":{"message":"haul"}}'
-said "$account.* cannot patch resource .*captains/status" 1
+printed "$account.* cannot patch resource .*captains/status" 1
 cp before $role
-said 'installed the permissions' 3
+printed 'installed the permissions' 3
 # The rebuilt operator reconciles it at once.
 kubectl --namespace crew wait --for=jsonpath='{.status.observedGeneration}'=2 --timeout=60s captain/a
 
