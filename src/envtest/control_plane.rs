@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
@@ -88,6 +89,8 @@ impl ControlPlane {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(folder.lock()?)
+            // Ctrl-C is for kbr and the command, from the first moment on.
+            .process_group(0)
             .spawn()
             .context("cannot start kbr envtest supervisor")?;
         Ok(Self {

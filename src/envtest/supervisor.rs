@@ -33,8 +33,6 @@ struct Server {
 
 /// Runs the servers until stdin is closed. When a server ends, prints a line on stdout: `exited <program> <status>`.
 pub fn run(setup: &Setup) -> anyhow::Result<()> {
-    // Detach from the terminal: Ctrl-C is for the command that uses the servers.
-    let _ = rustix::process::setsid();
     let kbr = end_of_stdin();
     let mut servers = Vec::new();
     let started = start(setup, &mut servers);
