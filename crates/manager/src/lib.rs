@@ -81,6 +81,7 @@
 // Clippy is run by kbr alone, and sees all of them.
 #![cfg_attr(not(clippy), allow(warnings))]
 
+mod backoff;
 mod cache;
 mod certificates;
 mod client;

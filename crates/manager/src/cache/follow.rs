@@ -1,10 +1,6 @@
 //! Fills a store from a watch, whatever objects it brings and however often it fails.
 
-use std::{
-    collections::HashSet,
-    hash::{BuildHasher, RandomState},
-    time::Duration,
-};
+use std::{collections::HashSet, time::Duration};
 
 use futures_util::StreamExt;
 use kube::{
@@ -14,6 +10,7 @@ use kube::{
 use tokio::time::{sleep, timeout};
 
 use crate::{
+    backoff::Backoff,
     cache::{
         lenient::Lenient,
         object::{Cached, Scope},
@@ -24,33 +21,9 @@ use crate::{
     key::Key,
 };
 
-/// The longest wait before the first repetition, and before any: half of it at least, so that a watch that always fails
-/// lists at most four times a minute.
-const FIRST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(30);
-
 /// How long a watch that has failed must go on to count as good although nothing changed. Its beginning has a time limit
 /// of half of that, and what it hears then besides changes, kube's watcher keeps to itself.
 const GOOD: Duration = Duration::from_secs(60);
-
-/// How long to wait after a failure.
-struct Backoff(Duration);
-
-impl Backoff {
-    fn new() -> Self {
-        Self(FIRST)
-    }
-
-    /// The wait after another failure: twice as long as the last, and up to a half less, so that watches do not act in
-    /// step.
-    fn failure(&mut self) -> Duration {
-        let half = self.0 / 2;
-        self.0 = (self.0 * 2).min(LONGEST);
-        // `RandomState` is the random source of the standard library.
-        let random = u32::try_from(RandomState::new().hash_one(0_u8) % 1000).unwrap_or_default();
-        half + half * random / 1000
-    }
-}
 
 /// One watch of a cache: that of one namespace, or of all.
 pub(super) struct Follower<'a, K> {
@@ -159,21 +132,5 @@ impl<K: Cached> Follower<'_, K> {
         if self.cache.progress.set_trouble(self.place, None) {
             tracing::info!(kind = %K::kind(&()), namespace = self.namespace, "watching again");
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_watch_that_always_fails_lists_four_times_a_minute_at_most() {
-        let mut backoff = Backoff::new();
-        let waits: Vec<_> = std::iter::repeat_with(|| backoff.failure())
-            .take(12)
-            .collect();
-        assert!(waits[0] <= FIRST, "{waits:?}");
-        let long = |wait: &Duration| (LONGEST / 2..=LONGEST).contains(wait);
-        assert!(waits[6..].iter().all(long), "{waits:?}");
     }
 }

@@ -10,10 +10,7 @@ use futures_util::{FutureExt as _, StreamExt as _, stream};
 use kube::{
     Api, Client,
     api::{ApiResource, DynamicObject},
-    runtime::{
-        WatchStreamExt as _,
-        watcher::{self, watcher},
-    },
+    runtime::watcher::{self, watcher},
 };
 use rustls::{ServerConfig, pki_types::ServerName};
 use tokio::{
@@ -27,7 +24,7 @@ use super::{
     pair::{MARGIN, Pair},
     secret::{Secret, is},
 };
-use crate::error::chain;
+use crate::{backoff::Backoff, error::chain};
 
 /// How long API servers may take to notice that they are to trust another CA.
 const SPREAD: Duration = Duration::from_secs(3);
@@ -262,17 +259,28 @@ fn wait(conflicts: &mut u32, looked: kube::Result<Duration>) -> Duration {
     }
 }
 
-/// Watches one object, with rights for that one only.
+/// Watches one object, with permissions for only that one. Reports failures, and begins again after a wait.
 fn watch_one(api: Api<DynamicObject>, name: &str) -> stream::BoxStream<'static, ()> {
     let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
-    let events = watcher(api, config).default_backoff();
-    // That it is about to be listed is no news, and what fails kube's watcher has logged or looking will tell.
-    events
-        .filter_map(async |event| match event {
-            Ok(watcher::Event::Init) | Err(_) => None,
-            Ok(_) => Some(()),
-        })
-        .boxed()
+    let watch = (watcher(api, config).boxed(), Backoff::new());
+    stream::unfold(watch, |(mut events, mut backoff)| async move {
+        loop {
+            match events.next().await? {
+                // A list is about to begin, which may fail.
+                Ok(watcher::Event::Init) => {}
+                Ok(_) => return Some(((), (events, Backoff::new()))),
+                Err(error) => {
+                    let error = chain(&error);
+                    tracing::warn!(
+                        error,
+                        "cannot watch the certificate of the webhooks, or what trusts it"
+                    );
+                    sleep(backoff.failure()).await;
+                }
+            }
+        }
+    })
+    .boxed()
 }
 
 fn service(error: anyhow::Error) -> kube::Error {

@@ -1,0 +1,49 @@
+//! How long a watch waits before it begins again after a failure.
+//!
+//! kube's own back-off starts over at each event of its watcher, which announces each list with one before it is tried.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    time::Duration,
+};
+
+/// The longest wait before the first repetition, and before any: half of it at least, so that a watch that always fails
+/// lists at most four times a minute.
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// How long to wait after a failure.
+#[derive(Debug)]
+pub(crate) struct Backoff(Duration);
+
+impl Backoff {
+    pub(crate) fn new() -> Self {
+        Self(FIRST)
+    }
+
+    /// The wait after another failure: twice as long as the last, and up to a half less, so that watches do not act in
+    /// step.
+    pub(crate) fn failure(&mut self) -> Duration {
+        let half = self.0 / 2;
+        self.0 = (self.0 * 2).min(LONGEST);
+        // `RandomState` is the random source of the standard library.
+        let random = u32::try_from(RandomState::new().hash_one(0_u8) % 1000).unwrap_or_default();
+        half + half * random / 1000
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watch_that_always_fails_lists_four_times_a_minute_at_most() {
+        let mut backoff = Backoff::new();
+        let waits: Vec<_> = std::iter::repeat_with(|| backoff.failure())
+            .take(12)
+            .collect();
+        assert!(waits[0] <= FIRST, "{waits:?}");
+        let long = |wait: &Duration| (LONGEST / 2..=LONGEST).contains(wait);
+        assert!(waits[6..].iter().all(long), "{waits:?}");
+    }
+}
