@@ -1,7 +1,7 @@
 //! Publishes events in the background.
 //!
-//! Events are shared out to some lanes, each of which sends one after the other: what comes again goes into the lane
-//! where it came before, so that it is counted in order, and a burst is sent as fast as controllers make one.
+//! Events are distributed over lanes, each of which sends one event after the other. A repeated event goes to the same
+//! lane as before, so it is counted in order. A burst is sent as fast as controllers publish it.
 
 use std::{
     collections::HashMap,
@@ -25,15 +25,15 @@ use crate::{
     request,
 };
 
-/// How many events are sent at once: as many as a controller reconciles objects by default, so that they keep up with
-/// reconciles that do any request at all.
+/// How many events are sent at once: as many as the objects that a controller reconciles at once by default, so that
+/// events keep up with reconciles that send at least one request.
 const LANES: usize = 10;
 
-/// How many events may wait in each lane; what comes on top is dropped. All lanes together hold as many as client-go's
-/// ten times over, in 5 MB at most.
+/// How many events may wait in each lane; further ones are dropped. All lanes together hold ten times as many as
+/// client-go, in at most 5 MB.
 const WAITING: usize = 1000;
 
-/// How long an event that comes again counts as the same, as in client-go.
+/// How long a repeated event counts as the same, as in client-go.
 const SERIES: Duration = Duration::from_secs(6 * 60);
 
 /// How many series each lane remembers.
@@ -44,7 +44,7 @@ const LONGEST_NOTE: usize = 1024;
 const LONGEST_REASON: usize = 128;
 const LONGEST_NAME: usize = 253;
 
-/// What kind of event it is.
+/// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Severity {
     Normal,
@@ -67,12 +67,12 @@ pub(crate) struct Event {
     pub(crate) severity: Severity,
     pub(crate) reason: String,
     pub(crate) note: String,
-    /// Who says it.
+    /// The controller that publishes it.
     pub(crate) controller: String,
 }
 
 impl Event {
-    /// What makes two events the same.
+    /// Equal for events that count as the same.
     fn hash(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (&self.regarding.uid, &self.reason, &self.note, self.severity).hash(&mut hasher);
@@ -86,30 +86,30 @@ impl Event {
     }
 }
 
-/// Takes events, never waits and never fails.
+/// Accepts events; never waits and never fails.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     lanes: Arc<[mpsc::Sender<Event>]>,
     dropped: Arc<AtomicUsize>,
 }
 
-/// Sends what a [`Recorder`] takes.
+/// Sends the events that a [`Recorder`] accepts.
 #[derive(Debug)]
 pub(crate) struct Publisher {
     lanes: Vec<Lane>,
 }
 
-/// Sends some of the events, one after the other.
+/// Sends the events of one lane, one after the other.
 #[derive(Debug)]
 struct Lane {
     events: mpsc::Receiver<Event>,
-    /// How many were dropped that nobody was told of; shared by all lanes.
+    /// How many dropped events have not been logged yet; shared by all lanes.
     dropped: Arc<AtomicUsize>,
     instance: String,
     series: HashMap<u64, Series>,
 }
 
-/// An event that was sent, and how often it has come since.
+/// An event that was sent, and how often it was repeated.
 #[derive(Debug)]
 struct Series {
     path: String,
@@ -118,7 +118,7 @@ struct Series {
 }
 
 impl Recorder {
-    /// A recorder, and what must run for it. `instance` is the name of this process.
+    /// A recorder, and the publisher that must run for it. `instance` is the name of this process.
     pub(crate) fn new(instance: &str) -> (Self, Publisher) {
         let dropped = Arc::new(AtomicUsize::new(0));
         let lane = |_| {
@@ -148,12 +148,12 @@ impl Recorder {
 }
 
 impl Publisher {
-    /// Sends events until `end` is cancelled and all that were published before are sent.
+    /// Sends events until `end` is cancelled and all earlier events are sent.
     pub(crate) async fn run(&mut self, client: &Client, end: &CancellationToken) {
         join_all(self.lanes.iter_mut().map(|lane| lane.run(client, end))).await;
     }
 
-    /// Sends what waits.
+    /// Sends the waiting events.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) async fn flush(&mut self, client: &Client) {
         let end = CancellationToken::new();
@@ -189,8 +189,8 @@ impl Lane {
         }
     }
 
-    /// Creates an event, or counts one up that was there lately: at 2, 4, 8 … only, so that an object that fails
-    /// for ever does not fill the API server.
+    /// Creates an event, or updates the count of a recent one. The count is sent only at 2, 4, 8 …, so that an object
+    /// that keeps failing does not fill the API server.
     async fn try_send(&mut self, client: &Client, event: &Event) -> kube::Result<()> {
         let (hash, now) = (event.hash(), Instant::now());
         if self.series.len() >= REMEMBERED {
@@ -244,7 +244,7 @@ impl Lane {
     }
 }
 
-/// A name for an event: that of its object, in letters that names of events may have, and the time.
+/// A name for an event: the name of its object, reduced to the characters allowed in names of events, and the time.
 fn name(event: &Event) -> String {
     let object = event
         .regarding
@@ -266,7 +266,7 @@ fn name(event: &Event) -> String {
     format!("{object}.{nanos:x}")
 }
 
-/// Now, as `metav1.MicroTime` is written.
+/// The current time, formatted as `metav1.MicroTime`.
 fn micro_time() -> String {
     format!("{:.6}", Timestamp::now())
 }

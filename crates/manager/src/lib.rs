@@ -1,4 +1,4 @@
-//! What every operator needs, and kube-rs leaves to others: a manager in the manner of controller-runtime.
+//! The parts of an operator that kube-rs leaves out: a manager like the one in controller-runtime.
 //!
 //! ```no_run
 //! use std::{process::ExitCode, sync::Arc};
@@ -23,18 +23,20 @@
 //! }
 //! ```
 //!
-//! A controller reconciles the objects of one kind: it is called for each at start and whenever one, or one that it
-//! [owns](Controller::owns) or [watches](Controller::watches), changes; [`when`](Controller::when) says which changes
-//! matter, and a [`Trigger`] enqueues keys for what happens elsewhere. What fails is tried again after 5 ms, then 10 ms, up
-//! to 1,000 s, each object by itself. [`Context`] has what a reconcile needs: [`apply`](Context::apply) for children,
-//! [`status`](Context::status) and [`ready`](Context::ready) for what is written when it has ended,
-//! [`get`](Context::get), [`list`](Context::list) and [`children`](Context::children) for what is cached,
-//! [`update`](Context::update) and [`delete`](Context::delete) for what others have a hand in, too.
+//! A controller reconciles the objects of one kind. It is called for each object at start, and whenever the object
+//! changes or one that it [owns](Controller::owns) or [watches](Controller::watches). [`when`](Controller::when)
+//! selects the changes that matter, and a [`Trigger`] enqueues keys for events outside the cluster. A failed reconcile
+//! is retried after 5 ms, then 10 ms, up to 1,000 s; each object backs off by itself. [`Context`] has what a reconcile
+//! needs: [`apply`](Context::apply) for children, [`status`](Context::status) and [`ready`](Context::ready) for the
+//! status that is written when the reconcile has ended, [`get`](Context::get), [`list`](Context::list) and
+//! [`children`](Context::children) for cached objects, and [`update`](Context::update) and [`delete`](Context::delete)
+//! for objects that other writers change, too.
 //!
-//! A reconcile's own writes to children, and its updates of the object, trigger a reconcile as those of others do; its
-//! writes of status and finalizers do not. A reconcile that finds nothing to do writes nothing, so this comes to rest.
+//! A reconcile's own writes to children, and its updates of the object, trigger another reconcile, like the writes of
+//! others. Its writes of status and finalizers do not. A reconcile that finds nothing to do writes nothing, so no
+//! reconcile triggers itself forever.
 //!
-//! # Call me when the `ConfigMap` changes that I name
+//! # Reconcile when a referenced `ConfigMap` changes
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -69,16 +71,16 @@
 //! }
 //! ```
 //!
-//! | What happens | What to write |
+//! | Event | Method |
 //! |---|---|
-//! | a child changes | [`owns`](Controller::owns), or [`owns_cached`](Controller::owns_cached) to read it whole |
-//! | something changes that names me, or that I name | [`watches`](Controller::watches) |
-//! | only some updates matter | [`when`](Controller::when), with a [`predicate`] or your own, after the kind it is about |
-//! | it happens outside of the cluster, or by the clock | [`triggered_by`](Controller::triggered_by); [`Action::requeue`], [`Action::requeue_at`] |
-//! | nothing, it is only to be read | [`reads`](Controller::reads) |
+//! | a child changes | [`owns`](Controller::owns), or [`owns_cached`](Controller::owns_cached) to read the whole child |
+//! | an object changes that refers to mine, or that mine refers to | [`watches`](Controller::watches) |
+//! | only some updates matter | [`when`](Controller::when), with a [`predicate`] or your own, after the kind that it applies to |
+//! | something outside the cluster, or a point in time | [`triggered_by`](Controller::triggered_by); [`Action::requeue`], [`Action::requeue_at`] |
+//! | none: the objects are only read | [`reads`](Controller::reads) |
 
-// In a project this is a path dependency, whose lints cargo does not cap: a newer compiler would find something to warn about.
-// Clippy is run by kbr alone, and sees all of them.
+// In a project this crate is a path dependency, and cargo does not cap the lints of those: a newer compiler could
+// print new warnings. Only kbr itself runs clippy on it, with all lints.
 #![cfg_attr(not(clippy), allow(warnings))]
 
 mod backoff;

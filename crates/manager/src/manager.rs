@@ -1,4 +1,4 @@
-//! The manager, and what can be registered with it.
+//! The manager, and the methods that register controllers, tasks and checks with it.
 
 use std::{fmt, sync::Arc};
 
@@ -18,7 +18,7 @@ use crate::{
     webhook::{Conversions, Webhooks},
 };
 
-/// Runs controllers, and what every operator needs beside them: leader election, metrics, probes, an orderly end.
+/// Runs controllers, and the parts that every operator needs: leader election, metrics, probes, graceful shutdown.
 pub struct Manager {
     pub(crate) options: Options,
     pub(crate) id: String,
@@ -33,12 +33,12 @@ pub struct Manager {
     pub(crate) controllers: Vec<Arc<dyn AnyController>>,
     pub(crate) webhooks: Webhooks,
     pub(crate) conversions: Conversions,
-    /// What was registered wrongly; reported all at once by [`run`](Self::run).
+    /// Mistakes in the registrations; [`run`](Self::run) reports all of them at once.
     pub(crate) mistakes: Vec<String>,
     pub(crate) identity: String,
     pub(crate) leading: Vec<Task>,
     pub(crate) always: Vec<Task>,
-    /// Whether the process is ended by force when it does not end by itself; that of a test must go on.
+    /// Whether a process that does not end by itself is killed. The process of a test must not be.
     pub(crate) watchdog: bool,
 }
 
@@ -51,13 +51,13 @@ impl fmt::Debug for Manager {
 }
 
 impl Manager {
-    /// A manager that is connected as the flags say, and logs.
+    /// A manager that connects to the API server and logs as the flags say.
     ///
-    /// `id` tells this operator from all others in the cluster, `<project>.<domain>`: it names the Lease and begins
-    /// the field managers, so it must never change.
+    /// `id` identifies this operator among all others in the cluster, as `<project>.<domain>`. It names the Lease and
+    /// is the prefix of the field managers, so it must never change.
     ///
     /// # Errors
-    /// When there is no API server to be found, or a flag makes no sense.
+    /// If no API server is configured, or a flag has an invalid value.
     pub async fn new(options: Options, id: &str) -> anyhow::Result<Self> {
         logs::start(options.log_format, &options.log_level)?;
         let fence = Fence::closed();
@@ -101,7 +101,7 @@ impl Manager {
         }
     }
 
-    /// Runs a task in every replica, from start to shutdown. If it fails, the process ends with its error.
+    /// Runs a task in every replica, from start to shutdown. If the task fails, the process ends with its error.
     pub fn always<F, R>(&mut self, name: &str, task: F)
     where
         F: FnOnce(Running) -> R + Send + 'static,
@@ -110,7 +110,7 @@ impl Manager {
         self.always.push(Task::new(name, task));
     }
 
-    /// Runs a task in the leader only, like a controller. If it fails, the process ends with its error.
+    /// Runs a task in the leader only, like a controller. If the task fails, the process ends with its error.
     pub fn leading<F, R>(&mut self, name: &str, task: F)
     where
         F: FnOnce(Running) -> R + Send + 'static,
@@ -119,7 +119,7 @@ impl Manager {
         self.leading.push(Task::new(name, task));
     }
 
-    /// Adds a check to `/healthz`: an error with its reason says that this process must be started anew.
+    /// Adds a check to `/healthz`: an error, with its reason, means that this process must be restarted.
     pub fn live_check<F>(&mut self, name: &str, check: F)
     where
         F: Fn() -> Result<(), String> + Send + Sync + 'static,
@@ -127,7 +127,7 @@ impl Manager {
         self.health.add_live(name, check);
     }
 
-    /// Adds a check to `/readyz`: an error with its reason says that this replica must not be sent requests.
+    /// Adds a check to `/readyz`: an error, with its reason, means that this replica must not receive requests.
     pub fn ready_check<F>(&mut self, name: &str, check: F)
     where
         F: Fn() -> Result<(), String> + Send + Sync + 'static,
@@ -135,7 +135,7 @@ impl Manager {
         self.health.add_ready(name, check);
     }
 
-    /// What tells of objects that cannot be read.
+    /// Reports objects that cannot be read.
     pub(crate) fn reporter(&self) -> Reporter {
         Reporter {
             recorder: self.recorder.clone(),
@@ -143,14 +143,14 @@ impl Manager {
         }
     }
 
-    /// A client of the API server, for what runs in every replica.
+    /// A client of the API server, for code that runs in every replica.
     #[must_use]
     pub fn client(&self) -> Client {
         self.clients.always.clone()
     }
 }
 
-/// The name of this process among its replicas: that of the Pod or host, and something that is never the same again.
+/// The name of this process among its replicas: the name of the Pod or host, and a unique suffix.
 fn identity() -> String {
     use std::hash::{BuildHasher, RandomState};
     let host = || {

@@ -1,4 +1,4 @@
-//! Tasks of the user's own that the manager runs beside its controllers.
+//! The user's own tasks, which the manager runs beside its controllers.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
-/// What a task of the manager is given.
+/// The argument of a task.
 #[derive(Clone)]
 pub struct Running {
     pub(crate) client: Client,
@@ -22,19 +22,19 @@ impl fmt::Debug for Running {
 }
 
 impl Running {
-    /// A client of the API server. That of a leading task refuses to write after leadership was lost.
+    /// A client of the API server. After leadership is lost, the writes of a leading task fail.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Waits until the manager shuts down; a task then has until `--shutdown-timeout` to end.
+    /// Waits until the manager shuts down. A task then has until `--shutdown-timeout` to end.
     pub async fn stopped(&self) {
         self.stop.cancelled().await;
     }
 }
 
-/// A task that has yet to be started.
+/// A task that has not started yet.
 pub(crate) struct Task {
     pub(crate) name: String,
     pub(crate) start: Box<dyn FnOnce(Running) -> BoxFuture<'static, anyhow::Result<()>> + Send>,
@@ -52,7 +52,7 @@ impl Task {
         }
     }
 
-    /// Runs it; its error says which it was.
+    /// Runs the task; its error contains the task's name.
     pub(crate) async fn run(self, running: Running) -> anyhow::Result<()> {
         let result = (self.start)(running).await;
         result.map_err(|error| error.context(format!("task `{}` failed", self.name)))

@@ -1,16 +1,16 @@
-//! Finds objects by what they say, without looking at all of them.
+//! Finds objects by values in them, without looking at all of them.
 
 use std::{collections::BTreeSet, ptr::fn_addr_eq};
 
 use crate::{error::caught, key::Key};
 
-/// Says under which values an object is to be found.
+/// Returns the values under which an object is indexed.
 pub type IndexBy<K> = fn(&K) -> Vec<String>;
 
-/// The indexes of one cache, each made when it is asked for the first time.
+/// The indexes of one cache, each built on first use.
 ///
-/// An index is known by the address of its function. Where the compiler gives one address to two functions they do the
-/// same, and one index is right for both; where it gives one function two addresses there are two that are equal.
+/// An index is identified by the address of its function. If the compiler gives two functions one address, they do the
+/// same, so one index is right for both. If it gives one function two addresses, there are two equal indexes.
 pub(crate) struct Indexes<K>(Vec<Index<K>>);
 
 struct Index<K> {
@@ -36,19 +36,19 @@ impl<K> Indexes<K> {
         Self(Vec::new())
     }
 
-    /// Notes a change of an object.
+    /// Applies a change of an object to every index.
     pub(crate) fn change(&mut self, key: &Key, old: Option<&K>, new: Option<&K>) {
         for index in &mut self.0 {
             index.change(key, old, new);
         }
     }
 
-    /// Whether there is this index yet.
+    /// Whether this index exists yet.
     pub(crate) fn has(&self, values: IndexBy<K>) -> bool {
         self.0.iter().any(|index| fn_addr_eq(index.values, values))
     }
 
-    /// The keys of the objects with this value, in order; none if there is no such index yet.
+    /// The keys of the objects with this value, sorted; none if the index does not exist yet.
     pub(crate) fn find<'a>(
         &'a self,
         values: IndexBy<K>,
@@ -64,7 +64,7 @@ impl<K> Indexes<K> {
         found.map(|(_, key)| key)
     }
 
-    /// Makes an index of all objects.
+    /// Builds an index of all objects.
     pub(crate) fn add<'a>(
         &mut self,
         values: IndexBy<K>,

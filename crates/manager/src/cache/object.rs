@@ -1,4 +1,4 @@
-//! What the manager asks of a kind.
+//! The traits that a kind must implement.
 
 use std::fmt::Debug;
 
@@ -10,7 +10,7 @@ use crate::{cache::stripped::Stripped, key::Key};
 
 /// A kind whose objects can be cached: every type of kube's derive macro and of k8s-openapi, and their metadata.
 ///
-/// Implemented for all that qualify; there is nothing to implement by hand.
+/// Implemented for every type that qualifies; never implement it by hand.
 pub trait Cached:
     Resource<DynamicType = (), Scope: Scope> + DeserializeOwned + Clone + Debug + Send + Sync + 'static
 {
@@ -27,19 +27,19 @@ impl<K> Cached for K where
 {
 }
 
-/// A kind that can be reconciled or applied: one that is [`Cached`] and can be written.
+/// A kind that can be reconciled or applied: it is [`Cached`] and can be written.
 ///
-/// Implemented for all that qualify; there is nothing to implement by hand.
+/// Implemented for every type that qualifies; never implement it by hand.
 pub trait Object: Cached + Serialize {}
 
 impl<K: Cached + Serialize> Object for K {}
 
-/// Whether the objects of a kind live in namespaces. Implemented for the two scopes of k8s-openapi.
+/// Whether a kind is namespaced. Implemented for the two scopes of k8s-openapi.
 pub trait Scope: Sized {
-    /// `true` for kinds with namespaces.
+    /// `true` for namespaced kinds.
     const NAMESPACED: bool;
 
-    /// The objects of `K` in `namespace`; in all, if `None` or if the kind has none.
+    /// The objects of `K` in `namespace`; in all namespaces, if it is `None` or the kind is cluster-scoped.
     fn api<K>(client: Client, namespace: Option<&str>) -> Api<K>
     where
         K: Resource<DynamicType = (), Scope = Self>;
@@ -70,17 +70,17 @@ impl Scope for ClusterResourceScope {
     }
 }
 
-/// Whether objects of `K` live in namespaces.
+/// Whether `K` is namespaced.
 pub(crate) fn namespaced<K: Cached>() -> bool {
     <K::Scope as Scope>::NAMESPACED
 }
 
-/// The objects of `K` beside the one with this key, read without what nobody reads.
+/// The objects of `K` in the namespace of this key, read without the fields that no operator uses.
 pub(crate) fn api<K: Cached>(client: Client, key: &Key) -> Api<Stripped<K>> {
     <K::Scope as Scope>::api(client, key.namespace())
 }
 
-/// The resource version, empty if there is none.
+/// The resource version; empty if the object has none.
 pub(crate) fn version<K: Resource>(object: &K) -> &str {
     object
         .meta()
@@ -89,10 +89,10 @@ pub(crate) fn version<K: Resource>(object: &K) -> &str {
         .unwrap_or_default()
 }
 
-/// Whether resource version `a` is from after `b`.
+/// Whether resource version `a` is newer than `b`.
 ///
-/// Resource versions of one kind may be compared as numbers since Kubernetes 1.35 (KEP-5504), and could in fact
-/// before. Of what is not a number nothing is known, so it counts as not later.
+/// Resource versions of one kind may be compared as numbers since Kubernetes 1.35 (KEP-5504); in practice that worked
+/// before, too. Nothing is known about a version that is not a number, so it counts as not newer.
 pub(crate) fn later(a: &str, b: &str) -> bool {
     match (a.parse::<u128>(), b.parse::<u128>()) {
         (Ok(a), Ok(b)) => a > b,
@@ -100,7 +100,7 @@ pub(crate) fn later(a: &str, b: &str) -> bool {
     }
 }
 
-/// A reference to `object`, as events carry it.
+/// A reference to `object`, as used in events.
 pub(crate) fn reference<K: Cached>(object: &K) -> ObjectReference {
     reference_to::<K>(object.meta())
 }

@@ -18,10 +18,10 @@ use crate::{
     key::Key,
 };
 
-/// Reads what a controller caches: its own kind, and those that it `owns_cached`, `watches` or `reads`.
+/// Reads the caches of a controller: of its own kind, and of the kinds that it `owns_cached`, `watches` or `reads`.
 ///
-/// It costs no request and waits for nothing. What it finds is as the watch has last brought it, so a write of a moment
-/// ago may not be in it yet.
+/// A read sends no request and never waits. It returns objects as the watch last delivered them, which may not include
+/// a write of a moment ago.
 #[derive(Clone)]
 pub struct Reader {
     controller: Arc<str>,
@@ -36,14 +36,14 @@ impl fmt::Debug for Reader {
     }
 }
 
-/// A [`Reader`] that keeps no cache alive.
+/// A [`Reader`] that does not keep the caches alive.
 pub(crate) struct WeakReader {
     controller: Arc<str>,
     caches: WeakCaches,
 }
 
 impl WeakReader {
-    /// `None` once the controller is gone.
+    /// `None` once the controller has been dropped.
     pub(crate) fn upgrade(&self) -> Option<Reader> {
         Some(Reader {
             controller: self.controller.clone(),
@@ -67,11 +67,11 @@ impl Reader {
         }
     }
 
-    /// The object with this key; `None` if there is none.
+    /// The object with this key; `None` if it does not exist.
     ///
     /// # Errors
-    /// When the controller was registered without this kind; the error names the line to add. And when the object is
-    /// there but cannot be read as a `C`: it must not be taken for deleted.
+    /// When the controller was registered without this kind; the error names the line to add. Also when the object
+    /// exists but cannot be read as a `C`, so that it is not mistaken for deleted.
     pub fn get<C: Cached>(&self, key: impl Into<Key>) -> anyhow::Result<Option<Arc<C>>> {
         let (cache, key) = (self.cache::<C>()?, key.into());
         let found = cache.get(&key);
@@ -83,8 +83,8 @@ impl Reader {
         Ok(found)
     }
 
-    /// The objects of a kind, in all namespaces that the manager watches; narrow it down, and end it with
-    /// [`all`](List::all) or [`keys`](List::keys). Objects that cannot be read as a `C` are not among them.
+    /// The objects of a kind, in all namespaces that the manager watches. Narrow the list down with its methods, and
+    /// end it with [`all`](List::all) or [`keys`](List::keys). Objects that cannot be read as a `C` are left out.
     pub fn list<C: Cached>(&self) -> List<'_, C> {
         List {
             reader: self,
@@ -127,7 +127,7 @@ impl Reader {
     }
 }
 
-/// Some objects of a kind, made by [`Reader::list`] or `Context::list`.
+/// A selection of the objects of a kind, made by [`Reader::list`] or `Context::list`.
 #[must_use = "end it with `.all()` or `.keys()`"]
 pub struct List<'a, C> {
     reader: &'a Reader,
@@ -146,35 +146,35 @@ impl<C> fmt::Debug for List<'_, C> {
 }
 
 impl<C: Cached> List<'_, C> {
-    /// Those in this namespace.
+    /// Selects the objects in this namespace.
     pub fn in_namespace(mut self, namespace: &str) -> Self {
         self.namespace = Some(namespace.to_owned());
         self
     }
 
-    /// Those with this label; of several, those that have all.
+    /// Selects the objects with this label. Called again, it selects those that have all the labels.
     pub fn with_label(self, label: &str, value: &str) -> Self {
         self.matching(Expression::Equal(label.to_owned(), value.to_owned()))
     }
 
-    /// Those whose labels match: a [`Selector`] of kube's, which a `LabelSelector` can be made into, or an
+    /// Selects the objects whose labels match: kube's [`Selector`], which can be made from a `LabelSelector`, or an
     /// [`Expression`].
     pub fn matching(mut self, labels: impl Into<Selector>) -> Self {
         self.labels.extend(labels.into());
         self
     }
 
-    /// Those of which `values` names this value: found by an index, so that it takes as long as there are such objects
-    /// and not as there are objects.
+    /// Selects the objects for which `values` returns this value. They are found by an index, so the time depends on
+    /// how many match and not on how many exist.
     ///
-    /// The index is made when it is asked for the first time, and kept. `values` must be a plain function, and say the
-    /// same of the same object each time.
+    /// The index is built on first use, and kept. `values` must be a plain function that always returns the same values
+    /// for the same object.
     pub fn by(mut self, values: IndexBy<C>, value: impl fmt::Display) -> Self {
         self.index = Some((values, value.to_string()));
         self
     }
 
-    /// The objects, in the order of their keys.
+    /// The objects, sorted by key.
     ///
     /// # Errors
     /// When the controller was registered without this kind; the error names the line to add.
@@ -182,7 +182,7 @@ impl<C: Cached> List<'_, C> {
         Ok(self.find()?.into_iter().map(|(_, object)| object).collect())
     }
 
-    /// The keys of the objects, in order.
+    /// The keys of the objects, sorted.
     ///
     /// # Errors
     /// When the controller was registered without this kind; the error names the line to add.

@@ -1,4 +1,4 @@
-//! What a reconcile is given besides its object.
+//! The argument of a reconcile beside its object.
 
 use std::{
     fmt,
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// One reconcile: its object, and the means to act on it. Cheap to clone.
+/// One reconcile: its object, and the methods to act on it. Cheap to clone.
 pub struct Context<K> {
     core: Arc<Core<K>>,
     object: Arc<K>,
@@ -63,7 +63,7 @@ impl<K: Object> Context<K> {
         }
     }
 
-    /// A client of the API server, for whatever has no method here. After leadership was lost it refuses to write.
+    /// A client of the API server, for requests that have no method here. After leadership is lost, its writes fail.
     #[must_use]
     pub fn client(&self) -> Client {
         self.core.client.clone()
@@ -81,7 +81,7 @@ impl<K: Object> Context<K> {
         self.key.name()
     }
 
-    /// The namespace of the object; `None` for a kind without.
+    /// The namespace of the object; `None` for a cluster-scoped kind.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.key.namespace()
@@ -93,20 +93,20 @@ impl<K: Object> Context<K> {
         &self.object
     }
 
-    /// The time, of the crate `jiff` (`k8s_openapi::jiff`), as in Kubernetes' own types.
+    /// The current time, as in Kubernetes' own types, from the crate `jiff` (`k8s_openapi::jiff`).
     ///
-    /// In a test `FakeApi::advance` moves it. With [`Action::requeue_at`](crate::Action::requeue_at) a reconcile comes
-    /// back at a time of this clock.
+    /// In a test, `FakeApi::advance` moves it. [`Action::requeue_at`](crate::Action::requeue_at) requeues an object for
+    /// a time of this clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.core.timer.timestamp()
     }
 
-    /// The cached object with this key; `None` if there is none. A key without a namespace means that of the object
-    /// being reconciled, if the kind has namespaces.
+    /// The cached object with this key; `None` if it does not exist. For a namespaced kind, a key without a namespace
+    /// means the namespace of the object being reconciled.
     ///
-    /// It costs no request and waits for nothing. What it finds is as the watch has last brought it, so a write of a
-    /// moment ago may not be in it yet.
+    /// This sends no request and never waits. It returns the object as the watch last delivered it, which may not
+    /// include a write of a moment ago.
     ///
     /// Needs the verbs `list` and `watch` on the kind.
     ///
@@ -119,8 +119,8 @@ impl<K: Object> Context<K> {
         self.core.reader.get(key)
     }
 
-    /// The cached objects of a kind, in all namespaces that the manager watches; narrow it down, and end it with
-    /// [`all`](List::all) or [`keys`](List::keys).
+    /// The cached objects of a kind, in all namespaces that the manager watches. Narrow the list down with its methods,
+    /// and end it with [`all`](List::all) or [`keys`](List::keys).
     ///
     /// Needs the verbs `list` and `watch` on the kind.
     ///
@@ -136,11 +136,11 @@ impl<K: Object> Context<K> {
         self.core.reader.list()
     }
 
-    /// The cached children of the object: the objects of a kind whose controller it is, in the order of their keys.
+    /// The cached children of the object, sorted by key: the objects of a kind whose controller owner it is.
     ///
-    /// It needs `.owns_cached::<C>()`; with `.owns::<C>()`, ask for the `PartialObjectMeta<C>`. Children are found by an
-    /// index, and those of another object of the same name are not among them. A child that was created a moment ago
-    /// may not be there yet; when the watch brings it, the object is reconciled again.
+    /// This needs `.owns_cached::<C>()`; with `.owns::<C>()`, ask for the `PartialObjectMeta<C>`. Children are found by
+    /// an index on the owner's uid, so the children of an earlier object of the same name are not included. A child
+    /// that was created a moment ago may be missing; when the watch delivers it, the object is reconciled again.
     ///
     /// Needs the verbs `list` and `watch` on the kind.
     ///
@@ -170,58 +170,59 @@ impl<K: Object> Context<K> {
         reader.list().by(controller_uid, uid).all()
     }
 
-    /// Creates or changes a child object by server-side apply, and returns it whole.
+    /// Creates or changes a child object by server-side apply, and returns the whole child.
     ///
-    /// What `child` leaves out is left to others: its fields are ours by force, under the field manager
-    /// `<manager id>/<controller>`. It is given an owner reference to the object, and the object's namespace if it
-    /// names none. Nothing is sent when the same was applied before and the child has not changed since, which the
-    /// controller knows of kinds it `owns`.
+    /// The fields that `child` sets are taken over, by force, for the field manager `<manager id>/<controller>`. All
+    /// other fields are left to other writers. The child gets an owner reference to the object, and the object's
+    /// namespace if it names none. No request is sent if the same was applied before and the child has not changed
+    /// since, which the controller knows for kinds that it `owns`.
     ///
-    /// A child that this creates or changes triggers another reconcile of the object, as any change of a kind that it
-    /// `owns` does. That one finds nothing to do, so it comes to an end if `child` depends only on the object and on
-    /// what was read: put no timestamp and no random value into it.
+    /// A child that this call creates or changes triggers another reconcile of the object, like any change of a kind
+    /// that the controller `owns`. That reconcile finds nothing to do, provided that `child` depends only on the object
+    /// and on what was read: put no timestamp and no random value into it.
     ///
-    /// The name must be derived from what the child is for, such as the name of the object or the time for which a Job
-    /// is scheduled: then a reconcile that runs again finds the same child instead of creating another. For names that
-    /// the API server generates there is [`create`](Self::create).
+    /// Derive the name from the purpose of the child, such as the name of the object or the time for which a Job is
+    /// scheduled. A reconcile that runs again then finds the same child instead of creating another. For names that the
+    /// API server generates, use [`create`](Self::create).
     ///
     /// Needs the verbs `get`, `create` and `patch` on the kind of the child.
     ///
     /// # Errors
-    /// When the API server rejects it; when the child cannot be owned by the object (another namespace, or a child
-    /// without a namespace of an object that has one); when an object of that name exists and is not a child of this
-    /// one. If it is a child of an earlier object of the same name, the garbage collector is about to remove it, and
-    /// the retry succeeds.
+    /// When the API server rejects it; when the child cannot be owned by the object (another namespace, or a
+    /// cluster-scoped child of a namespaced object); when an object of that name exists and is not a child of this one.
+    /// If that object is a child of an earlier object of the same name, the garbage collector is about to remove it,
+    /// and the retry succeeds.
     pub async fn apply<C: Object>(&self, child: &C) -> anyhow::Result<Arc<C>> {
         apply(&self.core, &*self.object, child).await
     }
 
-    /// Creates a child object under the name that it has, or that the API server generates from its
-    /// `metadata.generateName`; and returns it.
+    /// Creates a child object and returns it. The child has the name in its metadata, or one that the API server
+    /// generates from `metadata.generateName`.
     ///
-    /// It is given an owner reference to the object, and the object's namespace if it names none. The child triggers
+    /// The child gets an owner reference to the object, and the object's namespace if it names none. It triggers
     /// another reconcile of the object.
     ///
-    /// Each call creates another child, and [`children`](Self::children) may not show the last one yet, nor does a
-    /// reconcile that is cancelled know whether it created one. So prefer [`apply`](Self::apply) with a derived name,
-    /// which cannot create a child twice.
+    /// Each call creates another child. [`children`](Self::children) may not show the last one yet, and a cancelled
+    /// reconcile does not know whether it created one. So prefer [`apply`](Self::apply) with a derived name, which
+    /// cannot create a child twice.
     ///
     /// Needs the verb `create` on the kind of the child.
     ///
     /// # Errors
-    /// When the API server rejects it, as it does if an object of that name exists; when the child cannot be owned by
-    /// the object.
+    /// When the API server rejects it, for example because an object of that name exists; when the child cannot be
+    /// owned by the object.
     pub async fn create<C: Object>(&self, child: &C) -> anyhow::Result<Arc<C>> {
         create(&self.core, &*self.object, child).await
     }
 
-    /// Deletes an object, and what it owns in the background; it is no error if it is gone or being deleted already.
+    /// Deletes an object, and its dependents in the background. An object that is gone or being deleted is not an
+    /// error.
     ///
-    /// Only the object with the uid that `object` has is deleted, never another one that was created since under the
-    /// same name. If `object` has none, as one that would be applied, it means the child of that name, in the namespace
-    /// of the object being reconciled if it names none.
+    /// Only the object with the uid of `object` is deleted, never a later one of the same name. If `object` has no uid,
+    /// like an object to apply, it stands for the child of that name, by default in the namespace of the object being
+    /// reconciled.
     ///
-    /// The end of a child triggers another reconcile of the object, and so does its deletion timestamp if it has
+    /// The removal of a child triggers another reconcile of the object, and so does its deletion timestamp if it has
     /// finalizers.
     ///
     /// Needs the verbs `get` and `delete` on the kind of the object.
@@ -233,18 +234,18 @@ impl<K: Object> Context<K> {
         delete(&self.core, &*self.object, object).await
     }
 
-    /// Changes an object that others change, too, and returns it as it is then.
+    /// Changes an object that other writers change, too, and returns the updated object.
     ///
-    /// `change` is made to `object` as it was read, from a cache or otherwise. Only what differs is sent, and only if
-    /// nobody was faster; if somebody was, the object is read and `change` made to that, up to five times with 10 ms in
-    /// between, as client-go's `retry.RetryOnConflict` does. If nothing differs, nothing is sent. Lists that change are
-    /// sent whole.
+    /// `change` is made to `object` as it was read, from a cache or otherwise. Only the difference is sent, on
+    /// condition that the object has not changed since. On a conflict, the object is read again and `change` is made to
+    /// that, up to five times with 10 ms in between, like client-go's `retry.RetryOnConflict`. If nothing differs,
+    /// nothing is sent. Changed lists are sent whole.
     ///
-    /// What it changes triggers a reconcile as the change of any other writer would: of the object itself, of the owner
-    /// of a child, of those to which a watched object is mapped.
+    /// The update triggers reconciles like the change of any other writer: of the object itself, of the owner of a
+    /// child, of the objects to which a watched object is mapped.
     ///
-    /// For children prefer [`apply`](Self::apply), and [`status`](Self::status) for the status, which this does not
-    /// change where it is a subresource.
+    /// For children prefer [`apply`](Self::apply). For the status use [`status`](Self::status): this method does not
+    /// change a status that is a subresource.
     ///
     /// Needs the verbs `get` and `patch` on the kind of the object.
     ///
@@ -261,8 +262,8 @@ impl<K: Object> Context<K> {
     /// ```
     ///
     /// # Errors
-    /// When the API server rejects it, the object is gone or another one of its name is there, or others were faster
-    /// five times.
+    /// When the API server rejects it, when the object is gone or replaced by another of its name, or after five
+    /// conflicts.
     pub async fn update<C: Object>(
         &self,
         object: &C,
@@ -271,10 +272,10 @@ impl<K: Object> Context<K> {
         update(&self.core, object, change).await
     }
 
-    /// Publishes an event on the object: what `kubectl describe` shows under Events.
+    /// Publishes an event on the object, which `kubectl describe` shows under Events.
     ///
-    /// `reason` is one word in camel case. Publishing goes on in the background; if it fails, or if there are too
-    /// many, a warning is logged and nothing else happens.
+    /// `reason` is one word in camel case. The event is sent in the background. If sending fails, or if there are too
+    /// many events, a warning is logged and the reconcile goes on.
     ///
     /// Needs the verbs `create` and `patch` on `events` of `events.k8s.io`.
     pub fn event(&self, reason: &str, note: impl Into<String>) {
@@ -296,10 +297,10 @@ impl<K: Object> Context<K> {
         self.condition(READY, true, reason, message);
     }
 
-    /// Sets a condition, and `observedGeneration`, in the status that is written when this reconcile has ended.
+    /// Sets a condition, and `observedGeneration`, in the status that is written when this reconcile ends.
     ///
-    /// `reason` is one word in camel case. The controller must have been registered with `.conditions(…)`, otherwise
-    /// the reconcile fails.
+    /// `reason` is one word in camel case. The controller must be registered with `.conditions(…)`; otherwise the
+    /// reconcile fails.
     ///
     /// Needs the verb `patch` on the `status` of the kind, and after a conflict `get` on the kind.
     pub fn condition(
@@ -324,10 +325,10 @@ impl<K: Object> Context<K> {
         self.draft().set(&self.object, accessor, new);
     }
 
-    /// Changes the status that is written when this reconcile has ended, whether it went well or not.
+    /// Changes the status that is written when this reconcile ends, whether it succeeds or fails.
     ///
-    /// Only what differs from the last known status is sent, in one request. It triggers no reconcile of this
-    /// controller; what another writer changes at the same time does.
+    /// Only the difference from the last known status is sent, in one request. This write triggers no reconcile of this
+    /// controller; a change that another writer makes at the same time does.
     ///
     /// Needs the verb `patch` on the `status` of the kind, and after a conflict `get` on the kind.
     pub fn status<T>(&self, change: impl FnOnce(&mut K::Status) -> T) -> T
@@ -339,16 +340,16 @@ impl<K: Object> Context<K> {
         change(wanted.status_mut().get_or_insert_default())
     }
 
-    /// What was done wrong, if anything.
+    /// The mistakes in the use of this context, if any.
     pub(crate) fn misuse(&self) -> Option<String> {
         self.draft().misuse.take()
     }
 
-    /// Says how the reconcile has ended, and takes the object with the status that is wanted; `None` if nothing of it
-    /// was changed.
+    /// Records how the reconcile ended, and takes the object with the wanted status; `None` if the status was not
+    /// changed.
     pub(crate) fn ended<T>(&self, result: &Result<T, Failure>) -> Option<K> {
         let mut draft = self.draft();
-        // What a reconcile that did not come to its end wanted is half of something.
+        // A reconcile that panicked or timed out may have set only part of its status.
         if matches!(result, Err(Failure::Panic(_) | Failure::Timeout(_))) {
             draft.discard();
         }
@@ -373,7 +374,7 @@ impl<K: Object> Context<K> {
         });
     }
 
-    /// No code that holds the lock leaves a draft that makes no sense, so a poisoned one is still sound.
+    /// Code that holds the lock leaves the draft consistent at every step, so a poisoned lock is ignored.
     fn draft(&self) -> MutexGuard<'_, Draft<K>> {
         self.draft.lock().unwrap_or_else(PoisonError::into_inner)
     }

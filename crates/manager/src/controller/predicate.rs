@@ -1,7 +1,7 @@
-//! Which updates matter, for [`Controller::when`](crate::Controller::when): controller-runtime's predicates, as plain
-//! functions of the object before and after.
+//! Filters for updates, to use with [`Controller::when`](crate::Controller::when): controller-runtime's predicates, as
+//! plain functions of the object before and after.
 //!
-//! Combine them, and your own, as Rust combines conditions:
+//! Combine them with each other, and with your own, like any other conditions:
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;
@@ -21,7 +21,7 @@ use crate::{
     error::caught,
 };
 
-/// Whether the generation changed, as it does with the spec and not with the status or the metadata.
+/// Whether the generation changed. It changes with the spec, but not with the status or the metadata.
 ///
 /// For a kind without generations, such as a `ConfigMap`, every update counts.
 pub fn generation_changed<K: Resource>(old: &K, new: &K) -> bool {
@@ -41,14 +41,14 @@ pub fn annotations_changed<K: Resource>(old: &K, new: &K) -> bool {
     old.iter().flatten().ne(new.iter().flatten())
 }
 
-/// Says of an object before and after whether the update matters.
+/// Decides from an object before and after whether the update matters.
 type Predicate<K> = Box<dyn Fn(&K, &K) -> bool + Send + Sync>;
 
 /// The predicates on one kind, all of which must hold.
 pub(crate) struct Filter<K>(Vec<Predicate<K>>);
 
 impl<K> Filter<K> {
-    /// Lets everything pass.
+    /// A filter that passes everything.
     pub(crate) fn none() -> Self {
         Self(Vec::new())
     }
@@ -59,8 +59,8 @@ impl<K> Filter<K> {
 }
 
 impl<K: Cached> Filter<K> {
-    /// Whether a change matters. The first sight of an object does, and all that has to do with its end: that it is
-    /// gone, that it is to go, and that it is another one of the same name.
+    /// Whether a change matters. An object that is first seen does, and so does its end: a deletion, a deletion
+    /// timestamp, or a replacement by another object of the same name.
     pub(crate) fn passes(&self, change: &Change<'_, K>) -> bool {
         let (Some(old), Some(new)) = (change.old, change.new) else {
             return true;
@@ -71,7 +71,7 @@ impl<K: Cached> Filter<K> {
         }
         let holds = |predicate: &Predicate<K>| {
             let held = caught("a predicate", change.key, || predicate(old, new));
-            // Rather one reconcile too many.
+            // In doubt, reconcile.
             held.unwrap_or(true)
         };
         self.0.iter().all(holds)
@@ -100,7 +100,7 @@ mod tests {
         [("a".to_owned(), "b".to_owned())].into()
     }
 
-    /// Which of generation, labels and annotations a change is one of.
+    /// Which of generation, labels and annotations `change` affects.
     fn changed(change: impl FnOnce(&mut ObjectMeta)) -> [bool; 3] {
         let (old, new) = (object(|_| {}), object(change));
         let predicates = [generation_changed, labels_changed, annotations_changed];

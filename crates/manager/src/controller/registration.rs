@@ -28,7 +28,7 @@ use crate::{
 };
 
 impl Manager {
-    /// Registers a controller of `K`, whose name no other may have. End it with `.reconcile(…)`.
+    /// Registers a controller of `K` under a unique name. End it with `.reconcile(…)`.
     ///
     /// Needs the verbs `list` and `watch` on `K`.
     pub fn controller<K: Object>(&mut self, name: &str) -> Controller<'_, K> {
@@ -38,17 +38,17 @@ impl Manager {
 
 /// A controller of `K` that is being registered; [`reconcile`](Self::reconcile) ends it.
 ///
-/// `W` is the kind that was named last, of which [`when`](Self::when) speaks: `K` itself, or one that it owns or
+/// `W` is the kind that was named last, to which [`when`](Self::when) applies: `K` itself, or a kind that it owns or
 /// watches.
 #[must_use = "a controller without `.reconcile(…)` does nothing"]
 pub struct Controller<'a, K, W = K> {
     parts: Parts<'a, K>,
-    /// How a change of a `W` becomes keys, and which changes matter; attached once both are known.
+    /// Maps a change of a `W` to keys, and filters changes; attached once both are known.
     hook: Hook<W>,
     filter: Filter<W>,
 }
 
-/// What is known of a controller so far.
+/// The controller as registered so far.
 struct Parts<'a, K> {
     manager: &'a mut Manager,
     name: String,
@@ -109,10 +109,12 @@ impl<'a, K: Object> Controller<'a, K> {
 }
 
 impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
-    /// Reconciles on an update of the kind that was named last only if `predicate` returns true, which is called with
-    /// the object before and after; see [`predicate`](crate::predicate). Of several, all must say so.
+    /// Reconciles on an update of the kind that was named last only if `predicate` returns true. It is called with the
+    /// object before and after the update; see [`predicate`](crate::predicate). If there are several, all must return
+    /// true.
     ///
-    /// It is never asked of the first sight of an object, nor when that is deleted or is to be: these always trigger a reconcile.
+    /// It is not called when an object is first seen, is deleted or gets a deletion timestamp: these always trigger a
+    /// reconcile.
     ///
     /// ```
     /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
@@ -134,27 +136,28 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
         self
     }
 
-    /// Reconciles an object also when a `C` that it owns changes. Of these the metadata is cached only.
+    /// Also reconciles an object when a `C` that it owns changes. Only the metadata of the `C` objects is cached.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
     pub fn owns<C: Object>(self) -> Controller<'a, K, PartialObjectMeta<C>> {
         self.enqueue_owner::<C, _>()
     }
 
-    /// Reconciles an object also when a `C` that it owns changes. These are cached whole, so that reading one costs
-    /// no request: for kinds whose status each reconcile looks at.
+    /// Also reconciles an object when a `C` that it owns changes. The `C` objects are cached whole, so reading one
+    /// costs no request. Use this for kinds whose status every reconcile looks at.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
     pub fn owns_cached<C: Object>(self) -> Controller<'a, K, C> {
         self.enqueue_owner::<C, _>()
     }
 
-    /// Reconciles the objects whose keys `map` returns also when a `C` changes that they do not own.
+    /// Also reconciles objects when a `C` changes that they do not own: those whose keys `map` returns.
     ///
-    /// `map` is called with the object before the change and with the object after it, so that both whom it concerned
-    /// and whom it concerns are reconciled; and with what the controller caches. It must not block. If it fails or
-    /// panics that is logged, and nothing is enqueued. These objects are cached whole; for their metadata only, watch
-    /// `PartialObjectMeta<C>`. It is controller-runtime's `EnqueueRequestsFromMapFunc`.
+    /// `map` is called with the object before the change and with the object after it, so the objects that it referred
+    /// to before and those that it refers to now are both reconciled. Its second argument reads the caches of the
+    /// controller. It must not block. If it fails or panics, that is logged and nothing is enqueued. The `C` objects
+    /// are cached whole; to cache only their metadata, watch `PartialObjectMeta<C>`. This is controller-runtime's
+    /// `EnqueueRequestsFromMapFunc`.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
     ///
@@ -205,7 +208,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
         }
     }
 
-    /// Caches the objects of `C` for [`Context::get`] and [`Context::list`], without being triggered by them.
+    /// Caches the objects of `C` for [`Context::get`] and [`Context::list`]. Their changes trigger no reconcile.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
     pub fn reads<C: Cached>(mut self) -> Self {
@@ -214,20 +217,20 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
         self
     }
 
-    /// Lets `trigger` enqueue objects of the controller.
+    /// Lets `trigger` enqueue objects of this controller.
     pub fn triggered_by(self, trigger: &Trigger) -> Self {
         let (queue, cache) = (self.parts.queue.clone(), self.parts.cache.clone());
         trigger.add(queue, cache);
         self
     }
 
-    /// Says where the conditions and `observedGeneration` lie in the status.
+    /// Sets where the conditions and `observedGeneration` are in the status.
     ///
-    /// It is what `cx.ready` and `cx.condition` need. With it, a reconcile that fails sets `Ready` to `False` with the
-    /// reason `ReconcileFailed` and the error as its message, so that `kubectl wait` and `kubectl describe` show it.
-    /// The next reconcile that succeeds replaces that by the `Ready` that it sets; if it sets none, the condition is
-    /// removed, as a kind whose controller says nothing about `Ready` has none. In both cases, `observedGeneration` is
-    /// that of the object. See [`without_automatic_ready`](Self::without_automatic_ready).
+    /// `cx.ready` and `cx.condition` need this. With it, a reconcile that fails sets `Ready` to `False` with the reason
+    /// `ReconcileFailed` and the error as its message, so that `kubectl wait` and `kubectl describe` show it. The next
+    /// reconcile that succeeds replaces that with the `Ready` that it sets. If it sets none, the condition is removed:
+    /// a controller that does not set `Ready` must not leave one behind. In both cases, `observedGeneration` is the
+    /// generation of the object. See [`without_automatic_ready`](Self::without_automatic_ready).
     pub fn conditions<F>(mut self, accessor: F) -> Self
     where
         K: HasStatus<Status: Default>,
@@ -240,10 +243,10 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
         self
     }
 
-    /// Says where the conditions lie in a status without `observedGeneration`, as in
+    /// Sets where the conditions are in a status without `observedGeneration`, as in
     /// `.conditions_only(|status| &mut status.conditions)`; otherwise like [`conditions`](Self::conditions).
     ///
-    /// Each condition has an `observedGeneration` of its own.
+    /// Each condition still has its own `observedGeneration`.
     pub fn conditions_only<F>(mut self, accessor: F) -> Self
     where
         K: HasStatus<Status: Default>,
@@ -266,8 +269,9 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
 
     /// Runs `cleanup` before an object is deleted.
     ///
-    /// The finalizer `name`, `<full group>/<controller>` by custom, is added before the first reconcile and removed
-    /// when the clean-up returns [`Action::await_change`]. It stays when that fails or returns [`Action::requeue`].
+    /// The finalizer `name`, by convention `<full group>/<controller>`, is added before the first reconcile. It is
+    /// removed when the clean-up returns [`Action::await_change`], and stays if the clean-up fails or returns
+    /// [`Action::requeue`].
     ///
     /// Needs the verb `patch` on `K`, and after a conflict `get`.
     pub fn finalizer<F, R>(mut self, name: &str, cleanup: F) -> Self
@@ -285,7 +289,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
         self
     }
 
-    /// Cancels a reconcile after this time, instead of `--reconcile-timeout`.
+    /// Cancels a reconcile after this duration, instead of `--reconcile-timeout`.
     pub fn reconcile_timeout(mut self, timeout: Duration) -> Self {
         self.parts.timeout = timeout;
         self
@@ -293,10 +297,11 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
 
     /// Reconciles each object with this function, and ends the registration.
     ///
-    /// It is called when an object or one that it owns has changed, at start for every object, after a failure and
-    /// when it asked to be; never for one object twice at a time, and never for an object that is being deleted.
+    /// It is called for every object at start, and then when the object or one that it owns has changed, after a
+    /// failure, and when an earlier reconcile requested it. It never runs twice at a time for one object, and never for
+    /// an object that is being deleted.
     ///
-    /// State of its own, such as a client of another service, is what a closure captures; the time is
+    /// A closure can capture state of its own, such as a client of another service. The current time is
     /// [`cx.now()`](Context::now):
     ///
     /// ```
@@ -360,7 +365,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
         }));
     }
 
-    /// Puts the kind to work that was named last.
+    /// Attaches the hook of the kind that was named last.
     fn settle(self) -> Parts<'a, K> {
         self.hook.attach(self.filter);
         self.parts
@@ -368,7 +373,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
 }
 
 impl<K> Parts<'_, K> {
-    /// Lets the controller read `cache`, and not begin before that is complete.
+    /// Lets the controller read `cache`, and start only once `cache` has synced.
     fn need<M: Cached>(&mut self, cache: Arc<Cache<M>>) {
         if self.reader.caches.find::<M>().is_none() {
             self.reader.caches.add(cache.clone());

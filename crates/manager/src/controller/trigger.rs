@@ -1,4 +1,4 @@
-//! Triggers reconciles from outside of the cluster.
+//! Triggers reconciles for events outside the cluster.
 
 use std::{
     fmt,
@@ -11,12 +11,13 @@ use crate::{
     key::Key,
 };
 
-/// Triggers reconciles of the controllers that it was given to by [`triggered_by`](crate::Controller::triggered_by), from any task:
-/// for what happens where the API server does not see it, as a webhook of another system or the tick of a clock.
+/// Triggers reconciles from any task, for the controllers that it was passed to with
+/// [`triggered_by`](crate::Controller::triggered_by). Use it for events that the API server does not see, such as a
+/// webhook of another system or the tick of a clock.
 ///
-/// It never waits, and works before the manager runs as well as after: what is enqueued early is reconciled when the
-/// caches are complete. In a replica that does not lead it does nothing that anybody would notice, as all objects are
-/// reconciled when it begins to lead. It is controller-runtime's `source.Channel`.
+/// It never waits. It may be used before the manager runs: early keys are reconciled once the caches have synced. In a
+/// replica that does not lead it has no effect; all objects are reconciled when the replica becomes the leader. It is
+/// controller-runtime's `source.Channel`.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -42,7 +43,7 @@ use crate::{
 #[derive(Clone, Default)]
 pub struct Trigger(Arc<Mutex<Vec<Target>>>);
 
-/// Enqueues a key of one controller, or all.
+/// Enqueues a key of one controller, or all its keys.
 type Target = Arc<dyn Fn(Option<&Key>) + Send + Sync>;
 
 impl fmt::Debug for Trigger {
@@ -52,28 +53,28 @@ impl fmt::Debug for Trigger {
 }
 
 impl Trigger {
-    /// A trigger of no controller yet.
+    /// A trigger that is not attached to any controller yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Has the object with this key, `namespace/name` or `name`, reconciled soon. If there is none, nothing happens.
+    /// Enqueues the object with this key, `namespace/name` or `name`. If it does not exist, nothing happens.
     pub fn enqueue(&self, key: impl Into<Key>) {
         let key = key.into();
         self.tell(Some(&key));
     }
 
-    /// Has every object reconciled soon.
+    /// Enqueues every object.
     pub fn enqueue_all(&self) {
         self.tell(None);
     }
 
-    /// Lets it enqueue objects of a controller.
+    /// Lets the trigger enqueue objects of a controller.
     pub(crate) fn add<K: Object>(&self, queue: Arc<Queue>, cache: Arc<Cache<K>>) {
         let target = move |key: Option<&Key>| match key {
             Some(key) => queue.add(key.clone()),
-            // What is not in the cache yet is reconciled when it comes.
+            // Objects that are not in the cache yet are reconciled when they arrive.
             None => cache.keys().into_iter().for_each(|key| queue.add(key)),
         };
         self.lock().push(Arc::new(target));

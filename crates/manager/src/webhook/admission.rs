@@ -1,4 +1,4 @@
-//! Asks defaulters and validators what the API server asks.
+//! Calls defaulters and validators with the objects of admission reviews.
 
 use std::{fmt::Display, sync::Arc};
 
@@ -23,7 +23,7 @@ use crate::{
     servers::{body::Body, http::Reply},
 };
 
-/// Answers with what `defaulter` changes.
+/// A webhook that answers with the changes of `defaulter`.
 pub(super) fn defaulting<K: Object>(defaulter: impl Defaulter<K>) -> Webhook {
     let defaulter = Arc::new(defaulter);
     Arc::new(move |body, client, metrics| {
@@ -40,7 +40,7 @@ pub(super) fn defaulting<K: Object>(defaulter: impl Defaulter<K>) -> Webhook {
     })
 }
 
-/// Answers with what `validator` says.
+/// A webhook that answers with the verdict of `validator`.
 pub(super) fn validating<K: Object>(validator: impl Validator<K>) -> Webhook {
     let validator = Arc::new(validator);
     Arc::new(move |body, client, metrics| {
@@ -56,9 +56,9 @@ pub(super) fn validating<K: Object>(validator: impl Validator<K>) -> Webhook {
     })
 }
 
-/// What is answered to a request that is allowed.
+/// The answer to a request that is allowed.
 struct Allowed {
-    /// The patch of a defaulter.
+    /// The JSON patch of a defaulter.
     steps: Vec<Value>,
     warnings: Warnings,
 }
@@ -93,7 +93,7 @@ fn read<K: Object, O: DeserializeOwned>(
     Ok(review)
 }
 
-/// The patch that makes the changes of `defaulter`.
+/// The patch with the changes of `defaulter`.
 async fn default<K: Object>(
     defaulter: &impl Defaulter<K>,
     review: &mut Review<K, IgnoredAny>,
@@ -120,7 +120,7 @@ async fn default<K: Object>(
     if before == after {
         return Ok(Allowed::patched(Vec::new()));
     }
-    // Read once more as it was sent, which the patch must fit.
+    // Read the object again as it was sent, because the patch must apply to that.
     let raw = Question::<Fields<'_>, IgnoredAny>::read(body).map_err(cannot_read)?;
     let raw = raw.object.unwrap_or_default();
     let steps = changes(&raw, &before, &after).map_err(cannot_read)?;
@@ -171,14 +171,14 @@ async fn validate<K: Object>(
     .map(Allowed::warning)
 }
 
-/// The answer about an object that stays as it is stored, but for its metadata.
+/// The answer for an unreadable object of which only the metadata changes.
 fn unvalidated(problem: &str) -> Allowed {
     Allowed::warning(vec![format!(
         "the object cannot be read, so it was not validated: {problem}"
     )])
 }
 
-/// Whether objects of this kind are a `K`.
+/// Checks that objects of this kind are a `K`.
 fn kind_of<K: Object>(kind: &GroupVersionKind) -> Result<(), Rejection> {
     let own = GroupVersionKind::of::<K>();
     if own == *kind {

@@ -1,4 +1,4 @@
-//! Answers the API server, which asks for objects in another version.
+//! Answers conversion reviews: the API server asks for objects in another version.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{panic_handler::message, review::from_body, serve::Webhook, versions::Conversions};
 use crate::{metrics::WebhookMetrics, servers::http::Reply};
 
-/// The form of what is asked and answered.
+/// The API version of the review and of the answer.
 const VERSION: &str = "apiextensions.k8s.io/v1";
 const KIND: &str = "ConversionReview";
 
@@ -36,13 +36,13 @@ struct Question {
     objects: Vec<Value>,
 }
 
-/// Answers with the objects of a review in the version that it asks for: all of them, in their order, or none.
+/// A webhook that returns all objects of a review, in order and in the requested version, or none.
 pub(super) fn converting(conversions: Conversions) -> Webhook {
     let conversions = Arc::new(conversions);
     Arc::new(move |body, _, metrics| {
         let conversions = conversions.clone();
         Box::pin(async move {
-            // There may be thousands, and they wait for nothing: other requests must not wait for them.
+            // A review may hold thousands of objects, and converting them never awaits: do not block other requests.
             let answer = tokio::task::spawn_blocking(move || answer(&conversions, &body, &metrics));
             answer
                 .await

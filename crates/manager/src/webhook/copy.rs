@@ -1,11 +1,11 @@
-//! What a conversion must not lose: metadata, and fields that the type it began with does not know.
+//! Keeps what a conversion must not lose: metadata, and fields that the source type does not know.
 
 use serde_json::{Map, Value};
 
 /// The metadata of a converted object: that of `raw`, with the labels and annotations that the conversion changed.
 ///
-/// `known` is what the type made of `raw`, `converted` what became of it. A conversion that takes no metadata along has
-/// removed nothing by that.
+/// `known` is `raw` as its type reads it, `converted` the result of the conversion. A conversion that copies no
+/// metadata has not removed any.
 pub(super) fn metadata(mut raw: Value, known: &Value, converted: &Value) -> Value {
     let along = known["name"] == converted["name"];
     for field in ["labels", "annotations"] {
@@ -28,9 +28,9 @@ fn own((name, value): (&String, &Value)) -> (String, Value) {
     (name.clone(), value.clone())
 }
 
-/// Copies to the same path of `to` what is in `raw` and not in `known`, unless there is something already.
+/// Copies everything in `raw` that is not in `known` to the same path in `to`, unless `to` has a value there.
 ///
-/// A field that is empty counts as known: a type leaves such fields out when it is written.
+/// An empty field counts as known, because types leave empty fields out when they are serialized.
 pub(super) fn carry_over(raw: &Value, known: &Value, to: &mut Value) {
     match (raw, known, to) {
         (Value::Object(raw), Value::Object(known), Value::Object(to)) => {
@@ -62,7 +62,7 @@ fn add(to: &mut Map<String, Value>, name: &str, value: Option<Value>) {
     }
 }
 
-/// The fields of `raw` that are not in `known`, in the objects that lead to them; `None` if there are none.
+/// The fields of `raw` that are not in `known`, with the objects that contain them; `None` if there are none.
 fn unknown(raw: &Value, known: &Value) -> Option<Value> {
     let (raw, known) = (raw.as_object()?, known.as_object()?);
     let fields = raw.iter().filter_map(|(name, raw)| {
@@ -76,7 +76,7 @@ fn unknown(raw: &Value, known: &Value) -> Option<Value> {
     (!fields.is_empty()).then_some(Value::Object(fields))
 }
 
-/// Whether a type may leave this out when it is written.
+/// Whether a type may leave this value out when it is serialized.
 fn empty(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -160,7 +160,7 @@ mod tests {
             metadata(raw.clone(), &known, &converted),
             json!({ "name": "a", "new": 1, "labels": { "b": "3", "c": "4" } })
         );
-        // The same ones, and none taken along.
+        // The same metadata, and a conversion that copies none.
         assert_eq!(metadata(raw.clone(), &known, &known), raw);
         assert_eq!(metadata(raw.clone(), &known, &json!({})), raw);
         let converted = json!({ "annotations": { "x": "y" } });

@@ -1,12 +1,12 @@
-//! Errors of fields, in the words of Kubernetes' own validation.
+//! Field errors, with the wording of Kubernetes' own validation.
 
 use std::{collections::HashSet, fmt};
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What is wrong with one field. Messages and reasons are those of Kubernetes' own validation
-/// (`k8s.io/apimachinery/pkg/util/validation/field`), so that `kubectl` shows them alike.
+/// An error in one field. Messages and reasons are those of Kubernetes' own validation
+/// (`k8s.io/apimachinery/pkg/util/validation/field`), so `kubectl` prints them in the same way.
 ///
 /// A path is written as in `kubectl explain`, with indices and keys in brackets: `spec.ports[0].name`,
 /// `metadata.annotations[example.com/size]`.
@@ -18,28 +18,28 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    /// A value that cannot be: of a wrong form, or out of bounds. `detail` says which would do.
+    /// An invalid value: malformed or out of bounds. `detail` describes the valid values.
     #[must_use]
     pub fn invalid(field: impl Into<String>, value: impl Serialize, detail: &str) -> Self {
         let message = format!("Invalid value: {}", shown(value));
         Self::new("FieldValueInvalid", field, message, detail)
     }
 
-    /// A value that must be there and is not. `detail` may be empty.
+    /// A required value is missing. `detail` may be empty.
     #[must_use]
     pub fn required(field: impl Into<String>, detail: &str) -> Self {
         let message = "Required value".to_owned();
         Self::new("FieldValueRequired", field, message, detail)
     }
 
-    /// A value that is not permitted here and now, such as a change of what must not change.
+    /// A value that is not permitted in this situation, such as a change of an immutable field.
     #[must_use]
     pub fn forbidden(field: impl Into<String>, detail: &str) -> Self {
         let message = "Forbidden".to_owned();
         Self::new("FieldValueForbidden", field, message, detail)
     }
 
-    /// A value that is none of the `supported` ones.
+    /// A value that is not one of `supported`.
     #[must_use]
     pub fn not_supported(
         field: impl Into<String>,
@@ -55,28 +55,28 @@ impl FieldError {
         Self::new("FieldValueNotSupported", field, message, &detail)
     }
 
-    /// A value that may be there once only, and is there again.
+    /// A value that occurs twice but must be unique.
     #[must_use]
     pub fn duplicate(field: impl Into<String>, value: impl Serialize) -> Self {
         let message = format!("Duplicate value: {}", shown(value));
         Self::new("FieldValueDuplicate", field, message, "")
     }
 
-    /// A value that names something which does not exist.
+    /// A reference to something that does not exist.
     #[must_use]
     pub fn not_found(field: impl Into<String>, value: impl Serialize) -> Self {
         let message = format!("Not found: {}", shown(value));
         Self::new("FieldValueNotFound", field, message, "")
     }
 
-    /// A text of more than `most` bytes.
+    /// A string longer than `most` bytes.
     #[must_use]
     pub fn too_long(field: impl Into<String>, most: usize) -> Self {
         let detail = format!("may not be more than {most} {}", plural(most, "byte"));
         Self::new("FieldValueTooLong", field, "Too long".to_owned(), &detail)
     }
 
-    /// A list of `found` items, which may have `most`.
+    /// A list with `found` items, where at most `most` are allowed.
     #[must_use]
     pub fn too_many(field: impl Into<String>, found: usize, most: usize) -> Self {
         let detail = format!("must have at most {most} {}", plural(most, "item"));
@@ -113,7 +113,7 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// A value as an error shows it.
+/// A value as it is printed in an error.
 fn shown(value: impl Serialize) -> String {
     serde_json::to_string(&value).unwrap_or_default()
 }
@@ -123,7 +123,7 @@ fn plural(count: usize, word: &str) -> String {
     format!("{word}{s}")
 }
 
-/// What is wrong with the fields of an object, all at once.
+/// The errors in the fields of an object, to report all at once.
 ///
 /// ```
 /// use manager::webhook::{FieldError, FieldErrors, Rejection};
@@ -146,12 +146,12 @@ fn plural(count: usize, word: &str) -> String {
 pub struct FieldErrors(pub(super) Vec<FieldError>);
 
 impl FieldErrors {
-    /// Adds one.
+    /// Adds an error.
     pub fn push(&mut self, error: FieldError) {
         self.0.push(error);
     }
 
-    /// Whether nothing is wrong.
+    /// Whether there are no errors.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -165,7 +165,7 @@ impl Extend<FieldError> for FieldErrors {
 }
 
 impl fmt::Display for FieldErrors {
-    /// As Kubernetes joins errors: each once, in brackets if there are several.
+    /// Joins errors like Kubernetes: without duplicates, in brackets if there are several.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut seen = HashSet::new();
         let mut texts: Vec<String> = self.0.iter().map(FieldError::to_string).collect();

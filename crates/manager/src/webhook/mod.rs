@@ -1,4 +1,4 @@
-//! Webhooks: what the API server asks before it stores an object.
+//! Webhooks: functions that the API server calls before it stores an object.
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;
@@ -33,8 +33,9 @@
 //! }
 //! ```
 //!
-//! They are served over TLS in every replica, one path a kind and version: `/mutate-crew-example-com-v1-captain` and
-//! `/validate-crew-example-com-v1-captain`. What the user's code does not answer in time, or panics at, is refused.
+//! Every replica serves them over TLS, at one path for each kind and version: `/mutate-crew-example-com-v1-captain` and
+//! `/validate-crew-example-com-v1-captain`. If a webhook panics, the request is rejected. If it does not answer in
+//! time, the answer is HTTP 504, and `failurePolicy` decides.
 
 mod admission;
 mod convert;

@@ -1,10 +1,10 @@
-//! Runs the user's code where a panic does no harm.
+//! Runs the user's code and catches its panics.
 
 use super::rejection::Rejection;
 pub(super) use crate::error::panic_message as message;
 use crate::error::unwound;
 
-/// Runs a webhook: its panic becomes a rejection. What it was about to change is not looked at after that.
+/// Runs a webhook and turns a panic into a rejection. The values that it was changing are dropped.
 pub(super) async fn guarded<T>(
     webhook: impl Future<Output = Result<T, Rejection>>,
 ) -> Result<T, Rejection> {

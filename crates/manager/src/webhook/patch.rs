@@ -1,7 +1,8 @@
-//! What a defaulter changed, as a JSON patch.
+//! Turns the changes of a defaulter into a JSON patch.
 //!
-//! Three values are compared: the object as it was sent, and what its type made of it before and after the change. Only
-//! what differs between the latter two was changed; what the type does not know is in neither, and stays.
+//! Three values are compared: the object as it was sent, and the object as its type serializes it before and after the
+//! change. A difference between the latter two is a change. Fields that the type does not know are in neither, and
+//! stay.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -18,15 +19,15 @@ use serde_json::{
 /// The fields of an object, each as it was sent.
 pub(super) type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
-/// An object, each of its fields on a line of its own: no string of JSON holds a bare line feed, so that two objects
-/// can be compared, and their fields told apart, without being read.
+/// Serializes an object with each of its fields on its own line. A JSON string never contains a bare line feed, so two
+/// objects can be compared, and split into their fields, without parsing them.
 pub(super) fn lines(object: &impl Serialize) -> serde_json::Result<String> {
     let mut text = Vec::with_capacity(1024);
     object.serialize(&mut Serializer::with_formatter(&mut text, Lines(0)))?;
     String::from_utf8(text).map_err(Error::custom)
 }
 
-/// Writes what [`lines`] says; it counts how many objects it is in.
+/// The format of [`lines`]; counts the nesting depth of objects.
 struct Lines(usize);
 
 impl Formatter for Lines {
@@ -51,7 +52,7 @@ impl Formatter for Lines {
         writer.write_all(if self.0 == 0 { b"\n}" } else { b"}" })
     }
 
-    /// Of a [`RawValue`]; outside of its strings a line feed is as good as a space.
+    /// Writes a [`RawValue`]. Outside its strings, a line feed is the same as a space.
     fn write_raw_fragment<W: io::Write + ?Sized>(
         &mut self,
         writer: &mut W,
@@ -61,8 +62,8 @@ impl Formatter for Lines {
     }
 }
 
-/// The steps of a JSON patch (RFC 6902) that make the change from `before` to `after`, both as [`lines`], in `raw`.
-/// Fields that are written alike before and after, mostly the larger ones, are not looked into.
+/// The steps of a JSON patch (RFC 6902) that apply the change from `before` to `after`, both as [`lines`], to `raw`.
+/// Fields that are written alike before and after, mostly the larger ones, are not parsed.
 pub(super) fn changes(
     raw: &Fields<'_>,
     before: &str,
@@ -88,7 +89,7 @@ pub(super) fn changes(
     ))
 }
 
-/// The same, of values.
+/// Like [`changes`], for values.
 fn patch(raw: &Value, before: &Value, after: &Value) -> Vec<Value> {
     let mut steps = Vec::new();
     compare(raw, before, after, "", &mut steps);
@@ -178,18 +179,18 @@ fn merged(raw: &Value, before: &Value, after: &Value) -> Value {
     }
 }
 
-/// Whether each element is still where it was, so that a step for each that changed says all.
+/// Whether each element is still at its index, so that one step for each changed element is enough.
 fn in_place(before: &[Value], after: &[Value]) -> bool {
     let stays = |(at, source)| source == Some(at);
     before.len() == after.len() && sources(before, after).into_iter().enumerate().all(stays)
 }
 
-/// Which element of `before` became each of `after`: an equal one, or else one of the same name, or else, in a list
-/// without names, the one in its place; each once.
+/// For each element of `after`, the index in `before` that it comes from: an equal element, or else one with the same
+/// name, or else, in a list without names, the one at the same index. Each index is used once.
 fn sources(before: &[Value], after: &[Value]) -> Vec<Option<usize>> {
     let mut taken = vec![false; before.len()];
     let mut sources = vec![None; after.len()];
-    // Found by what is written of them, as whoever sends an object chooses how long its lists are.
+    // Look elements up by their JSON text, because the sender of an object decides how long its lists are.
     let mut take = |written: &dyn Fn(usize, &Value) -> Option<String>| {
         let mut places: HashMap<String, Vec<usize>> = HashMap::new();
         for (from, value) in before.iter().enumerate().rev() {
@@ -205,7 +206,7 @@ fn sources(before: &[Value], after: &[Value]) -> Vec<Option<usize>> {
             }
         }
     };
-    // The one in its place first: of two equal ones, neither moves.
+    // Prefer the element at the same index: of two equal elements, neither moves.
     take(&|at, value| Some(format!("{at} {value}")));
     take(&|_, value| Some(value.to_string()));
     take(&|_, value| name(value).map(|(key, name)| format!("{key} {name}")));
@@ -216,7 +217,7 @@ fn sources(before: &[Value], after: &[Value]) -> Vec<Option<usize>> {
     sources
 }
 
-/// What tells an element from the others of its list, in most lists of Kubernetes.
+/// The field that identifies an element in most lists of Kubernetes.
 fn name(element: &Value) -> Option<(&str, &Value)> {
     let names = ["name", "type", "key", "mountPath", "ip"];
     names
@@ -224,7 +225,7 @@ fn name(element: &Value) -> Option<(&str, &Value)> {
         .find_map(|key| Some((key, element.get(key)?)))
 }
 
-/// A name as a part of a JSON pointer (RFC 6901).
+/// Escapes a name for use in a JSON pointer (RFC 6901).
 fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
@@ -281,7 +282,7 @@ mod tests {
         let after = json!({ "a": 2, "b": null, "c": [] });
         let steps = json!([{ "op": "add", "path": "/a", "value": 2 }]);
         check(&raw, &before, &after, &steps);
-        // Removing what was not there is none either.
+        // Removing a field that was not there is not a change, either.
         check(&raw, &before, &json!({ "a": 1 }), &json!([]));
     }
 

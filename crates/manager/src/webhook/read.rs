@@ -1,4 +1,4 @@
-//! Reads a review one of whose objects its type may not be able to read.
+//! Reads a review, even if its type cannot read one of the objects.
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
@@ -12,22 +12,22 @@ pub(super) struct Review<K, O> {
     pub(super) unreadable: Option<Unreadable>,
 }
 
-/// Which object of a review cannot be read, and why. It is missing in the question.
+/// Which object of a review cannot be read, and why. The question lacks that object.
 pub(super) enum Unreadable {
-    /// The new one.
+    /// The new object.
     New(String),
-    /// The stored one, which the new one repairs, or which is to be deleted.
+    /// The stored object, which is being repaired or deleted.
     Old(String),
-    /// The new one, and so is the stored one: they differ in nothing but metadata.
+    /// Both objects, and they differ only in metadata.
     Both(String),
 }
 
 /// Reads a review of objects of `K`, the stored one as an `O`.
 ///
 /// # Errors
-/// Why it is not a review.
+/// If it is not a valid review.
 pub(super) fn read<K: Object, O: DeserializeOwned>(body: &[u8]) -> Result<Review<K, O>, String> {
-    // In one go; object by object only if that fails.
+    // Read the review in one pass; read object by object only if that fails.
     let problem = match Question::read(body) {
         Ok(question) => {
             return Ok(Review {
@@ -57,8 +57,8 @@ fn parse<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
     serde_json::from_str(raw.get()).map_err(|error| explain(raw.get(), &error))
 }
 
-/// Whether an update leaves what cannot be read as it is stored. It is let through then: otherwise such an object could
-/// neither be labelled nor, as finalizers are metadata, deleted.
+/// Whether an update leaves the unreadable content of an object as it is stored. Such an update is allowed: otherwise
+/// the object could neither be labelled nor, because finalizers are metadata, deleted.
 fn is_untouched<K: Object>(question: &Question<&RawValue>) -> bool {
     let (Some(new), Some(old)) = (question.object, question.old_object) else {
         return false;

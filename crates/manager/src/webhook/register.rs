@@ -1,4 +1,4 @@
-//! What a manager is told of webhooks.
+//! Registers webhooks with a manager.
 
 use std::fmt::Display;
 
@@ -11,28 +11,28 @@ use super::{
 use crate::{cache::object::Object, manager::Manager};
 
 impl Manager {
-    /// Serves a defaulter of `K` at `/mutate-<group>-<version>-<kind>`, with `-` for `.`, as its marker says.
+    /// Serves a defaulter of `K` at `/mutate-<group>-<version>-<kind>`, with `-` for `.`, the path in its marker.
     pub fn defaulter<K: Object>(&mut self, defaulter: impl Defaulter<K>) {
         self.defaulter_at::<K>(&path::<K>("mutate"), defaulter);
     }
 
-    /// Serves a defaulter of `K` at a path of its own.
+    /// Serves a defaulter of `K` at a custom path.
     pub fn defaulter_at<K: Object>(&mut self, path: &str, defaulter: impl Defaulter<K>) {
         self.webhook_at::<K>(path, Task::Default, admission::defaulting(defaulter));
     }
 
-    /// Serves a validator of `K` at `/validate-<group>-<version>-<kind>`, with `-` for `.`, as its marker says.
+    /// Serves a validator of `K` at `/validate-<group>-<version>-<kind>`, with `-` for `.`, the path in its marker.
     pub fn validator<K: Object>(&mut self, validator: impl Validator<K>) {
         self.validator_at::<K>(&path::<K>("validate"), validator);
     }
 
-    /// Serves a validator of `K` at a path of its own.
+    /// Serves a validator of `K` at a custom path.
     pub fn validator_at<K: Object>(&mut self, path: &str, validator: impl Validator<K>) {
         self.webhook_at::<K>(path, Task::Validate, admission::validating(validator));
     }
 
-    /// Converts between two versions of a kind, the hub and a spoke, at `/convert`. Other spokes are converted by way of
-    /// the hub; which version is stored does not matter.
+    /// Converts between two versions of a kind, the hub and a spoke, at `/convert`. Conversions between two spokes go
+    /// through the hub. Any version can be the stored one.
     pub fn spoke<Hub, Spoke>(&mut self)
     where
         Hub: Object + TryFrom<Spoke, Error: Display>,
@@ -65,7 +65,7 @@ impl Manager {
     fn register(&mut self, path: &str, registered: Registered) {
         let task = registered.task;
         let before = self.webhooks.insert(path.to_owned(), registered);
-        // Conversion has one place for all kinds.
+        // All kinds share one path for conversion.
         if before.is_some_and(|before| (before.task, task) != (Task::Convert, Task::Convert)) {
             let mistake = format!(
                 "two webhooks are registered at `{path}`\n\
@@ -76,7 +76,7 @@ impl Manager {
     }
 }
 
-/// Where a webhook of `K` is: the path that controller-runtime gives it.
+/// The path of a webhook of `K`, the same as in controller-runtime.
 fn path<K: Object>(verb: &str) -> String {
     let (group, version, kind) = (K::group(&()), K::version(&()), K::kind(&()));
     let (group, kind) = (group.replace('.', "-"), kind.to_lowercase());

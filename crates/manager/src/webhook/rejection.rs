@@ -1,14 +1,14 @@
-//! Why a request was refused, and how Kubernetes says so.
+//! The reason of a rejection, and the `Status` that reports it.
 
 use serde_json::{Value, json};
 
 use super::field::{FieldError, FieldErrors};
 use crate::error::chain;
 
-/// Why a webhook refuses a request.
+/// The reason why a webhook rejects a request.
 ///
-/// Errors of fields become the answer that Kubernetes' own validation gives: code 422, reason `Invalid`, and one cause
-/// for each field. Any other error, by `?`, is a failure of the webhook: code 500, which refuses as well.
+/// Field errors become the answer of Kubernetes' own validation: code 422, reason `Invalid`, and one cause for each
+/// field. Any other error, by `?`, is a failure of the webhook: code 500, which rejects the request as well.
 #[derive(Debug)]
 pub struct Rejection(Why);
 
@@ -17,19 +17,19 @@ enum Why {
     Fields(FieldErrors),
     Forbidden(String),
     Failed(String),
-    /// The request is not one that this webhook can answer.
+    /// The webhook cannot answer this request.
     Bad(String),
     Panicked(String),
 }
 
 impl Rejection {
-    /// The user may not do this: code 403, reason `Forbidden`.
+    /// The user lacks permission: code 403, reason `Forbidden`.
     #[must_use]
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self(Why::Forbidden(message.into()))
     }
 
-    /// The request makes no sense: code 400, reason `BadRequest`.
+    /// The request is malformed: code 400, reason `BadRequest`.
     #[must_use]
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self(Why::Bad(message.into()))
@@ -40,7 +40,7 @@ impl Rejection {
         Self(Why::Panicked(message.to_owned()))
     }
 
-    /// What went wrong with the webhook itself; `None` if it did its work and refused.
+    /// The error of the webhook itself; `None` if it worked and rejected the request.
     pub(super) fn failure(&self) -> Option<&str> {
         match &self.0 {
             Why::Failed(message) | Why::Panicked(message) => Some(message),
@@ -52,7 +52,7 @@ impl Rejection {
         matches!(self.0, Why::Panicked(_))
     }
 
-    /// The `Status` that says so, of an object of this group and kind.
+    /// The `Status` of this rejection, for an object of this group and kind.
     pub(super) fn status(&self, group: &str, kind: &str, name: &str) -> Value {
         let (code, reason, message) = match &self.0 {
             Why::Fields(errors) => {
@@ -78,7 +78,7 @@ impl Rejection {
     }
 }
 
-/// An error of anything that the webhook did: a failure.
+/// Any error inside a webhook is a failure.
 impl<E: Into<anyhow::Error>> From<E> for Rejection {
     fn from(error: E) -> Self {
         let error: anyhow::Error = error.into();
@@ -87,7 +87,7 @@ impl<E: Into<anyhow::Error>> From<E> for Rejection {
 }
 
 impl FieldErrors {
-    /// Rejects the object with all of them, if there are any.
+    /// Rejects the object with all errors, if there are any.
     ///
     /// # Errors
     /// The rejection.

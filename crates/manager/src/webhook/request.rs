@@ -1,4 +1,4 @@
-//! What a webhook knows of the request beside the object.
+//! The part of an admission request beside the object.
 
 use std::{fmt, sync::LazyLock};
 
@@ -9,21 +9,21 @@ use super::{
     review::{Question, User},
 };
 
-/// What is done with an object.
+/// The operation on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// It is made.
+    /// The object is created.
     Create,
-    /// It is changed.
+    /// The object is updated.
     Update,
-    /// It is deleted.
+    /// The object is deleted.
     Delete,
 }
 
-/// An object that is not read before it is asked for.
+/// An object that is read on first use.
 type Lazy<K> = LazyLock<Option<K>, Box<dyn FnOnce() -> Option<K> + Send>>;
 
-/// The request that a webhook is asked about.
+/// The request that a webhook answers.
 pub struct Request<K> {
     pub(super) operation: Operation,
     pub(super) user: User,
@@ -50,7 +50,7 @@ impl<K: fmt::Debug> fmt::Debug for Request<K> {
 }
 
 impl<K> Request<K> {
-    /// What `question` says of the request, and what it does not: how to read the object as it is stored.
+    /// Takes the request's metadata from `question`, and how to read the stored object from the other arguments.
     pub(super) fn new<T, O>(
         question: &mut Question<T, O>,
         client: Client,
@@ -77,31 +77,31 @@ impl<K> Request<K> {
         })
     }
 
-    /// What is done with the object.
+    /// The operation on the object.
     #[must_use]
     pub fn operation(&self) -> Operation {
         self.operation
     }
 
-    /// Who does it.
+    /// The user who sent the request.
     #[must_use]
     pub fn user(&self) -> &User {
         &self.user
     }
 
-    /// Whether nothing will be stored, so that the webhook must change nothing elsewhere either.
+    /// Whether this is a dry run: nothing is stored, so the webhook must have no side effects.
     #[must_use]
     pub fn dry_run(&self) -> bool {
         self.dry_run
     }
 
-    /// The namespace; `None` for a kind without.
+    /// The namespace; `None` for a cluster-scoped kind.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         Some(&*self.namespace).filter(|namespace| !namespace.is_empty())
     }
 
-    /// The name; empty if it is made of `generateName`, as that comes later.
+    /// The name; empty if the API server is yet to generate it from `generateName`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -113,13 +113,13 @@ impl<K> Request<K> {
         Some(&*self.sub_resource).filter(|name| !name.is_empty())
     }
 
-    /// The object as it is stored; `None` while it is made, and if `K` cannot read it.
+    /// The stored object; `None` on create, and if `K` cannot read it.
     #[must_use]
     pub fn old(&self) -> Option<&K> {
         self.old.as_ref()
     }
 
-    /// A client of the API server. It waits for what it reads: the API server waits for the webhook meanwhile.
+    /// A client of the API server. Its requests take time, and the API server waits for the webhook meanwhile.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()

@@ -1,4 +1,4 @@
-//! What the API server asks about an object, and what it is answered: `admission.k8s.io/v1`.
+//! The request and response of an admission review: `admission.k8s.io/v1`.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,28 @@ use serde_json::Value;
 
 use crate::cache::object::Object;
 
-/// The form of an answer, and of what is asked.
+/// The API version of the response, and of the request.
 const VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
 
-/// Who does it.
+/// The user who sent the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct User {
     /// The name, such as `system:serviceaccount:default:captains`.
     #[serde(default)]
     pub username: String,
-    /// What tells this user from others of that name in the course of time; may be empty.
+    /// Distinguishes this user from earlier or later ones of the same name; may be empty.
     #[serde(default)]
     pub uid: String,
-    /// The groups that the user is in.
+    /// The groups of the user.
     #[serde(default)]
     pub groups: Vec<String>,
-    /// Whatever else the authenticator knows.
+    /// Additional information from the authenticator.
     #[serde(default)]
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// A question about an object that is read as a `T`; the one that is stored, as an `O`.
+/// An admission review whose object is read as a `T`, and whose stored object as an `O`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Review<T, O> {
@@ -40,7 +40,7 @@ struct Review<T, O> {
     request: Option<Question<T, O>>,
 }
 
-/// The question itself. What it does not say is empty.
+/// The request of a review. Missing fields are empty.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Question<T, O = T> {
@@ -79,7 +79,7 @@ pub(crate) struct GroupVersionKind {
 }
 
 impl GroupVersionKind {
-    /// That of `K`.
+    /// The kind of `K`.
     pub(crate) fn of<K: Object>() -> Self {
         Self {
             group: K::group(&()).into_owned(),
@@ -89,10 +89,10 @@ impl GroupVersionKind {
     }
 }
 
-/// Reads JSON, all of which is text: what is none would go unnoticed in a value that nobody asks for.
+/// Reads JSON, and checks that all of it is UTF-8: invalid bytes in a value that is skipped would go unnoticed.
 ///
 /// # Errors
-/// What is wrong with it.
+/// If the JSON is invalid.
 pub(super) fn from_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, String> {
     let text = str::from_utf8(body).map_err(|error| error.to_string())?;
     serde_json::from_str(text).map_err(|error| error.to_string())
@@ -102,7 +102,7 @@ impl<'a, T: Deserialize<'a>, O: Deserialize<'a>> Question<T, O> {
     /// Reads a review.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If the JSON is invalid.
     pub(super) fn read(body: &'a [u8]) -> Result<Self, String> {
         let review: Review<T, O> = from_body(body)?;
         if (&*review.api_version, &*review.kind) != (VERSION, KIND) {
@@ -117,7 +117,7 @@ impl<'a, T: Deserialize<'a>, O: Deserialize<'a>> Question<T, O> {
 }
 
 impl<T, O> Question<T, O> {
-    /// The same question about other objects.
+    /// The same request with other objects.
     pub(super) fn about<A, B>(self, object: Option<A>, old_object: Option<B>) -> Question<A, B> {
         Question {
             uid: self.uid,
@@ -134,16 +134,16 @@ impl<T, O> Question<T, O> {
     }
 }
 
-/// The answer.
+/// The response.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Answer {
     pub(super) uid: String,
     pub(super) allowed: bool,
-    /// Why not.
+    /// The reason of a rejection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) status: Option<Value>,
-    /// A JSON patch (RFC 6902), which is sent in base64.
+    /// A JSON patch (RFC 6902), sent in base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) patch: Option<ByteString>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -172,7 +172,7 @@ impl Answer {
         }
     }
 
-    /// With these changes of the object; nothing is said of none.
+    /// Adds these changes of the object, if there are any.
     pub(super) fn with_patch(mut self, steps: &[Value]) -> Self {
         if !steps.is_empty() {
             let patch = Value::from(steps).to_string();
@@ -182,7 +182,7 @@ impl Answer {
         self
     }
 
-    /// The review that it is sent in.
+    /// The review that contains this response.
     pub(super) fn review(&self) -> String {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -196,7 +196,7 @@ impl Answer {
             kind: KIND,
             response: self,
         };
-        // Its keys are text, so it can be written.
+        // All keys are strings, so serializing cannot fail.
         serde_json::to_string(&review).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! Hands a request to the webhook at its path, within limits of size and time.
+//! Passes a request to the webhook at its path, with limits on size and time.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -17,23 +17,24 @@ use crate::{
     },
 };
 
-/// Where conversions are.
+/// The path of conversions.
 pub(crate) const CONVERT: &str = "/convert";
 
-/// The most bytes of a review of admission: the API server takes 3 MiB of an object, and sends the old one as well.
+/// The maximum size of an admission review in bytes: the API server accepts objects of 3 MiB, and sends the old one
+/// as well.
 const MOST: usize = 7 << 20;
 
-/// The most bytes of a review of conversion, which holds many objects.
+/// The maximum size of a conversion review in bytes; it contains many objects.
 const MOST_CONVERTED: usize = 64 << 20;
 
-/// How long an answer may take when the API server does not say; it never waits longer than this.
+/// The time limit of an answer if the API server does not set one; it never waits longer than this.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Answers the body of a request.
+/// Answers a request with this body.
 pub(crate) type Webhook =
     Arc<dyn Fn(Body, Client, WebhookMetrics) -> BoxFuture<'static, Reply> + Send + Sync>;
 
-/// What a webhook is asked.
+/// The task of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     Default,
@@ -41,11 +42,11 @@ pub(crate) enum Task {
     Convert,
 }
 
-/// What was registered at a path.
+/// The webhook that was registered at a path.
 #[derive(Clone)]
 pub(crate) struct Registered {
     pub(crate) task: Task,
-    /// The kind that it is asked about; none for conversion, which is for several.
+    /// The kind of the webhook's objects; `None` for conversion, which serves several kinds.
     #[cfg_attr(
         not(any(test, feature = "testing")),
         expect(dead_code, reason = "tests find a webhook by it")
@@ -57,7 +58,7 @@ pub(crate) struct Registered {
 /// The webhooks of a manager, by their paths.
 pub(crate) type Webhooks = BTreeMap<String, Registered>;
 
-/// Answers every path that there is a webhook for.
+/// Serves every path with a webhook.
 pub(crate) fn handler(webhooks: &Webhooks, client: &Client, metrics: &Metrics) -> Handler {
     let served = webhooks.iter().map(|(path, registered)| {
         let metrics = metrics.webhook(path);
@@ -100,7 +101,7 @@ async fn answer(
         } else {
             MOST
         },
-        // So that the API server, which waits for as long as we do, is still told.
+        // Half of the time limit, so that the API server, which waits for all of it, still gets this answer.
         wait: patience / 2,
     };
     let answer = async {
@@ -109,12 +110,12 @@ async fn answer(
             Err(status) => Reply::status(status),
         }
     };
-    // Not an answer in the protocol, as the API server has given up by now: what that means is for `failurePolicy`.
+    // The API server has given up by now, so an answer in the protocol is useless: `failurePolicy` decides.
     let late = |_| Reply::status(StatusCode::GATEWAY_TIMEOUT);
     timeout(patience, answer).await.unwrap_or_else(late)
 }
 
-/// How long the API server waits: it says so in the query, `timeout=10s`.
+/// How long the API server waits, from the query: `timeout=10s`.
 fn patience(query: &str) -> Duration {
     let timeout = query
         .split('&')

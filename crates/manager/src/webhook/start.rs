@@ -1,4 +1,4 @@
-//! Starts the server of webhooks, and ends it late.
+//! Starts the webhook server, and stops it after everything else.
 
 use std::{
     sync::{
@@ -36,22 +36,22 @@ use crate::{
     },
 };
 
-/// How long a connection may be idle: longer than the API server keeps one that it does not use (90 s), so that it is
-/// never closed while a request is on its way.
+/// How long a connection may be idle: longer than the API server keeps an idle one (90 s), so that no connection is
+/// closed while a request is on its way.
 const IDLE: Duration = Duration::from_secs(120);
 
-/// The certificate that is served, once there is one; it may change from then on.
+/// The served certificate, once there is one; it may change later.
 type Certificate = BoxFuture<'static, anyhow::Result<watch::Receiver<Arc<ServerConfig>>>>;
 
 impl Manager {
-    /// Whether this process is to serve webhooks.
+    /// Whether this process serves webhooks.
     pub(crate) fn serves_webhooks(&self) -> bool {
         self.options.enable_webhooks && !self.webhooks.is_empty()
     }
 
-    /// Starts the server of webhooks, if there are any. It is ready once it has a certificate, and goes on for
-    /// `--shutdown-delay` after `stop`, as requests come until the news has spread that this replica is going; and
-    /// until `idle`, as reconciles write objects that are validated and converted here.
+    /// Starts the webhook server, if there are webhooks. It is ready once it has a certificate. After `stop`, it goes
+    /// on for `--shutdown-delay`, because requests arrive until it is known everywhere that this replica is
+    /// terminating; and until `idle`, because reconciles write objects that are validated and converted here.
     pub(crate) async fn start_webhooks(
         &mut self,
         stop: &CancellationToken,
@@ -108,7 +108,7 @@ impl Manager {
         self.health.add_ready("webhooks", Box::new(check));
     }
 
-    /// Finds the certificate, or has it kept by one of `tasks`.
+    /// Reads the certificate from its files, or adds the certificate rotator to `tasks`.
     fn webhook_certificate(
         &self,
         stop: &CancellationToken,
@@ -145,7 +145,7 @@ impl Manager {
         Ok(Box::pin(ready(Ok(loaded))))
     }
 
-    /// The objects that tell the API server whom to trust when it calls these webhooks.
+    /// The objects whose CA bundle the API server uses when it calls these webhooks.
     fn trusting(&self) -> Vec<(ApiResource, String)> {
         let project = self.id.split('.').next().unwrap_or(&self.id);
         let has = |task| self.webhooks.values().any(|webhook| webhook.task == task);

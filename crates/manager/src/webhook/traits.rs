@@ -1,16 +1,16 @@
-//! What the user implements for a kind: its defaults and its validation.
+//! The traits that the user implements for a kind: defaulting and validation.
 
 use super::{rejection::Rejection, request::Request};
 
-/// What the user is told about a request that is allowed; `kubectl` prints them. Best under 120 characters each.
+/// Warnings for the user whose request is allowed; `kubectl` prints them. Keep each under 120 characters.
 pub type Warnings = Vec<String>;
 
-/// Fills in what an object leaves out, before it is validated and stored.
+/// Sets defaults in an object before it is validated and stored.
 pub trait Defaulter<K>: Send + Sync + 'static {
-    /// Changes `object` as it is made or changed. May be called more than once, so what is set stays as it is.
+    /// Changes `object` on create and update. It may be called more than once, so it must be idempotent.
     ///
     /// # Errors
-    /// Why the request is refused, or what failed.
+    /// To reject the request, or if something failed.
     fn default(
         &self,
         object: &mut K,
@@ -18,15 +18,15 @@ pub trait Defaulter<K>: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), Rejection>> + Send;
 }
 
-/// Accepts or refuses objects. What it does not look at is allowed.
+/// Accepts or rejects objects. Requests for which a method is not implemented are allowed.
 pub trait Validator<K: Sync>: Send + Sync + 'static {
-    /// Looks at an object that is to be made.
+    /// Validates an object on create.
     ///
-    /// Also at one that repairs a stored object which `K` cannot read, so that there is nothing to compare it with:
-    /// the [operation](Request::operation) is an update then.
+    /// It is also called for an update that repairs a stored object which `K` cannot read, because there is nothing to
+    /// compare the new object with. The [operation](Request::operation) is an update then.
     ///
     /// # Errors
-    /// Why the request is refused, or what failed.
+    /// To reject the request, or if something failed.
     fn validate_create(
         &self,
         object: &K,
@@ -36,12 +36,13 @@ pub trait Validator<K: Sync>: Send + Sync + 'static {
         async { Ok(Warnings::new()) }
     }
 
-    /// Looks at an object that is to be changed.
+    /// Validates an update of an object.
     ///
-    /// Not at one that `K` cannot read before and after, if only metadata is changed: it is admitted.
+    /// It is not called if `K` can read the object neither before nor after, and only metadata changes: such an update
+    /// is allowed.
     ///
     /// # Errors
-    /// Why the request is refused, or what failed.
+    /// To reject the request, or if something failed.
     fn validate_update(
         &self,
         old: &K,
@@ -52,11 +53,11 @@ pub trait Validator<K: Sync>: Send + Sync + 'static {
         async { Ok(Warnings::new()) }
     }
 
-    /// Looks at an object that is to be deleted. Asked only if the webhook's marker has `delete` among its verbs, and
-    /// if `K` can read the object: one that it cannot read may be deleted.
+    /// Validates the deletion of an object. It is called only if the webhook's marker has `delete` among its verbs, and
+    /// if `K` can read the object: an unreadable object may always be deleted.
     ///
     /// # Errors
-    /// Why the request is refused, or what failed.
+    /// To reject the request, or if something failed.
     fn validate_delete(
         &self,
         object: &K,

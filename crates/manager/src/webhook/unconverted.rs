@@ -1,13 +1,13 @@
-//! Objects that their type cannot read. As every object of a conversion review has to come back, they keep their
-//! content, and an annotation holds what another version would lose of it.
+//! Objects that their type cannot read. A conversion review must return every object, so they keep their content, and
+//! an annotation holds the fields that another version would drop.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The most bytes that the API server takes of annotations, names and values together.
+/// The maximum total size of annotations in bytes, names and values together, that the API server accepts.
 const MOST: usize = 256 << 10;
 
-/// The name of the annotation for the kinds of a group.
+/// The name of the annotation, for the kinds of a group.
 pub(super) fn annotation(group: &str) -> String {
     format!("{group}/unconverted")
 }
@@ -17,9 +17,9 @@ pub(super) fn annotation(group: &str) -> String {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Original {
     api_version: String,
-    /// Tells it from another object that has been given its annotations.
+    /// Distinguishes the object from another one with copied annotations.
     uid: Value,
-    /// The API server counts it up when the content is changed, in whichever version.
+    /// The API server increments it when the content changes, in any version.
     generation: Value,
     fields: Map<String, Value>,
 }
@@ -35,7 +35,7 @@ impl Original {
         }
     }
 
-    /// What `object` was before it was converted, if its annotation says so. The annotation is removed.
+    /// The content of `object` before it was converted, from its annotation. The annotation is removed.
     pub(super) fn take(object: &mut Value, annotation: &str) -> Option<Self> {
         let meta = object.get_mut("metadata")?.as_object_mut()?;
         let annotations = meta.get_mut("annotations")?.as_object_mut()?;
@@ -48,19 +48,19 @@ impl Original {
         Some(original)
     }
 
-    /// The version that it is of.
+    /// The version of this content.
     pub(super) fn version(&self) -> &str {
         &self.api_version
     }
 
-    /// Whether `object` was made of it.
+    /// Whether `object` was converted from this content.
     pub(super) fn is_of(&self, object: &Value) -> bool {
         self.uid == object["metadata"]["uid"]
     }
 
-    /// Whether `object`, which was made of it, still has its content. `read` is what its type makes of an object.
+    /// Whether `object`, which was converted from this content, is unchanged. `read` reads an object as its type does.
     ///
-    /// The generation says so, as only the API server knows which fields it has dropped.
+    /// The generation decides, because only the API server knows which fields it has dropped.
     pub(super) fn is_unchanged(
         &self,
         object: &Value,
@@ -77,7 +77,7 @@ impl Original {
         self.is_of(object) && made == *object
     }
 
-    /// `object` with this content. Of its status, what has been written since stays.
+    /// `object` with this content. Later changes of its status are kept.
     pub(super) fn restore(self, mut object: Value) -> Value {
         let status = object.get_mut("status").map(Value::take);
         object["apiVersion"] = self.api_version.into();
@@ -88,7 +88,7 @@ impl Original {
         object
     }
 
-    /// `object` with this content where it has none of its own.
+    /// `object` with this content, except where it has its own.
     pub(super) fn restore_below(self, mut object: Value) -> Value {
         object["apiVersion"] = self.api_version.into();
         let changed: Map<_, _> = content(&object).map(own).collect();
@@ -97,10 +97,11 @@ impl Original {
         object
     }
 
-    /// `object`, which has this content in another version, with the annotation. `known` is what its type makes of it.
+    /// `object`, which has this content in another version, with the annotation. `known` is the object as its type
+    /// reads it.
     ///
     /// # Errors
-    /// Why it cannot have the annotation.
+    /// If the annotation cannot be added.
     pub(super) fn keep_in(
         &self,
         mut object: Value,
@@ -115,7 +116,7 @@ impl Original {
     }
 }
 
-/// Adds the annotation, if there is room for it.
+/// Adds the annotation, if it fits.
 fn annotate(meta: &mut Map<String, Value>, annotation: &str, text: String) -> Result<(), String> {
     let annotations = match meta.get("annotations") {
         None | Some(Value::Null) => Some(Map::new()),
@@ -137,7 +138,7 @@ fn annotate(meta: &mut Map<String, Value>, annotation: &str, text: String) -> Re
     Ok(())
 }
 
-/// The fields that are not the content of an object.
+/// The fields that are not part of the content of an object.
 const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 fn content(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
@@ -153,8 +154,8 @@ fn replace(object: &mut Value, content: Map<String, Value>) {
     }
 }
 
-/// Adds the defaults of a type, which `known` has. Otherwise the API server would add them on the first write, and take
-/// that for a change of the content.
+/// Adds the defaults of the type, which are in `known`. Otherwise the API server would add them on the first write, and
+/// treat that as a change of the content.
 fn complete(object: &mut Value, known: Option<&Value>) {
     let fields = known.into_iter().flat_map(content);
     for (name, known) in fields.filter(|(_, known)| !known.is_null()) {
@@ -181,7 +182,7 @@ fn add_missing(to: &mut Value, from: &Value) {
     }
 }
 
-/// Whether two versions of an object that cannot be read differ in nothing but other metadata.
+/// Whether two versions of an object that cannot be read differ only in other metadata.
 pub(super) fn same(one: &Value, other: &Value, annotation: &str) -> bool {
     let kept = |object| Value::pointer(object, "/metadata/annotations")?.get(annotation);
     content(one).eq(content(other)) && kept(one) == kept(other)
@@ -191,7 +192,8 @@ fn own((name, value): (&String, &Value)) -> (String, Value) {
     (name.clone(), value.clone())
 }
 
-/// Puts `now` over `before`, which keeps what `now` lacks: an API server may have dropped it.
+/// Writes the fields of `now` over those of `before`. Fields that `now` lacks are kept: an API server may have dropped
+/// them.
 fn overlay(before: &mut Value, now: Value) {
     match (before, now) {
         (Value::Object(before), Value::Object(now)) => {

@@ -1,5 +1,5 @@
-//! Conversion between the versions of a kind: one of them is the hub, and every other one, a spoke, is converted to it
-//! and from it.
+//! Conversion between the versions of a kind. One version is the hub. Every other version is a spoke, and is converted
+//! to and from the hub.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,23 +14,23 @@ use super::{
 };
 use crate::{cache::object::Object, json_path::explain, metrics::WebhookMetrics};
 
-/// Turns an object of one version into one of another.
+/// Converts an object from one version to another.
 type Convert = fn(Value) -> Result<Value, Failed>;
 
 /// Why an object was not converted.
 enum Failed {
-    /// Its type cannot read it: the object, and why.
+    /// Its type cannot read the object: the object, and the error.
     Unreadable(Value, String),
     Conversion(String),
 }
 
-/// What a type makes of an object; `None` if it cannot read it.
+/// Reads an object as a type does, and serializes it again; `None` if the type cannot read it.
 type Read = fn(&Value) -> Option<Value>;
 
 /// A group and a kind.
 type GroupKind = (String, String);
 
-/// Every conversion there is.
+/// All registered conversions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conversions(HashMap<GroupKind, Versions>);
 
@@ -39,10 +39,10 @@ pub(crate) struct Conversions(HashMap<GroupKind, Versions>);
 struct Versions {
     hub: String,
     crd: String,
-    /// The annotation of objects that cannot be read.
+    /// The annotation on objects that cannot be read.
     annotation: String,
     read_hub: Read,
-    /// By `apiVersion`.
+    /// The spokes by their `apiVersion`.
     spokes: BTreeMap<String, Spoke>,
 }
 
@@ -55,7 +55,7 @@ struct Spoke {
 }
 
 impl Conversions {
-    /// Adds a spoke; the error is a mistake of the caller's.
+    /// Adds a spoke. An error is a mistake in the caller's code.
     pub(crate) fn add<H, S>(&mut self) -> Result<(), String>
     where
         H: Object + TryFrom<S, Error: Display>,
@@ -103,7 +103,8 @@ impl Conversions {
         names
     }
 
-    /// `object` in the version `wanted`. One that its type cannot read keeps its content, so that it stops no other.
+    /// `object` in the version `wanted`. An object that its type cannot read keeps its content, so that the others of
+    /// the review are still converted.
     pub(super) fn convert(
         &self,
         object: Value,
@@ -124,7 +125,7 @@ impl Conversions {
         }
     }
 
-    /// The versions of the kind of `object`, if that and `wanted` are two of them.
+    /// The versions of the kind of `object`, if both its version and `wanted` are among them.
     fn versions(&self, object: &Value, wanted: &str) -> Result<&Versions, String> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         let (version, kind) = (text("apiVersion"), text("kind"));
@@ -144,7 +145,7 @@ impl Versions {
         version == self.hub || self.spokes.contains_key(version)
     }
 
-    /// `object` in another version, by way of the hub.
+    /// `object` in another version, converted through the hub.
     fn convert(&self, object: Value, wanted: &str) -> Result<Value, Failed> {
         if object["apiVersion"] == wanted {
             return Ok(object);
@@ -160,7 +161,7 @@ impl Versions {
         steps.try_fold(object, |object, step| step(object))
     }
 
-    /// `object` with its content as it is, in another version.
+    /// `object` in another version, with its content unchanged.
     fn keep(&self, mut object: Value, wanted: &str) -> Result<Value, String> {
         let original = Original::of(&object);
         object["apiVersion"] = wanted.into();
@@ -168,7 +169,7 @@ impl Versions {
         original.keep_in(object, known.as_ref(), &self.annotation)
     }
 
-    /// What an object that was kept so was made of, unless it has been replaced since.
+    /// The original of an object that was kept unchanged, unless it has been replaced since.
     fn restore(&self, mut object: Value) -> Value {
         let original = Original::take(&mut object, &self.annotation);
         let Some(original) = original.filter(|original| self.has(original.version())) else {
@@ -183,7 +184,7 @@ impl Versions {
         }
     }
 
-    /// What the type of its version makes of `object`.
+    /// `object` as the type of its version reads it.
     fn read(&self, object: &Value) -> Option<Value> {
         let spoke = self.spokes.get(object["apiVersion"].as_str()?);
         spoke.map_or(self.read_hub, |spoke| spoke.read)(object)
@@ -203,8 +204,8 @@ fn report(object: &Value, problem: &str, wanted: &str) {
     tracing::warn!(error = problem, kind, namespace, name, wanted, "{message}");
 }
 
-/// Converts an object. Its metadata stays as it was sent, but for labels and annotations; and so do fields that `From`
-/// does not know.
+/// Converts an object. Its metadata, except for labels and annotations, and the fields that `From` does not know stay
+/// as they were sent.
 fn convert<From, To>(raw: Value) -> Result<Value, Failed>
 where
     From: Object,
@@ -214,7 +215,7 @@ where
     let source = match From::deserialize(&raw) {
         Ok(source) => source,
         Err(error) => {
-            // Text knows where it could not be read.
+            // Parsing from text reports the position of an error.
             let text = raw.to_string();
             let located = serde_json::from_str::<From>(&text).err();
             let problem = explain(&text, &located.unwrap_or(error));
