@@ -1,4 +1,4 @@
-//! Tests of webhooks, without an API server: what it would ask, and what it would make of the answers.
+//! Tests of webhooks without an API server: sends them admission reviews, and applies their responses.
 
 use kube::Client;
 use serde::de::DeserializeOwned;
@@ -12,18 +12,18 @@ use crate::{
     webhook::{GroupVersionKind, Registered, Task, Webhooks},
 };
 
-/// What became of a request for admission.
+/// The result of an admission request.
 #[derive(Clone, Debug)]
 pub struct Admitted {
-    /// Whether no webhook refused it.
+    /// Whether every webhook allowed it.
     pub allowed: bool,
-    /// The object as it would be stored, with what defaulters made of it; `null` if it is deleted.
+    /// The object as it would be stored, with the changes of the defaulters; `null` if it is deleted.
     pub object: Value,
-    /// What the user is told.
+    /// The warnings for the user.
     pub warnings: Vec<String>,
-    /// Why it was refused, as `kubectl` shows it; empty if it was not.
+    /// The reason of the rejection, as `kubectl` prints it; empty if the request is allowed.
     pub message: String,
-    /// The fields that it was refused for, each with its message.
+    /// The fields that caused the rejection, each with its message.
     pub causes: Vec<(String, String)>,
 }
 
@@ -39,11 +39,12 @@ impl Admitted {
 }
 
 impl FakeApi {
-    /// Asks the webhooks that `register` registers about a request, in the order of the API server: defaulters first,
-    /// then validators, about what came of it. `review` is an `AdmissionReview` of `admission.k8s.io/v1`.
+    /// Sends an admission request to the webhooks that `register` registers, in the order of the API server: first to
+    /// the defaulters, then, with their changes, to the validators. `review` is an `AdmissionReview` of
+    /// `admission.k8s.io/v1`.
     ///
     /// # Panics
-    /// If there is no webhook for the kind of the review; or an answer is none that the API server would take.
+    /// If the kind of the review has no webhook, or the API server would not accept an answer.
     pub async fn admit(&self, register: impl FnOnce(&mut Manager), review: &Value) -> Admitted {
         let manager = self.registered(register);
         let (mut review, client) = (review.clone(), self.client());
@@ -71,11 +72,11 @@ impl FakeApi {
         admitted
     }
 
-    /// Converts objects to another version, `crew.example.com/v2`, with the conversions that `register` registers, as
-    /// the API server would have it done.
+    /// Converts objects to another version, such as `crew.example.com/v2`, with the conversions that `register`
+    /// registers, like the API server.
     ///
     /// # Errors
-    /// What the API server would be told: all are converted, or none.
+    /// The error that the API server would receive: either all objects are converted, or none.
     ///
     /// # Panics
     /// If no conversion is registered.
@@ -108,8 +109,8 @@ impl FakeApi {
     }
 }
 
-/// What the API server asks about an object that is made (`old` is `None`), changed, or deleted (`new` is `None`): an
-/// `AdmissionReview` of `admission.k8s.io/v1`, by a user who is nobody in particular.
+/// The request that the API server sends when an object is created (`old` is `None`), updated, or deleted (`new` is
+/// `None`): an `AdmissionReview` of `admission.k8s.io/v1`, from a user without special groups.
 ///
 /// # Panics
 /// If both are `None`.

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 
 use super::operators::Operators;
 
-/// A namespace of its own on a real API server, for one test.
+/// A namespace on a real API server, for one test.
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
@@ -30,11 +30,11 @@ impl std::fmt::Debug for Cluster {
 }
 
 impl Cluster {
-    /// Connects to the API server that `kbr envtest run` started, and makes a namespace for this test.
+    /// Connects to the API server that `kbr envtest run` started, and creates a namespace for this test.
     ///
     /// # Errors
-    /// When the API server did not come with `KBR_ENVTEST=1`, so that nobody's real cluster is touched; or cannot be
-    /// reached.
+    /// If `KBR_ENVTEST=1` is not set, which prevents that a test changes a real cluster by accident; or if the API
+    /// server cannot be reached.
     pub async fn connect() -> anyhow::Result<Self> {
         anyhow::ensure!(
             std::env::var("KBR_ENVTEST").is_ok_and(|value| value == "1"),
@@ -63,7 +63,7 @@ impl Cluster {
         })
     }
 
-    /// A client, whose namespace is not that of the test.
+    /// A client. Its default namespace is not the namespace of the test.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
@@ -84,10 +84,11 @@ impl Cluster {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    /// Deletes the namespace. Where no controller empties it, as in envtest, it stays and is not used again.
+    /// Deletes the namespace. If no controller empties it, as in envtest, it stays and is not used again.
     ///
     /// # Errors
-    /// When the API server refuses; when it has forbidden an operator of this test something, with the rules to add.
+    /// If the API server rejects the deletion. Also if it has forbidden an operator of this test a request; the error
+    /// names the rules to add.
     pub async fn close(self) -> anyhow::Result<()> {
         self.operators.permitted()?;
         let namespaces: Api<Namespace> = Api::all(self.client);
@@ -98,13 +99,13 @@ impl Cluster {
     }
 }
 
-/// Looks again and again, until `look` finds something, and returns it.
+/// Calls `look` again and again until it returns a value, and returns that value.
 ///
-/// `look` says `Ok(None)` for not yet; an error counts as not yet, too, and is told in the end. `what` says what is
-/// waited for.
+/// `look` returns `Ok(None)` to be called again. An error has the same effect; the last one is part of the final error.
+/// `what` describes the expected value.
 ///
 /// # Errors
-/// When it was not found within that time.
+/// If `look` returns no value within that time.
 pub async fn eventually<T, R>(
     within: Duration,
     what: &str,

@@ -1,4 +1,4 @@
-//! The answers of an API server in memory, as a client reads them.
+//! The responses of the fake API server, as a client reads them.
 
 use std::{
     convert::Infallible,
@@ -13,14 +13,14 @@ use hyper::{
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-/// An event of a watch. Its fields are in the order of the API server, since a reader that meets the object first has to
-/// keep it until it knows the type.
+/// An event of a watch. Its fields are in the order of the API server, because a reader that meets the object before
+/// the type has to buffer it.
 pub(super) fn line(event: &Value) -> Bytes {
     let (kind, object) = (&event["type"], &event["object"]);
     Bytes::from(format!("{{\"type\":{kind},\"object\":{object}}}\n"))
 }
 
-/// The body of an answer: what comes from a channel, until that is closed.
+/// The body of a response: the chunks from a channel, until that is closed.
 #[derive(Debug)]
 pub(crate) struct Content(pub(super) mpsc::UnboundedReceiver<Bytes>);
 
@@ -40,7 +40,7 @@ impl hyper::body::Body for Content {
 
 pub(crate) fn response((status, value): (StatusCode, Value)) -> Response<Content> {
     let (sender, content) = mpsc::unbounded_channel();
-    // The receiver is right here.
+    // The receiver still exists here.
     let _ = sender.send(Bytes::from(value.to_string()));
     let mut response = Response::new(Content(content));
     *response.status_mut() = status;

@@ -1,8 +1,8 @@
-//! The manager's Deployment and permissions, as `config/default` renders them, and the same for one test.
+//! The manager's Deployment and permissions, as rendered from `config/default`, and a copy of them for one test.
 
 use serde_json::{Value, json};
 
-/// The kinds that give a `ServiceAccount` its permissions.
+/// The kinds that give permissions to a `ServiceAccount`.
 pub(super) const GRANTS: [&str; 5] = [
     "ServiceAccount",
     "Role",
@@ -11,12 +11,12 @@ pub(super) const GRANTS: [&str; 5] = [
     "ClusterRoleBinding",
 ];
 
-/// What the Deployment says of the operator's identity.
+/// The operator's identity, from the Deployment.
 #[derive(Debug, PartialEq)]
 pub(super) struct Deployment {
     namespace: String,
     account: String,
-    /// The namespaces that it watches; none means all.
+    /// The namespaces that it watches; empty for all.
     watched: Vec<String>,
     pub(super) leader_elect: bool,
 }
@@ -51,15 +51,15 @@ impl Deployment {
         })
     }
 
-    /// What the API server calls its `ServiceAccount` in `namespace`.
+    /// The user name of its `ServiceAccount` in `namespace`.
     pub(super) fn user(&self, namespace: &str) -> String {
         format!("system:serviceaccount:{namespace}:{}", self.account)
     }
 
-    /// The `ServiceAccount` in the namespace of a test, and what its roles permit, for this test alone.
+    /// The `ServiceAccount` in the namespace of a test, and its roles and bindings, for this test alone.
     ///
-    /// What is in the operator's namespace, or in one that it watches, is in the test's namespace then. Roles and bindings
-    /// have names of their own, so that tests which run at the same time or one after the other share nothing.
+    /// Objects in the operator's namespace, or in one that it watches, move to the namespace of the test. Roles and
+    /// bindings get unique names, so tests that run in parallel or one after the other share nothing.
     pub(super) fn grants(&self, objects: Vec<Value>, namespace: &str) -> Vec<Value> {
         let (bindings, roles): (Vec<_>, Vec<_>) = objects
             .into_iter()
@@ -77,7 +77,7 @@ impl Deployment {
             }
         }
         for mut binding in bindings {
-            // A role that Kubernetes itself has keeps its name.
+            // A role of Kubernetes itself keeps its name.
             let reference = binding["roleRef"].clone();
             self.relocate(&mut binding, namespace);
             let renamed = format!("{}-{namespace}", text(&reference["name"]));
@@ -124,7 +124,7 @@ impl Deployment {
         }
     }
 
-    /// A question for each of the bindings: whether the first rule of its role is in effect.
+    /// An access review for each binding: whether the first rule of its role is in effect.
     pub(super) fn questions(&self, grants: &[Value], namespace: &str) -> Vec<Value> {
         let bindings = grants
             .iter()

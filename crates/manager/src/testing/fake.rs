@@ -1,4 +1,4 @@
-//! An API server in memory.
+//! The fake API server.
 
 use std::{
     collections::BTreeMap,
@@ -43,25 +43,25 @@ use crate::{
 /// How often a watch is sent a bookmark.
 const BOOKMARKS: Duration = Duration::from_secs(60);
 
-/// An API server in memory, for unit tests: what it holds is set and looked at directly, and a reconciler talks to
-/// it through an ordinary client.
+/// A fake API server in memory, for unit tests. A test sets and reads its objects directly, and a reconciler uses it
+/// through an ordinary client.
 ///
-/// It gets, lists (selected by labels, name and namespace; in pages), watches, creates, replaces, patches (JSON merge
-/// patch, JSON patch), applies and deletes as the real one does, with its resource versions, generations, managed
-/// fields, finalizers, preconditions and `Status` errors; `/status` is apart from the rest of an object. When an owner
-/// is gone, what it owned follows at once, which a cluster's garbage collector does in a while. It knows which lists of
-/// Kubernetes' own kinds have keys; of custom resources it knows what [`define`](Self::define) was told, and takes
-/// their lists as one value otherwise.
+/// It gets, lists (by labels, name and namespace; in pages), watches, creates, replaces, patches (JSON merge patch,
+/// JSON patch), applies and deletes like the real one, with its resource versions, generations, managed fields,
+/// finalizers, preconditions and `Status` errors. `/status` is a subresource. When an owner is gone, its dependents are
+/// deleted at once; in a cluster the garbage collector takes a while. The server knows which lists of Kubernetes' own
+/// kinds have keys. For custom resources it uses the definitions passed to [`define`](Self::define), and treats other
+/// lists as atomic.
 ///
-/// What it cannot do it refuses: strategic merge patches, conversion between versions, other subresources, selectors
-/// of other fields, tables. It does not validate by schemas, sets no defaults, asks no webhook, grants everything, and
-/// needs no namespace to be there.
+/// It rejects what it does not implement: strategic merge patches, conversion between versions, other subresources,
+/// selectors of other fields, tables. It does not validate by schemas, sets no defaults, calls no webhooks, permits
+/// every request, and does not require that a namespace exists.
 #[derive(Clone, Debug)]
 pub struct FakeApi {
     state: Arc<Mutex<State>>,
-    /// Told at every request, as it may have changed something.
+    /// Notified of every request, because each may have changed something.
     changed: watch::Sender<()>,
-    /// The time of its managers.
+    /// The clock of the managers on this server.
     timer: Timer,
 }
 
@@ -83,7 +83,7 @@ struct State {
 }
 
 impl FakeApi {
-    /// A server that holds nothing.
+    /// A server without objects.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -95,18 +95,19 @@ impl FakeApi {
         Client::new(Connection(self.clone()), "default")
     }
 
-    /// Tells the server of a kind, as `kubectl apply` of its definition (CRD) does: of its lists, its scope, and
-    /// whether it has a status apart. Needed only where that matters.
+    /// Registers a kind with the server, like `kubectl apply` of its definition (CRD): its lists, its scope, and
+    /// whether it has a status subresource. Only needed if the test depends on these.
     ///
     /// # Panics
-    /// If it cannot be written as JSON.
+    /// If `crd` cannot be written as JSON.
     pub fn define(&self, crd: &impl serde::Serialize) {
         let crd = serde_json::to_value(crd).expect("a definition can be written as JSON");
         self.lock().objects.define(crd);
     }
 
-    /// Stores an object as it is, status and all, in place of one of that name; in the namespace `default` if it has
-    /// none and needs one. Sets what the API server would set: uid, generation, resource version and the like.
+    /// Stores an object as it is, including its status, and replaces one of the same name. A namespaced object without
+    /// a namespace goes to `default`. Sets the fields that the API server sets: uid, generation, resource version and
+    /// so on.
     ///
     /// # Panics
     /// If it has no name or cannot be written as JSON.
@@ -124,10 +125,10 @@ impl FakeApi {
         self.changed.send_replace(());
     }
 
-    /// The object as it is, without its managed fields; for a kind without namespaces, `namespace` does not matter.
+    /// The stored object, without its managed fields. For a cluster-scoped kind, `namespace` is ignored.
     ///
     /// # Panics
-    /// If what is stored is no `K`.
+    /// If the stored object is not a `K`.
     #[must_use]
     pub fn get<K: Object>(&self, namespace: &str, name: &str) -> Option<K> {
         let value = self
@@ -138,10 +139,10 @@ impl FakeApi {
         Some(serde_json::from_value(value).expect("what is stored is of this kind"))
     }
 
-    /// All objects of a kind, in order of namespace and name, without their managed fields.
+    /// All objects of a kind, sorted by namespace and name, without their managed fields.
     ///
     /// # Panics
-    /// If one that is stored is no `K`.
+    /// If a stored object is not a `K`.
     #[must_use]
     pub fn all<K: Object>(&self) -> Vec<K> {
         let kind = path::<K>("default", "any");
@@ -150,13 +151,14 @@ impl FakeApi {
         objects.into_iter().map(typed).collect()
     }
 
-    /// All objects as JSON, by the plural of their kind, such as `events`: for kinds without a type at hand.
+    /// All objects as JSON, by the plural of their kind, such as `events`: for kinds without a Rust type.
     #[must_use]
     pub fn all_json(&self, plural: &str) -> Vec<Value> {
         self.lock().objects.all(|path| path.plural == plural)
     }
 
-    /// Deletes an object, as `kubectl delete` does: it stays, marked, while it has finalizers. What it owns goes with it.
+    /// Deletes an object, like `kubectl delete`: with finalizers it stays, marked as deleted. Its dependents are
+    /// deleted too.
     pub fn delete<K: Object>(&self, namespace: &str, name: &str) {
         self.lock().objects.delete_now(&path::<K>(namespace, name));
         self.changed.send_replace(());
@@ -168,26 +170,28 @@ impl FakeApi {
         self.lock().requests.clone()
     }
 
-    /// Makes every request hang, as a network does that drops packets; or ends that.
+    /// Makes every request hang, like a network that drops packets, until called with `false`.
     pub fn cut_off(&self, cut_off: bool) {
         self.lock().cut_off = cut_off;
     }
 
-    /// Lets time pass for the managers on this server, at once: what [`Action::requeue`] put off, what failed and waits
-    /// to be tried again, and time-outs of reconciles, come as if so much time had gone by; and so does [`cx.now()`](crate::Context::now).
+    /// Advances the clock of the managers on this server, without waiting. Everything that is due by then happens as if
+    /// that much time had passed: requeues of [`Action::requeue`], retries of failures, time-outs of reconciles. The
+    /// same goes for [`cx.now()`](crate::Context::now).
     ///
-    /// It is one leap, so that what comes every minute comes once in an hour; and what a reconcile asks for that is
-    /// still under way counts from after it, so wait for [`idle`](super::Run::idle) first. All else goes by the real
-    /// time: leases, timestamps, and what a reconciler itself sleeps for.
+    /// The clock jumps: a reconcile that is due every minute runs once after an hour. A requeue that a running
+    /// reconcile requests counts from after the jump, so wait for [`idle`](super::Run::idle) first. Leases, timestamps,
+    /// and a reconciler's own sleeps use the real time.
     pub fn advance(&self, by: Duration) {
         self.timer.wind(by);
     }
 
-    /// Registers a controller on a new manager, and reconciles the object with this key once: with its finalizer,
-    /// status, events and all. The key is `namespace/name`, or `name` alone for one in `default` or in none.
+    /// Registers a controller on a new manager, and reconciles the object with this key once, including its finalizer,
+    /// status and events. The key is `namespace/name`, or `name` alone for an object in `default` or a cluster-scoped
+    /// one.
     ///
     /// # Errors
-    /// What the reconcile failed with; or that there is no such object, or not one controller.
+    /// The error of the reconcile. Also if the object does not exist, or not exactly one controller is registered.
     pub async fn reconcile(
         &self,
         register: impl FnOnce(&mut Manager),
@@ -212,7 +216,7 @@ impl FakeApi {
         result
     }
 
-    /// A manager on this server, with the flags that it has by default and the id `test.example.com`.
+    /// A manager on this server, with default flags and the id `test.example.com`.
     #[must_use]
     pub fn manager(&self) -> Manager {
         self.manager_with(Options::default())
@@ -278,13 +282,13 @@ impl FakeApi {
         Ok(response(answer.unwrap_or_else(|error| error.body())))
     }
 
-    /// Tells the changes of a collection, one JSON object a line, until nobody listens.
+    /// Sends the changes of a collection, one JSON object a line, until the client disconnects.
     fn watch(self, first: &[Value], mut watch: Watch) -> Content {
         let (sender, lines) = mpsc::unbounded_channel();
         let mut changed = self.changed.subscribe();
         let tell = |events: &[Value], to: &mpsc::UnboundedSender<Bytes>| {
             for event in events {
-                // Nobody listens any more, which ends the loop below.
+                // The client has disconnected, which ends the loop below.
                 let _ = to.send(line(event));
             }
         };
@@ -309,7 +313,7 @@ impl FakeApi {
     }
 }
 
-/// What a client sends its requests into.
+/// The service that a client sends its requests to.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection(pub(crate) FakeApi);
 
@@ -327,7 +331,7 @@ impl Service<Request<Body>> for Connection {
     }
 }
 
-/// Where an object of `K` is.
+/// The path of an object of `K`.
 fn path<K: Object>(namespace: &str, name: &str) -> Path {
     let namespace = crate::cache::object::namespaced::<K>().then_some(namespace);
     let url = format!("{}/{name}", K::url_path(&(), namespace));
@@ -345,7 +349,7 @@ fn parameters(query: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Text without the escapes of a query.
+/// Decodes the escapes of a query.
 fn decoded(text: &str) -> String {
     let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
     while let [first, after @ ..] = rest {

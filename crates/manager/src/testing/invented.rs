@@ -1,26 +1,26 @@
-//! Objects made up from a schema, the same in every run.
+//! Generates objects from a schema, the same in every run.
 
 use serde_json::{Map, Value, json};
 
 use super::{pattern::matching, random::Random};
 
-/// How often a text for a pattern is made that is too long or too short.
+/// How often to retry a pattern whose match is too long or too short.
 const TRIES: usize = 32;
 
-/// How deep objects lie in each other before what may be left out is.
+/// The nesting depth from which optional fields are left out.
 const DEEP: usize = 6;
 
-/// Makes up values, and notes where one may not be right.
+/// Generates values, and records those that may be invalid.
 #[derive(Debug)]
 pub(super) struct Inventor {
     random: Random,
-    /// Where the value is that is being made.
+    /// The path of the value that is being generated.
     path: Vec<String>,
-    /// The texts for which no match of their pattern was found.
+    /// The strings for which no match of their pattern was found.
     unmatched: Vec<Unmatched>,
 }
 
-/// A text that does not match its pattern, probably.
+/// A string that probably does not match its pattern.
 #[derive(Debug)]
 pub(super) struct Unmatched {
     pub(super) path: Vec<String>,
@@ -37,12 +37,12 @@ impl Inventor {
         }
     }
 
-    /// Those of all values that were made.
+    /// The unmatched strings among all generated values.
     pub(super) fn unmatched(&self) -> &[Unmatched] {
         &self.unmatched
     }
 
-    /// A value below `name` that a structural schema allows, as far as possible: CEL is not looked at.
+    /// A value below `name` that a structural schema allows, as far as possible: CEL rules are ignored.
     pub(super) fn value(&mut self, name: &str, schema: &Value) -> Value {
         self.path.push(name.to_owned());
         let value = self.value_here(schema);
@@ -66,7 +66,7 @@ impl Inventor {
             Some("array") => self.array(schema),
             Some("string") => self.string(schema),
             Some("integer") => self.integer(schema),
-            // Of sixteenths, none is rounded.
+            // Multiples of a sixteenth are exact, so none is rounded.
             Some("number") => json!(f64::from(self.random.small()) / 16.0),
             Some("boolean") => json!(self.random.chance()),
             _ => json!({}),
@@ -98,7 +98,7 @@ impl Inventor {
         Value::Object(object)
     }
 
-    /// Of an enum with data: the properties of all its variants, and those of one of them.
+    /// For an enum with data: the properties of all variants, and the properties of one variant.
     fn choice<'a>(&mut self, schema: &'a Value) -> Option<(Vec<&'a str>, Vec<&'a str>)> {
         let variants = schema["oneOf"].as_array().or(schema["anyOf"].as_array())?;
         let all = variants
@@ -153,7 +153,7 @@ impl Inventor {
         text
     }
 
-    /// A text of a format that types in Rust often have.
+    /// A string in a format that Rust types often have.
     fn formatted(&mut self, format: &str) -> Option<Value> {
         let (small, word) = (self.random.small(), self.random.word());
         let day = format!("2026-01-{:02}", 1 + small % 28);
@@ -177,7 +177,7 @@ impl Inventor {
         Some(text.into())
     }
 
-    /// A text that is long enough, and not too long.
+    /// A string within the length limits.
     fn bounded(&mut self, schema: &Value) -> Value {
         let (least, most) = lengths(schema);
         let mut text = self.random.word();
@@ -203,7 +203,7 @@ fn whole(bound: &Value) -> Option<i64> {
     text.strip_suffix(".0").unwrap_or(&text).parse().ok()
 }
 
-/// How short and how long a text may be.
+/// The minimum and maximum length of a string.
 fn lengths(schema: &Value) -> (usize, usize) {
     let least = count(&schema["minLength"]).unwrap_or(0);
     let most = count(&schema["maxLength"]).unwrap_or(usize::MAX);

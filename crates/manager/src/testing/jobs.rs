@@ -1,4 +1,4 @@
-//! Starts and finishes Jobs, as the controller of Jobs does.
+//! Starts and finishes Jobs, like the Job controller.
 
 use std::{
     fmt,
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// How a Job ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobEnd {
-    /// With the condition `Complete`: as many Pods as it asks for have succeeded.
+    /// With the condition `Complete`: the wanted number of Pods has succeeded.
     Succeeded,
     /// With the condition `Failed`: more Pods than its `backoffLimit` have failed.
     Failed,
@@ -23,7 +23,7 @@ pub enum JobEnd {
 
 type Decide = dyn Fn(&Job) -> Option<JobEnd> + Send + Sync;
 
-/// Which Jobs end, and how; at first none does.
+/// Decides which Jobs end, and how; initially none.
 #[derive(Clone, Default)]
 pub(super) struct JobEnds(Arc<Mutex<Option<Arc<Decide>>>>);
 
@@ -38,10 +38,10 @@ impl JobEnds {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(decide));
     }
 
-    /// The next status that a Job is to get, as a merge patch; `None` if it has ended or just runs.
+    /// The next status of a Job, as a merge patch; `None` if it has ended or keeps running.
     ///
-    /// As with the real controller, it starts, meets its criteria for success or failure, and is finished: three
-    /// writes, of which a client may see each.
+    /// Like with the real controller, a Job starts, meets its criteria for success or failure, and is finished. These
+    /// are three writes, and a client may see each.
     pub(super) fn next(&self, job: &Job) -> Option<Value> {
         let (spec, status) = (job.spec.as_ref()?, job.status.clone().unwrap_or_default());
         if has(&status, "Complete") || has(&status, "Failed") || !is_ours(job, spec) {
@@ -79,7 +79,7 @@ impl JobEnds {
         if counter == "succeeded" && spec.completion_mode.as_deref() == Some("Indexed") {
             ended["completedIndexes"] = json!(indexes(count));
         }
-        // In a merge patch, null is none.
+        // In a merge patch, null removes the field.
         ended["active"] = Value::Null;
         ended["ready"] = json!(0);
         Some(ended)
@@ -96,7 +96,7 @@ const EXCEEDED: [&str; 2] = [
     "Job has reached the specified backoff limit",
 ];
 
-/// Whether the controller of Jobs would work on it now.
+/// Whether the real Job controller would manage it now.
 fn is_ours(job: &Job, spec: &JobSpec) -> bool {
     let managed_by = spec
         .managed_by
@@ -112,7 +112,7 @@ fn has(status: &JobStatus, kind: &str) -> bool {
     conditions.any(|one| one.type_ == kind && one.status == "True")
 }
 
-/// How many Pods must succeed.
+/// The number of Pods that must succeed.
 fn wanted(spec: &JobSpec) -> i32 {
     spec.completions.or(spec.parallelism).unwrap_or(1)
 }
@@ -131,7 +131,7 @@ fn started(spec: &JobSpec) -> Value {
     })
 }
 
-/// Adds a condition behind those that the Job has, as a merge patch.
+/// Appends a condition to those of the Job, as a merge patch.
 fn with(status: &JobStatus, kind: &str, [reason, message]: [&str; 2]) -> Value {
     let now = Time(Timestamp::now());
     let mut conditions = status.conditions.clone().unwrap_or_default();
@@ -146,7 +146,7 @@ fn with(status: &JobStatus, kind: &str, [reason, message]: [&str; 2]) -> Value {
     json!({ "conditions": conditions })
 }
 
-/// All indexes below `count`, as the status of a Job has them.
+/// All indexes below `count`, in the format of a Job's status.
 fn indexes(count: i32) -> String {
     match count {
         ..=0 => String::new(),

@@ -1,4 +1,4 @@
-//! A stand-in for what makes Deployments available, Pods run and Jobs end, which an API server alone does not have.
+//! A fake kubelet: makes Deployments available, Pods run and Jobs end. An API server alone does none of that.
 
 use std::{
     thread::{self, JoinHandle},
@@ -27,10 +27,10 @@ use super::{
     jobs::{JobEnd, JobEnds},
 };
 
-/// How often it looks.
+/// The polling interval.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// Makes Deployments available, Pods run and Jobs end, until this is dropped; see [`Cluster::kubelet`].
+/// Makes Deployments available, Pods run and Jobs end, until it is dropped; see [`Cluster::kubelet`].
 #[derive(Debug)]
 #[must_use = "it ends when this is dropped"]
 pub struct Kubelet {
@@ -42,15 +42,16 @@ pub struct Kubelet {
 impl Drop for Kubelet {
     fn drop(&mut self) {
         self.stop.cancel();
-        // It has nothing to say.
+        // The thread returns nothing.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
 impl Kubelet {
-    /// Ends Jobs as `decide` says, from now on; one that it returns `None` for runs on, as all do before.
+    /// From now on, ends Jobs as `decide` decides. A Job for which it returns `None` keeps running, like all Jobs
+    /// before this call.
     ///
-    /// `decide` is called with each Job that runs, again and again until it has ended.
+    /// `decide` is called with each running Job, again and again until the Job has ended.
     ///
     /// ```no_run
     /// # use manager::testing::{Cluster, JobEnd};
@@ -70,22 +71,22 @@ impl Kubelet {
 }
 
 impl Cluster {
-    /// Writes the status of the Deployments, Pods and Jobs of this test as a healthy cluster does in the end, until what
-    /// is returned is dropped: a Deployment has all its replicas, and these are available; a Pod runs and is ready; a
-    /// Job runs, until [`Kubelet::finish_jobs`] says how it ends.
+    /// Writes the status of the Deployments, Pods and Jobs of this test as a healthy cluster eventually does, until the
+    /// returned value is dropped. A Deployment has all its replicas, and these are available. A Pod runs and is ready.
+    /// A Job runs until [`Kubelet::finish_jobs`] ends it.
     ///
-    /// It makes no Pods for a Deployment or a Job, runs nothing, and leaves alone a Pod that has failed or succeeded. A Pod that
-    /// is deleted is gone at once, whatever its grace period. A status that says something else is for the test to
-    /// write, without this.
+    /// It creates no Pods for a Deployment or a Job, runs nothing, and ignores Pods that have failed or succeeded. A
+    /// deleted Pod is removed at once, whatever its grace period. A test that needs another status writes it without a
+    /// fake kubelet.
     ///
     /// # Errors
-    /// When it cannot start a thread.
+    /// If it cannot start a thread.
     pub fn kubelet(&self) -> anyhow::Result<Kubelet> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (config, namespace) = (self.config.clone(), self.namespace().to_owned());
         let (stop, jobs) = (CancellationToken::new(), JobEnds::default());
         let (stopped, ends) = (stop.clone(), jobs.clone());
-        // A thread with a client of its own, as `kubectl wait` blocks that of the test.
+        // It needs its own thread and client, because `kubectl wait` blocks the thread of the test.
         let thread = thread::Builder::new().name("kubelet".to_owned());
         let thread = thread.spawn(move || {
             let play = stopped.run_until_cancelled(play(config, &namespace, &ends));
@@ -101,21 +102,21 @@ impl Cluster {
     }
 }
 
-/// Plays what is missing in this namespace, and ends only if it cannot begin.
+/// Updates the objects in this namespace until it is stopped; fails only at start.
 async fn play(config: Config, namespace: &str, ends: &JobEnds) -> kube::Result<()> {
     let client = Client::try_from(config)?;
     let deployments = Api::namespaced(client.clone(), namespace);
     let pods = Api::namespaced(client.clone(), namespace);
     let jobs = Api::namespaced(client, namespace);
     loop {
-        // What fails, as for an object that is gone, is left to the next look; a test waits for what it needs, and
-        // says if that does not come.
+        // Failures, for example for an object that is gone, are retried in the next round. A test waits for the status
+        // that it needs, and fails if that does not arrive.
         let _ = tokio::join!(deploy(&deployments), run(&pods), work(&jobs, ends));
         sleep(PERIOD).await;
     }
 }
 
-/// Makes Deployments available, as the controller of Deployments and those below it do.
+/// Makes Deployments available, like the Deployment controller and the controllers below it.
 async fn deploy(api: &Api<Deployment>) -> kube::Result<()> {
     for deployment in api.list(&ListParams::default()).await? {
         let Some(name) = &deployment.metadata.name else {
@@ -128,7 +129,7 @@ async fn deploy(api: &Api<Deployment>) -> kube::Result<()> {
     Ok(())
 }
 
-/// The status that a Deployment is to get; `None` if it has it.
+/// The status to write to a Deployment; `None` if it is up to date.
 fn available(deployment: &Deployment) -> Option<Value> {
     let generation = deployment.metadata.generation;
     let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas);
@@ -140,7 +141,7 @@ fn available(deployment: &Deployment) -> Option<Value> {
             status.ready_replicas,
             status.available_replicas,
         ];
-        // The API server leaves a nought away.
+        // The API server omits zeros.
         let counted = counts
             .iter()
             .all(|count| count.unwrap_or_default() == wanted);
@@ -169,7 +170,7 @@ fn available(deployment: &Deployment) -> Option<Value> {
     }))
 }
 
-/// Makes Pods run and be ready, and ends those that are deleted, as a kubelet does.
+/// Makes Pods run and become ready, and removes deleted ones, like a kubelet.
 async fn run(api: &Api<Pod>) -> kube::Result<()> {
     for pod in api.list(&ListParams::default()).await? {
         let Some(name) = &pod.metadata.name else {
@@ -197,7 +198,7 @@ async fn work(api: &Api<Job>, ends: &JobEnds) -> kube::Result<()> {
     Ok(())
 }
 
-/// The status that a Pod is to get; `None` if it has it, or has ended.
+/// The status to write to a Pod; `None` if it is up to date, or the Pod has ended.
 fn running(pod: &Pod) -> Option<Value> {
     let status = pod.status.as_ref();
     let phase = status.and_then(|status| status.phase.as_deref());
@@ -232,7 +233,7 @@ fn running(pod: &Pod) -> Option<Value> {
     }))
 }
 
-/// Writes a status; conditions of other types stay.
+/// Writes a status; keeps conditions of other types.
 async fn patch<K>(api: &Api<K>, name: &str, status: &Value) -> kube::Result<()>
 where
     K: Clone + std::fmt::Debug + serde::de::DeserializeOwned,

@@ -1,6 +1,6 @@
-//! For tests: an API server in memory, and helpers for tests on a real one. Behind the feature `testing`.
+//! Test helpers: a fake API server for unit tests, and helpers for tests on a real one. Needs the feature `testing`.
 //!
-//! # An hour passes
+//! # Let an hour pass
 //!
 //! ```
 //! # use std::{sync::atomic::{AtomicUsize, Ordering}, time::Duration};
@@ -75,7 +75,7 @@ pub fn is_ready(conditions: &[Condition]) -> bool {
         .any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
-/// The reason of a condition; `None` if there is none of this type.
+/// The reason of a condition; `None` if there is no condition of this type.
 #[must_use]
 pub fn reason<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a str> {
     let condition = conditions

@@ -1,5 +1,5 @@
-//! Has the API server call an operator, and waits until it does. It accepts such a change at once, acts on it later, and
-//! says nothing then: each change has a mark that shows in answers.
+//! Makes the API server call an operator, and waits until it does. The API server accepts such a change at once,
+//! applies it later, and does not report when. So each change contains a mark that shows in the server's answers.
 
 use std::{thread, time::Duration};
 
@@ -10,7 +10,7 @@ use tokio::runtime::Builder;
 
 use super::cluster::eventually;
 
-/// How long an API server may take to act on a change.
+/// How long an API server may take to apply a change.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -19,7 +19,7 @@ const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const PROBE: &str = "probe.testing.kbr-manager";
 const LABEL: &str = "testing.kbr-manager/probe";
 
-/// Runs `task` with a client of its own, and waits for it: in a thread, as the caller may be one of a runtime.
+/// Runs `task` with its own client and waits for it. It runs in a thread, because the caller may be inside a runtime.
 pub(super) fn block_on<R>(
     config: &Config,
     task: impl FnOnce(Client) -> R + Send,
@@ -35,10 +35,10 @@ where
     ended.unwrap_or_else(|_| Err(anyhow::anyhow!("the thread that waits panicked")))
 }
 
-/// Has the versions of a CRD be converted there, and waits until they are.
+/// Makes the API server convert the versions of a CRD with this client config, and waits until it does.
 ///
 /// # Errors
-/// When they are not in time, with the last answer.
+/// If it does not within the time limit, with the last answer.
 pub(super) async fn convert(
     client: &Client,
     crd: &str,
@@ -59,7 +59,7 @@ pub(super) async fn convert(
             client_config["url"]
         );
         eventually(LIMIT, &what, async || {
-            // What is described in a table comes from the same copy of the CRD as its conversion.
+            // The API server takes the columns of a table from the same copy of the CRD as its conversion.
             let table = Request::get(&path).header(
                 header::ACCEPT,
                 "application/json;as=Table;v=v1;g=meta.k8s.io",
@@ -72,7 +72,7 @@ pub(super) async fn convert(
     Ok(())
 }
 
-/// A patch that has a CRD be converted there, and describe a column of each version with the mark.
+/// A patch that sets this conversion in a CRD, and adds a column with the mark to each version.
 fn conversion(crd: &Value, client_config: &Value, mark: &str) -> Vec<Value> {
     let webhook = json!({ "clientConfig": client_config, "conversionReviewVersions": ["v1"] });
     let conversion = json!({ "strategy": "Webhook", "webhook": webhook });
@@ -81,7 +81,7 @@ fn conversion(crd: &Value, client_config: &Value, mark: &str) -> Vec<Value> {
     for (at, version) in versions.enumerate() {
         let mut columns = version["additionalPrinterColumns"].clone();
         if columns.get(0).is_none() {
-            // What a version without columns shows.
+            // The default column of a version without columns.
             let age =
                 json!({ "name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp" });
             columns = json!([age]);
@@ -93,7 +93,7 @@ fn conversion(crd: &Value, client_config: &Value, mark: &str) -> Vec<Value> {
     steps
 }
 
-/// Where one object of each served version of a CRD is listed.
+/// The path of a list with one object, for each served version of a CRD.
 fn served(crd: &Value) -> Vec<String> {
     let spec = &crd["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -105,7 +105,7 @@ fn served(crd: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A webhook for the configurations of a `kind`, which are told apart by it. `client_config` is where nothing is served.
+/// A webhook for configurations of `kind`, with the kind in its name. Nothing is served at `client_config`.
 pub(super) fn probe(kind: &str, client_config: &Value) -> Value {
     json!({
         "name": PROBE,
@@ -114,7 +114,7 @@ pub(super) fn probe(kind: &str, client_config: &Value) -> Value {
         "failurePolicy": "Fail",
         "sideEffects": "None",
         "objectSelector": { "matchLabels": { LABEL: kind } },
-        // Objects that are valid without content, and that hardly any operator has webhooks for.
+        // Objects that are valid without content, and of a kind for which few operators have webhooks.
         "rules": [{
             "apiGroups": ["coordination.k8s.io"], "apiVersions": ["v1"],
             "operations": ["CREATE"], "resources": ["leases"],
@@ -123,9 +123,8 @@ pub(super) fn probe(kind: &str, client_config: &Value) -> Value {
 }
 
 /// Waits until the webhooks of a configuration with a [`probe`] are called in `namespace`.
-///
 /// # Errors
-/// When they are not in time, with the last answer.
+/// If they are not called within the time limit, with the last answer.
 pub(super) async fn called(client: &Client, namespace: &str, kind: &str) -> anyhow::Result<()> {
     let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases?dryRun=All");
     let lease = json!({

@@ -1,4 +1,4 @@
-//! Tests of the whole operator: its process, and `kubectl`.
+//! Tests of the whole operator as a process, and `kubectl`.
 
 use std::{
     io::{IsTerminal as _, Read, Write as _},
@@ -11,10 +11,10 @@ use anyhow::Context as _;
 
 use super::{Cluster, operators::Operators, service_account::ServiceAccount, webhooks::Webhooks};
 
-/// How often a command is looked after.
+/// The interval in which a command is polled.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// The operator, as a process of its own; dropping this ends it.
+/// The operator as a process; dropping this kills it.
 #[derive(Debug)]
 #[must_use = "the operator ends when this is dropped"]
 pub struct Operator {
@@ -30,7 +30,7 @@ impl Drop for Operator {
         if let Some(webhooks) = &self.webhooks {
             webhooks.hand_over();
         }
-        // An error means that it has ended already.
+        // An error means that the process has ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
         self.operators.end();
@@ -40,21 +40,21 @@ impl Drop for Operator {
 impl Cluster {
     /// Starts the operator `program` for the namespace of this test. Its warnings go to standard error.
     ///
-    /// It is the `ServiceAccount` of the Deployment in `config/default`, and has its permissions, in the namespace of the
-    /// test instead of the operator's own; the client of the test is an administrator's. What the API server forbids the
-    /// operator, [`kubectl`](Self::kubectl) and [`close`](Self::close) report, with the rules to add.
+    /// It runs as the `ServiceAccount` of the Deployment in `config/default` and has its permissions, in the namespace
+    /// of the test instead of the operator's own. The client of the test is an administrator. If the API server forbids
+    /// the operator a request, [`kubectl`](Self::kubectl) and [`close`](Self::close) fail and report the rules to add.
     ///
-    /// If the project has webhooks, this has the API server call them for this namespace, and waits until it does.
-    /// Versions of a kind are converted by the operator that started last, of those that run.
+    /// If the project has webhooks, this function makes the API server call them for this namespace, and waits until it
+    /// does. Of all running operators, the one that started last converts between versions of a kind.
     ///
     /// # Errors
-    /// When there is no such program, `config/default` cannot be rendered, the operator does not serve its webhooks
-    /// within a minute, or the API server does not call them within another one; what was waited for, and the last
-    /// answer.
+    /// If the program does not exist, `config/default` cannot be rendered, the operator does not serve its webhooks
+    /// within a minute, or the API server does not call them within another one. The error names what was missing, and
+    /// the last answer.
     pub fn operator(&self, program: &str) -> anyhow::Result<Operator> {
         let account = ServiceAccount::create(self)?;
         if self.operators.begin() {
-            // Those before were killed, which leaves a lease to expire.
+            // Earlier operators were killed, so they have not released their lease.
             self.kubectl(&["delete", "leases", "--all"])?;
         }
         let webhooks = Webhooks::prepare(self)?;
@@ -93,11 +93,11 @@ impl Cluster {
         Ok(operator)
     }
 
-    /// Runs `kubectl` in the namespace of this test, and returns what it printed.
+    /// Runs `kubectl` in the namespace of this test, and returns its standard output.
     ///
     /// # Errors
-    /// What it printed to standard error, when it fails. When the API server forbids an operator of this test something,
-    /// before or meanwhile: the rules to add.
+    /// The standard error of `kubectl`, if it fails. Also if the API server has forbidden an operator of this test a
+    /// request, before or meanwhile; the error names the rules to add.
     pub fn kubectl(&self, args: &[&str]) -> anyhow::Result<String> {
         self.kubectl_with(&[&["--namespace", self.namespace()], args].concat(), "")
     }
@@ -114,7 +114,7 @@ impl Cluster {
             .context(cannot)?;
         let (output, errors) = (read(process.stdout.take()), read(process.stderr.take()));
         if let Some(mut stdin) = process.stdin.take() {
-            // If it does not read on, it says why.
+            // If it stops reading its input, its error explains why.
             let _ = stdin.write_all(input.as_bytes());
         }
         let status = self.wait(&mut process)?;
@@ -128,11 +128,12 @@ impl Cluster {
         Ok(output)
     }
 
-    /// Waits until a command has ended, but not if it may wait for something that the operator is forbidden to do.
+    /// Waits until a command has ended, but stops if it may be waiting for something that the operator is forbidden to
+    /// do.
     fn wait(&self, process: &mut Child) -> anyhow::Result<ExitStatus> {
         loop {
             if let Err(error) = self.operators.permitted() {
-                // An error means that it has ended already.
+                // An error means that the process has ended already.
                 let _ = process.kill();
                 let _ = process.wait();
                 return Err(error);
@@ -145,11 +146,11 @@ impl Cluster {
     }
 }
 
-/// Reads what a command prints, so that it never waits for a reader.
+/// Reads the output of a command, so that the command never blocks on a full pipe.
 fn read(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What came before an error is as good as all.
+        // After an error, the output so far is enough.
         let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
         String::from_utf8_lossy(&bytes).into_owned()
     })

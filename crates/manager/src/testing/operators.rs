@@ -1,4 +1,4 @@
-//! What the operators of one test share: what the API server has forbidden them, and how many run.
+//! State that the operators of one test share: their missing permissions, and how many of them run.
 
 use std::{
     collections::BTreeSet,
@@ -16,26 +16,26 @@ pub(super) struct Operators(Arc<Mutex<State>>);
 struct State {
     running: usize,
     ended: usize,
-    /// The permissions that they lacked, each as the comment that grants it.
+    /// The missing permissions, each as the comment that grants it.
     missing: BTreeSet<String>,
 }
 
 impl Operators {
-    /// Counts one that starts; says whether others have run before and none runs now.
+    /// Counts an operator that starts; returns whether others have run before and none runs now.
     pub(super) fn begin(&self) -> bool {
         let mut state = self.lock();
         state.running += 1;
         state.running == 1 && state.ended > 0
     }
 
-    /// Counts one that has ended.
+    /// Counts an operator that has ended.
     pub(super) fn end(&self) {
         let mut state = self.lock();
         state.running = state.running.saturating_sub(1);
         state.ended += 1;
     }
 
-    /// Copies what an operator logs to standard error, and notes which permissions its `ServiceAccount` in `namespace`
+    /// Copies an operator's log to standard error, and records the permissions that its `ServiceAccount` in `namespace`
     /// lacked.
     pub(super) fn follow(&self, log: ChildStderr, namespace: &str) {
         let (operators, user) = (self.clone(), user_prefix(namespace));
@@ -43,7 +43,7 @@ impl Operators {
             let mut log = BufReader::new(log);
             let mut line = Vec::new();
             while log.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-                // If nobody reads it any more, the operator must not block.
+                // If standard error is closed, the operator must still not block.
                 let _ = std::io::stderr().write_all(&line);
                 let found = marker(&String::from_utf8_lossy(&line), &user);
                 operators.lock().missing.extend(found);
@@ -74,10 +74,10 @@ fn user_prefix(namespace: &str) -> String {
     format!("User \"system:serviceaccount:{namespace}:")
 }
 
-/// The comment that permits what the API server's message in this line forbids the user:
+/// The comment that grants the permission in the API server's message in this line:
 /// `User "…" cannot list resource "pods" in API group "" in the namespace "a"`.
 fn marker(line: &str, user: &str) -> Option<String> {
-    // Logs escape quotes, in errors that quote others more than once.
+    // Logs escape quotes, and nested errors more than once.
     let line = line.replace('\\', "");
     let (_, rest) = line.split_once(user)?;
     let (_, rest) = rest.split_once("\" cannot ")?;

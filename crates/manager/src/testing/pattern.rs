@@ -1,18 +1,18 @@
-//! Texts that match a pattern of a schema.
+//! Generates strings that match a pattern of a schema.
 
 use std::{iter::Peekable, str::Chars};
 
 use super::random::Random;
 
-/// The most repetitions where a pattern sets no limit, or a high one.
+/// The maximum number of repetitions if a pattern sets no limit, or a higher one.
 const REPEATED: usize = 8;
 
-/// A text that matches `pattern`; `None` if it has something beyond literals, classes, groups and repetitions.
+/// A string that matches `pattern`; `None` if it uses more than literals, classes, groups and repetitions.
 pub(super) fn matching(pattern: &str, random: &mut Random) -> Option<String> {
     let mut rest = pattern.chars().peekable();
     let choices = choices(&mut rest)?;
     let mut text = String::new();
-    // A closing bracket that none opened is left over.
+    // An unmatched closing bracket is left over.
     rest.next()
         .is_none()
         .then(|| pick(&choices, random, &mut text))?;
@@ -51,13 +51,13 @@ fn pick(choices: &[Vec<Part>], random: &mut Random, text: &mut String) {
 
 type Rest<'a> = Peekable<Chars<'a>>;
 
-/// Sequences with `|` between them, up to a closing bracket or the end.
+/// Alternatives with `|` between them, up to a closing bracket or the end.
 fn choices(rest: &mut Rest) -> Option<Vec<Vec<Part>>> {
     let mut choices = vec![Vec::new()];
     while let Some(next) = rest.next_if(|next| *next != ')') {
         match next {
             '|' => choices.push(Vec::new()),
-            // What matches in any place matches at the beginning and at the end.
+            // The generated string is the whole match, so anchors always hold.
             '^' | '$' => {}
             _ => {
                 let what = what(next, rest)?;
@@ -87,7 +87,7 @@ fn what(first: char, rest: &mut Rest) -> Option<What> {
     })
 }
 
-/// The ranges of a class, whose opening bracket is read.
+/// The ranges of a class whose opening bracket has been consumed.
 fn class(rest: &mut Rest) -> Option<Vec<(char, char)>> {
     let mut ranges = Vec::new();
     loop {
@@ -121,7 +121,7 @@ fn class(rest: &mut Rest) -> Option<Vec<(char, char)>> {
     }
 }
 
-/// What a character after `\` stands for.
+/// The meaning of a character after `\`.
 fn escaped(letter: char) -> Option<Vec<(char, char)>> {
     Some(match letter {
         'd' => vec![('0', '9')],
@@ -133,7 +133,7 @@ fn escaped(letter: char) -> Option<Vec<(char, char)>> {
     })
 }
 
-/// How often the part before may be repeated, at least and at most.
+/// The minimum and maximum number of repetitions of the previous part.
 fn repetition(rest: &mut Rest) -> Option<(usize, usize)> {
     let (least, most) = match rest.peek() {
         Some('?') => (0, 1),
@@ -153,7 +153,7 @@ fn repetition(rest: &mut Rest) -> Option<(usize, usize)> {
         _ => return Some((1, 1)),
     };
     rest.next()?;
-    // As few as possible, or not: that makes no difference here.
+    // Lazy or greedy makes no difference here.
     rest.next_if_eq(&'?');
     Some((least, most))
 }

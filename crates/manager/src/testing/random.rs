@@ -1,4 +1,4 @@
-//! Numbers that look random, the same in every run.
+//! Pseudo-random numbers, the same in every run.
 
 /// Splitmix64 (Steele, Lea, Flood 2014).
 #[derive(Debug)]
@@ -17,7 +17,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// At least 0, less than `most`, or 0.
+    /// At least 0 and less than `most`; 0 if `most` is 0.
     pub(super) fn below(&mut self, most: usize) -> usize {
         let most = most.max(1) as u64;
         usize::try_from(self.next() % most).unwrap_or_default()

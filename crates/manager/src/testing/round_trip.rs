@@ -1,4 +1,4 @@
-//! Whether anything is lost between two versions of a kind.
+//! Checks that conversion between two versions of a kind is lossless.
 
 use std::fmt::Display;
 
@@ -13,14 +13,14 @@ use crate::json_path::explain;
 /// How many objects are tried in each direction.
 const OBJECTS: u64 = 256;
 
-/// Converts made-up objects of two versions to the other one and back, and compares.
+/// Converts generated objects of two versions to the other one and back, and compares.
 ///
-/// The objects come from the schemas, the same in every run: with the `enum`, the `example`, the `format` and the
-/// `pattern` of each text. What else a text has to be, [`round_trip_with`] takes. A field that only one version has has
-/// to be kept somewhere, an annotation for example, to come back.
+/// The objects are generated from the schemas, the same in every run. Strings follow the `enum`, `example`, `format`
+/// and `pattern` of their schema; for other constraints, use [`round_trip_with`]. A field that only one version has
+/// must be kept somewhere, for example in an annotation, to come back.
 ///
 /// # Panics
-/// With the object and the first field that did not come back, or if no objects can be made.
+/// With the object and the first field that did not come back, or if no objects can be generated.
 pub fn round_trip<Hub, Spoke>()
 where
     Hub: CustomResourceExt + Clone + Serialize + DeserializeOwned + TryFrom<Spoke, Error: Display>,
@@ -29,7 +29,8 @@ where
     round_trip_with::<Hub, Spoke>(|_| {});
 }
 
-/// [`round_trip`], but `adjust` changes each object before it is read, to values that the schema does not describe.
+/// Like [`round_trip`], but `adjust` changes each object before it is read, to values that the schema does not
+/// describe.
 ///
 /// ```no_run
 /// # use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -49,7 +50,7 @@ where
 /// ```
 ///
 /// # Panics
-/// As [`round_trip`].
+/// Like [`round_trip`].
 pub fn round_trip_with<Hub, Spoke>(mut adjust: impl FnMut(&mut Value))
 where
     Hub: CustomResourceExt + Clone + Serialize + DeserializeOwned + TryFrom<Spoke, Error: Display>,
@@ -59,7 +60,7 @@ where
     there_and_back::<Hub, Spoke>(&mut adjust);
 }
 
-/// How to have better values.
+/// How to get better values.
 const HELP: &str = "help: give the field an example, `#[schemars(extend(\"example\" = \"…\"))]`, or set it with `round_trip_with`";
 
 fn there_and_back<A, B>(adjust: &mut dyn FnMut(&mut Value))
@@ -97,17 +98,17 @@ where
     );
 }
 
-/// The schema of the one version that `crd` has.
+/// The schema of the only version in `crd`.
 fn schema(crd: &CustomResourceDefinition) -> Value {
     let version = crd.spec.versions.first();
     let schema = version.and_then(|version| version.schema.as_ref());
     json!(schema.map(|schema| &schema.open_api_v3_schema))["properties"].take()
 }
 
-/// An object; why it cannot be read, if it cannot.
+/// A generated object, or the error if it cannot be read.
 ///
 /// # Panics
-/// If a text matches no pattern.
+/// If a string does not match its pattern.
 fn make<K: CustomResourceExt + DeserializeOwned>(
     schema: &Value,
     seed: u64,
@@ -144,7 +145,7 @@ fn json(object: &impl Serialize) -> Value {
     serde_json::to_value(object).unwrap_or_default()
 }
 
-/// Where `is` is not `was`, and both there.
+/// The first path where both values are set and differ, with the values.
 fn difference(was: &Value, is: &Value, path: String) -> Option<(String, Value, Value)> {
     match (was, is) {
         (Value::Object(old), Value::Object(new)) => {
@@ -198,7 +199,7 @@ mod tests {
         };
     }
 
-    /// Both ways between two versions.
+    /// Conversions in both directions between two versions.
     macro_rules! convert {
         ($from:ident, $to:ident, $spec:ident => { $($field:ident: $value:expr),+ }) => {
             impl From<$from::Captain> for $to::Captain {
@@ -230,7 +231,7 @@ mod tests {
         round_trip::<v2::Captain, v3::Captain>();
     }
 
-    /// A schedule, which conversion reads.
+    /// A schedule that conversion parses.
     mod cron {
         use std::net::IpAddr;
 

@@ -8,10 +8,10 @@ use tokio::{task::JoinHandle, time::sleep};
 use super::FakeApi;
 use crate::{controller::worker::AnyController, manager::Manager, options::Options};
 
-/// How often it looks whether there is nothing left to do.
+/// The polling interval of [`Run::idle`].
 const PERIOD: Duration = Duration::from_millis(1);
 
-/// A manager that runs on a [`FakeApi`], until this is dropped.
+/// A manager that runs on a [`FakeApi`] until it is dropped.
 #[must_use = "the manager ends when this is dropped"]
 pub struct Run {
     controllers: Vec<Arc<dyn AnyController>>,
@@ -35,10 +35,10 @@ impl FakeApi {
     /// Registers controllers on a new manager and runs it, without servers for probes and metrics.
     ///
     /// # Errors
-    /// When something was registered wrongly.
+    /// If a registration is invalid.
     ///
     /// # Panics
-    /// Outside of a Tokio runtime.
+    /// Outside a Tokio runtime.
     pub fn run(&self, register: impl FnOnce(&mut Manager)) -> anyhow::Result<Run> {
         let mut manager = self.manager_with(Options {
             health_probe_bind_address: "0".parse().map_err(anyhow::Error::msg)?,
@@ -58,13 +58,13 @@ impl FakeApi {
 }
 
 impl Run {
-    /// Waits until the caches are complete, no reconcile is under way, and none is due.
+    /// Waits until the caches have synced, and no reconcile is running or due.
     ///
-    /// Reconciles that a change of an object triggers may be yet to come: wait for that with [`eventually`](super::eventually). What
-    /// time triggers ([`FakeApi::advance`]) is waited for.
+    /// A change of an object may not have triggered its reconcile yet: use [`eventually`](super::eventually) to wait
+    /// for that. Reconciles that are due after [`FakeApi::advance`] are waited for.
     ///
     /// # Errors
-    /// What the manager ended with.
+    /// The error that the manager ended with.
     pub async fn idle(&mut self) -> anyhow::Result<()> {
         let idle = async {
             for controller in &self.controllers {

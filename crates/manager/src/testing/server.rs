@@ -1,4 +1,4 @@
-//! What an API server does with requests: the inside of [`FakeApi`](super::FakeApi).
+//! The request handling of [`FakeApi`](super::FakeApi).
 
 mod answer;
 mod delete;
@@ -28,7 +28,7 @@ pub(super) use self::{
     store::Objects,
 };
 
-/// A request, as far as it matters here.
+/// The relevant parts of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) method: Method,
@@ -36,13 +36,13 @@ pub(super) struct Call {
     pub(super) query: BTreeMap<String, String>,
     pub(super) media_type: String,
     pub(super) accept: String,
-    /// The program that sent it.
+    /// The user agent.
     pub(super) agent: String,
     pub(super) body: Value,
 }
 
 impl Call {
-    /// An object or a list as the request wants to see it: whole, or its metadata.
+    /// An object or a list in the form that the request asks for: whole, or only metadata.
     fn shown(&self, value: Value) -> Value {
         if !self.accept.contains("as=PartialObjectMetadata") {
             return value;
@@ -65,7 +65,7 @@ impl Call {
 }
 
 impl Objects {
-    /// Does what a request asks for.
+    /// Handles a request.
     pub(super) fn handle(&mut self, call: &Call) -> Answer {
         if call.query.get("dryRun").is_some_and(|dry| dry == "All")
             || call.body["dryRun"] == json!(["All"])
@@ -76,7 +76,7 @@ impl Objects {
                 body.remove("dryRun");
             }
             let mut answer = self.clone().handle(&wet)?;
-            // What is not stored has the version that is stored, if any is.
+            // A dry run does not store its result, so the answer has the version of the stored object, if any.
             let stored = self.get(&call.path.object());
             let version = stored.map(|stored| stored["metadata"]["resourceVersion"].clone());
             if let Some(meta) = answer.1["metadata"].as_object_mut() {
@@ -87,7 +87,7 @@ impl Objects {
             }
             return Ok(answer);
         }
-        // A question, such as a TokenReview; nobody is known here, so there is no answer in it.
+        // A review such as a TokenReview. This server has no users, so the answer is empty.
         if call.method == Method::POST && call.path.plural.ends_with("reviews") {
             return Ok((StatusCode::CREATED, call.body.clone()));
         }
@@ -108,7 +108,7 @@ impl Objects {
         }
     }
 
-    /// The kind that a request is about, if this server can do what it asks of it.
+    /// The kind that a request is about, if this server supports the request.
     fn known(&self, call: &Call) -> Result<Kind, ErrorResponse> {
         let path = &call.path;
         let kind = self

@@ -1,4 +1,4 @@
-//! The `ServiceAccount` that an operator under test is, with the permissions that `config/default` gives it.
+//! The `ServiceAccount` of an operator under test, with the permissions from `config/default`.
 
 use std::{
     fs::{self, OpenOptions},
@@ -20,16 +20,16 @@ use super::{
     deployment::{Deployment, GRANTS},
 };
 
-/// What `make deploy` deploys.
+/// The overlay that `make deploy` deploys.
 const OVERLAY: &str = "config/default";
 
-/// How long the API server may take to notice new roles.
+/// How long the API server may take to apply new roles.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Each operator has a kubeconfig of its own, as it removes it.
+/// Numbers the kubeconfigs: each operator removes its own.
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
-/// A `ServiceAccount` in the namespace of a test, and a kubeconfig that is removed when this is dropped.
+/// A `ServiceAccount` in the namespace of a test, and a kubeconfig that is removed on drop.
 #[derive(Debug)]
 pub(super) struct ServiceAccount {
     deployment: Deployment,
@@ -44,7 +44,7 @@ impl Drop for ServiceAccount {
 }
 
 impl ServiceAccount {
-    /// Creates it with its roles, and waits until these take effect; `None` if the project has no `config/default`.
+    /// Creates it with its roles, and waits until they take effect; `None` if the project has no `config/default`.
     pub(super) fn create(cluster: &Cluster) -> anyhow::Result<Option<Self>> {
         if !Path::new(OVERLAY).join("kustomization.yaml").exists() {
             eprintln!("the operator is an administrator here: there is no `{OVERLAY}`");
@@ -78,7 +78,7 @@ impl ServiceAccount {
         Ok(Some(account))
     }
 
-    /// Makes the operator this `ServiceAccount`, in the environment that its Pod would have.
+    /// Runs the operator as this `ServiceAccount`, in the environment that its Pod would have.
     pub(super) fn tell(&self, operator: &mut Command) {
         operator
             .env("KUBECONFIG", &self.kubeconfig)
@@ -88,7 +88,7 @@ impl ServiceAccount {
         }
     }
 
-    /// The administrator's, who impersonates the `ServiceAccount`: the API server adds its groups.
+    /// The administrator's kubeconfig, which impersonates the `ServiceAccount`: the API server adds its groups.
     fn write_kubeconfig(&self) -> anyhow::Result<()> {
         let mut config = Kubeconfig::read().context("cannot read the kubeconfig")?;
         for user in config
@@ -116,7 +116,7 @@ impl ServiceAccount {
     }
 }
 
-/// The Deployments and permissions among the rendered objects. `kubectl` reads them as YAML, but only kinds that every
+/// The Deployments and permissions among the rendered objects. `kubectl` parses the YAML, but only for kinds that every
 /// API server knows.
 fn objects(cluster: &Cluster, rendered: &str) -> anyhow::Result<Vec<Value>> {
     let kind = |document: &&str| {
@@ -139,14 +139,14 @@ fn objects(cluster: &Cluster, rendered: &str) -> anyhow::Result<Vec<Value>> {
     parse(&cluster.kubectl_with(&read, &documents.join("\n---\n"))?)
 }
 
-/// The objects that `kubectl --output=json` prints, one after the other.
+/// The objects that `kubectl --output=json` prints one after the other.
 fn parse(printed: &str) -> anyhow::Result<Vec<Value>> {
     let objects = serde_json::Deserializer::from_str(printed).into_iter();
     let objects: Result<_, _> = objects.collect();
     objects.context("`kubectl` printed no JSON")
 }
 
-/// Asks until every answer is yes.
+/// Repeats the access reviews until all are allowed.
 fn await_effect(cluster: &Cluster, questions: &[Value]) -> anyhow::Result<()> {
     if questions.is_empty() {
         return Ok(());

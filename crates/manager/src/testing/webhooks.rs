@@ -1,4 +1,4 @@
-//! The webhooks of an operator under test, as its API server is told to call them: by `url`, on the loopback.
+//! The webhooks of an operator under test. The API server calls them by `url`, on the loopback interface.
 
 use std::{
     fs::{self, OpenOptions},
@@ -22,17 +22,17 @@ use super::{
     noticed::{block_on, called, convert, probe},
 };
 
-/// What `kbr manifests` writes.
+/// The manifests that `kbr manifests` writes.
 const MANIFESTS: &str = "config/webhook/manifests.yaml";
 const CRDS: &str = "config/crd/bases";
 
-/// How long the operator may take until it serves.
+/// How long the operator may take to serve its webhooks.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Where the operators of this process convert, by port. Tests share the CRDs, and it is the last one that they name.
+/// The conversion endpoints of the operators in this process, by port. Tests share the CRDs, which name the last one.
 static CONVERTING: Mutex<Vec<(u16, Value)>> = Mutex::new(Vec::new());
 
-/// A port and a certificate for the webhooks of one operator; what was installed goes when this is dropped.
+/// A port and a certificate for the webhooks of one operator; drop removes what was installed.
 #[derive(Debug)]
 pub(super) struct Webhooks {
     config: Config,
@@ -44,7 +44,7 @@ pub(super) struct Webhooks {
 }
 
 impl Webhooks {
-    /// Prepares them, if the project has any.
+    /// Prepares the webhooks, if the project has any.
     pub(super) fn prepare(cluster: &Cluster) -> anyhow::Result<Option<Self>> {
         if !Path::new(MANIFESTS).exists() {
             return Ok(None);
@@ -71,7 +71,7 @@ impl Webhooks {
         Ok(Some(webhooks))
     }
 
-    /// Has the operator serve them there.
+    /// Makes the operator serve its webhooks at this port.
     pub(super) fn tell(&self, operator: &mut Command) {
         operator
             .args(["--webhook-host", "127.0.0.1"])
@@ -80,7 +80,7 @@ impl Webhooks {
             .arg(&self.directory);
     }
 
-    /// Waits until the operator serves them, and has the API server call them for the namespace of the test.
+    /// Waits until the operator serves its webhooks, and makes the API server call them for the namespace of the test.
     pub(super) fn install(&mut self, cluster: &Cluster) -> anyhow::Result<()> {
         let start = Instant::now();
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
@@ -119,7 +119,7 @@ impl Webhooks {
         Ok(())
     }
 
-    /// Makes a configuration one of this test: with a name of its own, and for its namespace only.
+    /// Adapts a configuration to this test: gives it a unique name, and limits it to the namespace of the test.
     fn redirect(&self, object: &mut Value, namespace: &str) {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         object["metadata"]["name"] = format!("{name}-{namespace}").into();
@@ -144,7 +144,7 @@ impl Webhooks {
         json!({ "url": format!("https://127.0.0.1:{}{path}", self.port), "caBundle": bundle })
     }
 
-    /// Has another operator of this process convert, if there is one: to be called while this one still serves.
+    /// Hands conversion over to another operator of this process, if there is one, while this one still serves.
     pub(super) fn hand_over(&self) {
         let mut all = CONVERTING.lock().unwrap_or_else(PoisonError::into_inner);
         let last = all.last().is_some_and(|(port, _)| *port == self.port);
@@ -152,14 +152,14 @@ impl Webhooks {
         let Some((_, config)) = all.last().filter(|_| last) else {
             return;
         };
-        // Nobody is left to be told of an error.
+        // No caller is left to handle an error.
         let _ = block_on(&self.config, async |client| {
             self.convert_at(&client, config).await
         });
     }
 }
 
-/// Runs `kubectl` where nobody is left to be told of an error.
+/// Runs `kubectl` in drop, where no caller is left to handle an error.
 fn quietly(args: &[&str]) {
     let _ = Command::new("kubectl")
         .args(args)
@@ -172,14 +172,14 @@ fn quietly(args: &[&str]) {
 impl Drop for Webhooks {
     fn drop(&mut self) {
         for (kind, name) in &self.installed {
-            // What stays is for a namespace that nobody uses again.
+            // Objects that stay are limited to a namespace that is not used again.
             quietly(&["delete", "--ignore-not-found", "--wait=false", kind, name]);
         }
         let _ = fs::remove_dir_all(&self.directory);
     }
 }
 
-/// What the API server is told to call in a cluster: nothing, where there is only conversion.
+/// The webhook configurations of a cluster; none if the project only has conversion.
 fn configurations(cluster: &Cluster) -> anyhow::Result<Vec<Value>> {
     if !fs::read_to_string(MANIFESTS)?.contains("\nkind:") {
         return Ok(Vec::new());
@@ -187,7 +187,7 @@ fn configurations(cluster: &Cluster) -> anyhow::Result<Vec<Value>> {
     objects(cluster, MANIFESTS)
 }
 
-/// The CRDs of the project whose versions are converted in a cluster.
+/// The CRDs of the project with conversion in a cluster.
 fn converted(cluster: &Cluster) -> anyhow::Result<Vec<String>> {
     if !Path::new(CRDS).exists() {
         return Ok(Vec::new());
@@ -200,7 +200,7 @@ fn converted(cluster: &Cluster) -> anyhow::Result<Vec<String>> {
     Ok(names.map(str::to_owned).collect())
 }
 
-/// The objects in a file or folder.
+/// The objects in a file or directory.
 fn objects(cluster: &Cluster, path: &str) -> anyhow::Result<Vec<Value>> {
     let read = ["create", "--dry-run=client", "--output=json", "--filename"];
     let manifests = cluster.kubectl(&[&read[..], &[path]].concat())?;

@@ -1,4 +1,4 @@
-//! What the server answers: objects, and `Status` bodies with the reasons of the real one.
+//! The answers of the server: objects, and `Status` bodies with the reasons of the real one.
 //!
 //! Source: `k8s.io/apimachinery/pkg/api/errors/errors.go`.
 
@@ -10,7 +10,7 @@ use super::path::Path;
 /// An answer to a request.
 pub(in crate::testing) type Answer = Result<(StatusCode, Value), ErrorResponse>;
 
-/// Why a request was refused.
+/// The reason of an error.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::testing) struct ErrorResponse {
     code: StatusCode,
@@ -30,19 +30,19 @@ impl ErrorResponse {
         }
     }
 
-    /// Without saying whom it is about.
+    /// Without the details of the object.
     fn bare(mut self) -> Self {
         self.details = Value::Null;
         self
     }
 
-    /// There is no such object.
+    /// The object does not exist.
     pub(super) fn not_found(path: &Path) -> Self {
         let message = format!("{} \"{}\" not found", resource(path), path.name);
         Self::new(StatusCode::NOT_FOUND, "NotFound", path, message)
     }
 
-    /// There is no such kind, or no such part of an object.
+    /// The kind, or the subresource, does not exist.
     pub(super) fn no_such_path(path: &Path) -> Self {
         let message = "the server could not find the requested resource".to_owned();
         Self::new(StatusCode::NOT_FOUND, "NotFound", path, message).bare()
@@ -53,14 +53,14 @@ impl ErrorResponse {
         Self::new(StatusCode::CONFLICT, "AlreadyExists", path, message)
     }
 
-    /// Somebody else was faster, or a precondition does not hold.
+    /// Another writer was faster, or a precondition does not hold.
     pub(super) fn conflict(path: &Path, why: &str) -> Self {
         let what = format!("{} \"{}\"", resource(path), path.name);
         let message = format!("Operation cannot be fulfilled on {what}: {why}");
         Self::new(StatusCode::CONFLICT, "Conflict", path, message)
     }
 
-    /// The resource version is not the one that is stored.
+    /// The resource version is not the stored one.
     pub(super) fn stale(path: &Path) -> Self {
         let why = "the object has been modified; please apply your changes to the latest version and try again";
         Self::conflict(path, why)
@@ -83,14 +83,14 @@ impl ErrorResponse {
         error
     }
 
-    /// The object would not be valid; `kind` is the name of its kind.
+    /// The object would be invalid; `kind` is the name of its kind.
     pub(super) fn invalid(path: &Path, kind: &str, why: &str) -> Self {
         let message = format!("{kind} \"{}\" is invalid: {why}", path.name);
         let code = StatusCode::UNPROCESSABLE_ENTITY;
         Self::new(code, "Invalid", path, message).about(kind)
     }
 
-    /// The options of a request are not valid.
+    /// The options of a request are invalid.
     pub(super) fn invalid_options(path: &Path, kind: &str, why: &str) -> Self {
         let mut error = Self::invalid(path, kind, why);
         error.details["name"] = json!("");
@@ -98,7 +98,7 @@ impl ErrorResponse {
         error
     }
 
-    /// A JSON patch does not fit.
+    /// A JSON patch does not apply.
     pub(super) fn invalid_patch(path: &Path, why: &str) -> Self {
         let code = StatusCode::UNPROCESSABLE_ENTITY;
         let message =
@@ -127,7 +127,7 @@ impl ErrorResponse {
         .bare()
     }
 
-    /// A patch of a kind that cannot be made here.
+    /// A type of patch that this path does not support.
     pub(super) fn media_type(path: &Path, given: &str) -> Self {
         let message = format!("the body of the request was in an unknown format: {given:?}");
         let code = StatusCode::UNSUPPORTED_MEDIA_TYPE;
@@ -139,7 +139,7 @@ impl ErrorResponse {
         Self::new(code, "", path, why.to_owned()).bare()
     }
 
-    /// The real API server could do this, and this one cannot.
+    /// The real API server supports this, but this one does not.
     pub(in crate::testing) fn beyond(path: &Path, what: &str) -> Self {
         let message = format!(
             "the API server in memory cannot do this: {what}; help: test it on a real API server, with `Cluster`"
@@ -178,7 +178,7 @@ fn apply_conflicts(causes: &[(String, String)]) -> String {
     format!("Apply failed with {count} conflicts: {}", lines.join("\n"))
 }
 
-/// `configmaps` or `captains.crew.example.com`, as messages name a kind.
+/// The name of a kind in messages: `configmaps` or `captains.crew.example.com`.
 fn resource(path: &Path) -> String {
     match path.group() {
         "" => path.plural.clone(),

@@ -1,8 +1,8 @@
-//! Deletion: preconditions, finalizers, and what becomes of dependents.
+//! Deletion: preconditions, finalizers, and dependents.
 //!
 //! Source: `k8s.io/apiserver/pkg/registry/generic/registry/store.go`, `k8s.io/apiserver/pkg/registry/rest/delete.go`,
-//! `k8s.io/kubernetes/pkg/controller/garbagecollector`. What the garbage collector of a cluster does in a while is
-//! done at once here.
+//! `k8s.io/kubernetes/pkg/controller/garbagecollector`. A cluster's garbage collector takes a while; here, dependents
+//! are deleted at once.
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -18,19 +18,19 @@ use super::{
 
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// What becomes of the objects that an object owns.
+/// How to treat the dependents of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dependents {
-    /// They are deleted afterwards.
+    /// Delete them afterwards.
     Background,
-    /// They are deleted first.
+    /// Delete them first.
     Foreground,
-    /// They lose the reference and stay.
+    /// Remove the owner reference and keep them.
     Orphan,
 }
 
 impl Objects {
-    /// Deletes as a request asks for.
+    /// Handles a request to delete an object.
     pub(super) fn delete_by(&mut self, call: &Call, kind: &Kind) -> Answer {
         let dependents = dependents(call)?;
         let path = call.path.object();
@@ -50,7 +50,7 @@ impl Objects {
         Ok((StatusCode::OK, status))
     }
 
-    /// Deletes all that a request selects.
+    /// Deletes all objects that a request selects.
     pub(super) fn delete_collection(&mut self, call: &Call, kind: &Kind) -> Answer {
         let dependents = dependents(call)?;
         let selection = Selection::parse(&call.query, &call.path)?;
@@ -59,15 +59,15 @@ impl Objects {
         let fit = here.filter(|(_, stored)| selection.fits(&stored.object));
         let paths: Vec<_> = fit.map(|(path, _)| path.clone()).collect();
         for path in paths {
-            // One may have gone with another.
+            // It may have been deleted with an earlier one.
             let _ = self.delete(&path, dependents);
         }
         Ok(list)
     }
 
-    /// Deletes an object, as `kubectl delete` does.
+    /// Deletes an object, like `kubectl delete`.
     pub(in crate::testing) fn delete_now(&mut self, path: &Path) {
-        // That there is none is what was wanted.
+        // An object that does not exist is not an error.
         let _ = self.delete(path, Dependents::Background);
     }
 
@@ -88,7 +88,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Deletes an object, or marks it while finalizers hold it; returns it as it is or was last.
+    /// Deletes an object, or marks it while it has finalizers; returns its current or last state.
     fn delete(&mut self, path: &Path, dependents: Dependents) -> Result<Value, ErrorResponse> {
         let missing = || ErrorResponse::not_found(path);
         let mut stored = self.stored.get(path).cloned().ok_or_else(missing)?;
@@ -124,7 +124,7 @@ impl Objects {
         Ok(last)
     }
 
-    /// Does what follows when an object is gone.
+    /// Handles the dependents and owners of an object that is gone.
     pub(super) fn collect(&mut self, path: &Path, object: &Value) {
         let uid = &object["metadata"]["uid"];
         for dependent in self.dependents_of(uid) {
@@ -150,7 +150,7 @@ impl Objects {
                 let _ = self.delete(&path, Dependents::Background);
             }
         }
-        // It may have been the last that an owner waited for.
+        // It may have been the last dependent that an owner waited for.
         let owners: Vec<_> = references(object)
             .map(|owner| owner["uid"].clone())
             .collect();
@@ -165,7 +165,7 @@ impl Objects {
         }
     }
 
-    /// Lets an object go that waited for its dependents, when none is left that blocks it.
+    /// Removes an object that waited for its dependents, once no dependent blocks it.
     fn release(&mut self, path: &Path) {
         let Some(mut stored) = self.stored.get(path).cloned() else {
             return;
@@ -227,7 +227,7 @@ impl Objects {
     }
 }
 
-/// Whether finalizers keep an object from being deleted.
+/// Whether finalizers prevent the removal of an object.
 pub(super) fn held(object: &Value) -> bool {
     let finalizers = object["metadata"]["finalizers"].as_array();
     finalizers.is_some_and(|finalizers| !finalizers.is_empty())
@@ -267,7 +267,7 @@ fn dependents(call: &Call) -> Result<Dependents, ErrorResponse> {
             &format!("propagationPolicy: Unsupported value: {other:?}"),
         )),
         None if call.body["orphanDependents"] == true => Ok(Dependents::Orphan),
-        // Of old, and to this day.
+        // The historical default of this group version.
         None if matches!(call.path.root.as_str(), "/apis/batch/v1")
             && call.path.plural == "jobs" =>
         {

@@ -1,4 +1,4 @@
-//! Sets of fields: of an object, of the difference of two, of a manager.
+//! Sets of fields: of an object, of a difference, or of a manager.
 //!
 //! Source: `sigs.k8s.io/structured-merge-diff/v6`, `fieldpath/set.go`, `typed/tofieldset.go`, `typed/compare.go`,
 //! `typed/remove.go`.
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::shape::{Merges, Shape, keys_of};
 
-/// One step on the way to a field.
+/// One step on the path to a field.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
     /// Into a field of an object.
@@ -20,10 +20,10 @@ pub(super) enum Step {
     Value(String),
 }
 
-/// The way to a field.
+/// The path to a field.
 pub(super) type Way = Vec<Step>;
 
-/// Fields, by their ways.
+/// A set of fields, by their paths.
 pub(super) type Fields = BTreeSet<Way>;
 
 /// The step to an item of a list.
@@ -34,7 +34,7 @@ pub(super) fn step(item: &Value, merges: &Merges) -> Step {
     }
 }
 
-/// The way `to` one step further.
+/// The path `to` with one more step.
 fn further(to: &Way, step: Step) -> Way {
     let mut way = to.clone();
     way.push(step);
@@ -115,7 +115,7 @@ fn compare_at(
 
 type Pair<'v, 's> = (Step, Shape<'s>, Option<&'v Value>, Option<&'v Value>);
 
-/// What lies below two values, side by side.
+/// The children of two values, in pairs.
 fn pairs<'v, 's>(
     old: Option<&'v Value>,
     new: Option<&'v Value>,
@@ -156,7 +156,7 @@ fn pairs<'v, 's>(
     steps.into_iter().map(pair).collect()
 }
 
-/// Whether a field lies below the one at `way`.
+/// Whether the set contains a field below `way`.
 fn any_below(fields: &Fields, way: &Way) -> bool {
     let mut after = fields.range(way.clone()..);
     after.any(|found| found.len() > way.len() && found.starts_with(way))
@@ -209,7 +209,7 @@ fn without_at(value: &Value, gone: &Fields, shape: &Shape<'_>, to: &Way) -> Valu
     }
 }
 
-/// These fields, and all declared ones on the way to them.
+/// These fields, and all declared fields on the paths to them.
 pub(super) fn with_parents(fields: &Fields, shape: &Shape<'_>) -> Fields {
     let mut all = fields.clone();
     for way in fields {
@@ -229,7 +229,7 @@ pub(super) fn with_parents(fields: &Fields, shape: &Shape<'_>) -> Fields {
     all
 }
 
-/// The fields as `managedFields` has them: `{"f:spec": {"f:size": {}}}`.
+/// The fields in the format of `managedFields`: `{"f:spec": {"f:size": {}}}`.
 pub(super) fn v1(fields: &Fields) -> Value {
     let mut tree = json!({});
     for way in fields {
@@ -253,7 +253,7 @@ pub(super) fn v1(fields: &Fields) -> Value {
     tree
 }
 
-/// A way as messages show it: `.spec.ports[port=80,protocol="TCP"].name`.
+/// A path in the format of messages: `.spec.ports[port=80,protocol="TCP"].name`.
 pub(super) fn show(way: &Way) -> String {
     let show = |step: &Step| match step {
         Step::Field(name) => format!(".{name}"),

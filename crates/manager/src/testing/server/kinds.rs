@@ -1,7 +1,7 @@
-//! What is known of kinds: those of Kubernetes itself, and those whose definition was given.
+//! Knowledge about kinds: Kubernetes' own, and those with a definition.
 //!
-//! Source: the API server's own description and the registry strategies of Kubernetes 1.36 (`pkg/registry/*/*/strategy.go`); the
-//! comparison with a real API server checks both.
+//! Source: the API server's own description and the registry strategies of Kubernetes 1.36
+//! (`pkg/registry/*/*/strategy.go`); the comparison with a real API server checks both.
 
 use serde_json::Value;
 
@@ -87,21 +87,21 @@ const BUILT_IN: &[(&str, &str, &str, &str)] = &[
     reason = "traits of a kind, each by itself"
 )]
 pub(super) struct Kind {
-    /// Empty while it is not known.
+    /// Empty if unknown.
     pub(super) name: String,
     pub(super) api_version: String,
     pub(super) built_in: bool,
-    /// `n`; `None` if nobody said.
+    /// `n`; `None` if unknown.
     pub(super) namespaced: Option<bool>,
-    /// `s`: the status is written at `/status`, and only there.
+    /// `s`: the status is a subresource, and written only at `/status`.
     pub(super) status: bool,
     /// `g`: the generation counts changes of the spec.
     pub(super) generation: bool,
-    /// `v`: a replacement must say which resource version it replaces.
+    /// `v`: a replacement must contain the resource version that it replaces.
     pub(super) versioned: bool,
-    /// `c`: a replacement of nothing creates.
+    /// `c`: a replacement of an object that does not exist creates it.
     pub(super) creates: bool,
-    /// `r`: a deletion answers with the object.
+    /// `r`: a deletion returns the object.
     pub(super) returns: bool,
     /// The schema of this version, from a definition (CRD).
     pub(super) schema: Option<Value>,
@@ -123,7 +123,7 @@ impl Kind {
         }
     }
 
-    /// A custom resource of which nothing is known; nearly all have a status.
+    /// A custom resource without a definition; nearly all have a status.
     fn custom() -> Self {
         Self {
             name: String::new(),
@@ -140,19 +140,19 @@ impl Kind {
     }
 }
 
-/// The definitions (CRDs) that were given.
+/// The registered definitions (CRDs).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds(Vec<Value>);
 
 impl Kinds {
-    /// Adds a definition, in place of one of that name.
+    /// Adds a definition; replaces one of the same name.
     pub(super) fn define(&mut self, crd: Value) {
         self.0
             .retain(|old| old["metadata"]["name"] != crd["metadata"]["name"]);
         self.0.push(crd);
     }
 
-    /// What is known of the kind at this path; `None` if there is no such kind.
+    /// The kind at this path; `None` if it does not exist.
     pub(super) fn of(&self, path: &Path) -> Option<Kind> {
         let group = path.group();
         let known = BUILT_IN
@@ -167,7 +167,7 @@ impl Kinds {
         if let Some(crd) = defined {
             return custom(crd, path.version());
         }
-        // Kubernetes' own groups hold no other kinds.
+        // Kubernetes' own groups contain no other kinds.
         let own = BUILT_IN.iter().any(|(g, ..)| *g == group);
         (!own).then(Kind::custom)
     }

@@ -1,4 +1,4 @@
-//! Merges what is applied into an object.
+//! Merges an applied configuration into an object.
 //!
 //! Source: `sigs.k8s.io/structured-merge-diff/v6/typed/merge.go`.
 
@@ -9,10 +9,10 @@ use super::{
     shape::{Merges, Shape},
 };
 
-/// The object with what `applied` says of it.
+/// `live` with the fields of `applied`.
 ///
 /// # Errors
-/// A list has one of its items twice: its key.
+/// If a list contains an item twice: its key.
 pub(super) fn merged(
     live: Option<&Value>,
     applied: Option<&Value>,
@@ -45,8 +45,8 @@ pub(super) fn merged(
     list(&items(live), &items(applied), shape, &merges).map(Some)
 }
 
-/// Merges two lists. Items of both come in the order of the applied list; those of the live one alone keep their
-/// place before the item that followed them.
+/// Merges two lists. The items in both have the order of the applied list. Items that are only in the live list stay
+/// before the item that followed them.
 fn list(
     live: &[Value],
     applied: &[Value],

@@ -1,4 +1,4 @@
-//! Who owns which fields, and server-side apply.
+//! Field ownership and server-side apply.
 //!
 //! Source: `sigs.k8s.io/structured-merge-diff/v6/merge/update.go`, `k8s.io/apimachinery/pkg/util/managedfields`.
 
@@ -10,18 +10,18 @@ use super::{
     shape::Shape,
 };
 
-/// A way of writing; it owns what it wrote.
+/// A field manager with an operation; it owns the fields that it wrote.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Manager {
     pub(super) applies: bool,
     pub(super) name: String,
     pub(super) api_version: String,
-    /// Empty for the object itself.
+    /// Empty for the main resource.
     pub(super) subresource: String,
 }
 
 impl Manager {
-    /// Whether both count as one: the version of an apply does not matter.
+    /// Whether both count as the same manager: for an apply, the version is ignored.
     fn is(&self, other: &Self) -> bool {
         let same = |a: &Self, b: &Self| {
             a.name == b.name && a.applies == b.applies && a.subresource == b.subresource
@@ -49,12 +49,12 @@ pub(super) struct Owners(Vec<Owner>);
 struct Owner {
     manager: Manager,
     fields: Fields,
-    /// When it last wrote something new; not part of what makes two equal.
+    /// The time of the last write that changed something; ignored when owners are compared.
     time: String,
 }
 
 impl Owner {
-    /// As `metadata.managedFields` has it.
+    /// The entry in `metadata.managedFields`.
     fn entry(&self) -> Value {
         let manager = &self.manager;
         let mut entry = json!({
@@ -84,17 +84,17 @@ impl PartialEq for Owners {
     }
 }
 
-/// Why an apply was refused.
+/// The reason why an apply failed.
 pub(super) enum Failure {
     /// Others own fields with other values: manager and field of each.
     Conflicts(Vec<(String, String)>),
     Duplicate(String),
 }
 
-/// What a request may not write, by its first names.
+/// The fields that a request may not write, by the first names of their path.
 pub(super) type Ignored = &'static [&'static [&'static str]];
 
-/// Fields that everybody writes and nobody owns.
+/// Fields that every manager writes and none owns.
 const META: &[&[&str]] = &[
     &["apiVersion"],
     &["kind"],
@@ -114,12 +114,12 @@ fn starts(way: &[Step], names: &[&str]) -> bool {
     way.len() >= names.len() && way.iter().zip(names).all(|(step, name)| is(step, name))
 }
 
-/// Removes what is ignored, with all below it.
+/// Removes ignored fields, and all fields below them.
 fn strip_ignored(fields: &mut Fields, ignored: Ignored) {
     fields.retain(|way| !ignored.iter().any(|names| starts(way, names)));
 }
 
-/// Removes what is ignored, and what nobody owns.
+/// Removes ignored fields, and fields that no manager owns.
 fn strip(fields: &mut Fields, ignored: Ignored) {
     strip_ignored(fields, ignored);
     let meta = |way: &[Step]| {
@@ -130,14 +130,14 @@ fn strip(fields: &mut Fields, ignored: Ignored) {
 }
 
 impl Owners {
-    /// As `metadata.managedFields` has it.
+    /// The value of `metadata.managedFields`.
     pub(super) fn managed_fields(&self) -> Value {
         let mut owners: Vec<_> = self.0.iter().collect();
         owners.sort_by_key(|owner| (!owner.manager.applies, &owner.time, &owner.manager));
         owners.into_iter().map(Owner::entry).collect()
     }
 
-    /// Those that `entries` still name; `None` if these are not all from here.
+    /// The owners that `entries` still contain; `None` if `entries` contain unknown ones.
     pub(super) fn among(&self, entries: &[Value]) -> Option<Self> {
         let mut owners = self.0.clone();
         owners.retain(|owner| entries.contains(&owner.entry()));
@@ -159,7 +159,7 @@ impl Owners {
         self.0.iter().find(|owner| owner.manager.is(manager))
     }
 
-    /// Takes fields from all owners but one.
+    /// Removes fields from all owners but one.
     fn take(&mut self, fields: &Fields, but: Option<&Manager>) {
         for owner in &mut self.0 {
             if but.is_none_or(|but| !owner.manager.is(but)) {
@@ -169,7 +169,7 @@ impl Owners {
         self.0.retain(|owner| !owner.fields.is_empty());
     }
 
-    /// Notes that `manager` made `new` of `old`.
+    /// Records that `manager` changed `old` to `new`.
     pub(super) fn update(
         &mut self,
         old: &Value,
@@ -192,7 +192,7 @@ impl Owners {
         self.own(manager, changes.changed, time);
     }
 
-    /// Applies `applied` to `live` for `manager`; the result, with the owners changed accordingly.
+    /// Applies `applied` to `live` for `manager`; returns the result, and updates the owners.
     pub(super) fn apply(
         &mut self,
         live: &Value,
@@ -232,7 +232,7 @@ impl Owners {
         Ok(new)
     }
 
-    /// `object` without what `last` names and nobody owns any more.
+    /// `object` without the fields in `last` that no manager owns any more.
     fn pruned(&self, object: &Value, last: &Fields, shape: &Shape<'_>) -> Value {
         let last = with_parents(last, shape);
         let all = with_parents(&fields(object, shape), shape);
@@ -274,7 +274,7 @@ impl Owners {
     }
 }
 
-/// How something is applied.
+/// The options of an apply.
 pub(super) struct Apply<'a> {
     pub(super) manager: Manager,
     pub(super) force: bool,

@@ -25,7 +25,7 @@ pub(super) fn merge(value: &mut Value, patch: Value) {
 /// A JSON patch (RFC 6902).
 ///
 /// # Errors
-/// Why it does not fit.
+/// If the patch does not apply: the reason.
 pub(in crate::testing) fn json_patch(value: &mut Value, steps: &Value) -> Result<(), String> {
     let steps = steps.as_array().ok_or("a JSON patch is a list")?;
     for step in steps {
@@ -45,7 +45,7 @@ pub(in crate::testing) fn json_patch(value: &mut Value, steps: &Value) -> Result
             }
             "add" => add(value, path, step["value"].clone()).ok_or_else(missing)?,
             "remove" => drop(remove(value, path).ok_or_else(missing)?),
-            // Of a field that is not there, the API server makes one.
+            // The API server creates a missing field.
             "replace" => replace(value, path, step["value"].clone()).ok_or_else(missing)?,
             "copy" => {
                 let copied = read(value, at("from")?)?;
@@ -61,7 +61,7 @@ pub(in crate::testing) fn json_patch(value: &mut Value, steps: &Value) -> Result
     Ok(())
 }
 
-/// The value that holds the one at `path`, and its name in that.
+/// The parent of the value at `path`, and the name of the value in it.
 fn parent<'v>(value: &'v mut Value, path: &str) -> Option<(&'v mut Value, String)> {
     let (parent, name) = path.rsplit_once('/')?;
     let name = name.replace("~1", "/").replace("~0", "~");
@@ -100,8 +100,8 @@ fn remove(value: &mut Value, path: &str) -> Option<Value> {
     }
 }
 
-/// An object as it is stored: without fields that are `null`, but for those that a schema lets be so; and of
-/// metadata and Kubernetes' own kinds, which are structs, without empty lists and maps.
+/// An object as it is stored: without `null` fields, except for nullable ones. Metadata and Kubernetes' own kinds,
+/// which are structs, also lose empty lists and maps.
 pub(super) fn tidy(object: Value, kind: &Kind) -> Value {
     let mut object = without_nulls(object, kind.schema.as_ref());
     if kind.built_in {
@@ -112,7 +112,7 @@ pub(super) fn tidy(object: Value, kind: &Kind) -> Value {
     object
 }
 
-/// Without fields that are `null` and that the schema does not let be so.
+/// Removes `null` fields that the schema does not declare nullable.
 pub(super) fn without_nulls(value: Value, schema: Option<&Value>) -> Value {
     match value {
         Value::Object(object) => object
@@ -134,7 +134,7 @@ pub(super) fn without_nulls(value: Value, schema: Option<&Value>) -> Value {
     }
 }
 
-/// Whether a field is `null` that the schema does not let be so.
+/// Whether a field is `null` that the schema does not declare nullable.
 pub(super) fn has_wrong_null(value: &Value, schema: &Value) -> bool {
     match value {
         Value::Object(object) => object.iter().any(|(name, value)| {

@@ -1,12 +1,12 @@
-//! Where an object is.
+//! The path of an object.
 
-/// Where an object, a collection or a part of an object is.
+/// The path of an object, a collection or a subresource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::testing) struct Path {
     /// `/api/v1` or `/apis/<group>/<version>`
     pub(in crate::testing) root: String,
     pub(in crate::testing) plural: String,
-    /// Empty for a kind without namespaces, and for a collection of all.
+    /// Empty for a cluster-scoped kind, and for a collection in all namespaces.
     pub(in crate::testing) namespace: String,
     /// Empty for a collection.
     pub(in crate::testing) name: String,
@@ -14,7 +14,7 @@ pub(in crate::testing) struct Path {
 }
 
 impl Path {
-    /// Takes the path of a request to pieces; `None` if it leads to no objects.
+    /// Parses the path of a request; `None` if it is not a path of objects.
     pub(in crate::testing) fn parse(path: &str) -> Option<Self> {
         let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();
         let roots = match *parts.first()? {
@@ -45,7 +45,7 @@ impl Path {
         })
     }
 
-    /// A path that leads to no objects.
+    /// A path that is not a path of objects.
     pub(in crate::testing) fn nowhere(path: &str) -> Self {
         Self {
             root: "/api/v1".to_owned(),
@@ -56,13 +56,13 @@ impl Path {
         }
     }
 
-    /// `v1` or `<group>/<version>`, as `apiVersion` says it.
+    /// `v1` or `<group>/<version>`, as in `apiVersion`.
     pub(super) fn api_version(&self) -> &str {
         let root = self.root.trim_start_matches("/apis/");
         root.trim_start_matches("/api/")
     }
 
-    /// The group; empty for Kubernetes' first one.
+    /// The group; empty for the core group.
     pub(super) fn group(&self) -> &str {
         let found = self.api_version().split_once('/');
         found.map_or("", |(group, _)| group)
@@ -73,19 +73,19 @@ impl Path {
         api_version.rsplit('/').next().unwrap_or(api_version)
     }
 
-    /// Whether both are of one kind, maybe in different versions.
+    /// Whether both have the same kind, possibly in different versions.
     pub(in crate::testing) fn same_kind(&self, other: &Self) -> bool {
         self.plural == other.plural && self.group() == other.group()
     }
 
-    /// Whether this collection holds the object at `path`.
+    /// Whether this collection contains the object at `path`.
     pub(super) fn holds(&self, path: &Self) -> bool {
         path.root == self.root
             && path.plural == self.plural
             && (self.namespace.is_empty() || path.namespace == self.namespace)
     }
 
-    /// The object of which this is a part.
+    /// The path of the object that this subresource belongs to.
     pub(super) fn object(&self) -> Self {
         Self {
             subresource: String::new(),

@@ -12,7 +12,7 @@ use super::{
 };
 
 impl Objects {
-    /// Answers a list, in pages if it is asked for so.
+    /// Answers a list, in pages if the request sets a limit.
     pub(super) fn list(&mut self, call: &Call, kind: &Kind) -> Answer {
         let selection = Selection::parse(&call.query, &call.path)?;
         let of = |name: &str| call.query.get(name).map_or("", String::as_str);
@@ -49,7 +49,7 @@ impl Objects {
         };
         let name = format!("{name}List");
         if kind.built_in {
-            // The list says it once.
+            // The list has these fields itself, so its items omit them.
             for item in items.iter_mut().filter_map(Value::as_object_mut) {
                 item.retain(|field, _| field != "apiVersion" && field != "kind");
             }
@@ -68,7 +68,7 @@ impl Objects {
         fit.map(|(_, stored)| stored.whole()).collect()
     }
 
-    /// How a watch begins: what it tells first, and the version that it goes on from.
+    /// Starts a watch: its first events, and the version that it continues from.
     pub(in crate::testing) fn watch(
         &self,
         call: &Call,
@@ -116,7 +116,7 @@ impl Objects {
         ))
     }
 
-    /// What a watch has to tell since it was last asked.
+    /// The events of a watch since the last call.
     pub(in crate::testing) fn news(&self, watch: &mut Watch) -> Vec<Value> {
         let new = self
             .changes
@@ -138,7 +138,7 @@ pub(in crate::testing) struct Watch {
 }
 
 impl Watch {
-    /// What tells a watch, if it asked for that, how far it is.
+    /// A bookmark with the current version, if the watch has asked for bookmarks.
     pub(in crate::testing) fn bookmark(&self) -> Option<Value> {
         let wanted = self.call.query.get("allowWatchBookmarks");
         wanted.filter(|wanted| *wanted == "true")?;
@@ -148,7 +148,7 @@ impl Watch {
         Some(json!({"type": "BOOKMARK", "object": object}))
     }
 
-    /// What a change is for those who see only what the watch selects.
+    /// The event of a change, for a client that sees only selected objects.
     fn event(&self, change: &Change) -> Option<Value> {
         let before = change
             .old
@@ -163,7 +163,7 @@ impl Watch {
         };
         let mut object = change.new.clone();
         if !after && let Some(old) = &change.old {
-            // What one no longer sees is told as it was last seen.
+            // An object that is no longer selected is sent in its last selected state.
             object = old.clone();
             object["metadata"]["resourceVersion"] = change.version.to_string().into();
         }

@@ -1,4 +1,4 @@
-//! Selectors of labels and fields.
+//! Label and field selectors.
 //!
 //! Source: `k8s.io/apimachinery/pkg/labels/selector.go`.
 
@@ -8,16 +8,16 @@ use serde_json::Value;
 
 use super::{answer::ErrorResponse, path::Path};
 
-/// What a list or a watch asks for.
+/// The selection of a list or a watch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selection(Vec<Term>);
 
 #[derive(Clone, Debug)]
 struct Term {
     what: What,
-    /// Whether the values are those that fit, or those that do not.
+    /// Whether the values must match, or must not match.
     fits: bool,
-    /// `None`: any value.
+    /// `None` for any value.
     values: Option<Vec<String>>,
 }
 
@@ -29,7 +29,7 @@ enum What {
 }
 
 impl Selection {
-    /// What the parameters of a request ask for.
+    /// Parses the parameters of a request.
     pub(super) fn parse(
         query: &BTreeMap<String, String>,
         path: &Path,
@@ -62,7 +62,7 @@ impl Selection {
         Ok(Self(terms))
     }
 
-    /// Whether an object fits.
+    /// Whether an object matches.
     pub(super) fn fits(&self, object: &Value) -> bool {
         let meta = &object["metadata"];
         self.0.iter().all(|term| {
@@ -81,7 +81,7 @@ impl Selection {
     }
 }
 
-/// The terms of a selector: what is between commas, but for those in brackets.
+/// The terms of a selector, separated by commas outside brackets.
 fn terms_of(selector: &str) -> Vec<&str> {
     let (mut terms, mut start, mut inside) = (Vec::new(), 0, false);
     for (at, letter) in selector.char_indices() {

@@ -1,14 +1,14 @@
-//! How the fields of an object merge: which lists are sets or have keys, which objects are one value.
+//! How the fields of an object merge: which lists are sets or have keys, and which objects are atomic.
 //!
-//! Source: `x-kubernetes-list-type`, `x-kubernetes-list-map-keys` and `x-kubernetes-map-type` in the API description
-//! of Kubernetes 1.36, and for custom resources in their definition. What has none: lists are one value, objects are
-//! merged field by field.
+//! Source: `x-kubernetes-list-type`, `x-kubernetes-list-map-keys` and `x-kubernetes-map-type` in the API description of
+//! Kubernetes 1.36, and in the definition of a custom resource. Without these, lists are atomic and objects are merged
+//! field by field.
 
 use serde_json::{Map, Value};
 
 use super::kinds::Kind;
 
-/// Keys of lists of Kubernetes' own kinds, by the last names of their path (a leading `.` stands for the top).
+/// Keys of lists in Kubernetes' own kinds, by the last names of their path (a leading `.` stands for the root).
 const LISTS: &[(&str, &[&str])] = &[
     (".conditions", &["type"]),
     (".secrets", &["name"]),
@@ -64,7 +64,7 @@ const LISTS: &[(&str, &[&str])] = &[
     ("webhooks.matchConditions", &["name"]),
 ];
 
-/// What is otherwise in a kind, or a version of it, than [`LISTS`] and [`WHOLE`] say of its path.
+/// Exceptions from [`LISTS`] and [`WHOLE`] for a path in one kind, or in a version of it.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
         "autoscaling/v2",
@@ -75,7 +75,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("", "MutatingAdmissionPolicy", "spec.variables"),
 ];
 
-/// Objects of Kubernetes' own kinds that are one value, by the last names of their path.
+/// Atomic objects in Kubernetes' own kinds, by the last names of their path.
 const WHOLE: &[&str] = &[
     ".involvedObject",
     ".nodeTopology",
@@ -130,28 +130,28 @@ const WHOLE: &[&str] = &[
 /// How one value merges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::testing) enum Merges {
-    /// As one value.
+    /// As a whole (atomic).
     Whole,
     /// Field by field.
     Fields,
-    /// A list in which each value is there once.
+    /// A list of unique values.
     Set,
-    /// A list of objects that these fields tell apart; with the default of each.
+    /// A list of objects identified by these fields, each with its default.
     Keyed(Vec<(String, Option<Value>)>),
 }
 
-/// What is known of a field of an object.
+/// The known schema of a field.
 #[derive(Clone, Debug)]
 pub(in crate::testing) enum Shape<'a> {
     /// In a kind of Kubernetes: the kind, and the path with a `.` before each name.
     BuiltIn(&'a Kind, String),
     /// In the metadata of any object: the path.
     Meta(String),
-    /// In a custom resource, by the schema of its definition.
+    /// In a custom resource: the schema in its definition.
     Schema(&'a Value),
-    /// The top of a custom resource, which has metadata.
+    /// The root of a custom resource, which has metadata.
     Custom(Option<&'a Value>),
-    /// Nothing; the values say what they are. `true` where field names count as declared.
+    /// No schema: the values decide. `true` if field names count as declared.
     Unknown(bool),
 }
 
@@ -165,7 +165,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// How a value here merges. When it was and is none, that says nothing, so both of two values are asked.
+    /// How a value here merges. Either of two values may be missing, so both are passed.
     pub(super) fn merges(&self, values: [Option<&Value>; 2]) -> Merges {
         let is = |test: fn(&Value) -> bool| values.into_iter().flatten().any(test);
         let (object, list) = (is(Value::is_object), is(Value::is_array));
@@ -215,7 +215,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Whether the kind declares a field of this name, in contrast to the keys of a map.
+    /// Whether the kind declares a field of this name, as opposed to the keys of a map.
     pub(super) fn declares(&self, name: &str) -> bool {
         match self {
             Self::BuiltIn(_, path) | Self::Meta(path) => {
@@ -232,7 +232,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// Fields of Kubernetes' own kinds whose own fields are keys that people choose.
+/// Fields of Kubernetes' own kinds that are maps with arbitrary keys.
 pub(super) const MAPS: &[&str] = &[
     "allocatable",
     "allocatedResources",
@@ -305,7 +305,7 @@ fn list_by_schema(schema: &Value) -> Merges {
     }
 }
 
-/// The fields that tell an item of a keyed list from others, in the order of their names.
+/// The fields that identify an item of a keyed list, sorted by name.
 pub(super) fn keys_of(item: &Value, keys: &[(String, Option<Value>)]) -> Map<String, Value> {
     let value = |key: &String, default: &Option<Value>| {
         item.get(key)

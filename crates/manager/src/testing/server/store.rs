@@ -1,4 +1,4 @@
-//! The objects, and how they came to be.
+//! The stored objects, and their history.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use super::{
     shape::Shape,
 };
 
-/// An object, without its managed fields, and who owns its fields.
+/// An object without its managed fields, and the owners of its fields.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stored {
     pub(super) object: Value,
@@ -40,7 +40,7 @@ impl Stored {
 pub(super) struct Change {
     pub(super) version: u64,
     pub(super) path: Path,
-    /// As it was before; `None` if it is new.
+    /// The object before the change; `None` if it is new.
     pub(super) old: Option<Value>,
     pub(super) new: Value,
     pub(super) gone: bool,
@@ -51,17 +51,17 @@ pub(super) struct Change {
 pub(in crate::testing) struct Objects {
     pub(super) stored: BTreeMap<Path, Stored>,
     pub(super) version: u64,
-    /// Never forgotten, so no resource version is too old.
+    /// Never pruned, so no resource version is too old.
     pub(super) changes: Vec<Change>,
     pub(super) kinds: Kinds,
-    /// What is left of lists that were asked for in pages, by their token.
+    /// The remaining items of lists that are read in pages, by their token.
     pub(super) pages: HashMap<String, Vec<Value>>,
     /// How far the clock of the test is ahead, in seconds.
     pub(super) ahead: i64,
 }
 
 impl Objects {
-    /// Makes the definition of a kind known.
+    /// Registers the definition of a kind.
     pub(in crate::testing) fn define(&mut self, crd: Value) {
         self.kinds.define(crd);
     }
@@ -70,13 +70,13 @@ impl Objects {
         self.stored.get(path).map(|stored| &stored.object)
     }
 
-    /// All objects whose path is one of those that `are_wanted`.
+    /// All objects whose path is accepted by `are_wanted`.
     pub(in crate::testing) fn all(&self, are_wanted: impl Fn(&Path) -> bool) -> Vec<Value> {
         let found = self.stored.iter().filter(|(path, _)| are_wanted(path));
         found.map(|(_, stored)| stored.object.clone()).collect()
     }
 
-    /// Stores an object as it is, as if it had been there before.
+    /// Stores an object as it is, as if it had existed before.
     pub(in crate::testing) fn put(&mut self, path: &Path, mut object: Value) {
         let Some(kind) = self.kinds.of(path) else {
             return;
@@ -140,7 +140,7 @@ impl Objects {
         new
     }
 
-    /// Removes an object for good; it answers as it was last.
+    /// Removes an object; returns its last state.
     pub(super) fn remove(&mut self, path: &Path) -> Value {
         self.version += 1;
         let Some(stored) = self.stored.remove(path) else {
@@ -160,7 +160,7 @@ impl Objects {
         new
     }
 
-    /// Now, in whole seconds, on the clock of the test.
+    /// The current time on the clock of the test, in whole seconds.
     pub(super) fn now(&self) -> String {
         let now = Timestamp::now().as_second() + self.ahead;
         let now = Timestamp::from_second(now).unwrap_or_default();
@@ -174,7 +174,7 @@ fn set_if_missing(meta: &mut Value, field: &str, value: Value) {
     }
 }
 
-/// A uid that looks like one, and is never there twice.
+/// A unique value that looks like a uid.
 fn uid(version: u64) -> String {
     format!("00000000-0000-4000-8000-{version:012x}")
 }

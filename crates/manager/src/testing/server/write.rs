@@ -17,7 +17,7 @@ use super::{
     store::{Objects, Stored},
 };
 
-/// Fields of the metadata that the server alone sets.
+/// Fields of the metadata that only the server sets.
 const SERVERS: [&str; 5] = [
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -179,13 +179,13 @@ impl Objects {
         }
     }
 
-    /// Stores `changed` in place of `stored`, and notes who wrote it.
+    /// Stores `changed` in place of `stored`, and records the field manager.
     fn update(&mut self, call: &Call, kind: &Kind, stored: &Stored, mut changed: Value) -> Answer {
         let path = &call.path;
         let given = changed["metadata"]
             .as_object_mut()
             .and_then(|meta| meta.remove("managedFields"));
-        // To give none changes nothing.
+        // A missing list changes nothing.
         let given = given.as_ref().and_then(Value::as_array);
         let mut owners = match given.filter(|given| !given.is_empty()) {
             Some(given) => stored.owners.among(given).ok_or_else(|| {
@@ -211,7 +211,7 @@ impl Objects {
         self.change(call, kind, stored, &changed, owners)
     }
 
-    /// Stores what a request made of an object, unless that is what it was.
+    /// Stores the result of a request, if it differs from the stored object.
     fn change(
         &mut self,
         call: &Call,
@@ -250,7 +250,7 @@ impl Objects {
             return Ok((StatusCode::OK, call.shown(stored.whole())));
         }
         if new.object["metadata"]["deletionTimestamp"].is_string() && !held(&new.object) {
-            // This change is answered, and nobody else sees it.
+            // This change is in the answer, and no other client sees it.
             self.remove(&path);
             return Ok((StatusCode::OK, call.shown(new.whole())));
         }
@@ -259,8 +259,8 @@ impl Objects {
     }
 }
 
-/// What of `changed` a request may write: at `/status` the status, elsewhere all but the status; and what the server
-/// alone sets stays.
+/// The parts of `changed` that a request may write: at `/status` only the status, elsewhere everything else. Fields
+/// that only the server sets keep their values.
 fn split(path: &Path, kind: &Kind, old: &Value, mut changed: Value) -> Value {
     let mut object = if path.subresource == "status" {
         let mut object = old.clone();
@@ -287,8 +287,8 @@ fn split(path: &Path, kind: &Kind, old: &Value, mut changed: Value) -> Value {
     tidy(object, kind)
 }
 
-/// Whether a change counts in the generation: that of anything but metadata and status; for a Deployment that of its
-/// annotations, too.
+/// Whether a change increments the generation: any change outside metadata and status. For a Deployment, a change of
+/// its annotations does, too.
 fn bumps(kind: &Kind, old: &Value, new: &Value) -> bool {
     let counted = |object: &Value| {
         let mut object = object.clone();
@@ -306,7 +306,7 @@ fn bumps(kind: &Kind, old: &Value, new: &Value) -> bool {
     counted(old) != counted(new)
 }
 
-/// What nobody may do to an object: mark it as deleted by a write, or add finalizers once it is.
+/// Rejects a write that sets the deletion timestamp, or that adds finalizers after it is set.
 fn check_deletion(
     path: &Path,
     kind: &Kind,
@@ -340,7 +340,7 @@ fn check_deletion(
     Ok(())
 }
 
-/// An object as it is created: without what the server sets.
+/// An object for creation: without the fields that the server sets.
 fn fresh(body: &Value, kind: &Kind, path: &Path) -> Value {
     let mut object = body.clone();
     if kind.status {
@@ -359,7 +359,7 @@ fn fresh(body: &Value, kind: &Kind, path: &Path) -> Value {
     tidy(object, kind)
 }
 
-/// What there was before an object was created: Kubernetes' own kinds are structs, in which a spec is always there.
+/// The object before its creation. Kubernetes' own kinds are structs, so their spec always exists.
 fn nothing(kind: &Kind, object: &Value) -> Value {
     if kind.built_in && object["spec"].is_object() {
         return json!({"spec": {}});
@@ -367,7 +367,7 @@ fn nothing(kind: &Kind, object: &Value) -> Value {
     json!({})
 }
 
-/// Refuses a body that does not belong to the path.
+/// Rejects a body that does not match the path.
 fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), ErrorResponse> {
     if !body.is_object() {
         return Err(ErrorResponse::bad_request(
@@ -410,7 +410,7 @@ fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), ErrorResponse> {
     Ok(())
 }
 
-/// What a request to this part of an object does not write, so nobody owns it by that.
+/// The fields that a request to this subresource does not write, and so does not own.
 fn ignored(kind: &Kind, subresource: &str) -> Ignored {
     match subresource {
         "status" if kind.built_in => &[&["spec"], &["metadata", "labels"]],
@@ -420,7 +420,7 @@ fn ignored(kind: &Kind, subresource: &str) -> Ignored {
     }
 }
 
-/// Five letters for a generated name, such as the API server uses.
+/// A suffix of five characters for a generated name, like those of the API server.
 fn suffix(version: u64) -> String {
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut rest = version.wrapping_mul(2_654_435_761);
@@ -434,7 +434,7 @@ fn suffix(version: u64) -> String {
 }
 
 impl Call {
-    /// Who owns what this request writes: its field manager, or the program that sends it.
+    /// The manager that owns the fields of this request: its field manager, or its user agent.
     fn manager(&self, applies: bool) -> Manager {
         let named = self
             .query
