@@ -16,33 +16,33 @@ use crate::{
     options::Options,
 };
 
-/// The clients of a manager. Each has connections of its own, so that none holds up another.
+/// The clients of a manager. Each has its own connections, so that none blocks another.
 #[derive(Clone)]
 pub(crate) struct Clients {
-    /// For what runs in the leader only; behind the fence.
+    /// For code that runs only in the leader; behind the fence.
     pub(crate) leading: Client,
-    /// For what runs in every replica.
+    /// For code that runs in every replica.
     pub(crate) always: Client,
-    /// For the election, and for nothing else.
+    /// Only for the leader election.
     pub(crate) election: Client,
 }
 
 impl Clients {
-    /// Connects as the flags say: a kubeconfig, or the service account of the Pod.
+    /// Connects with the configuration from the flags: a kubeconfig, or the service account of the Pod.
     pub(crate) async fn connect(
         options: &Options,
         fence: &Fence,
         requests: &Requests,
     ) -> anyhow::Result<Self> {
         let mut config = config(options).await?;
-        // kube would repeat requests behind the fence.
+        // kube would retry requests behind the fence.
         config.default_retry = false;
         let count = requests.to(&config.cluster_url);
         let connections = || ClientBuilder::try_from(config.clone());
         Ok(Self::with(connections, fence, &count)?)
     }
 
-    /// Clients with connections that are made by `connections`, and the layers that each request goes through.
+    /// Clients whose connections come from `connections`, and the layers that each request goes through.
     pub(crate) fn with<S, R, E>(
         connections: impl Fn() -> Result<ClientBuilder<S>, E>,
         fence: &Fence,
@@ -56,18 +56,18 @@ impl Clients {
         let client = || Ok(connections()?.with_layer(&LimitLayer).with_layer(count));
         let leading = client()?.with_layer(fence).with_layer(&RetryLayer);
         Ok(Self {
-            // Each try of a request passes the fence, as one that waits behind it to be sent again would go out after
-            // the deadline. What the fence refuses is no request, so it is not counted.
+            // Each attempt of a request passes the fence, because a retry that waited behind the fence would be sent
+            // after the deadline. A request that the fence rejects is never sent, so it is not counted.
             leading: noticing(leading.build()),
             always: noticing(client()?.with_layer(&RetryLayer).build()),
-            // An elector has its own times to try again.
+            // The elector has its own retry period.
             election: client()?.build(),
         })
     }
 }
 
 async fn config(options: &Options) -> anyhow::Result<Config> {
-    // rustls is told its provider, so that a dependency that brings another one cannot break it.
+    // Set the provider of rustls explicitly, so that a dependency with another one cannot break it.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let Some(path) = &options.kubeconfig else {
         let help = "cannot find an API server\nhelp: pass `--kubeconfig FILE`, or set `KUBECONFIG`";
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    /// An API server that wants all requests later, and counts them.
+    /// An API server that asks to retry every request later, and counts the requests.
     #[derive(Clone, Default)]
     struct Busy(Arc<AtomicUsize>);
 

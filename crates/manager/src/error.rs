@@ -1,4 +1,4 @@
-//! Errors as one line of text, and panics that must not go further.
+//! Formats errors as one line of text, and catches panics.
 
 use std::{
     any::Any,
@@ -11,9 +11,9 @@ use std::{
 
 use crate::key::Key;
 
-/// The message of `error` and of all its causes, each once: many errors repeat that of their cause.
+/// The message of `error` and of all its causes, without duplicates: many errors repeat the message of their cause.
 ///
-/// Of an error that the API server answered, it is the message: kube adds the whole answer, as Rust shows it.
+/// For an error response of the API server, it is only the message: kube appends the whole response in `Debug` format.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     if let Some(kube::Error::Api(status)) = error.downcast_ref()
         && !status.message.is_empty()
@@ -34,7 +34,8 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     format!("{text}: {message}")
 }
 
-/// Calls a function of the user's where a panic would end a watch; `None` if it panics. `what` says what it is.
+/// Calls a function of the user, and catches its panic, which would end a watch; `None` if it panics. `what` names the
+/// function.
 pub(crate) fn caught<T>(what: &str, key: &Key, call: impl FnOnce() -> T) -> Option<T> {
     let result = catch_unwind(AssertUnwindSafe(call));
     if result.is_err() {
@@ -43,7 +44,7 @@ pub(crate) fn caught<T>(what: &str, key: &Key, call: impl FnOnce() -> T) -> Opti
     result.ok()
 }
 
-/// What `future` returns; the message of its panic if it panics. What it was about to change must not be looked at then.
+/// The output of `future`, or the message of its panic. After a panic, do not use the values that it was changing.
 pub(crate) async fn unwound<T>(future: impl Future<Output = T>) -> Result<T, String> {
     let mut future = pin!(future);
     poll_fn(|cx| {
@@ -56,14 +57,14 @@ pub(crate) async fn unwound<T>(future: impl Future<Output = T>) -> Result<T, Str
     .await
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&'static str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no message")
 }
 
-/// `text`, cut to at most `most` bytes between two characters.
+/// `text`, truncated to at most `most` bytes at a character boundary.
 pub(crate) fn cut(text: &str, most: usize) -> &str {
     let mut end = most.min(text.len());
     while !text.is_char_boundary(end) {

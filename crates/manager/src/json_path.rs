@@ -1,10 +1,11 @@
-//! Names the field of an object in JSON that cannot be read.
+//! Finds the field of a JSON object that cannot be read.
 
 use serde_json::Error;
 
-/// Why `text`, an object in JSON, cannot be read, with the path of the field: `spec.ports[0].name: invalid type: …`.
+/// Explains why `text`, a JSON object, cannot be read, with the path of the field: `spec.ports[0].name: invalid type:
+/// …`.
 ///
-/// serde knows no paths, but tells how far it has read.
+/// serde does not track paths, but its errors contain a position.
 pub(crate) fn explain(text: &str, error: &Error) -> String {
     let problem = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
@@ -20,13 +21,13 @@ pub(crate) fn explain(text: &str, error: &Error) -> String {
     }
 }
 
-/// An object or a list that is not complete yet, and how far it is.
+/// An object or a list that is still open, and the current field or index in it.
 enum Open {
     Object(Option<String>),
     List(usize),
 }
 
-/// The path of the value that JSON ends in or with.
+/// The path of the value where the JSON ends.
 fn path(json: &[u8]) -> String {
     let mut open = Vec::new();
     let mut at = 0;
@@ -51,7 +52,7 @@ fn path(json: &[u8]) -> String {
         at += 1;
     }
     if json.last() == Some(&b'[') {
-        // The list itself, of which nothing has been read.
+        // The error is about the list itself, before its first item.
         open.pop();
     }
     open.iter().fold(String::new(), |path, open| match open {
@@ -63,7 +64,7 @@ fn path(json: &[u8]) -> String {
     })
 }
 
-/// Where the text that begins here is over.
+/// The end of the string that starts here.
 fn end_of_text(json: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = json.get(at) {

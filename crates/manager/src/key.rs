@@ -1,17 +1,17 @@
-//! The name of an object among those of its kind.
+//! The key of an object among the objects of its kind.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
 use kube::Resource;
 
-/// Namespace and name of an object, `namespace/name`, or `name` for a kind without namespaces.
+/// The namespace and name of an object, `namespace/name`, or `name` for a cluster-scoped kind.
 ///
-/// One shared string, because each object's key lies in several tables.
+/// It is one shared string, because each object's key is stored in several tables.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(Arc<str>);
 
 impl Key {
-    /// The key of `name` in `namespace`; `None` or an empty namespace for a kind without.
+    /// The key of `name` in `namespace`; for a cluster-scoped kind, `namespace` is `None` or empty.
     #[must_use]
     pub fn new(namespace: Option<&str>, name: &str) -> Self {
         match namespace.filter(|namespace| !namespace.is_empty()) {
@@ -30,7 +30,7 @@ impl Key {
         )
     }
 
-    /// The namespace; `None` for a kind without.
+    /// The namespace; `None` for a cluster-scoped kind.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.0.split_once('/').map(|(namespace, _)| namespace)
@@ -56,14 +56,14 @@ impl fmt::Debug for Key {
 }
 
 impl From<&str> for Key {
-    /// Reads `namespace/name` or `name`.
+    /// Parses `namespace/name` or `name`.
     fn from(text: &str) -> Self {
         Self(text.into())
     }
 }
 
 impl From<&String> for Key {
-    /// Reads `namespace/name` or `name`.
+    /// Parses `namespace/name` or `name`.
     fn from(text: &String) -> Self {
         text.as_str().into()
     }

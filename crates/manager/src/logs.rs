@@ -1,4 +1,4 @@
-//! Structured logs by tracing, panics and the last error included.
+//! Structured logs by tracing, including panics and the last error.
 
 use std::{
     backtrace::{Backtrace, BacktraceStatus},
@@ -20,7 +20,7 @@ use tracing_subscriber::{
 
 use crate::error::{chain, panic_message};
 
-/// How log lines are written.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// For people
@@ -29,12 +29,12 @@ pub enum LogFormat {
     Json,
 }
 
-/// The format of this process's log, once [`start`] has set it up.
+/// The format of this process's log, once [`start`] has configured it.
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 
-/// Ends `main`: an error is logged like everything else, and the exit code is then 1.
+/// Ends `main`: logs an error like every other line, and returns exit code 1 for it.
 ///
-/// A `main` that returns its error prints it as plain text, which no program reads that expects JSON.
+/// If `main` returned the error itself, it would be printed as plain text, which a reader of JSON logs cannot parse.
 ///
 /// ```no_run
 /// # use std::process::ExitCode;
@@ -61,9 +61,9 @@ pub fn exit(result: anyhow::Result<()>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Logs to standard error from now on. `None`: text on a terminal, JSON otherwise.
+/// Starts logging to standard error. `None` selects text on a terminal, and JSON otherwise.
 ///
-/// Where logging was set up before, by a test or by the operator itself, that stays.
+/// If a test or the operator itself has configured logging before, that is kept.
 pub(crate) fn start(format: Option<LogFormat>, level: &str) -> anyhow::Result<()> {
     let filter = filter(level)?;
     let terminal = std::io::stderr().is_terminal();
@@ -87,14 +87,14 @@ pub(crate) fn start(format: Option<LogFormat>, level: &str) -> anyhow::Result<()
     Ok(())
 }
 
-/// Logs panics from now on where the log is JSON, with a backtrace if `RUST_BACKTRACE` asks for one.
+/// Logs panics from now on if the log is JSON, with a backtrace if `RUST_BACKTRACE` enables one.
 pub(crate) fn log_panics() {
     if FORMAT.get() != Some(&LogFormat::Json) {
         return;
     }
     let print = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        // A level may be set for some crates only, and a panic must be seen.
+        // Levels may be set for some crates only, but a panic must always be visible.
         if !tracing::enabled!(Level::ERROR) {
             return print(panic);
         }
@@ -110,8 +110,8 @@ pub(crate) fn log_panics() {
     }));
 }
 
-/// What fails in kube's client or one of its watches, whoever called it logs; so these need not, unless asked to. The
-/// client would log whole answers that it cannot read, Secrets included.
+/// Failures in kube's client or watches are also logged by their callers, so these targets are quiet by default. The
+/// client would log whole responses that it cannot parse, including Secrets.
 const QUIET: [&str; 2] = ["kube_client::client", "kube_runtime::watcher"];
 
 fn filter(level: &str) -> anyhow::Result<Targets> {

@@ -1,4 +1,4 @@
-//! Requests by hand, for kinds whose types differ between Kubernetes versions.
+//! Untyped requests, for kinds whose types differ between Kubernetes versions.
 
 use hyper::{Method, Request, header};
 use kube::Client;
@@ -9,7 +9,7 @@ pub(crate) async fn post(client: &Client, path: &str, body: &Value) -> kube::Res
     send(client, Method::POST, path, "application/json", body).await
 }
 
-/// Changes the object at `path` by a JSON merge patch.
+/// Patches the object at `path` with a JSON merge patch.
 pub(crate) async fn merge_patch(client: &Client, path: &str, body: &Value) -> kube::Result<Value> {
     send(
         client,
@@ -29,7 +29,7 @@ pub(crate) async fn get(client: &Client, path: &str) -> kube::Result<Value> {
         .await
 }
 
-/// Changes the object at `path` by a JSON patch, as this field manager.
+/// Patches the object at `path` with a JSON patch, as this field manager.
 pub(crate) async fn json_patch(
     client: &Client,
     path: &str,
@@ -41,7 +41,7 @@ pub(crate) async fn json_patch(
     send(client, Method::PATCH, &path, media_type, steps).await
 }
 
-/// Applies the object at `path` as this field manager; by force, it takes over fields of others.
+/// Applies the object at `path` as this field manager, by force: takes over fields of other managers.
 pub(crate) async fn apply(
     client: &Client,
     path: &str,
@@ -55,7 +55,7 @@ pub(crate) async fn apply(
     send(client, Method::PATCH, &path, media_type, body).await
 }
 
-/// The name of a field manager in a query.
+/// Escapes the name of a field manager for a query.
 fn escaped(manager: &str) -> String {
     manager.replace('/', "%2F")
 }

@@ -1,4 +1,4 @@
-//! Starts what was registered with a manager, and ends it in order.
+//! Starts everything that was registered with a manager, and shuts it down in order.
 
 use std::{sync::Arc, time::Duration};
 
@@ -35,36 +35,36 @@ use crate::{
 /// How long the last events may take to be sent.
 const LAST_EVENTS: Duration = Duration::from_secs(1);
 
-/// How often the leader looks whether its webhooks are served yet.
+/// How often the leader checks whether its webhooks are served yet.
 const READY_PERIOD: Duration = Duration::from_millis(100);
 
-/// How many reconciles that did not end are named.
+/// How many reconciles that did not end an error names.
 const NAMED: usize = 10;
 
 /// Tasks whose error or panic ends the manager.
 pub(crate) type Tasks = JoinSet<anyhow::Result<()>>;
 
 impl Manager {
-    /// Runs everything until SIGTERM or SIGINT, and ends when the work under way has ended. A second signal ends the
-    /// process at once. From now on panics are logged, where the log is JSON.
+    /// Runs everything until SIGTERM or SIGINT, and returns when the work in progress has ended. A second signal ends
+    /// the process at once. From now on, panics are logged if the log is JSON.
     ///
     /// # Errors
-    /// When a port is taken, a task fails, leadership is lost, or a reconcile outlives `--shutdown-timeout`. The
-    /// process must end then, as what was running may run on for a moment; it is ended by force if it has not after
-    /// 5 s, or before another process may lead.
+    /// If a port is taken, a task fails, leadership is lost, or a reconcile outlives `--shutdown-timeout`. The process
+    /// must end then, because some work may still be running for a moment. If it has not ended after 5 s, or before
+    /// another process may lead, it is killed.
     pub async fn run(&mut self) -> anyhow::Result<()> {
-        // Not in `run_until`: what a test says when it panics is for its test runner.
+        // Not in `run_until`: the test runner captures the panic message of a test.
         logs::log_panics();
         let stop = CancellationToken::new();
         shutdown::on_signal(stop.clone())?;
         self.run_watched(stop).await
     }
 
-    /// Runs everything until `stop` is there, as [`run`](Self::run) does until a signal: for tests, and for programs
-    /// that have signal handlers of their own.
+    /// Runs everything until `stop` completes, as [`run`](Self::run) does until a signal: for tests, and for programs
+    /// with their own signal handlers.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run), after which the process must end, and is ended, as there.
+    /// The same as [`run`](Self::run). The process must end then, and is killed if it does not.
     pub async fn run_until(
         &mut self,
         stop: impl Future<Output = ()> + Send + 'static,
@@ -78,7 +78,7 @@ impl Manager {
         run.await
     }
 
-    /// Runs everything until `stop`, watched by threads that end the process if the runtime cannot.
+    /// Runs everything until `stop`. Watchdog threads end the process if the runtime cannot.
     async fn run_watched(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
         if !self.watchdog {
             return self.run_until_stopped(stop).await;
@@ -86,7 +86,7 @@ impl Manager {
         let (options, ended) = (&self.options, CancellationToken::new());
         if options.leader_elect {
             let lease = options.leader_election_lease_duration;
-            // Half of the time between the deadline and when another may lead.
+            // Half of the time between the deadline and the moment when another process may lead.
             let grace = lease.saturating_sub(options.leader_election_renew_deadline) / 2;
             watchdog::watch(self.fence.clone(), grace, ended.clone())?;
         }
@@ -101,7 +101,7 @@ impl Manager {
     async fn run_until_stopped(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
         anyhow::ensure!(self.mistakes.is_empty(), "{}", self.mistakes.join("\n"));
         let (serving, idle) = (CancellationToken::new(), CancellationToken::new());
-        // However this ends, nothing is served afterwards.
+        // However this function returns, nothing is served afterwards.
         let _end = serving.clone().drop_guard();
         let mut servers = self.serve(&stop, &serving).await?;
         let mut webhooks = self.start_webhooks(&stop, &idle).await?;
@@ -136,9 +136,9 @@ impl Manager {
         Ok(())
     }
 
-    /// Starts the servers, which go on until `serving` is cancelled.
+    /// Starts the servers, which run until `serving` is cancelled.
     async fn serve(
-        // Not shared: a manager is not `Sync`, and its future must be `Send`.
+        // Not `&self`: a manager is not `Sync`, and the future must be `Send`.
         &mut self,
         stop: &CancellationToken,
         serving: &CancellationToken,
@@ -178,8 +178,8 @@ impl Manager {
         })
     }
 
-    /// Adds what this knows to the checks of readiness: the end, and caches, which are shown and gate nothing. The
-    /// caches of a kind with a conversion wait for the webhook, and that waits for readiness.
+    /// Adds checks of readiness: shutdown, and the caches. The caches are only shown and never make the check fail: the
+    /// cache of a kind with conversion waits for the webhook, and the webhook waits for readiness.
     fn show_readiness(&self, stop: &CancellationToken) {
         let stop = stop.clone();
         self.health.add_ready("shutdown", move || {
@@ -209,7 +209,7 @@ impl Manager {
         }
     }
 
-    /// Runs what the leader runs, while this process leads; until `stop`.
+    /// Runs everything that only the leader runs, while this process leads, until `stop`.
     async fn lead(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
         if !self.options.leader_elect {
             self.fence.open();
@@ -223,7 +223,7 @@ impl Manager {
         let client = self.clients.election.clone();
         let mut elector = Elector::new(client, election, self.fence.clone());
         let Some(deadline) = stop.run_until_cancelled(elector.acquire()).await else {
-            // The last try may have got the lease all the same.
+            // The last attempt may have acquired the lease after all.
             elector.release().await;
             return Ok(());
         };
@@ -235,7 +235,7 @@ impl Manager {
                 self.metrics.lead(&lease, false);
                 anyhow::bail!("leadership lost: the lease `{lease}` was not renewed in time");
             }
-            // On an error the lease is left to expire, as something may run on.
+            // On an error the lease is left to expire, because some work may still be running.
             result = self.work(stop) => result?,
         }
         self.metrics.lead(&lease, false);
@@ -257,7 +257,7 @@ impl Manager {
         }
     }
 
-    /// Runs caches, controllers and leading tasks until `stop`, then waits for what is under way.
+    /// Runs caches, controllers and leading tasks until `stop`, then waits for the work in progress.
     async fn work(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
         let client = self.clients.leading.clone();
         let namespaces = self.options.namespaces();
@@ -266,7 +266,7 @@ impl Manager {
         let deadline = self.options.shutdown_timeout;
         let ended = async {
             all(&mut tasks).await?;
-            // With nothing to run, a manager waits like any other.
+            // A manager with nothing to run waits like any other.
             stop.cancelled().await;
             anyhow::Ok(())
         };
@@ -286,7 +286,7 @@ impl Manager {
             () = &mut publish => {}
         }
         no_more_events.cancel();
-        // The last events; they may not hold up the end.
+        // The last events must not delay the end.
         let _ = timeout(LAST_EVENTS, publish).await;
         Ok(())
     }
@@ -307,9 +307,9 @@ impl Manager {
     }
 }
 
-/// Waits until the caches have had `limit` to be complete, and returns why some are not; for ever, if all are.
+/// Waits until the caches have had `limit` to sync, and returns why some have not. Never returns if all have.
 ///
-/// The time counts from when webhooks are served: to list a kind with a conversion, the API server calls one.
+/// The time starts when webhooks are served: to list a kind with conversion, the API server calls one.
 async fn incomplete(caches: Caches, health: Health, limit: Duration) -> anyhow::Error {
     while !health.is_ready("webhooks") {
         sleep(READY_PERIOD).await;
@@ -317,12 +317,12 @@ async fn incomplete(caches: Caches, health: Health, limit: Duration) -> anyhow::
     sleep(limit).await;
     match caches.incomplete(limit) {
         Some(error) => error,
-        // What is lost later only backs off.
+        // A kind that is lost later only backs off.
         None => std::future::pending().await,
     }
 }
 
-/// Says which reconciles have not ended within `deadline`.
+/// An error with the reconciles that have not ended within `deadline`.
 fn outlived(controllers: &[Arc<dyn AnyController>], deadline: Duration) -> anyhow::Error {
     let name = |controller: &Arc<dyn AnyController>| {
         let name = controller.name().to_owned();
@@ -357,7 +357,7 @@ fn outlived(controllers: &[Arc<dyn AnyController>], deadline: Duration) -> anyho
     )
 }
 
-/// Waits until all have ended.
+/// Waits until all tasks have ended.
 async fn all(tasks: &mut Tasks) -> anyhow::Result<()> {
     while let Some(ended) = tasks.join_next().await {
         flatten(ended)?;

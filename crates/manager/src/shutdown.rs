@@ -3,7 +3,7 @@
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Cancels `stop` on SIGTERM or SIGINT; a second one ends the process at once.
+/// Cancels `stop` on SIGTERM or SIGINT; a second signal ends the process at once.
 pub(crate) fn on_signal(stop: CancellationToken) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -13,7 +13,7 @@ pub(crate) fn on_signal(stop: CancellationToken) -> anyhow::Result<()> {
         stop.cancel();
         let signal = next(&mut terminate, &mut interrupt).await;
         tracing::warn!(signal, "ending at once");
-        // Whoever asks twice does not want to wait, for anything.
+        // A user who sends a second signal does not want to wait any longer.
         std::process::exit(1);
     });
     Ok(())

@@ -1,6 +1,6 @@
 //! The CA bundles of webhook configurations, and of CRDs with conversion.
 //!
-//! CAs are added by JSON patch, and the entry of that in `managedFields` is removed. With such an entry, a server-side
+//! CAs are added with a JSON patch, and its entry in `managedFields` is removed again. With the entry, a server-side
 //! apply of the object without the webhook or without conversion would conflict.
 
 use k8s_openapi::ByteString;
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use super::secret::is;
 use crate::request;
 
-/// At most so many old CAs are kept beside the new one.
+/// The maximum number of old CAs that are kept beside the new one.
 const MOST: usize = 8;
 
 const END: &str = "-----END CERTIFICATE-----";
 
-/// An object that tells the API server whom to trust.
+/// An object with a CA bundle that the API server uses to call webhooks.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     path: String,
@@ -24,7 +24,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The object at this path; `None` if there is none.
+    /// The object at this path; `None` if it does not exist.
     pub(super) async fn read(client: &Client, path: &str) -> kube::Result<Option<Self>> {
         match request::get(client, path).await {
             Ok(object) => Ok(Some(Self {
@@ -36,7 +36,7 @@ impl Target {
         }
     }
 
-    /// The names that the API server calls this server by.
+    /// The names by which the API server calls this server.
     pub(super) fn names(&self) -> Vec<String> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let name = |pointer: String| {
@@ -52,14 +52,14 @@ impl Target {
         self.configs().into_iter().filter_map(name).collect()
     }
 
-    /// Whether any other CA than this one is trusted.
+    /// Whether the bundle contains any other CA.
     pub(super) fn trusts_another(&self, ca: &str) -> bool {
         let bundles = self.configs();
         let mut bundles = bundles.iter().map(|pointer| self.bundle(pointer));
         bundles.any(|bundle| certificates(&bundle).any(|one| one != ca.trim()))
     }
 
-    /// Sees to it that these CAs are trusted; others are kept if `keep` says so. Whether anything was changed.
+    /// Adds these CAs to the bundles; `keep` decides whether others stay. Returns whether anything was changed.
     pub(super) async fn trust(
         mut self,
         client: &Client,
@@ -85,7 +85,7 @@ impl Target {
         manager: &str,
         mut steps: Vec<Value>,
     ) -> kube::Result<()> {
-        // Places in lists are right for this version only.
+        // Indices in lists are only valid for this version.
         let version = &self.object["metadata"]["resourceVersion"];
         let test = json!({ "op": "test", "path": "/metadata/resourceVersion", "value": version });
         steps.insert(0, test);
@@ -94,7 +94,7 @@ impl Target {
         Ok(())
     }
 
-    /// Where CAs are.
+    /// The paths of the client configs that contain CA bundles.
     fn configs(&self) -> Vec<String> {
         if let Some(webhooks) = self.object["webhooks"].as_array() {
             let pointer = |at| format!("/webhooks/{at}/clientConfig");
@@ -124,7 +124,7 @@ impl Target {
         self.configs().into_iter().filter_map(step).collect()
     }
 
-    /// Removes what the API server noted of these patches, the last first.
+    /// The patch steps that remove the managed fields entries of these patches, the last one first.
     fn own_entries(&self, manager: &str) -> Vec<Value> {
         let entries = self.object["metadata"]["managedFields"].as_array();
         let own = entries.into_iter().flatten().enumerate();
@@ -137,8 +137,8 @@ impl Target {
     }
 }
 
-/// These CAs and, if `keep` says so, those of `bundle` after them; `None` if nothing is to change. In which order
-/// they are is no reason to: replicas that want them in another one would change it in turns.
+/// These CAs, followed by the CAs in `bundle` if `keep` is set; `None` if nothing changes. A different order is not a
+/// change: two replicas that want different orders would keep overwriting each other.
 fn with(bundle: &str, cas: &[&str], keep: bool) -> Option<String> {
     let old: Vec<_> = certificates(bundle).collect();
     let mut new: Vec<_> = cas.iter().map(|it| it.trim()).collect();
@@ -148,7 +148,7 @@ fn with(bundle: &str, cas: &[&str], keep: bool) -> Option<String> {
     if keep {
         new.extend(others);
     }
-    // As a CA alone is written.
+    // The format of a single CA.
     changes.then(|| new.join("\n") + "\n")
 }
 
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(with(&old, &[&new]).as_ref(), Some(&both));
         assert_eq!(with("nonsense", &[&new]).as_ref(), Some(&new));
         assert_eq!(with(&format!("x{old}y"), &[&new]).as_ref(), Some(&both));
-        // Two replicas that serve two of them change nothing in turns.
+        // Two replicas that serve different ones of them do not overwrite each other.
         for cas in [[&*new, &*old], [&*old, &*new]] {
             assert_eq!(with(&both, &cas), None);
         }

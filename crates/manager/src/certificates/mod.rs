@@ -1,12 +1,12 @@
-//! Self-managed certificates of webhooks: made, shared by all replicas, trusted by the API server, and renewed.
+//! Self-managed certificates of webhooks: created, shared by all replicas, added to CA bundles, and renewed.
 //!
-//! Each serving certificate has a CA of its own, whose key is thrown away at once: it can never sign anything else. The
-//! certificate lies in a Secret that all replicas share. A replica that finds a new one there adds its CA to the CA
-//! bundles, beside the old one, and serves the certificate afterwards, so what it serves is always trusted. The old CA
-//! is removed an hour later.
+//! Each serving certificate has its own CA, whose key is discarded at once, so it can never sign anything else. The
+//! certificate is in a Secret that all replicas share. A replica that finds a new certificate there first adds its CA
+//! to the CA bundles, beside the old one, and then serves the certificate, so the API server always trusts what is
+//! served. The old CA is removed an hour later.
 //!
-//! A certificate covers the names in use by the replica that made it, and those of the certificate before it: replicas
-//! of two versions may be called by different names. Names that are no longer in use are dropped at renewal.
+//! A certificate covers the names in use by the replica that created it, and the names of the previous certificate,
+//! because replicas of two versions may have different names. Names that are no longer in use are dropped at renewal.
 
 mod ca_bundle;
 mod pair;

@@ -1,4 +1,4 @@
-//! A CA, the serving certificate that it signed, and the key of that.
+//! A CA, the serving certificate that it signed, and the certificate's key.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -19,16 +19,16 @@ use rustls::{
 
 use crate::servers::tls;
 
-/// How long both are good for.
+/// How long both are valid.
 pub(super) const LIFETIME: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-/// How long before its end a certificate is replaced.
+/// How long before its expiry a certificate is replaced.
 pub(super) const MARGIN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Clocks may differ by so much.
+/// The tolerated difference between clocks.
 const SKEW: Duration = Duration::from_secs(60 * 60);
 
-/// All in PEM.
+/// All fields are PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Pair {
     pub(super) ca: String,
@@ -37,12 +37,12 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// A new one for these names, good from `now` on.
+    /// A new pair for these names, valid from `now` on.
     pub(super) fn new(names: &[String], now: SystemTime) -> anyhow::Result<Self> {
         let mut ca = params(Vec::new(), now)?;
         ca.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         ca.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-        // No two alike, as the API server trusts the old one and the new one side by side.
+        // The CAs must differ, because the API server trusts the old and the new one side by side.
         let unique = RandomState::new().hash_one(now);
         let name = format!("webhook-authority-{unique:016x}");
         ca.distinguished_name
@@ -64,12 +64,12 @@ impl Pair {
         })
     }
 
-    /// What a server needs of it. Fails unless certificate and key belong together.
+    /// The TLS configuration of a server. Fails unless certificate and key belong together.
     pub(super) fn config(&self) -> anyhow::Result<Arc<ServerConfig>> {
         tls::from_pem(self.certificate.as_bytes(), self.key.as_bytes())
     }
 
-    /// Whether it serves all these names at this time, for those who trust its CA.
+    /// Whether the certificate is valid for all these names at this time, for clients that trust its CA.
     pub(super) fn serves(&self, names: &[String], at: SystemTime) -> bool {
         self.config().is_ok() && self.verify(names, at).is_some()
     }
@@ -99,8 +99,8 @@ impl Pair {
     }
 }
 
-/// Whether a CA is good at this time, which API servers ask, and rustls does not: it trusts one for ever.
-/// Asked as if it were a server's certificate, it looks at the time first, and then finds that it is none.
+/// Whether a CA is valid at this time. API servers check that, but rustls does not: it trusts a CA forever. Verified as
+/// if it were a server's certificate, its validity is checked first, before it is rejected for being a CA.
 fn is_in_time(verifier: &WebPkiServerVerifier, ca: &CertificateDer<'_>, at: UnixTime) -> bool {
     let Ok(name) = ServerName::try_from("localhost") else {
         return false;
@@ -144,7 +144,7 @@ mod tests {
         assert!(pair.serves(&own[..1], now + LIFETIME - Duration::from_secs(1)));
         assert!(!pair.serves(&own, now + LIFETIME + Duration::from_secs(1)));
         assert!(!pair.serves(&names(&["c.b.svc"]), now));
-        // For those whose clocks are behind, too.
+        // Clients whose clocks are behind accept it, too.
         let minutes = |count: u64| Duration::from_secs(60 * count);
         assert!(pair.serves(&own, now - minutes(59)));
         assert!(!pair.serves(&own, now - minutes(61)));
@@ -162,7 +162,7 @@ mod tests {
         };
         let (one, other) = (ca(), ca());
         assert_ne!(name(&der(&one)), name(&der(&other)));
-        // It is no server's certificate, for it may sign.
+        // It is not a valid server certificate, because it may sign.
         let mut roots = RootCertStore::empty();
         roots.add(der(&one)).unwrap();
         let provider = Arc::new(ring::default_provider());

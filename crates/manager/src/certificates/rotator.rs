@@ -1,4 +1,4 @@
-//! The certificate rotator of each replica: reconciles the Secret, the CA bundles and what is served.
+//! The certificate rotator of each replica: reconciles the Secret, the CA bundles and the served certificate.
 
 use std::{
     slice,
@@ -26,45 +26,46 @@ use super::{
 };
 use crate::{backoff::Backoff, error::chain};
 
-/// How long API servers may take to notice that they are to trust another CA.
+/// How long API servers may take to notice that a CA bundle has changed.
 const SPREAD: Duration = Duration::from_secs(3);
 
-/// How long old CAs are trusted beside the new one; by then every replica serves the new one. By each replica's
-/// own clock, and one that cannot be set.
+/// How long old CAs stay in the bundles beside the new one; by then every replica serves the new certificate. It is
+/// measured by each replica's own monotonic clock.
 const RETIRE: Duration = Duration::from_secs(60 * 60);
 
-/// How often all is looked at when nothing is told to have changed.
+/// How often everything is checked if no change is reported.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// How long changes are waited for that belong together.
+/// How long to wait for changes that belong together.
 const GROUP: Duration = Duration::from_millis(20);
 
-/// How long after a failure.
+/// How long to wait after a failure.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How many conflicts in a row are no failure.
+/// How many conflicts in a row do not count as a failure.
 const CONFLICTS: u32 = 10;
 
-/// What is served, and may change.
+/// The served certificate, which may change.
 pub(crate) type Served = watch::Receiver<Arc<ServerConfig>>;
 
-/// Keeps one operator's certificate.
+/// Rotates the certificate of one operator.
 pub(crate) struct Rotator {
     client: Client,
     secret: Secret,
-    /// The objects that tell the API server whom to trust: plural and name, both in their API group.
+    /// The objects with CA bundles: plural and name, both in their API group.
     targets: Vec<(ApiResource, String)>,
-    /// The name that it is served by in any case.
+    /// The name that every certificate covers.
     own_name: String,
     served: Option<Pair>,
-    /// What is in the Secret, and since when its CA is trusted.
+    /// The pair in the Secret, and since when its CA is in the bundles.
     trusted: Option<(Pair, Instant)>,
     first: Option<oneshot::Sender<Served>>,
     sender: Option<watch::Sender<Arc<ServerConfig>>>,
 }
 
 impl Rotator {
-    /// For the operator with this id, in `namespace`: its first word begins the names of all that belongs to it.
+    /// A rotator for the operator with this id, in `namespace`. The first part of the id is the prefix of all its
+    /// names.
     pub(crate) fn new(
         client: Client,
         id: &str,
@@ -91,7 +92,7 @@ impl Rotator {
         (rotator, receiver)
     }
 
-    /// Keeps it until `stop`.
+    /// Rotates certificates until `stop`.
     pub(crate) async fn run(mut self, stop: CancellationToken) {
         let mut changes = self.changes();
         let mut conflicts = 0;
@@ -101,7 +102,7 @@ impl Rotator {
                 () = stop.cancelled() => {}
                 () = sleep(wait) => {}
                 _ = changes.next() => {
-                    // Changes come in groups, and looking at everything once does for all of them.
+                    // Changes come in groups, and one check handles all of them.
                     sleep(GROUP).await;
                     while changes.next().now_or_never().flatten().is_some() {}
                 }
@@ -109,13 +110,13 @@ impl Rotator {
         }
     }
 
-    /// Reconciles the Secret, the CA bundles and what is served, once; returns when to look again.
+    /// Reconciles the Secret, the CA bundles and the served certificate once; returns when to check again.
     async fn look(&mut self, now: SystemTime) -> kube::Result<Duration> {
         let targets = self.read_targets().await?;
         let called: Vec<_> = targets.iter().flat_map(Target::names).collect();
         let pair = self.read_or_make(self.names(&called), now).await?;
-        // Else, what is served until the new one is known everywhere is what is trusted. A replica that has just begun
-        // serves nothing, and the others are called meanwhile.
+        // Otherwise the API server trusts only what is served until the new CA is known everywhere. A replica that has
+        // just started serves nothing yet, but other replicas are being called meanwhile.
         let of_use = |served: &Pair| {
             let mut called = called.iter();
             called.any(|name| served.serves(slice::from_ref(name), now))
@@ -126,11 +127,11 @@ impl Rotator {
             self.serve(&pair)?;
         }
         let mut cas = vec![pair.ca.as_str()];
-        // What is put there anew while another is served has to trust that one, too.
+        // While another pair is served, a bundle that is written again must contain its CA, too.
         if let Some(served) = self.served.as_ref().filter(|served| **served != pair) {
             cas.push(&served.ca);
         }
-        // What an hour ago was old is served by nobody.
+        // No replica serves a certificate any more that was replaced an hour ago.
         let since = self.trusted.as_ref().filter(|(it, _)| *it == pair);
         let keep = since.is_none_or(|(_, since)| since.elapsed() <= RETIRE);
         for target in targets {
@@ -141,9 +142,9 @@ impl Rotator {
         self.follow(pair)
     }
 
-    /// What is in the Secret, or what was put there in its place: a pair that serves these names for long enough.
+    /// The pair in the Secret, or a new one that replaces it: a pair that is valid for these names for long enough.
     async fn read_or_make(&self, mut names: Vec<String>, now: SystemTime) -> kube::Result<Pair> {
-        // Now, too: a clock that is ahead makes what is not good yet.
+        // It must be valid now, too: a replica whose clock is ahead creates certificates that are not valid yet.
         let good = |pair: &Pair, names: &[String]| {
             pair.serves(names, now) && pair.serves(names, now + MARGIN)
         };
@@ -152,8 +153,8 @@ impl Rotator {
             if good(&pair, &names) {
                 return Ok(pair);
             }
-            // Another version of the operator may be called by these. Each would take the other's names out of the
-            // certificate for ever; that nobody is called by them any more is seen to when it is renewed.
+            // Another version of the operator may use these names. Without this, the two would keep removing each
+            // other's names from the certificate. Names that are no longer in use are dropped at renewal.
             if good(&pair, &found.names) {
                 names.append(&mut found.names);
                 names.sort();
@@ -167,7 +168,7 @@ impl Rotator {
         Ok(pair)
     }
 
-    /// Serves a pair that is trusted by now, once that is known everywhere; returns how long until then.
+    /// Serves a pair whose CA is in the bundles, once that is known everywhere; returns how long that still takes.
     fn follow(&mut self, pair: Pair) -> kube::Result<Duration> {
         let since = match self.trusted.take() {
             Some((same, since)) if same == pair => since,
@@ -193,7 +194,7 @@ impl Rotator {
             (None, Some(first)) => {
                 let (sender, receiver) = watch::channel(config);
                 self.sender = Some(sender);
-                // Nobody takes it while the process ends.
+                // The receiver is gone if the process is ending.
                 let _ = first.send(receiver);
             }
             (None, None) => {}
@@ -212,18 +213,18 @@ impl Rotator {
         Ok(targets)
     }
 
-    /// The names that a certificate must have, of which these are called.
+    /// The names that a certificate must cover; `called` are those in the CA bundle objects.
     fn names(&self, called: &[String]) -> Vec<String> {
         let mut names = vec![self.own_name.clone(), "localhost".to_owned()];
         names.extend_from_slice(called);
-        // One that cannot be in a certificate cannot be asked for either.
+        // A name that is invalid in a certificate is never used in a TLS connection, either.
         names.retain(|name| ServerName::try_from(name.as_str()).is_ok());
         names.sort();
         names.dedup();
         names
     }
 
-    /// Tells whenever one of the objects has changed.
+    /// A stream with an item for every change of one of the objects.
     fn changes(&self) -> stream::BoxStream<'static, ()> {
         let secret = ApiResource::erase::<k8s_openapi::api::core::v1::Secret>(&());
         let namespace = self.secret.namespace.as_str();
@@ -239,14 +240,14 @@ impl Rotator {
     }
 }
 
-/// How long until the next look. `conflicts` are those in a row.
+/// How long to wait until the next check. `conflicts` counts the conflicts in a row.
 fn wait(conflicts: &mut u32, looked: kube::Result<Duration>) -> Duration {
     match looked {
         Ok(wait) => {
             *conflicts = 0;
             wait
         }
-        // Another replica was faster, or somebody changed what was to be patched.
+        // Another replica was faster, or the patched object has changed.
         Err(error) if *conflicts < CONFLICTS && (is(&error, 409) || is(&error, 422)) => {
             *conflicts += 1;
             RETRY / 10
@@ -259,14 +260,14 @@ fn wait(conflicts: &mut u32, looked: kube::Result<Duration>) -> Duration {
     }
 }
 
-/// Watches one object, with permissions for only that one. Reports failures, and begins again after a wait.
+/// Watches one object, with permissions for that object only. Reports failures, and retries after a delay.
 fn watch_one(api: Api<DynamicObject>, name: &str) -> stream::BoxStream<'static, ()> {
     let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
     let watch = (watcher(api, config).boxed(), Backoff::new());
     stream::unfold(watch, |(mut events, mut backoff)| async move {
         loop {
             match events.next().await? {
-                // A list is about to begin, which may fail.
+                // A list is about to start, and may fail.
                 Ok(watcher::Event::Init) => {}
                 Ok(_) => return Some(((), (events, Backoff::new()))),
                 Err(error) => {

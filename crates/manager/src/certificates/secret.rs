@@ -1,5 +1,5 @@
-//! The Secret that all replicas share. It is written by server-side apply only, for which the API server checks rights
-//! by name even where it makes the object.
+//! The Secret that all replicas share. It is only written by server-side apply: for that, the API server checks
+//! permissions by name even if the request creates the object.
 
 use k8s_openapi::ByteString;
 use kube::Client;
@@ -8,23 +8,23 @@ use serde_json::{Value, json};
 use super::pair::Pair;
 use crate::request;
 
-/// Where it is, and who writes it.
+/// The location of the Secret, and its field manager.
 #[derive(Clone, Debug)]
 pub(super) struct Secret {
     pub(super) namespace: String,
     pub(super) name: String,
     /// The field manager.
     pub(super) manager: String,
-    /// The annotation that says which names its certificate has, with commas between them.
+    /// The annotation with the names that the certificate covers, separated by commas.
     pub(super) names: String,
 }
 
-/// What was found there.
+/// The content of the Secret.
 pub(super) struct Found {
     version: Value,
-    /// `None` if it is not whole.
+    /// `None` if it is incomplete.
     pub(super) pair: Option<Pair>,
-    /// The names that its certificate has, if the annotation is right.
+    /// The names that the certificate covers, according to the annotation.
     pub(super) names: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl Secret {
         )
     }
 
-    /// What is there; one without a certificate is made if there is none.
+    /// The content of the Secret. If the Secret does not exist, it is created without a certificate.
     pub(super) async fn read_or_make(&self, client: &Client) -> kube::Result<Found> {
         let found = match request::get(client, &self.path()).await {
             Err(error) if is(&error, 404) => self.make(client).await?,
@@ -45,11 +45,11 @@ impl Secret {
         Ok(self.found(&found))
     }
 
-    /// Makes one without a certificate. As another manager, and not by force: a certificate that another replica has
-    /// put there meanwhile is in the way.
+    /// Creates the Secret without a certificate. It uses another field manager and no force, so that it conflicts with
+    /// a certificate that another replica has written meanwhile.
     pub(super) async fn make(&self, client: &Client) -> kube::Result<Value> {
         let mut body = self.body(&json!({}), &json!({ "tls.crt": "", "tls.key": "" }));
-        // Nowhere else: the type of one that somebody else has made cannot be changed, and does not matter.
+        // Only set on creation: the type of an existing Secret is immutable, and does not matter.
         body["type"] = json!("kubernetes.io/tls");
         let manager = format!("{}-new", self.manager);
         let made = request::apply(client, &self.path(), &body, &manager, false).await;
@@ -59,7 +59,7 @@ impl Secret {
         }
     }
 
-    /// Puts a pair there in place of what was found; of several replicas that try, one does, and the others get 409.
+    /// Replaces the content that was found with a pair. If several replicas try, one succeeds and the others get 409.
     pub(super) async fn replace(
         &self,
         client: &Client,
@@ -113,7 +113,7 @@ impl Secret {
     }
 }
 
-/// Whether the API server answered with this code.
+/// Whether the API server responded with this code.
 pub(super) fn is(error: &kube::Error, code: u16) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == code)
 }

@@ -1,7 +1,7 @@
-//! Gives each request a time limit, and the connection of one that exceeds it is closed.
+//! Gives each request a time limit. The connection of a request that exceeds it is closed.
 //!
-//! kube's own timeouts cannot do it: `Config::read_timeout` counts the time that a connection is idle and would end a
-//! quiet watch, and the other two end once a request is sent.
+//! kube's own timeouts cannot do this. `Config::read_timeout` counts the time that a connection is idle and would end a
+//! quiet watch; the other two stop counting once a request is sent.
 
 use std::{
     fmt,
@@ -19,10 +19,10 @@ use kube::client::Body;
 use tokio::time::{Sleep, sleep};
 use tower::{BoxError, Layer, Service};
 
-/// How long a request may take that concerns one object, its answer included.
+/// The time limit of a request for one object, including the response.
 const ONE: Duration = Duration::from_secs(30);
 
-/// How long a request may take that concerns a collection, such as a page of a list.
+/// The time limit of a request for a collection, such as a page of a list.
 const MANY: Duration = Duration::from_secs(60);
 
 /// Limits the time of requests.
@@ -62,7 +62,7 @@ where
             let response = tokio::select! {
                 biased;
                 answer = answer => answer.map_err(Into::into)?,
-                // This drops the answer, which closes the connection.
+                // This drops the response, which closes the connection.
                 () = &mut over => return Err(limit.exceeded("was not answered").into()),
             };
             let limit = (!limit.streams).then_some((over, limit));
@@ -77,7 +77,7 @@ struct Limit {
     method: Method,
     uri: Uri,
     time: Duration,
-    /// Whether its answer goes on for as long as the client wants, so that only its beginning is limited.
+    /// Whether the response lasts for as long as the client wants, so that only its start is limited.
     streams: bool,
 }
 
@@ -117,12 +117,13 @@ fn names(path: &str) -> impl Iterator<Item = &str> {
     all.skip(if namespaced { root + 2 } else { root })
 }
 
-/// Whether a path names a collection, not one object of it.
+/// Whether a path refers to a collection, not to one object in it.
 fn is_collection(path: &str) -> bool {
     names(path).count() == 1
 }
 
-/// Whether a path is that of a subresource whose answer may go on: logs, and what kubectl opens a connection for.
+/// Whether a path is a subresource with a streaming response: logs, and those for which kubectl upgrades the
+/// connection.
 fn is_stream(path: &str) -> bool {
     let mut names = names(path);
     let resource = names.next().unwrap_or_default();
@@ -155,7 +156,7 @@ impl fmt::Display for Exceeded {
 
 impl std::error::Error for Exceeded {}
 
-/// The body of an answer, which fails when the limit of its request is exceeded.
+/// The body of a response, which fails when the limit of its request is exceeded.
 #[derive(Debug)]
 pub(crate) struct LimitedBody<B> {
     body: B,

@@ -1,4 +1,5 @@
-//! What every client of the API server does with a request: it limits its time, repeats it when the API server asks for that, and ends
+//! The layers of every client of the API server: they limit the time of requests, retry them when the API server asks
+//! for that, and end watches whose connection is dead.
 //! a watch whose connection is dead.
 
 pub(crate) mod limit;

@@ -1,7 +1,7 @@
-//! Repeats a request when the API server asks to send it later, as client-go does.
+//! Retries a request when the API server asks for it, like client-go.
 //!
-//! An answer with the status 429 or 5xx and a header `Retry-After` means that nothing was done, and when to come back.
-//! A watch is not repeated here, as who watches has a back-off of its own.
+//! A response with the status 429 or 5xx and a header `Retry-After` means that nothing was done, and when to try again.
+//! A watch is not retried here, because its caller has its own back-off.
 
 use std::{
     future::poll_fn,
@@ -19,13 +19,13 @@ use tower::{BoxError, Layer, Service};
 
 use crate::client::limit::is_watch;
 
-/// How often a request is repeated, as in client-go.
+/// How often a request is retried, as in client-go.
 const RETRIES: usize = 10;
 
-/// How long a request may wait in all, to be repeated: it holds up a worker. Who asked for it comes back by himself.
+/// How long a request may wait for its retries in total. It blocks a worker meanwhile, and its caller retries anyway.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Repeats requests. Each try goes through all layers inside.
+/// Retries requests. Each attempt goes through all inner layers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetryLayer;
 
@@ -37,7 +37,7 @@ impl<S> Layer<S> for RetryLayer {
     }
 }
 
-/// A service whose requests are repeated. The lock is held to begin a request, not while it is under way.
+/// A service that retries its requests. The lock is held to start a request, not while it is in progress.
 #[derive(Debug)]
 pub(crate) struct Retried<S>(Arc<Mutex<S>>);
 
@@ -103,7 +103,7 @@ async fn call<S: Service<Request<Body>>>(
     }
 }
 
-/// A request to send again; `None` of one that is not to be.
+/// A copy of a request for a retry; `None` if it must not be retried.
 fn copy(request: &Request<Body>) -> Option<Request<Body>> {
     if is_watch(request.uri()) {
         return None;
@@ -116,7 +116,7 @@ fn copy(request: &Request<Body>) -> Option<Request<Body>> {
     Some(copy)
 }
 
-/// How long the API server asks to wait before the request is sent again; a second at least.
+/// How long the API server asks to wait before the retry; at least a second.
 fn retry_after<B>(response: &Response<B>) -> Option<Duration> {
     let status = response.status();
     if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {
@@ -127,7 +127,7 @@ fn retry_after<B>(response: &Response<B>) -> Option<Duration> {
     Some(Duration::from_secs(seconds.max(1)))
 }
 
-/// Reads an answer to its end, so that its connection can be used again.
+/// Reads a response to its end, so that its connection can be used again.
 async fn drain<B: hyper::body::Body + Unpin>(mut body: B) {
     while let Some(Ok(_)) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {}
 }

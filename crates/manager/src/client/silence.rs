@@ -1,10 +1,11 @@
 //! Ends a watch whose connection is dead.
 //!
-//! A connection that is lost without a word, as at a firewall or a node that is gone, looks like a quiet one. kube would
-//! notice when the watch should have ended, after 295 s; client-go does by pings of HTTP/2, which kube does not speak. So
-//! what is looked out for are the bookmarks that kube-apiserver sends each minute, but only once its cache of the kind has
-//! seen a later version than the watch began at. While a kind does not change that may take long, unless somebody lists:
-//! then the cache is brought up to date, so a watch that has yet to hear anything is helped on by a list of one name.
+//! A connection that is lost silently, for example at a firewall or with a node that is gone, looks like a quiet one.
+//! kube would notice when the watch should have ended, after 295 s. client-go notices by HTTP/2 pings, but kube uses
+//! HTTP/1.1. So this layer looks for the bookmarks that kube-apiserver sends every minute. It sends them only once its
+//! cache of the kind has seen a later version than the one that the watch started at. That may take long for a kind
+//! that does not change, unless a client lists it: a list brings the cache up to date. So a watch that has not received
+//! anything yet gets help from a list of one name.
 
 use std::{
     pin::Pin,
@@ -21,16 +22,17 @@ use kube::{Client, client::Body};
 use tokio::time::{Instant, Sleep, sleep};
 use tower::Service;
 
-/// How long a watch may hear nothing: more than the minute between bookmarks, which the API server may send 2 s late, and
-/// a busy machine later still.
+/// How long a watch may be silent. That is more than the minute between bookmarks, because the API server may send them
+/// 2 s late, and a busy machine even later.
 const LIMIT: Duration = Duration::from_secs(85);
 
-/// When a watch that has yet to hear anything is helped on: before its first bookmark is due.
+/// When a watch that has not received anything yet gets help: before its first bookmark is due.
 const HELP: Duration = Duration::from_secs(45);
 
 /// A client like this one, whose watches end when they are silent for too long, as if the API server had ended them.
 ///
-/// That is not an error: one that sends no bookmarks, before Kubernetes 1.31 say, would cause one each time.
+/// The end is not an error: an API server that sends no bookmarks, such as Kubernetes before 1.31, would cause one each
+/// time.
 pub(crate) fn noticing(client: Client) -> Client {
     let namespace = client.default_namespace().to_owned();
     Client::new(Noticing(client), namespace)
@@ -63,14 +65,14 @@ impl Service<Request<Body>> for Noticing {
     }
 }
 
-/// Whether a request is a watch with bookmarks. One without may be silent for as long as it lasts.
+/// Whether a request is a watch with bookmarks. A watch without them may be silent all the time.
 fn hears_bookmarks(uri: &Uri) -> bool {
     let has = |wanted| parameters(uri).any(|parameter| parameter == wanted);
     has("watch=true") && has("allowWatchBookmarks=true")
 }
 
-/// The list that helps a watch on: of what the watch selects, and of one name at most, as that may be all it has
-/// permission for.
+/// The list that helps a watch. It has the selection of the watch, because the client may have no other permission, and
+/// is limited to one name.
 fn help(watch: &Uri) -> String {
     let selectors = ["labelSelector=", "fieldSelector="];
     let kept = parameters(watch).filter(|it| selectors.iter().any(|name| it.starts_with(name)));
@@ -85,18 +87,18 @@ fn parameters(uri: &Uri) -> impl Iterator<Item = &str> {
     uri.query().unwrap_or_default().split('&')
 }
 
-/// The body of an answer, which ends when it is that of a watch and silent for too long.
+/// The body of a response. If it is a watch that is silent for too long, it ends.
 struct WatchBody {
     body: Body,
-    /// `None` if it is no watch.
+    /// `None` if it is not a watch.
     silence: Option<Silence>,
 }
 
 /// The silence of a watch.
 struct Silence {
-    /// When it has lasted for too long.
+    /// When it has lasted too long.
     over: Pin<Box<Sleep>>,
-    /// What helps on a watch that has yet to hear anything.
+    /// The client and the list that help a watch that has not received anything yet.
     help: Option<(Client, String)>,
 }
 
@@ -106,7 +108,7 @@ impl Silence {
         self.over.as_mut().reset(Instant::now() + LIMIT);
     }
 
-    /// Ready when it has lasted for too long.
+    /// Ready when it has lasted too long.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         while self.over.poll_unpin(cx).is_ready() {
             let Some((client, list)) = self.help.take() else {
@@ -183,12 +185,12 @@ mod tests {
     use super::*;
     use crate::testing::{FakeApi, content::Content, fake::Connection};
 
-    /// An API server on connections that can freeze.
+    /// An API server whose connections can freeze.
     #[derive(Clone)]
     struct Network {
         api: FakeApi,
         watches: Arc<AtomicUsize>,
-        /// Up to which watch nothing comes through any more.
+        /// The watches up to this number receive nothing any more.
         frozen: Arc<AtomicUsize>,
     }
 
@@ -265,7 +267,7 @@ mod tests {
         let (network, client) = network();
         let mut events = watcher(Api::<ConfigMap>::all(client), watcher::Config::default()).boxed();
         while !matches!(events.next().await, Some(Ok(Event::InitDone))) {}
-        // It begins to watch, and hears nothing from then on.
+        // The watch starts, and receives nothing from then on.
         assert!(
             timeout(Duration::from_secs(1), events.next())
                 .await

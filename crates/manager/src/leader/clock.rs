@@ -1,26 +1,26 @@
-//! The clock that leases are measured on: it goes on while the machine is suspended.
+//! The clock for leases: it keeps running while the machine is suspended.
 
 use std::time::Duration;
 
-// Unit tests of the election pause tokio's clock and wind it on.
+// Unit tests of the election pause tokio's clock and advance it.
 #[cfg(not(test))]
 pub(crate) use Boot as Instant;
 #[cfg(test)]
 pub(crate) use tokio::time::Instant;
 
-/// A moment, as time since the machine was booted, time in suspension included.
+/// A moment, as the time since the machine was booted, including time in suspension.
 ///
-/// `std::time::Instant` stands still on Linux while the machine is suspended (`CLOCK_MONOTONIC`); a leader that
-/// trusted it would wake up and believe that it still leads.
+/// On Linux, `std::time::Instant` stops while the machine is suspended (`CLOCK_MONOTONIC`). A leader that used it would
+/// resume and believe that it still leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Boot(Duration);
 
 impl Boot {
-    /// This moment.
+    /// The current moment.
     pub(crate) fn now() -> Self {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         let clock = rustix::time::ClockId::Boottime;
-        // On macOS this is the clock that goes on during sleep.
+        // On macOS, this clock keeps running during sleep.
         #[cfg(not(any(target_os = "linux", target_os = "android")))]
         let clock = rustix::time::ClockId::Monotonic;
         let now = rustix::time::clock_gettime(clock);
@@ -31,12 +31,12 @@ impl Boot {
         ))
     }
 
-    /// How long ago it was; zero if it is yet to come.
+    /// The time since this moment; zero if it is in the future.
     pub(crate) fn elapsed(self) -> Duration {
         Self::now().saturating_duration_since(self)
     }
 
-    /// The time from `earlier` to this; zero if there is none.
+    /// The time from `earlier` to this moment; zero if `earlier` is later.
     pub(crate) fn saturating_duration_since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }

@@ -1,10 +1,10 @@
-//! Leader election by a `Lease`, in the manner of client-go (`k8s.io/client-go/tools/leaderelection`).
+//! Leader election with a `Lease`, like in client-go (`k8s.io/client-go/tools/leaderelection`).
 //!
 //! * Another holder counts as gone only after this process itself has seen its record unchanged for a whole lease
 //!   duration, so the clocks of the machines need not agree.
-//! * Each write carries the resource version that was read, so of two candidates one loses.
-//! * A leader that cannot renew within the renew deadline stops leading, before anyone else may start. The deadline
-//!   is counted from before the request was sent, on a clock that goes on while the machine is suspended.
+//! * Each write carries the resource version that was read, so only one of two candidates succeeds.
+//! * A leader that cannot renew within the renew deadline stops leading before another one may start. The deadline is
+//!   counted from before the request was sent, on a clock that keeps running while the machine is suspended.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -27,13 +27,13 @@ use crate::{
     leader::{clock::Instant, fence::Fence},
 };
 
-/// How an election is held.
+/// The parameters of an election.
 #[derive(Clone, Debug)]
 pub(crate) struct Election {
-    /// Where the Lease lies, and its name.
+    /// The namespace of the Lease, and its name.
     pub(crate) namespace: String,
     pub(crate) name: String,
-    /// Differs between all processes that stand.
+    /// Unique among all candidates.
     pub(crate) identity: String,
     pub(crate) lease_duration: Duration,
     pub(crate) renew_deadline: Duration,
@@ -41,7 +41,7 @@ pub(crate) struct Election {
 }
 
 impl Election {
-    /// Refuses what cannot work, as client-go does.
+    /// Rejects parameters that cannot work, like client-go.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.lease_duration > self.renew_deadline
@@ -61,8 +61,8 @@ impl Election {
         Ok(())
     }
 
-    /// How long one attempt may take. What ends a longer one closes its connection, and within the deadline there is
-    /// time for another attempt on a new one.
+    /// The time limit of one attempt. Exceeding it closes the connection, and leaves time within the deadline for
+    /// another attempt on a new one.
     fn attempt_limit(&self) -> Duration {
         self.renew_deadline / 2
     }
@@ -74,13 +74,13 @@ pub(crate) struct Elector {
     api: Api<Lease>,
     election: Election,
     fence: Fence,
-    /// What the Lease said, and since when.
+    /// The last record of the Lease, and when it was first seen.
     observed: Option<(LeaseSpec, Instant)>,
 }
 
 impl Elector {
-    /// A candidate that opens `fence` while it leads. `client` must be used for nothing else, so that no queue of
-    /// other requests can hold up a renewal.
+    /// A candidate that opens `fence` while it leads. Use `client` for nothing else, so that other requests cannot
+    /// delay a renewal.
     pub(crate) fn new(client: Client, election: Election, fence: Fence) -> Self {
         Self {
             api: Api::namespaced(client, &election.namespace),
@@ -90,9 +90,9 @@ impl Elector {
         }
     }
 
-    /// Waits until this process leads. Dropping the future stands down.
+    /// Waits until this process leads. Dropping the future withdraws the candidate.
     ///
-    /// Returns until when it does.
+    /// Returns the deadline until which it leads.
     pub(crate) async fn acquire(&mut self) -> Instant {
         let mut told = None;
         loop {
@@ -112,7 +112,7 @@ impl Elector {
         }
     }
 
-    /// Renews the lease, and returns when this process must stop leading: it has, as nothing passes the fence then.
+    /// Renews the lease, and returns when this process is no longer the leader. By then the fence is closed.
     pub(crate) async fn hold(&mut self, mut deadline: Instant) {
         let mut started = Instant::now();
         loop {
@@ -123,7 +123,7 @@ impl Elector {
             let left = deadline.saturating_duration_since(started);
             let limit = self.election.attempt_limit().min(left);
             match timeout(limit, self.attempt()).await {
-                // A renewal that was overtaken by the deadline, as by a suspended machine, came too late.
+                // A renewal that completes after the deadline, for example on a suspended machine, is too late.
                 Ok(Ok(true)) if Instant::now() < deadline => deadline = self.led_from(started),
                 Ok(Ok(true)) => {}
                 Ok(Ok(false)) if !self.is_ours() => break,
@@ -138,9 +138,9 @@ impl Elector {
         self.fence.fall();
     }
 
-    /// Gives the lease up if it is ours, so that the next leader need not wait for it to expire.
+    /// Releases the lease if it is ours, so that the next leader need not wait for it to expire.
     ///
-    /// Nothing that needs leadership may run any more. A failure costs the next leader time, and nothing else.
+    /// Call it only when nothing runs any more that needs leadership. If it fails, the next leader has to wait.
     pub(crate) async fn release(&mut self) {
         self.fence.close();
         for _ in 0..2 {
@@ -176,14 +176,14 @@ impl Elector {
         Ok(())
     }
 
-    /// Opens the fence for as long as a renewal that was begun then lasts.
+    /// Opens the fence for as long as a renewal that started then is valid.
     fn led_from(&self, started: Instant) -> Instant {
         let deadline = started + self.election.renew_deadline;
         self.fence.open_until(deadline);
         deadline
     }
 
-    /// Logs who leads, once for each.
+    /// Logs every new leader once.
     fn tell(&self, told: &mut Option<String>) {
         let leader = self
             .observed
@@ -207,7 +207,7 @@ impl Elector {
         holder == Some(&self.election.identity)
     }
 
-    /// Tries once to acquire or renew; says whether the lease is ours.
+    /// Tries once to acquire or renew the lease; returns whether it is ours.
     async fn attempt(&mut self) -> kube::Result<bool> {
         let Some(mut lease) = self.api.get_opt(&self.election.name).await? else {
             let lease = Lease {
@@ -234,13 +234,13 @@ impl Elector {
         self.written(replaced)
     }
 
-    /// Whether somebody else holds the lease, by what this process has seen of it.
+    /// Whether another process holds the lease, as far as this process has observed.
     fn is_held_by_another(&self, spec: &LeaseSpec) -> bool {
         let holder = spec.holder_identity.as_deref().unwrap_or_default();
         if holder.is_empty() || holder == self.election.identity {
             return false;
         }
-        // As the holder understands it; during a rolling update its flags may differ from ours.
+        // The duration that the holder uses; during a rolling update its flags may differ from ours.
         let lasts = spec
             .lease_duration_seconds
             .and_then(|seconds| u64::try_from(seconds).ok());
@@ -249,7 +249,7 @@ impl Elector {
         unchanged_for.is_none_or(|unchanged| unchanged < lasts)
     }
 
-    /// Notes what was written; a conflict means that another candidate was faster.
+    /// Records the written Lease; a conflict means that another candidate was faster.
     fn written(&mut self, result: kube::Result<Lease>) -> kube::Result<bool> {
         match result {
             Ok(lease) => {
@@ -261,14 +261,14 @@ impl Elector {
         }
     }
 
-    /// The record that makes the lease ours, given the one that is there.
+    /// The record that makes the lease ours, given the current one.
     fn next(&self, old: Option<&LeaseSpec>) -> LeaseSpec {
         let now = MicroTime(Timestamp::now());
         let ours = old.filter(|old| old.holder_identity.as_ref() == Some(&self.election.identity));
         let transitions = old
             .and_then(|old| old.lease_transitions)
             .unwrap_or_default();
-        // Rounded up: others must not count the lease as over before it is.
+        // Rounded up: other candidates must not consider the lease expired too early.
         let seconds = self.election.lease_duration.as_millis().div_ceil(1000);
         LeaseSpec {
             holder_identity: Some(self.election.identity.clone()),
@@ -283,7 +283,7 @@ impl Elector {
     }
 }
 
-/// `period` and up to a fifth of it, so that candidates do not act in step.
+/// `period` plus up to a fifth of it, so that candidates do not act in step.
 pub(crate) fn jitter(period: Duration) -> Duration {
     // `RandomState` is the random source of the standard library.
     let random = RandomState::new().hash_one(0_u8);

@@ -1,4 +1,4 @@
-//! Refuses writes of a process that may no longer lead.
+//! Rejects writes of a process that may no longer lead.
 
 use std::{
     fmt,
@@ -14,7 +14,7 @@ use tower::{BoxError, Layer, Service};
 
 use crate::leader::clock::Instant;
 
-/// Whether this process may write, shared by the elector, which moves it, and the clients that it guards.
+/// Whether this process may write. The elector sets it, and clients check it.
 #[derive(Clone, Debug)]
 pub(crate) struct Fence(Arc<Mutex<State>>);
 
@@ -26,27 +26,27 @@ enum State {
 }
 
 impl Fence {
-    /// Lets nothing pass yet.
+    /// A fence that rejects every write for now.
     pub(crate) fn closed() -> Self {
         Self(Arc::new(Mutex::new(State::Closed)))
     }
 
-    /// Lets everything pass from now on: there is no election.
+    /// Allows every write from now on, because there is no election.
     pub(crate) fn open(&self) {
         self.set(State::Open);
     }
 
-    /// Lets everything pass until then.
+    /// Allows every write until the deadline.
     pub(crate) fn open_until(&self, deadline: Instant) {
         self.set(State::Until(deadline));
     }
 
-    /// Lets nothing pass from now on: nothing runs any more that would write.
+    /// Rejects every write from now on: nothing that writes is running any more.
     pub(crate) fn close(&self) {
         self.set(State::Closed);
     }
 
-    /// Lets nothing pass from now on, though something may still run.
+    /// Rejects every write from now on, although something may still be running.
     pub(crate) fn fall(&self) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -57,8 +57,8 @@ impl Fence {
         };
     }
 
-    /// For how long what this process runs may run, and `grace` more; zero if it should have ended. `None`: there is
-    /// no end in sight.
+    /// How much longer the work of this process may run, plus `grace`; zero if it should have ended. `None` means
+    /// without limit.
     pub(crate) fn time_left(&self, grace: Duration) -> Option<Duration> {
         match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             State::Until(deadline) => {
@@ -68,7 +68,7 @@ impl Fence {
         }
     }
 
-    /// Whether writes pass at this moment.
+    /// Whether writes are allowed at this moment.
     pub(crate) fn is_open(&self) -> bool {
         match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             State::Open => true,
@@ -82,7 +82,7 @@ impl Fence {
     }
 }
 
-/// Why a write was refused.
+/// The error of a rejected write.
 #[derive(Debug)]
 pub(crate) struct Refused;
 

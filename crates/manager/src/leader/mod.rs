@@ -1,4 +1,5 @@
-//! One leader: the election, the fence that stops the writes of a process whose lease has expired, and the watchdog that ends it.
+//! Leader election, the fence that rejects writes once the lease has expired, and the watchdog that then ends the
+//! process.
 
 pub(crate) mod clock;
 pub(crate) mod election;

@@ -1,7 +1,7 @@
-//! Ends the process by force when it does not end by itself.
+//! Kills the process if it does not end by itself.
 //!
 //! A reconcile that blocks its thread cannot be cancelled, and the runtime waits for it when the program ends.
-//! controller-runtime has no such case, as Go's programs end with all they run.
+//! controller-runtime has no such problem, because a Go program ends together with all its goroutines.
 
 use std::{
     process,
@@ -13,14 +13,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::leader::fence::Fence;
 
-/// How long a program may take to end once its manager has failed.
+/// How long a program may take to end after its manager has failed.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// How often it looks whether this process leads.
+/// How often to check whether this process leads.
 const PERIOD: Duration = Duration::from_millis(500);
 
-/// Ends the process when it still runs `grace` after it has lost the lease; from then on another may lead. Does not
-/// need the runtime, all of whose threads may be blocked. It goes on until `ended`.
+/// Ends the process if it is still running `grace` after it has lost the lease; from then on another one may lead. This
+/// does not need the runtime, because all threads of that may be blocked. It watches until `ended`.
 pub(crate) fn watch(
     fence: Fence,
     grace: Duration,
@@ -46,10 +46,10 @@ pub(crate) fn watch(
     Ok(())
 }
 
-/// Ends the process, if it does not soon end by itself, after its manager has failed with `error`.
+/// Ends the process after its manager has failed with `error`, unless it soon ends by itself.
 pub(crate) fn end(error: &anyhow::Error) {
     let error = format!("{error:#}");
-    // It ends by itself, or is ended by who started it, if there is no thread to be had.
+    // If no thread can be started, the process ends by itself, or its parent ends it.
     let _ = thread::Builder::new().spawn(move || {
         sleep(ENDING);
         tracing::error!(

@@ -1,4 +1,4 @@
-//! Bounds of histograms: dashboards match on them.
+//! Bucket bounds of histograms: dashboards match on them.
 
 /// controller-runtime's buckets for the length of a reconcile, in seconds.
 pub(super) const RECONCILE_BUCKETS: [f64; 40] = [
@@ -7,8 +7,8 @@ pub(super) const RECONCILE_BUCKETS: [f64; 40] = [
     25.0, 30.0, 40.0, 50.0, 60.0,
 ];
 
-/// controller-runtime's buckets for what is usually quick, in seconds: 10 ns to 1,000 s, each ten times the one before.
+/// controller-runtime's buckets for fast operations, in seconds: 10 ns to 1,000 s, each ten times the previous one.
 pub(super) fn exponential_buckets() -> impl Iterator<Item = f64> {
-    // Multiplied one by one as in Go, where 10 us come out as 9.999999999999999e-06: dashboards match on it.
+    // Multiplied step by step as in Go, where 10 µs becomes 9.999999999999999e-06: dashboards match on it.
     std::iter::successors(Some(10e-9), |bound| Some(bound * 10.0)).take(12)
 }

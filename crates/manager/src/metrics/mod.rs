@@ -1,4 +1,4 @@
-//! What the manager counts, under the names that controller-runtime and client-go use.
+//! The metrics of the manager, under the names that controller-runtime and client-go use.
 
 mod buckets;
 mod process;
@@ -57,7 +57,7 @@ struct Kind {
 
 type Histograms = Family<Controller, Histogram, fn() -> Histogram>;
 
-/// Everything that is counted, and the registry that it is published from.
+/// All metrics, and their registry.
 #[derive(Clone)]
 pub(crate) struct Metrics {
     registry: Arc<Registry>,
@@ -154,9 +154,9 @@ impl Metrics {
         Ok(text::from_openmetrics(&text))
     }
 
-    /// Shows from now on whether these caches are complete.
+    /// From now on, reports whether these caches have synced.
     pub(crate) fn show(&self, caches: &Caches) {
-        // There is one set of caches a manager.
+        // A manager has one set of caches.
         let _ = self.caches.set(caches.clone());
     }
 
@@ -169,12 +169,12 @@ impl Metrics {
         }
     }
 
-    /// What counts requests to the API server.
+    /// The metrics of requests to the API server.
     pub(crate) fn requests(&self) -> &Requests {
         &self.requests
     }
 
-    /// What counts how often certificates are read.
+    /// The metrics of reading certificates.
     pub(crate) fn certificates(&self) -> &CertificateMetrics {
         &self.certificates
     }
@@ -186,12 +186,12 @@ impl Metrics {
             .set(i64::from(leading));
     }
 
-    /// The metrics of the webhook that is served at this path, at nought.
+    /// The metrics of the webhook at this path, starting at zero.
     pub(crate) fn webhook(&self, path: &str) -> WebhookMetrics {
         self.webhooks.at(path)
     }
 
-    /// The metrics of a controller, at nought.
+    /// The metrics of a controller, starting at zero.
     pub(crate) fn controller(&self, name: &str, concurrency: usize) -> ControllerMetrics {
         let labels = Controller {
             controller: name.to_owned(),
@@ -216,13 +216,13 @@ impl Metrics {
         }
     }
 
-    /// The metrics of a controller's queue, at nought.
+    /// The metrics of a controller's queue, starting at zero.
     pub(crate) fn queue(&self, controller: &str) -> QueueMetrics {
         self.queues.of(controller)
     }
 }
 
-/// How often certificates were read from their files, and could not be.
+/// How often certificates were read from their files, and how often that failed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CertificateMetrics {
     pub(crate) reads: Counter,
@@ -244,7 +244,7 @@ pub(crate) struct ControllerMetrics {
 }
 
 impl ControllerMetrics {
-    /// Counts a reconcile as under way for as long as what is returned lives.
+    /// Counts a reconcile as active until the returned value is dropped.
     pub(crate) fn started(&self) -> Active<'_> {
         self.active.inc();
         Active(&self.active)

@@ -1,7 +1,7 @@
-//! What the kernel counts for this process, as the process collector of Prometheus' client for Go has it.
+//! The kernel's statistics of this process, like the process collector of the Prometheus client for Go.
 //!
-//! Source: `github.com/prometheus/client_golang/prometheus/process_collector_procfsenabled.go`, proc(5). Where there
-//! is no `/proc`, CPU time and start time are all there is.
+//! Source: `github.com/prometheus/client_golang/prometheus/process_collector_procfsenabled.go`, proc(5). Without
+//! `/proc`, only CPU time and start time are available.
 
 use std::{
     fmt, fs,
@@ -15,7 +15,7 @@ use prometheus_client::{
 };
 use rustix::time::{ClockId, clock_gettime};
 
-/// Reads them at each scrape.
+/// Reads the statistics at each scrape.
 #[derive(Debug)]
 pub(super) struct Process {
     started: SystemTime,
@@ -38,7 +38,7 @@ impl Collector for Process {
         gauge(e, "start_time_seconds", "Start, since the epoch", started)?;
         counter(e, "cpu_seconds", "CPU time, of user and system", cpu())?;
         if let Ok(entries) = fs::read_dir("/proc/self/fd") {
-            // The list itself is one of them.
+            // The open directory itself is one of them.
             let open = number(entries.count().saturating_sub(1) as u64);
             gauge(e, "open_fds", "Open file descriptors", open)?;
         }
@@ -66,11 +66,11 @@ fn limits(e: &mut DescriptorEncoder<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// The soft limit of that name, in a table with columns of fixed widths.
+/// The soft limit of this name, in a table with fixed-width columns.
 fn limit(text: &str, name: &str) -> Option<f64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     match rest.split_whitespace().next()? {
-        // What client_golang has there.
+        // The value that client_golang uses.
         "unlimited" => Some(number(u64::MAX)),
         limit => limit.parse().ok(),
     }
@@ -89,7 +89,7 @@ fn memory(e: &mut DescriptorEncoder<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// The number in that field of `/proc/self/status`.
+/// The number in this field of `/proc/self/status`.
 fn status(text: &str, field: &str) -> Option<f64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(field))?;
     rest.split_whitespace().next()?.parse().ok()
@@ -116,7 +116,7 @@ fn network(e: &mut DescriptorEncoder<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// That column of `IpExt`: a line with names, and one with numbers.
+/// The value of this column of `IpExt`: a line with names, and one with numbers.
 fn octets(text: &str, column: &str) -> Option<f64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("IpExt:"));
     let (names, numbers) = (lines.next()?, lines.next()?);
@@ -136,7 +136,7 @@ fn gauge(e: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: f64) -> f
     metric.encode(e.encode_descriptor(&name, help, None, metric.metric_type())?)
 }
 
-/// Every number is a floating one in Prometheus.
+/// Every number in Prometheus is a floating-point number.
 #[expect(clippy::cast_precision_loss, reason = "that is the format")]
 fn number(number: u64) -> f64 {
     number as f64

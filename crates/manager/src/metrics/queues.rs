@@ -1,4 +1,4 @@
-//! What work queues count, as client-go's do.
+//! The metrics of work queues, like client-go's.
 //!
 //! Source: `k8s.io/client-go/util/workqueue/metrics.go`, `sigs.k8s.io/controller-runtime/pkg/internal/metrics`.
 
@@ -23,7 +23,7 @@ struct Labels {
 struct DepthLabels {
     controller: String,
     name: String,
-    /// There is one priority; the label is there because controller-runtime has it.
+    /// There is only one priority; controller-runtime has this label.
     priority: u8,
 }
 
@@ -77,7 +77,7 @@ impl Queues {
         r.register_with_unit("longest_running_processor", help, Unit::Seconds, longest);
     }
 
-    /// The metrics of the queue of a controller, at nought.
+    /// The metrics of a controller's queue, starting at zero.
     pub(super) fn of(&self, controller: &str) -> QueueMetrics {
         let labels = Labels {
             controller: controller.to_owned(),
@@ -102,7 +102,7 @@ impl Queues {
         metrics
     }
 
-    /// Sets what changes by itself as time passes.
+    /// Updates the metrics that change as time passes.
     pub(super) fn refresh(&self) {
         let now = Instant::now();
         for queue in self.lock().iter() {
@@ -125,7 +125,7 @@ pub(crate) struct QueueMetrics {
     worked: Histogram,
     unfinished: Seconds,
     longest: Seconds,
-    /// When the work began that is under way; as many as there are busy workers.
+    /// The start of each item in progress, one for each busy worker.
     under_way: Arc<Mutex<Vec<Instant>>>,
 }
 
@@ -149,7 +149,7 @@ impl QueueMetrics {
         self.retries.inc();
     }
 
-    /// A worker takes what was added then. What is returned is to be given to [`done`](Self::done).
+    /// A worker takes an item that was added at `added`. Pass the returned value to [`done`](Self::done).
     pub(crate) fn taken(&self, added: Instant) -> Instant {
         let now = Instant::now();
         self.waited.observe((now - added).as_secs_f64());
@@ -157,7 +157,7 @@ impl QueueMetrics {
         now
     }
 
-    /// A worker is done with what it took then.
+    /// A worker has finished the item that it took at `taken`.
     pub(crate) fn done(&self, taken: Instant) {
         self.worked.observe(taken.elapsed().as_secs_f64());
         let mut under_way = self.lock();

@@ -1,4 +1,4 @@
-//! Counts the requests to the API server, as client-go does.
+//! Counts the requests to the API server, like client-go.
 
 use std::task::{Context, Poll};
 
@@ -11,7 +11,7 @@ use prometheus_client::{
 };
 use tower::{Layer, Service};
 
-/// The code of a request that got no answer.
+/// The code of a request without a response.
 const NO_ANSWER: &str = "<error>";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -31,7 +31,7 @@ impl Requests {
         r.register("rest_client_requests", help, self.0.clone());
     }
 
-    /// A layer that counts what goes to that server. The requests that it sees need not name it.
+    /// A layer that counts the requests to this server. The requests themselves need not name it.
     pub(crate) fn to(&self, server: &Uri) -> CountLayer {
         let host = server
             .authority()
@@ -67,7 +67,7 @@ impl<S> Layer<S> for CountLayer {
     }
 }
 
-/// A service whose requests are counted.
+/// A service that counts its requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Counted<S> {
     inner: S,

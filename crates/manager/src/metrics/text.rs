@@ -1,19 +1,19 @@
 //! The text format that Prometheus scrapes, version 0.0.4, as controller-runtime serves it.
 //!
-//! Its differences from `OpenMetrics`: a counter is described under the name of its samples, `…_total`; bounds of
-//! buckets are written as Go writes them; no units and no end.
+//! Its differences from `OpenMetrics`: a counter is described under the name of its samples, `…_total`; bucket bounds
+//! are formatted like in Go; there are no units and no end marker.
 //!
 //! Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>
 
 use std::fmt::Write as _;
 
-/// Its media type.
+/// The media type of the format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Begins a sample of a bucket, up to its bound.
+/// The start of a bucket sample, up to its bound.
 const BUCKET: &str = "_bucket{le=\"";
 
-/// Rewrites what prometheus-client has written.
+/// Converts the output of prometheus-client.
 pub(super) fn from_openmetrics(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut help = None;
@@ -36,7 +36,7 @@ pub(super) fn from_openmetrics(text: &str) -> String {
 }
 
 fn push(out: &mut String, line: std::fmt::Arguments<'_>) {
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(out, "{line}");
 }
 
@@ -44,7 +44,7 @@ fn type_of(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix("# TYPE ")?.split_once(' ')
 }
 
-/// What is before the bound of a bucket, the bound as Go writes it, and what is after its closing quote.
+/// The text before the bound of a bucket, the bound in Go's format, and the text after its closing quote.
 fn bucket(line: &str) -> Option<(&str, String, &str)> {
     let (name, rest) = line.split_once(BUCKET)?;
     let (bound, rest) = rest.split_once('"')?;
@@ -56,13 +56,13 @@ fn bucket(line: &str) -> Option<(&str, String, &str)> {
     Some((name, bound, rest))
 }
 
-/// A number as Go's `strconv.FormatFloat(number, 'g', -1, 64)` writes it: `1`, `0.005`, `1e-08`.
+/// A number in the format of Go's `strconv.FormatFloat(number, 'g', -1, 64)`: `1`, `0.005`, `1e-08`.
 fn go_float(number: f64) -> String {
     if number == 0.0 || (1e-4..1e21).contains(&number.abs()) {
         return number.to_string();
     }
     let text = format!("{number:e}");
-    // There is always an exponent.
+    // The text always has an exponent.
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let (sign, exponent) = match exponent.strip_prefix('-') {
         Some(exponent) => ('-', exponent),

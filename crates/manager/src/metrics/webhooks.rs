@@ -1,4 +1,4 @@
-//! What webhooks count. The API server's side of it is `apiserver_admission_webhook_*`.
+//! The metrics of webhooks. Those of the API server's side are `apiserver_admission_webhook_*`.
 
 use std::time::Instant;
 
@@ -59,14 +59,14 @@ impl Webhooks {
         r.register("conversion_webhook_panics", help, conversion);
     }
 
-    /// Registers what controller-runtime does not count.
+    /// Registers the metrics that controller-runtime does not have.
     pub(super) fn register_own(&self, r: &mut Registry) {
         let help = "Stored objects in requests that their type cannot read";
         let unreadable = self.unreadable.clone();
         r.register("manager_webhook_unreadable_objects", help, unreadable);
     }
 
-    /// The metrics of the webhook at this path, at nought.
+    /// The metrics of the webhook at this path, starting at zero.
     pub(super) fn at(&self, path: &str) -> WebhookMetrics {
         let labels = Path {
             webhook: path.to_owned(),
@@ -78,7 +78,7 @@ impl Webhooks {
             path: path.to_owned(),
             all: self.clone(),
         };
-        // The likely ones are there from the start, as in controller-runtime.
+        // The usual codes exist from the start, as in controller-runtime.
         for code in [StatusCode::OK, StatusCode::INTERNAL_SERVER_ERROR] {
             metrics.requests(code);
         }
@@ -97,7 +97,7 @@ pub(crate) struct WebhookMetrics {
 }
 
 impl WebhookMetrics {
-    /// Counts a request as in flight, until it is [answered](WebhookRequest::answered) or given up.
+    /// Counts a request as in flight, until it is [answered](WebhookRequest::answered) or dropped.
     pub(crate) fn started(&self) -> WebhookRequest {
         self.in_flight.inc();
         WebhookRequest {
@@ -129,7 +129,7 @@ impl WebhookMetrics {
     }
 }
 
-/// A request that is being answered.
+/// A request in flight.
 #[derive(Debug)]
 pub(crate) struct WebhookRequest {
     metrics: WebhookMetrics,
@@ -137,7 +137,7 @@ pub(crate) struct WebhookRequest {
 }
 
 impl WebhookRequest {
-    /// Counts the answer and how long it took. The code is that of HTTP: a refused object is a 200.
+    /// Counts the answer and its duration. The code is the HTTP status: a rejected object is a 200.
     pub(crate) fn answered(self, code: StatusCode) {
         let took = self.started.elapsed().as_secs_f64();
         self.metrics.seconds.observe(took);

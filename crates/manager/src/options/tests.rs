@@ -1,4 +1,4 @@
-//! Test how flags are read.
+//! Test how flags are parsed.
 
 use clap::Parser;
 
@@ -18,7 +18,7 @@ fn parse(flags: &[&str]) -> Options {
 
 #[test]
 fn the_default_is_what_no_flags_give() {
-    // The environment of a test run may hold these.
+    // The environment of a test run may set these.
     let ours = |mut options: Options| {
         options.watch_namespace.clear();
         options.leader_election_namespace = None;
@@ -67,7 +67,7 @@ fn the_help_has_each_flag_in_its_group() {
             "Logs:",
         ]
     );
-    // Those of clap alone are in none.
+    // Clap's own flags have no heading.
     let (_, rest) = help.split_once("Options:").unwrap();
     let (ungrouped, _) = rest.split_once("Metrics:").unwrap();
     assert_eq!(ungrouped.trim().lines().count(), 1, "{ungrouped}");

@@ -1,5 +1,5 @@
-//! What rotators do, look by look, on an API server in memory. Times are written out, so that a constant that is changed
-//! is noticed.
+//! Test rotators, check by check, on the fake API server. Durations are written out, so that a change of a constant is
+//! noticed.
 
 mod place;
 mod rotations;
@@ -60,7 +60,7 @@ async fn of_two_that_saw_the_same_one_writes_and_the_other_is_told() {
     assert!(place.pair().await == made[0]);
     let late = replace(&second, &made[1]).await;
     assert!(is(&late.err().unwrap(), 409));
-    // One that saw no Secret at all does not empty it either.
+    // A replica that saw no Secret at all does not overwrite it, either.
     let mut found = secret.read_or_make(&place.client).await.unwrap();
     assert!(found.pair.take().as_ref() == Some(&made[0]));
     secret.make(&place.client).await.unwrap();
@@ -79,7 +79,7 @@ async fn it_has_its_own_name_before_anybody_asks_for_one() {
     assert!(place.pair().await.serves(&names(), place.now));
 }
 
-/// Every way to spoil it that somebody has thought of.
+/// Every known way to corrupt the Secret.
 #[tokio::test]
 async fn a_spoilt_secret_heals() {
     let place = Place::new().await;
@@ -127,18 +127,18 @@ async fn a_spoilt_secret_heals() {
         let pair = place.pair().await;
         assert!(pair.serves(&names(), place.now + 89 * DAY), "{case}");
         assert!(place.trusted().await.starts_with(&pair.ca), "{case}");
-        // What is served is not touched until the other is known.
+        // The served certificate stays until the other CA is known.
         assert!(
             rotator.served.as_ref().unwrap().serves(&names(), place.now),
             "{case}"
         );
     }
-    // Two dozen were made meanwhile, and as many would fill an object; the last ones are kept, and what is served.
+    // Two dozen CAs were created meanwhile, and would fill the object. The last ones are kept, and the served one.
     let trusted = place.trusted().await;
     assert_eq!(trusted.matches("BEGIN").count(), 10);
     assert!(trusted.contains(&rotator.served.as_ref().unwrap().ca));
 
-    // One that is deleted, or that somebody has made in another form, is no different.
+    // A deleted Secret, or one that another program has created in another form, is treated in the same way.
     for object in [
         None,
         Some(json!({ "type": "Opaque", "data": { "x": bytes("y") } })),
@@ -158,7 +158,7 @@ async fn a_spoilt_secret_heals() {
 async fn what_has_changed_since_it_was_read_is_not_patched() {
     let place = Place::new().await;
     let read = Target::read(&place.client, VALIDATING).await.unwrap();
-    // In the place of the second there is another one now.
+    // Another webhook is now in the place of the second.
     place.deploy(VALIDATING, &configuration(&["b", "d"])).await;
     let pair = Pair::new(&names(), place.now).unwrap();
     let cas = [&*pair.ca];
@@ -172,7 +172,7 @@ async fn what_has_changed_since_it_was_read_is_not_patched() {
 async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refused() {
     let place = Place::new().await;
     let mut rotator = place.rotator();
-    // cert-manager has been here before, and has put its CA there.
+    // cert-manager has written its CA there before.
     let value = bytes(&Pair::new(&names(), place.now).unwrap().ca);
     let step = |path: &str| json!({ "op": "add", "path": path, "value": value });
     for (path, steps) in [
@@ -225,7 +225,7 @@ async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refuse
     assert_eq!(place.trusted().await, pair.ca);
 }
 
-/// By real time, in which nothing but the changes themselves makes it look again soon enough.
+/// Uses real time. Only the changes themselves trigger the next check soon enough.
 #[tokio::test]
 async fn it_mends_what_it_is_told_of() {
     let place = Place::new().await;
@@ -241,7 +241,7 @@ async fn it_mends_what_it_is_told_of() {
         place.merge(path, &change).await;
         place.heals(path).await;
     }
-    // What it has patched tells it to look, too; that must be over.
+    // Its own patches trigger a check, too; wait until that is over.
     let mut asked = 0;
     while asked != place.api.requests().len() {
         asked = place.api.requests().len();

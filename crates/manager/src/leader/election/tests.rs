@@ -67,7 +67,7 @@ async fn a_renewal_that_is_not_answered_leaves_time_for_another() {
     let api = FakeApi::new();
     let mut a = elector(&api, "a");
     let deadline = a.acquire().await;
-    // What is sent while it is cut off is never answered.
+    // Requests sent while it is cut off are never answered.
     let cut_off = async |seconds| {
         api.cut_off(true);
         sleep(Duration::from_secs(seconds)).await;

@@ -1,4 +1,4 @@
-//! What is deployed for rotators to look at, on an API server in memory.
+//! A deployment for rotators to reconcile, on the fake API server.
 
 use k8s_openapi::{
     ByteString,
@@ -26,7 +26,7 @@ pub(super) const HOUR: Duration = Duration::from_secs(60 * 60);
 pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 
-/// What is deployed, and who looks at it.
+/// The deployed objects, and a rotator.
 pub(super) struct Place {
     pub(super) api: FakeApi,
     pub(super) client: Client,
@@ -34,11 +34,11 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// With a defaulter, two validators, and a kind that is converted.
+    /// With a defaulter, two validators, and a kind with conversion.
     pub(super) async fn new() -> Self {
         let api = FakeApi::new();
         let client = api.client();
-        // Whole seconds, as certificates and the Secret have them.
+        // Whole seconds, as in certificates and the Secret.
         let now = SystemTime::UNIX_EPOCH + 20_000 * DAY;
         let place = Self { api, client, now };
         place.deploy(MUTATING, &configuration(&["a"])).await;
@@ -47,7 +47,7 @@ impl Place {
         place
     }
 
-    /// As `make deploy` does.
+    /// Deploys an object like `make deploy`.
     pub(super) async fn deploy(&self, path: &str, object: &Value) {
         let applied = request::apply(&self.client, path, object, "make", true).await;
         applied.unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -80,7 +80,7 @@ impl Place {
         merged.unwrap_or_else(|error| panic!("{change}: {error}"));
     }
 
-    /// What is in the Secret.
+    /// The pair in the Secret.
     pub(super) async fn pair(&self) -> Pair {
         let secret = self.get(SECRET).await;
         Pair {
@@ -90,7 +90,7 @@ impl Place {
         }
     }
 
-    /// Puts it there.
+    /// Writes a pair to the Secret.
     pub(super) async fn put(&self, pair: &Pair) {
         let data = json!({
             "ca.crt": bytes(&pair.ca),
@@ -100,7 +100,7 @@ impl Place {
         self.merge(SECRET, &json!({ "data": data })).await;
     }
 
-    /// Whom the API server trusts, at each place.
+    /// The CA bundle at each place.
     pub(super) async fn bundles(&self) -> Vec<String> {
         let crd = self.get(CRD).await;
         let mut configs = vec![crd["spec"]["conversion"]["webhook"]["clientConfig"].clone()];
@@ -115,7 +115,7 @@ impl Place {
             .collect()
     }
 
-    /// Whom it trusts at all of them.
+    /// The CA bundle, which must be the same at all places.
     pub(super) async fn trusted(&self) -> String {
         let mut bundles = self.bundles().await;
         bundles.dedup();
@@ -123,7 +123,7 @@ impl Place {
         bundles.remove(0)
     }
 
-    /// Waits until what is in the Secret is trusted before all else, as long as no look comes by itself.
+    /// Waits until the first CA in every bundle is the one in the Secret; no check runs by itself.
     pub(super) async fn heals(&self, what: &str) {
         let healthy = async || {
             let secret = request::get(&self.client, SECRET).await.unwrap_or_default();
@@ -141,7 +141,7 @@ impl Place {
             .unwrap_or_else(|_| panic!("{what} is not mended"));
     }
 
-    /// The requests so far that write.
+    /// The number of requests so far that write.
     pub(super) fn writes(&self) -> usize {
         let requests = self.api.requests();
         requests.iter().filter(|it| !it.starts_with("GET ")).count()
@@ -157,7 +157,7 @@ pub(super) fn text(value: &Value) -> String {
     String::from_utf8(bytes.0).unwrap()
 }
 
-/// A configuration, without what tells it apart from the other kind.
+/// A configuration, without the fields that differ between the two kinds.
 pub(super) fn configuration(webhooks: &[&str]) -> Value {
     let service = json!({ "name": "guests-webhook", "namespace": "guests-system" });
     let webhooks: Vec<_> = webhooks

@@ -1,4 +1,4 @@
-//! One certificate takes the place of another, while the old one is asked for.
+//! Rotations: one certificate replaces another while the API server still uses the old one.
 
 use serde_json::json;
 use tokio::time::advance;
@@ -52,7 +52,7 @@ async fn sixty_days_later_another_is_trusted_beside_the_old_and_served_three_sec
 
     assert!(served.has_changed().unwrap());
 
-    // By a clock that nobody sets.
+    // The monotonic clock.
     advance(3597 * SECOND).await;
     rotators[0].look(now + 2 * HOUR).await.unwrap();
     assert_eq!(place.trusted().await, both);
@@ -111,14 +111,14 @@ async fn whoever_serves_what_is_over_serves_the_new_one_at_once() {
     let place = Place::new().await;
     let mut rotator = place.rotator();
     rotator.look(place.now).await.unwrap();
-    // As after a long sleep of the machine.
+    // Like after a long sleep of the machine.
     let now = place.now + 91 * DAY;
     assert_eq!(rotator.look(now).await.unwrap(), MINUTE);
     let pair = place.pair().await;
     assert!(pair.serves(&names(), now) && rotator.served == Some(pair));
 }
 
-/// Others serve the old one until then, and whoever is ready is called at once.
+/// Other replicas serve the old one until then, and a replica that is ready is called at once.
 #[tokio::test(start_paused = true)]
 async fn one_that_begins_during_a_rotation_serves_once_the_new_one_is_known() {
     let place = Place::new().await;
@@ -155,7 +155,7 @@ async fn whoever_has_missed_a_rotation_keeps_what_others_serve() {
     }
 }
 
-/// As `kubectl replace` does.
+/// Like `kubectl replace`.
 #[tokio::test(start_paused = true)]
 async fn what_loses_its_authorities_during_a_rotation_trusts_what_is_served() {
     let place = Place::new().await;
@@ -176,7 +176,7 @@ async fn what_loses_its_authorities_during_a_rotation_trusts_what_is_served() {
     let both = format!("{}{}", new.ca, old.ca);
     assert_eq!(place.trusted().await, both);
 
-    // Where nobody is trusted any more, nothing is lost.
+    // If no CA is trusted any more, nothing can be lost.
     for path in [MUTATING, VALIDATING] {
         place.deploy(path, &json!({ "webhooks": [] })).await;
     }
@@ -221,7 +221,7 @@ async fn a_new_name_is_served_once_it_is_trusted_and_one_that_cannot_be_is_left_
     let new = place.pair().await;
     assert!(!old.serves(&names, place.now) && new.serves(&names, place.now));
     assert!(rotator.served.as_ref() == Some(&old));
-    // What has never been trusted before trusts both, as the old one is served.
+    // A bundle that was empty gets both CAs, because the old certificate is served.
     let both = format!("{}{}", new.ca, old.ca);
     assert_eq!(place.trusted().await, both);
     advance(3 * SECOND).await;
@@ -244,7 +244,7 @@ async fn who_is_called_by_new_names_alone_serves_them_at_once() {
     assert!(rotator.served == Some(place.pair().await));
 }
 
-/// As two versions of an operator, of which each has a webhook that the other knows nothing of.
+/// Two versions of an operator, each with a webhook that the other does not know.
 #[tokio::test(start_paused = true)]
 async fn replicas_that_are_called_by_different_names_agree_until_it_is_renewed() {
     let place = Place::new().await;
