@@ -1,4 +1,4 @@
-//! The caches of a manager: found by kind, started together, and watched over.
+//! The caches of a manager: finds them by kind, and starts and supervises them.
 
 use std::{
     any::{Any, TypeId},
@@ -21,12 +21,12 @@ use crate::cache::{
     store::Cache,
 };
 
-/// The caches of a manager, or those of them that one controller may read: one a kind. The metadata of a kind counts as
-/// a kind of its own.
+/// The caches of a manager, or the subset that one controller may read: one for each kind. The metadata of a kind
+/// counts as a separate kind. a kind of its own.
 #[derive(Clone, Default)]
 pub(crate) struct Caches(Arc<Mutex<Entries>>);
 
-/// [`Caches`] that it does not keep alive.
+/// [`Caches`] that are not kept alive.
 pub(crate) struct WeakCaches(Weak<Mutex<Entries>>);
 
 type Entries = HashMap<TypeId, Entry>;
@@ -36,14 +36,14 @@ struct Entry {
     runner: Arc<dyn Runner>,
 }
 
-/// The watches of a manager; each returns why it ended, which it never should.
+/// The watches of a manager. Each returns why it ended, which should never happen.
 pub(crate) type Watches = JoinSet<anyhow::Error>;
 
 /// The caches of a kind: its objects, their metadata, or both.
 #[derive(Debug)]
 pub(crate) struct KindState {
     pub(crate) cache: CacheState,
-    /// How many objects cannot be read.
+    /// The number of objects that cannot be read.
     pub(crate) unreadable: usize,
 }
 
@@ -57,7 +57,7 @@ trait Runner: Send + Sync {
         watches: &mut Watches,
     );
 
-    /// The kind, such as `Deployment.apps`, and how it is.
+    /// The kind, such as `Deployment.apps`, and its state.
     fn state(&self) -> (String, KindState);
 }
 
@@ -81,7 +81,7 @@ impl<K: Cached> Runner for Cache<K> {
                     place,
                     reporter: &reporter,
                 };
-                // A cache that nothing fills any more would freeze what its controllers see.
+                // A cache without a watch would show its controllers outdated objects.
                 let ended = AssertUnwindSafe(follower.follow(client))
                     .catch_unwind()
                     .await;
@@ -108,7 +108,7 @@ fn name<K: Cached>() -> String {
     }
 }
 
-/// What is watched: each namespace, or `None` for all.
+/// The scopes to watch: each namespace, or `None` for all.
 fn scopes<K: Cached>(namespaces: &[String]) -> Vec<Option<&str>> {
     if namespaces.is_empty() || !namespaced::<K>() {
         return vec![None];
@@ -120,7 +120,7 @@ fn scopes<K: Cached>(namespaces: &[String]) -> Vec<Option<&str>> {
 }
 
 impl Caches {
-    /// The cache of `K`, made if there is none yet.
+    /// The cache of `K`, created if it does not exist yet.
     pub(crate) fn of<K: Cached>(&self) -> Arc<Cache<K>> {
         if let Some(cache) = self.find() {
             return cache;
@@ -139,18 +139,18 @@ impl Caches {
         self.lock().insert(TypeId::of::<K>(), entry);
     }
 
-    /// The cache of `K`, if there is one.
+    /// The cache of `K`, if it exists.
     pub(crate) fn find<K: Cached>(&self) -> Option<Arc<Cache<K>>> {
         let cache = self.lock().get(&TypeId::of::<K>())?.cache.clone();
         cache.downcast().ok()
     }
 
-    /// The kinds that are cached, and how each is.
+    /// The cached kinds, and the state of each.
     pub(crate) fn states(&self) -> BTreeMap<String, KindState> {
         let mut kinds: BTreeMap<String, KindState> = BTreeMap::new();
         for entry in self.lock().values() {
             let (kind, mut state) = entry.runner.state();
-            // Objects and the metadata of such are caches of one kind.
+            // The objects of a kind and their metadata are two caches of one kind.
             if let Some(other) = kinds.remove(&kind) {
                 state.cache = state.cache.and(other.cache);
                 state.unreadable += other.unreadable;
@@ -160,7 +160,7 @@ impl Caches {
         kinds
     }
 
-    /// Starts all watches; they end when what is returned is dropped.
+    /// Starts all watches; they end when the returned value is dropped.
     pub(crate) fn start(
         &self,
         client: &Client,
@@ -175,7 +175,7 @@ impl Caches {
         watches
     }
 
-    /// Why some caches are not complete after `waited`; `None` if all are.
+    /// Why some caches have not synced after `waited`; `None` if all have.
     pub(crate) fn incomplete(&self, waited: Duration) -> Option<anyhow::Error> {
         let mut text = String::new();
         for (kind, state) in self.states() {
@@ -188,7 +188,7 @@ impl Caches {
                     format!("{}\n    help: {}", trouble.cause, trouble.help)
                 }
             };
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, "\n  {kind}: {trouble}");
         }
         (!text.is_empty()).then(|| {
@@ -213,7 +213,7 @@ impl WeakCaches {
     }
 }
 
-/// Waits for a watch that ends, and returns why; for ever, if there are no watches.
+/// Waits for a watch to end, and returns why. Never returns if there are no watches.
 pub(crate) async fn first_end(watches: &mut Watches) -> anyhow::Error {
     match watches.join_next().await {
         Some(Ok(error)) => error,

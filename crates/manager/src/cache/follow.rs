@@ -1,4 +1,4 @@
-//! Fills a store from a watch, whatever objects it brings and however often it fails.
+//! Fills a store from a watch, whatever objects it delivers and however often it fails.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -21,15 +21,15 @@ use crate::{
     key::Key,
 };
 
-/// How long a watch that has failed must go on to count as good although nothing changed. Its beginning has a time limit
-/// of half of that, and what it hears then besides changes, kube's watcher keeps to itself.
+/// How long a watch that has failed must run without changes to count as recovered. Its start has a time limit of half
+/// of that, and kube's watcher does not report what it receives besides changes.
 const GOOD: Duration = Duration::from_secs(60);
 
-/// One watch of a cache: that of one namespace, or of all.
+/// One watch of a cache: of one namespace, or of all.
 pub(super) struct Follower<'a, K> {
     pub(super) cache: &'a Cache<K>,
     pub(super) namespace: Option<&'a str>,
-    /// Its place in the progress of the cache.
+    /// Its index in the progress of the cache.
     pub(super) place: usize,
     pub(super) reporter: &'a Reporter,
 }
@@ -37,8 +37,8 @@ pub(super) struct Follower<'a, K> {
 impl<K: Cached> Follower<'_, K> {
     /// Follows the objects until dropped.
     ///
-    /// The back-off is ours because kube's begins again at each event of the watcher, and that announces each list with
-    /// one before it is tried.
+    /// This uses its own back-off, because kube's is reset by each event of the watcher, and the watcher announces each
+    /// list with an event before it tries it.
     pub(super) async fn follow(&self, client: Client) {
         let api = <K::Scope as Scope>::api::<Lenient<K>>(client, self.namespace);
         let mut events = watcher(api, watcher::Config::default()).boxed();
@@ -60,7 +60,7 @@ impl<K: Cached> Follower<'_, K> {
                     sleep(backoff.failure()).await;
                     false
                 }
-                // It goes on, and nothing has changed.
+                // The watch is running, and nothing has changed.
                 Err(_) => true,
             };
             if good && std::mem::take(&mut failing) {
@@ -70,8 +70,8 @@ impl<K: Cached> Follower<'_, K> {
         }
     }
 
-    /// Puts an event into the store, and returns whether it shows that all is well. `listed` are the keys of a list that
-    /// is not complete yet.
+    /// Applies an event to the store, and returns whether it shows that the watch works. `listed` holds the keys of a
+    /// list that is not complete yet.
     fn accept(&self, event: Event<Lenient<K>>, listed: &mut Option<HashSet<Key>>) -> bool {
         match event {
             Event::Init => {
@@ -83,7 +83,7 @@ impl<K: Cached> Follower<'_, K> {
                 if let Some(listed) = listed {
                     listed.insert(key);
                 }
-                // Another page may fail each time.
+                // The next page may fail each time.
                 return false;
             }
             Event::InitDone => {

@@ -1,4 +1,4 @@
-//! Reads objects one by one, so that one that its type cannot read spoils no list and no watch.
+//! Reads objects one by one, so that an object that its type cannot read does not break a list or a watch.
 
 use std::{
     borrow::Cow,
@@ -14,23 +14,23 @@ use serde_json::value::RawValue;
 
 use crate::{cache::stripped::Stripped, json_path::explain};
 
-/// An object as a watch brings it.
+/// An object delivered by a watch.
 #[derive(Clone, Debug)]
 pub(crate) enum Lenient<K> {
     Object(K),
-    // In a box, as an `Unreadable` may be larger than a `K`.
+    // Boxed, because an `Unreadable` may be larger than a `K`.
     Unreadable(Box<Unreadable>),
 }
 
-/// What is known of an object that its type cannot read, as of one that was stored under an earlier schema.
+/// The known parts of an object that its type cannot read, for example because it was stored under an earlier schema.
 #[derive(Clone, Debug)]
 pub(crate) struct Unreadable {
     pub(crate) meta: ObjectMeta,
-    /// The field, and what is wrong with it.
+    /// The field, and the error in it.
     pub(crate) reason: String,
 }
 
-/// The part of an object that is the same for all kinds.
+/// The part of an object that all kinds share.
 #[derive(Deserialize)]
 struct Meta {
     metadata: ObjectMeta,
@@ -77,16 +77,16 @@ impl<K: Resource> Resource for Lenient<K> {
 
 impl<'de, K: DeserializeOwned> Deserialize<'de> for Lenient<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // A reference into the answer of the API server: the text is looked through once more, which is a fifth of the
-        // time that reading it takes, and not copied.
+        // Borrow the text from the response of the API server, without a copy. That is one more pass over the text,
+        // which takes a fifth of the time of parsing it.
         let text = <&RawValue>::deserialize(deserializer)?.get();
         read(text).map_err(D::Error::custom)
     }
 }
 
-/// Reads an object, or its metadata at least.
+/// Reads an object, or at least its metadata.
 fn read<K: DeserializeOwned>(text: &str) -> serde_json::Result<Lenient<K>> {
-    // The type may read itself by code of its own, and a panic would end the watch.
+    // The type may have its own code to deserialize itself, and a panic there would end the watch.
     let object = catch_unwind(AssertUnwindSafe(|| serde_json::from_str(text)));
     let reason = match object {
         Ok(Ok(Stripped(object))) => return Ok(Lenient::Object(object)),

@@ -1,4 +1,5 @@
-//! What the API server said last: one store a kind and scope, filled by a watch, shared by all controllers and read without a request.
+//! The latest known objects: one store for each kind and scope. It is filled by a watch, shared by all controllers, and
+//! read without requests.
 
 pub(crate) mod caches;
 mod follow;

@@ -1,10 +1,10 @@
-//! How far the watches of one cache are.
+//! The progress of the watches of one cache.
 
 use std::fmt;
 
 use tokio::sync::watch;
 
-/// Why a watch fails, and what to do about it.
+/// Why a watch fails, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trouble {
     pub(crate) cause: String,
@@ -17,12 +17,12 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// What is known of a cache.
+/// The state of a cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CacheState {
-    /// Its watches have yet to be started.
+    /// Its watches have not started yet.
     Waiting,
-    /// Some objects have yet to be listed.
+    /// Some objects have not been listed yet.
     Listing(Option<Trouble>),
     /// All objects have been listed once.
     Complete(Option<Trouble>),
@@ -33,7 +33,8 @@ impl CacheState {
         matches!(self, Self::Complete(_))
     }
 
-    /// What a probe shows of it, unless all is well. `elects`: it is filled in the leader only, and this may not be it.
+    /// The remark in a probe, unless all is well. `elects` means that only the leader fills the cache, and this process
+    /// may not be the leader.
     pub(crate) fn remark(&self, elects: bool) -> Option<String> {
         Some(match self {
             Self::Waiting if elects => "not complete; it is filled once this replica leads".into(),
@@ -45,7 +46,7 @@ impl CacheState {
         })
     }
 
-    /// What is true of two caches, if these are shown as one.
+    /// The combined state of two caches that are shown as one.
     pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Waiting, _) | (_, Self::Waiting) => Self::Waiting,
@@ -56,12 +57,12 @@ impl CacheState {
     }
 }
 
-/// The watches of one cache, one a namespace; none before they start.
+/// The watches of one cache, one for each namespace; empty before they start.
 pub(crate) struct Progress(watch::Sender<Vec<Watch>>);
 
 #[derive(Clone, Default)]
 struct Watch {
-    /// Whether its objects have been listed once.
+    /// Whether all its objects have been listed once.
     listed: bool,
     trouble: Option<Trouble>,
 }
@@ -82,12 +83,12 @@ impl Progress {
         Self(watch::Sender::new(Vec::new()))
     }
 
-    /// Begins with `count` watches; each is named by its place among them from now on.
+    /// Starts with `count` watches, which are identified by their index from now on.
     pub(crate) fn start(&self, count: usize) {
         self.0.send_replace(vec![Watch::default(); count]);
     }
 
-    /// A watch has listed all its objects.
+    /// Records that a watch has listed all its objects.
     pub(crate) fn listed(&self, watch: usize) {
         self.0.send_if_modified(|watches| {
             watches
@@ -96,7 +97,7 @@ impl Progress {
         });
     }
 
-    /// A watch fails, or does so no longer. Whether that is news: at each attempt it is not.
+    /// Records that a watch fails, or has recovered. Returns whether that is new, and not just another failed attempt.
     pub(crate) fn set_trouble(&self, watch: usize, trouble: Option<Trouble>) -> bool {
         self.0.send_if_modified(|watches| {
             watches.get_mut(watch).is_some_and(|watch| {
@@ -117,7 +118,7 @@ impl Progress {
     pub(crate) async fn complete(&self) {
         let all =
             |watches: &Vec<Watch>| !watches.is_empty() && watches.iter().all(|watch| watch.listed);
-        // The sender lives in `self`, so it cannot be gone.
+        // The sender is in `self`, so it still exists.
         let _ = self.0.subscribe().wait_for(all).await;
     }
 }

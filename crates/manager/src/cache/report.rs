@@ -1,4 +1,4 @@
-//! Tells people of objects that cannot be read: a line of the log and an event on the object.
+//! Reports objects that cannot be read: a line in the log, and an event on the object.
 
 use crate::{
     cache::{
@@ -9,7 +9,7 @@ use crate::{
     key::Key,
 };
 
-/// Tells in the name of one manager.
+/// Reports for one manager.
 #[derive(Clone, Debug)]
 pub(crate) struct Reporter {
     pub(crate) recorder: Recorder,
@@ -18,7 +18,7 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// An object became unreadable, or is so for another reason.
+    /// Reports that an object became unreadable, or is unreadable for another reason than before.
     pub(super) fn unreadable<K: Cached>(&self, key: &Key, object: &Unreadable) {
         let (kind, reason) = (K::kind(&()), &object.reason);
         tracing::warn!(%kind, %key, reason, "cannot read an object; it is skipped until it changes");

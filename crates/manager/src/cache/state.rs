@@ -1,4 +1,4 @@
-//! The objects that a cache holds, and how they are found.
+//! The objects in a cache, and the ways to find them.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -18,8 +18,8 @@ use crate::{
 
 pub(super) struct State<K> {
     pub(super) objects: HashMap<Key, Arc<K>>,
-    /// The keys of `objects` in order, so that those of one namespace are found without a look at all: 16 bytes each,
-    /// and touched only when objects come and go.
+    /// The keys of `objects`, sorted, so that the objects of one namespace are found without looking at all. They take
+    /// 16 bytes each, and are changed only when objects are added or removed.
     keys: BTreeSet<Key>,
     indexes: Indexes<K>,
     pub(super) unreadable: HashMap<Key, Lost<K>>,
@@ -28,7 +28,7 @@ pub(super) struct State<K> {
 /// An object that cannot be read.
 pub(super) struct Lost<K> {
     pub(super) object: Arc<Unreadable>,
-    /// As it was last read.
+    /// The last readable version of the object.
     pub(super) last: Option<Arc<K>>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Lost<K> {
 pub(crate) struct Selection<'a, K> {
     pub(crate) namespace: Option<&'a str>,
     pub(crate) labels: &'a Selector,
-    /// An index, and the value to look for.
+    /// An index, and the value to look up.
     pub(crate) index: Option<(IndexBy<K>, &'a str)>,
 }
 
@@ -50,15 +50,15 @@ impl<K: Cached> State<K> {
         }
     }
 
-    /// Whether a selection needs an index that is yet to be made.
+    /// Whether a selection needs an index that does not exist yet.
     pub(super) fn lacks_index(&self, selection: &Selection<'_, K>) -> bool {
         let index = selection.index;
         index.is_some_and(|(values, _)| !self.indexes.has(values))
     }
 
-    /// Makes the index that a selection needs.
+    /// Builds the index that a selection needs.
     pub(super) fn add_index(&mut self, selection: &Selection<'_, K>) {
-        // Another may have made it meanwhile.
+        // Another thread may have built it meanwhile.
         if let Some((values, _)) = selection.index
             && !self.indexes.has(values)
         {
@@ -84,18 +84,18 @@ impl<K: Cached> State<K> {
         Some(old)
     }
 
-    /// Takes the object from among those that cannot be read.
+    /// Removes the object from those that cannot be read.
     pub(super) fn found(&mut self, key: &Key) -> Option<Lost<K>> {
-        // There is hardly ever one.
+        // This is nearly always the case.
         if self.unreadable.is_empty() {
             return None;
         }
         self.unreadable.remove(key)
     }
 
-    /// In the order of their keys if they are those of an index or a namespace, and in no order otherwise.
+    /// The objects are sorted by key if the selection has an index or a namespace, and unsorted otherwise.
     ///
-    /// Filtered here, under the lock, so that only what is selected is copied.
+    /// They are filtered here, under the lock, so that only selected objects are copied.
     pub(super) fn select(&self, selection: &Selection<'_, K>) -> Vec<(Key, Arc<K>)> {
         let none = BTreeMap::new();
         let fits = |object: &K| {

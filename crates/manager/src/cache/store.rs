@@ -1,4 +1,4 @@
-//! The objects of one kind as the API server last told them, read by all controllers without a request.
+//! The objects of one kind as the API server last sent them, which all controllers read without a request.
 
 use std::{
     collections::HashSet,
@@ -19,16 +19,16 @@ use crate::{
 
 /// One change of an object in a cache.
 ///
-/// An object that its type cannot read, because it was stored under an earlier schema, say, is in no list and is not
-/// reconciled, but it is there: to take it for deleted would let controllers clean up after it. So handlers learn of it
-/// as of an object that is gone, with its metadata, and to read it by its key is an error.
+/// An object that its type cannot read, for example because it was stored under an earlier schema, is not listed and
+/// not reconciled. But it exists: if it were treated as deleted, controllers would clean up after it. So handlers see
+/// it like an object that is gone, but with its metadata, and reading it by its key is an error.
 pub(crate) struct Change<'a, K> {
     pub(crate) key: &'a Key,
-    /// The object as it was, or was last read; `None` when it is new.
+    /// The object before the change, or when it was last readable; `None` if it is new.
     pub(crate) old: Option<&'a K>,
-    /// The object as it is; `None` when it is gone or unreadable.
+    /// The object after the change; `None` if it is gone or unreadable.
     pub(crate) new: Option<&'a K>,
-    /// The metadata of an object that is unreadable, or was when it was deleted.
+    /// The metadata of an object that is unreadable, or was unreadable when it was deleted.
     pub(crate) unreadable: Option<&'a ObjectMeta>,
 }
 
@@ -37,7 +37,7 @@ type Handler<K> = Box<dyn Fn(&Change<'_, K>) + Send + Sync>;
 /// The objects of one kind.
 pub(crate) struct Cache<K> {
     state: RwLock<State<K>>,
-    /// Filled while controllers are registered, fixed from then on.
+    /// Filled while controllers are registered, and fixed from then on.
     handlers: RwLock<Vec<Handler<K>>>,
     pub(super) progress: Progress,
 }
@@ -51,39 +51,39 @@ impl<K: Cached> Cache<K> {
         }
     }
 
-    /// The object, if there is one that can be read.
+    /// The object, if it exists and can be read.
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<K>> {
         self.read().objects.get(key).cloned()
     }
 
-    /// Why the object that there is cannot be read.
+    /// The reason why the existing object cannot be read.
     pub(crate) fn unreadable(&self, key: &Key) -> Option<Arc<Unreadable>> {
         let state = self.read();
         Some(state.unreadable.get(key)?.object.clone())
     }
 
-    /// How many objects cannot be read.
+    /// The number of objects that cannot be read.
     pub(super) fn unreadable_count(&self) -> usize {
         self.read().unreadable.len()
     }
 
-    /// The keys of all objects, in no order.
+    /// The keys of all objects, unsorted.
     pub(crate) fn keys(&self) -> Vec<Key> {
         self.read().objects.keys().cloned().collect()
     }
 
-    /// The objects that are selected, in the order of their keys.
+    /// The selected objects, sorted by key.
     pub(crate) fn select(&self, selection: &Selection<'_, K>) -> Vec<(Key, Arc<K>)> {
         if self.read().lacks_index(selection) {
             self.write().add_index(selection);
         }
         let mut found = self.read().select(selection);
-        // Those of an index or a namespace are in order already, which costs one look at each.
+        // Those of an index or a namespace are already sorted, and then sorting looks at each only once.
         found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         found
     }
 
-    /// Calls `handler` at every change.
+    /// Calls `handler` on every change.
     pub(crate) fn on_change(&self, handler: impl Fn(&Change<'_, K>) + Send + Sync + 'static) {
         let mut handlers = self
             .handlers
@@ -97,9 +97,9 @@ impl<K: Cached> Cache<K> {
         self.progress.complete().await;
     }
 
-    /// Whether the object was unreadable until now.
+    /// Stores an object; returns whether it was unreadable before.
     pub(super) fn set(&self, key: &Key, object: &K) -> bool {
-        // A copy has no spare capacity, which what was parsed has: of a list of one, room for four.
+        // A clone has no spare capacity, but parsed data does: a list with one item has room for four.
         let object = Arc::new(object.clone());
         let (old, repaired) = {
             let mut state = self.write();
@@ -107,7 +107,7 @@ impl<K: Cached> Cache<K> {
             let old = state.insert(key, &object);
             (old, repaired)
         };
-        // A list tells again what is known already.
+        // A list repeats objects that are known already.
         if old
             .as_ref()
             .is_none_or(|old| version(&**old) != version(&*object))
@@ -122,7 +122,7 @@ impl<K: Cached> Cache<K> {
         repaired
     }
 
-    /// Returns what is to be reported, unless that was before.
+    /// Returns the object if it must be reported, and has not been before.
     pub(super) fn set_unreadable(&self, key: &Key, object: Unreadable) -> Option<Arc<Unreadable>> {
         let object = Arc::new(object);
         let (before, last) = {
@@ -173,7 +173,7 @@ impl<K: Cached> Cache<K> {
         }
     }
 
-    /// Removes what a complete list of `namespace`, or of all, did not hold.
+    /// Removes the objects that a complete list of `namespace`, or of all namespaces, did not contain.
     pub(super) fn retain(&self, namespace: Option<&str>, listed: &HashSet<Key>) {
         let gone: Vec<_> = {
             let state = self.read();

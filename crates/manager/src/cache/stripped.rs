@@ -1,7 +1,7 @@
-//! Reads objects without what no operator reads and every object carries.
+//! Reads objects without the fields that every object carries and no operator uses.
 //!
-//! Managed fields are often more than half of an object. They are passed over while the answer of the API server is
-//! parsed: built first and dropped then, they would cost more time and memory than all the rest.
+//! Managed fields are often more than half of an object. They are skipped while the response of the API server is
+//! parsed: building and then dropping them would cost more time and memory than everything else.
 
 use std::{borrow::Cow, fmt};
 
@@ -12,10 +12,10 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-/// An annotation of `kubectl apply` that holds the whole object a second time.
+/// The annotation of `kubectl apply` that contains the whole object a second time.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// An object without managed fields, self link, and what `kubectl apply` remembers.
+/// An object without managed fields, self link, and the annotation of `kubectl apply`.
 #[derive(Clone, Debug)]
 pub(crate) struct Stripped<K>(pub(crate) K);
 
@@ -59,7 +59,7 @@ impl<'de, K: Deserialize<'de>> Deserialize<'de> for Stripped<K> {
     }
 }
 
-/// Which map is being read.
+/// The map that is being read.
 #[derive(Clone, Copy)]
 enum Place {
     Object,
@@ -76,7 +76,7 @@ impl Place {
         }
     }
 
-    /// The place of the value below `key`, if something may have to be dropped there.
+    /// The place of the value under `key`, if something in it may have to be dropped.
     fn below(self, key: &str) -> Option<Self> {
         match (self, key) {
             (Self::Object, "metadata") => Some(Self::Metadata),
@@ -86,7 +86,7 @@ impl Place {
     }
 }
 
-/// A part of serde's machinery that drops keys of the map at this place, and is transparent otherwise.
+/// An adapter for serde that drops keys of the map at this place, and is transparent otherwise.
 struct Filter<T>(T, Place);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Filter<D> {
@@ -109,7 +109,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Filter<D> {
         self.0.deserialize_newtype_struct(name, visitor)
     }
 
-    // JSON says by itself what it is, and what is filtered is a map.
+    // JSON is self-describing, and only maps are filtered.
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
         seq tuple tuple_struct map struct enum identifier ignored_any
@@ -157,7 +157,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Filter<V> {
 struct Map<A> {
     entries: A,
     place: Place,
-    /// Where the value is that comes next.
+    /// The place of the next value.
     below: Option<Place>,
 }
 
@@ -204,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    /// An object with all that is dropped; and where it must stay, the same names.
+    /// An object with every dropped field, and with fields of the same names in places where they must stay.
     fn object() -> Value {
         json!({
             "apiVersion": "v1",

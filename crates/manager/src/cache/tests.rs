@@ -1,4 +1,4 @@
-//! Caches whose watches fail, on an API server in memory that rejects some of them.
+//! Caches whose watches fail, on a fake API server that rejects some of them.
 
 use std::{
     convert::Infallible,
@@ -39,13 +39,13 @@ use crate::{
     },
 };
 
-/// An API server that can take away a kind and cut watches off.
+/// An API server that can remove a kind and interrupt watches.
 #[derive(Clone)]
 struct Server {
     api: FakeApi,
-    /// What it answers for a kind, by its plural, instead of its objects.
+    /// The status for a kind, by its plural, instead of its objects.
     rejected: Arc<Mutex<Vec<(&'static str, u16)>>>,
-    /// Watches of an earlier time are over.
+    /// Watches that started before the last change are over.
     cut: watch::Sender<()>,
 }
 
@@ -65,7 +65,7 @@ impl Server {
 
     fn manager(&self, options: Options) -> Manager {
         let options = Options {
-            // What it shows is registered with the server of probes.
+            // The remarks are registered with the server of probes.
             health_probe_bind_address: "127.0.0.1:0".parse().unwrap(),
             ..options
         };
@@ -81,7 +81,7 @@ impl Server {
         manager
     }
 
-    /// How many requests there were for a collection.
+    /// The number of requests for a collection.
     fn count(&self, plural: &str) -> usize {
         let requests = self.api.requests();
         requests.iter().filter(|it| it.ends_with(plural)).count()
@@ -152,7 +152,7 @@ impl hyper::body::Body for Answer {
     }
 }
 
-/// What `/readyz?verbose` shows of the kinds that are not well.
+/// The remarks of `/readyz?verbose` about kinds with problems.
 fn remarks(health: &crate::servers::probes::Health) -> Vec<String> {
     let request = Request::get("/readyz?verbose").body(()).unwrap();
     let reply = health.answer(&request.into_parts().0.into());
@@ -161,7 +161,7 @@ fn remarks(health: &crate::servers::probes::Health) -> Vec<String> {
     remarks.map(str::to_owned).collect()
 }
 
-/// Runs a manager whose time flies, and returns it with what it ends with.
+/// Runs a manager in accelerated time, and returns its result.
 fn run(mut manager: Manager) -> tokio::task::JoinHandle<anyhow::Result<()>> {
     tokio::spawn(async move { manager.run_until(std::future::pending()).await })
 }

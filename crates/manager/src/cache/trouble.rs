@@ -1,4 +1,4 @@
-//! Says why a watch fails, and what to do about it.
+//! Explains why a watch fails, and how to fix it.
 
 use kube::runtime::watcher;
 
@@ -7,8 +7,8 @@ use crate::{
     error::chain,
 };
 
-/// Why the watch of `K` fails with this error. The advice goes by the code of the API server, as messages are for
-/// people and change.
+/// Explains why the watch of `K` fails with this error. The advice depends on the code of the API server, because
+/// messages are for people and may change.
 pub(crate) fn of<K: Cached>(error: &watcher::Error) -> Trouble {
     let (code, cause) = describe(error);
     let group = K::group(&());
@@ -33,7 +33,7 @@ pub(crate) fn of<K: Cached>(error: &watcher::Error) -> Trouble {
     Trouble { cause, help }
 }
 
-/// The code of the API server, if it answered, and the reason.
+/// The code of the API server, if it responded, and the reason.
 fn describe(error: &watcher::Error) -> (Option<u16>, String) {
     use watcher::Error::{InitialListFailed, WatchError, WatchFailed, WatchStartFailed};
     let (doing, status) = match error {

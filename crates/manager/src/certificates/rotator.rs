@@ -115,8 +115,9 @@ impl Rotator {
         let targets = self.read_targets().await?;
         let called: Vec<_> = targets.iter().flat_map(Target::names).collect();
         let pair = self.read_or_make(self.names(&called), now).await?;
-        // Otherwise the API server trusts only what is served until the new CA is known everywhere. A replica that has
-        // just started serves nothing yet, but other replicas are being called meanwhile.
+        // Switch at once only if no other CA is in the bundles, or the served certificate is useless. Otherwise some
+        // API servers still trust only the old CA. A replica that has just started serves nothing; other replicas are
+        // called meanwhile.
         let of_use = |served: &Pair| {
             let mut called = called.iter();
             called.any(|name| served.serves(slice::from_ref(name), now))

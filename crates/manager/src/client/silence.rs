@@ -71,8 +71,8 @@ fn hears_bookmarks(uri: &Uri) -> bool {
     has("watch=true") && has("allowWatchBookmarks=true")
 }
 
-/// The list that helps a watch. It has the selection of the watch, because the client may have no other permission, and
-/// is limited to one name.
+/// The list that helps a watch. It has the selection of the watch, and asks for one name at most, because the client
+/// may only have permission for that.
 fn help(watch: &Uri) -> String {
     let selectors = ["labelSelector=", "fieldSelector="];
     let kept = parameters(watch).filter(|it| selectors.iter().any(|name| it.starts_with(name)));

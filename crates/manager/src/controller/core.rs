@@ -1,4 +1,4 @@
-//! A controller as it runs: what its reconciles share.
+//! The state of a running controller, which its reconciles share.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ pub(crate) struct Core<K> {
     pub(crate) fence: Fence,
     pub(crate) cache: Arc<Cache<K>>,
     pub(crate) reader: Reader,
-    /// The namespaces that the caches watch; none for all.
+    /// The namespaces that the caches watch; empty for all.
     pub(crate) namespaces: Vec<String>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) writes: Arc<OwnWrites>,
@@ -36,10 +36,10 @@ pub(crate) struct Core<K> {
     pub(crate) conditions: Option<Accessor<K>>,
     /// Whether a failure sets `Ready` to `False`.
     pub(crate) automatic_ready: bool,
-    /// How many objects are reconciled at once, and how long each may take.
+    /// How many objects are reconciled at once, and the time limit of each.
     pub(crate) concurrency: usize,
     pub(crate) timeout: Duration,
-    /// The kinds that it needs, its own first.
+    /// The kinds that it needs; its own kind is the first.
     pub(crate) sources: Vec<Source>,
 }
 
@@ -47,18 +47,18 @@ impl<K> Core<K>
 where
     K: crate::cache::object::Object,
 {
-    /// The object as it is now, as far as this controller knows.
+    /// The current object, as far as this controller knows.
     pub(crate) fn current(&self, key: &Key) -> Option<Arc<K>> {
         let cached = self.cache.get(key)?;
         Some(self.overlay.over(key, cached))
     }
 
-    /// Remembers what a write of this controller returned.
+    /// Remembers the result of a write of this controller.
     pub(crate) fn wrote(&self, key: &Key, object: Arc<K>) {
         self.overlay.set(key, object, || self.cache.get(key));
     }
 
-    /// Waits until the caches of all kinds that it needs are complete.
+    /// Waits until the caches of all kinds that it needs have synced.
     pub(crate) async fn synced(&self) {
         for source in &self.sources {
             (source.synced)().await;

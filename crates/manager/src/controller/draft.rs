@@ -1,4 +1,4 @@
-//! The status as a reconcile wants it, until the manager writes it.
+//! The status that a reconcile wants, until the manager writes it.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
@@ -10,15 +10,15 @@ use crate::{
 /// The reason of a `Ready` that the manager sets when a reconcile fails.
 const FAILED: &str = "ReconcileFailed";
 
-/// What a reconcile wants of the status of its object.
+/// The status that a reconcile wants for its object.
 pub(crate) struct Draft<K> {
-    /// The object with the status that is wanted; `None` while nothing has been changed.
+    /// The object with the wanted status; `None` if nothing has been changed.
     wanted: Option<K>,
-    /// Stored conditions whose status was changed since.
+    /// Stored conditions whose status has been changed since.
     replaced: Vec<Condition>,
     /// Whether the reconcile itself has set `Ready`.
     sets_ready: bool,
-    /// What a call had to do without; makes the reconcile fail.
+    /// A mistake in a call; it makes the reconcile fail.
     pub(crate) misuse: Option<String>,
 }
 
@@ -32,12 +32,12 @@ impl<K: Object> Draft<K> {
         }
     }
 
-    /// The object with the status that is wanted, which begins as that of `object`.
+    /// The object with the wanted status, initially that of `object`.
     pub(crate) fn wanted(&mut self, object: &K) -> &mut K {
         self.wanted.get_or_insert_with(|| object.clone())
     }
 
-    /// Sets a condition, and the generation that was observed.
+    /// Sets a condition, and the observed generation.
     pub(crate) fn set(&mut self, object: &K, accessor: &Accessor<K>, new: Condition) {
         self.sets_ready |= new.type_ == READY;
         let generation = object.meta().generation;
@@ -51,15 +51,15 @@ impl<K: Object> Draft<K> {
         });
     }
 
-    /// Sets `Ready` to `False`, as the reconcile failed.
+    /// Sets `Ready` to `False` because the reconcile failed.
     pub(crate) fn fail(&mut self, object: &K, accessor: &Accessor<K>, message: &str) {
         let generation = object.meta().generation;
         let new = condition::new(READY, false.into(), FAILED, message, generation);
         self.set(object, accessor, new);
     }
 
-    /// Removes the `Ready` that an earlier failure has set, and the generation that was observed then, unless the
-    /// reconcile has set its own.
+    /// Removes the `Ready` that an earlier failure has set, and the generation that it observed, unless the reconcile
+    /// has set its own.
     pub(crate) fn withdraw_failure(&mut self, object: &K, accessor: &Accessor<K>) {
         if self.sets_ready {
             return;
@@ -68,7 +68,7 @@ impl<K: Object> Draft<K> {
         let (unchanged, mut outdated) = (self.wanted.is_none(), false);
         accessor(self.wanted(object), &mut |conditions, observed| {
             let failed = |one: &Condition| one.type_ == READY && one.reason == FAILED;
-            // Who reads the status would wait for ever for a generation that only failures report.
+            // A client that waits for the observed generation would wait forever if only failures reported it.
             let late = observed.is_some() && *observed != generation;
             outdated = late || conditions.iter().any(failed);
             if outdated {
@@ -81,12 +81,12 @@ impl<K: Object> Draft<K> {
         }
     }
 
-    /// Drops what was wanted.
+    /// Drops the wanted status.
     pub(crate) fn discard(&mut self) {
         self.wanted = None;
     }
 
-    /// Takes the object with the status that is wanted; `None` if nothing was changed.
+    /// Takes the object with the wanted status; `None` if nothing was changed.
     pub(crate) fn take(&mut self) -> Option<K> {
         self.wanted.take()
     }

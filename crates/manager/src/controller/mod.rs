@@ -1,4 +1,4 @@
-//! Controllers: what is registered, what triggers a reconcile, the queue between the two, and the reconcile itself.
+//! Controllers: their registration, the triggers of reconciles, the work queue, and the reconcile itself.
 
 pub(crate) mod action;
 pub(crate) mod context;

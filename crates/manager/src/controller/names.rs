@@ -1,11 +1,11 @@
-//! Checks the name of a controller, and how many objects it reconciles at once.
+//! Validates the name of a controller, and the number of objects that it reconciles at once.
 
 use crate::manager::Manager;
 
-/// The longest field manager that the API server takes, in bytes.
+/// The longest field manager that the API server accepts, in bytes.
 const LONGEST_FIELD_MANAGER: usize = 128;
 
-/// Says what is wrong with a controller that is being registered.
+/// Reports mistakes in the registration of a controller.
 pub(crate) fn check(
     manager: &Manager,
     name: &str,

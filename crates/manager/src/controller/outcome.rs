@@ -7,14 +7,14 @@ use crate::{
     error::chain,
 };
 
-/// How a reconcile ended that did not fail.
+/// The outcome of a reconcile that did not fail.
 #[derive(Debug)]
 pub(crate) enum Done {
     /// The user's function ran.
     Asked(Action),
-    /// There was nothing to do: the object is being deleted, and that is not ours to wait for.
+    /// There was nothing to do: the object is being deleted, and does not have our finalizer.
     Nothing,
-    /// There is no such object.
+    /// The object does not exist.
     Gone,
 }
 
@@ -28,7 +28,7 @@ impl Done {
     }
 }
 
-/// Why a reconcile failed.
+/// The reason why a reconcile failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Error(anyhow::Error),

@@ -1,8 +1,10 @@
-//! The work queue, client-go's: a key is worked on by one worker at a time, and never lost.
+//! The work queue, designed like client-go's: only one worker at a time processes a key, and no key is lost.
 //!
-//! * What is added again before a worker took it is there once (*dirty*).
-//! * What is added while a worker is at it (*processing*) comes back when that worker is done, once ahead of others.
-//! * What failed, or wants to come back at once, does so after 5 ms, then 10 ms, doubled up to 1,000 s, each key by itself.
+//! * A key that is added again before a worker takes it is in the queue once (*dirty*).
+//! * A key that is added while a worker processes it (*processing*) returns when that worker is done; once, it does so
+//!   ahead of others.
+//! * A key that failed, or is requeued without a delay, returns after 5 ms, then 10 ms, doubled up to 1,000 s. Each key
+//!   backs off by itself.
 //!
 //! Source: `k8s.io/client-go/util/workqueue`, `queue.go`, `delaying_queue.go`, `default_rate_limiters.go`.
 
@@ -19,7 +21,7 @@ use crate::{controller::timer::Timer, key::Key, metrics::QueueMetrics};
 const FIRST_DELAY: Duration = Duration::from_millis(5);
 const LONGEST_DELAY: Duration = Duration::from_secs(1000);
 
-/// The keys that a controller has yet to work on.
+/// The keys that a controller has yet to process.
 #[derive(Debug)]
 pub(crate) struct Queue {
     state: Mutex<State>,
@@ -31,15 +33,15 @@ pub(crate) struct Queue {
 #[derive(Debug, Default)]
 struct State {
     ready: VecDeque<Key>,
-    /// What is to be worked on, and since when.
+    /// The keys to process, and since when.
     dirty: HashMap<Key, Instant>,
-    /// What is being worked on, and since when.
+    /// The keys in progress, and since when.
     processing: HashMap<Key, Instant>,
-    /// What is to be added later, by the time of the timer; `due` holds the same the other way round.
+    /// The keys to add later, in the time of the timer; `due` is the reverse map.
     delayed: BTreeSet<(Instant, Key)>,
     due: HashMap<Key, Instant>,
     failures: HashMap<Key, u32>,
-    /// What has come back ahead of others.
+    /// The keys that have returned ahead of others.
     returned: HashSet<Key>,
 }
 
@@ -53,12 +55,12 @@ impl Queue {
         }
     }
 
-    /// Adds a key, to be worked on as soon as a worker is free.
+    /// Adds a key, which is processed as soon as a worker is free.
     pub(crate) fn add(&self, key: Key) {
         self.add_to(&mut self.lock(), key);
     }
 
-    /// Adds a key after a delay; if it is delayed already, the earlier of the two holds.
+    /// Adds a key after a delay; if it is already delayed, the earlier time counts.
     pub(crate) fn add_after(&self, key: Key, delay: Duration) {
         self.metrics.retried();
         if delay.is_zero() {
@@ -77,7 +79,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Adds a key that failed, or wants to come back at once, after a delay that doubles each time since the last
+    /// Adds a key that failed, or is requeued without a delay. The delay doubles each time since the last
     /// [`forget`](Self::forget).
     pub(crate) fn add_rate_limited(&self, key: Key) -> Duration {
         let failures = {
@@ -91,14 +93,14 @@ impl Queue {
         delay
     }
 
-    /// Ends the back-off of a key.
+    /// Resets the back-off of a key.
     pub(crate) fn forget(&self, key: &Key) {
         self.lock().failures.remove(key);
     }
 
-    /// Waits for a key to work on; [`done`](Self::done) must follow. Cancelling it loses nothing.
+    /// Waits for a key to process; [`done`](Self::done) must follow. It is cancel safe.
     ///
-    /// There must be one caller at a time.
+    /// Only one caller at a time is allowed.
     pub(crate) async fn next(&self) -> Key {
         loop {
             let wake_at = {
@@ -123,10 +125,11 @@ impl Queue {
         }
     }
 
-    /// Ends the work on a key; if it was added meanwhile, it is there again. Returns whether it comes next.
+    /// Ends the processing of a key. If the key was added meanwhile, it is in the queue again. Returns whether it is
+    /// next.
     ///
-    /// It comes ahead of others, as what it was worked on with is still at hand; but only once in a row, so that a key
-    /// that changes all the time leaves the others their turn.
+    /// It goes ahead of others because the result of its own write is still at hand. That happens only once in a row,
+    /// so a key that changes all the time does not starve the others.
     pub(crate) fn done(&self, key: &Key) -> bool {
         let mut state = self.lock();
         if let Some(taken) = state.processing.remove(key) {
@@ -147,12 +150,12 @@ impl Queue {
         true
     }
 
-    /// The keys that are being worked on.
+    /// The keys in progress.
     pub(crate) fn processing(&self) -> Vec<Key> {
         self.lock().processing.keys().cloned().collect()
     }
 
-    /// Whether nothing is being worked on, and nothing is due.
+    /// Whether no key is in progress or due.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn is_idle(&self) -> bool {
         let mut state = self.lock();
@@ -177,7 +180,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Adds what was delayed until now.
+    /// Adds the keys whose delay has expired.
     fn promote(&self, state: &mut State) {
         let now = self.timer.now();
         while state.delayed.first().is_some_and(|(at, _)| *at <= now) {
@@ -188,7 +191,7 @@ impl Queue {
         }
     }
 
-    /// No code that holds the lock panics, so a poisoned one is still sound.
+    /// Code that holds the lock never panics, so a poisoned lock is ignored.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -210,7 +213,7 @@ mod tests {
         Queue::new(QueueMetrics::default(), Timer::default())
     }
 
-    /// The next key, if there is one now.
+    /// The next key, if one is available now.
     async fn now(queue: &Queue) -> Option<String> {
         let key = timeout(Duration::from_nanos(1), queue.next()).await.ok();
         key.map(|key| key.to_string())

@@ -37,7 +37,7 @@ pub(crate) type Function<K> =
 pub(crate) struct Reconciler<K> {
     pub(crate) core: Arc<Core<K>>,
     pub(crate) reconcile: Function<K>,
-    /// The name of the finalizer, and the clean-up before it is removed.
+    /// The name of the finalizer, and the clean-up to run before it is removed.
     pub(crate) finalizer: Option<(String, Function<K>)>,
 }
 
@@ -50,7 +50,7 @@ impl<K: Object> Reconciler<K> {
         };
         let started = Instant::now();
         let active = core.metrics.started();
-        // Functions of the user's are called outside of his own, too, such as `Serialize` of the status.
+        // User code also runs outside the reconcile function, for example `Serialize` of the status.
         let done = unwound(self.step(key, object)).await;
         let done = done.unwrap_or_else(|message| Err(Failure::Panic(message)));
         drop(active);
@@ -58,7 +58,7 @@ impl<K: Object> Reconciler<K> {
         done
     }
 
-    /// Does what the state of the object asks for.
+    /// Does the next step for the state of the object.
     async fn step(&self, key: &Key, object: Arc<K>) -> Result<Done, Failure> {
         let (core, reconcile) = (&self.core, &self.reconcile);
         let deleting = object.meta().deletion_timestamp.is_some();
@@ -71,7 +71,7 @@ impl<K: Object> Reconciler<K> {
                 }
                 let action = run(core, key, object.clone(), cleanup).await?;
                 if action == Action::await_change() {
-                    // The clean-up may have written the status since; or another object may have the name by now.
+                    // The clean-up may have written the status since, or another object may have the name by now.
                     let current = core.current(key);
                     let current = current.filter(|now| now.meta().uid == object.meta().uid);
                     let object = current.unwrap_or(object);
@@ -96,7 +96,7 @@ impl<K: Object> Reconciler<K> {
     }
 }
 
-/// Runs a function of the user's, and writes the status that it wants.
+/// Runs a user function, and writes the status that it wants.
 async fn run<K: Object>(
     core: &Arc<Core<K>>,
     key: &Key,
@@ -113,12 +113,12 @@ async fn run<K: Object>(
     };
     match status::write(core, key, &*object, &wanted).await {
         Ok(()) => result,
-        // The first failure is the one to know of.
+        // Report the first failure.
         Err(error) => result.and(Err(Failure::Error(error))),
     }
 }
 
-/// Runs a function of the user's in a task of its own, so that a panic stays there and a time-out ends it.
+/// Runs a user function in its own task, so that a panic stays there and a time-out cancels it.
 async fn guarded<K: Object>(
     core: &Core<K>,
     function: &Function<K>,
@@ -127,9 +127,9 @@ async fn guarded<K: Object>(
 ) -> Result<Action, Failure> {
     let (function, fence) = (function.clone(), core.fence.clone());
     let future = async move {
-        // The process may have been stopped since the worker looked.
+        // The process may have been suspended since the worker checked.
         anyhow::ensure!(fence.is_open(), Refused);
-        // The call itself is the user's code as well, so it belongs into the task.
+        // The call itself is user code as well, so it belongs in the task.
         function(object, cx).await
     };
     let future = future.in_current_span();

@@ -1,4 +1,4 @@
-//! What triggers reconciles: how a change of an object becomes keys in a queue.
+//! The triggers of reconciles: turns a change of an object into keys in a queue.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::{
     writes::{applied::Applied, overlay::Overlay, own::OwnWrites},
 };
 
-/// A kind that a controller needs, whether it triggers reconciles or is only read.
+/// A kind that a controller needs, to trigger reconciles or only to read.
 pub(crate) struct Source {
     pub(crate) kind: String,
-    /// Waits until its cache is complete.
+    /// Waits until its cache has synced.
     pub(crate) synced: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
@@ -38,17 +38,17 @@ impl Source {
     }
 }
 
-/// Sees every change in a cache, and whether it passed the predicates.
+/// Receives every change in a cache, and whether it passed the predicates.
 type Handler<M> = Box<dyn Fn(&Change<'_, M>, bool) + Send + Sync>;
 
-/// How the changes in a cache enqueue keys of a controller.
+/// Turns the changes in a cache into keys of a controller.
 pub(crate) struct Hook<M> {
     pub(crate) cache: Arc<Cache<M>>,
     handler: Handler<M>,
 }
 
 impl<M: Cached> Hook<M> {
-    /// Puts it to work.
+    /// Attaches the hook to its cache.
     pub(crate) fn attach(self, filter: Filter<M>) {
         let Self { cache, handler } = self;
         cache.on_change(move |change| handler(change, filter.passes(change)));
@@ -71,7 +71,8 @@ pub(crate) fn own<K: Object>(
     }
 }
 
-/// Enqueues the `K` that owns what changes in `cache`, which holds objects of `C` or their metadata; whoever changed it.
+/// Enqueues the `K` that owns a changed object in `cache`, which holds objects of `C` or their metadata. It does not
+/// matter who changed the object.
 pub(crate) fn owner<K: Object, C: Object, M: Cached>(
     cache: Arc<Cache<M>>,
     applied: Arc<Applied>,
@@ -83,10 +84,10 @@ pub(crate) fn owner<K: Object, C: Object, M: Cached>(
             applied.forget::<C>(change.key);
         }
         let before = change.old.and_then(|old| owner_of::<K>(old.meta()));
-        // An owner can repair a child that cannot be read, and creates one again that was deleted.
+        // An owner can repair an unreadable child, and create a deleted one again.
         let meta = change.new.map(Resource::meta).or(change.unreadable);
         let after = meta.and_then(owner_of::<K>);
-        // A child that was given away concerns the owner that lost it, whatever else is to be said of it.
+        // If a child changes its owner, the earlier owner is always reconciled, too.
         if let Some(before) = before.filter(|before| Some(before) != after.as_ref()) {
             queue.add(before);
         }
@@ -100,14 +101,14 @@ pub(crate) fn owner<K: Object, C: Object, M: Cached>(
     }
 }
 
-/// Enqueues the keys that `map` makes of what changes in `cache`, of the object before and after.
+/// Enqueues the keys that `map` returns for a changed object in `cache`, before and after the change.
 pub(crate) fn mapped<C: Cached>(
     cache: Arc<Cache<C>>,
     reader: &Reader,
     queue: Arc<Queue>,
     map: impl Fn(&C, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
 ) -> Hook<C> {
-    // A cache holds what is hooked to it, so this must not hold the cache.
+    // A cache holds its hooks, so a hook must not keep the cache alive.
     let reader = reader.downgrade();
     let handler = move |change: &Change<'_, C>, passes: bool| {
         let Some(reader) = reader.upgrade().filter(|_| passes) else {
@@ -136,11 +137,11 @@ pub(crate) fn mapped<C: Cached>(
     }
 }
 
-/// The key of the `K` that controls the object with this metadata.
+/// The key of the `K` that is the controller owner of the object with this metadata.
 fn owner_of<K: Object>(meta: &ObjectMeta) -> Option<Key> {
     let owners = meta.owner_references.as_deref()?;
     let owner = owners.iter().find(|owner| owner.controller == Some(true))?;
-    // The version may be another one of the same kind.
+    // The reference may name another version of the same kind.
     let group = owner
         .api_version
         .rsplit_once('/')

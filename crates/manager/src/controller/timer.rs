@@ -1,4 +1,4 @@
-//! The time that delays and time-outs of reconciles go by: the real one, which a test may wind on.
+//! The clock for delays and time-outs of reconciles: real time, which a test may advance.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use k8s_openapi::jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// The longest delay, thirty years: a longer one must not overflow.
+/// The longest delay, thirty years, so that longer ones do not overflow.
 const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
-/// Tells the time. Clones tell the same.
+/// A clock. Clones show the same time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timer {
-    /// By how much it was wound on.
+    /// How far it was advanced.
     #[cfg(any(test, feature = "testing"))]
     wound: watch::Sender<Duration>,
 }
 
 impl Timer {
-    /// This moment; compared with others of this timer only.
+    /// The current moment; only comparable with others of this timer.
     #[cfg_attr(
         not(any(test, feature = "testing")),
         expect(clippy::unused_self, reason = "it may be wound on in tests only")
@@ -31,7 +31,7 @@ impl Timer {
         now
     }
 
-    /// The time of day at this moment.
+    /// The current time of day.
     #[cfg_attr(
         not(any(test, feature = "testing")),
         expect(clippy::unused_self, reason = "it may be wound on in tests only")
@@ -43,7 +43,7 @@ impl Timer {
         now
     }
 
-    /// How long it is until this time of day; zero if it has passed.
+    /// The time until this time of day; zero if it has passed.
     pub(crate) fn until_timestamp(&self, time: Timestamp) -> Duration {
         let left = time.duration_since(self.timestamp());
         Duration::try_from(left).unwrap_or_default()
@@ -54,13 +54,13 @@ impl Timer {
         self.now() + delay.min(FOR_EVER)
     }
 
-    /// Waits for a moment.
+    /// Waits until a moment.
     #[cfg(not(any(test, feature = "testing")))]
     pub(crate) async fn until(&self, moment: Instant) {
         tokio::time::sleep_until(moment).await;
     }
 
-    /// Waits for a moment.
+    /// Waits until a moment.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) async fn until(&self, moment: Instant) {
         let mut wound = self.wound.subscribe();
@@ -69,13 +69,13 @@ impl Timer {
             let left = moment.saturating_duration_since(self.now());
             tokio::select! {
                 () = tokio::time::sleep(left) => return,
-                // The sender is here, so this is no error.
+                // The sender still exists, so this cannot be an error.
                 _ = wound.changed() => {}
             }
         }
     }
 
-    /// What `future` returns; `None` if it has not within this time.
+    /// The output of `future`; `None` if it takes longer than this.
     pub(crate) async fn timeout<F: Future>(&self, limit: Duration, future: F) -> Option<F::Output> {
         let end = self.after(limit);
         tokio::select! {
@@ -85,7 +85,7 @@ impl Timer {
         }
     }
 
-    /// Winds it on, and wakes who waits for what is past then.
+    /// Advances the clock, and ends every wait for a moment that has then passed.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn wind(&self, by: Duration) {
         self.wound
@@ -124,10 +124,10 @@ mod tests {
         };
         tokio::join!(timer.until(moment), wind);
         assert_eq!(start.elapsed(), Duration::ZERO);
-        // What is past is waited for no more.
+        // A moment in the past is not waited for.
         timer.until(moment).await;
         assert_eq!(start.elapsed(), Duration::ZERO);
-        // And from then on the real time goes on.
+        // From then on, real time continues.
         timer.until(timer.after(HOUR)).await;
         assert_eq!(start.elapsed().as_secs(), 3600);
     }

@@ -1,4 +1,4 @@
-//! Takes keys from a queue and reconciles what they name, several at once.
+//! Takes keys from a queue and reconciles their objects, several at once.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,22 +23,22 @@ pub(crate) trait AnyController: Send + Sync {
     /// Its name.
     fn name(&self) -> &str;
 
-    /// Reconciles until `stop`, and returns when what was under way has ended. Dropping it cancels that.
+    /// Reconciles until `stop`, and returns when the reconciles in progress have ended. Dropping it cancels those.
     fn run(self: Arc<Self>, stop: CancellationToken) -> BoxFuture<'static, ()>;
 
-    /// What is being reconciled now.
+    /// The keys of the objects that are being reconciled now.
     fn under_way(&self) -> Vec<Key>;
 
-    /// Waits until the caches that it needs are complete.
+    /// Waits until the caches that it needs have synced.
     #[cfg(any(test, feature = "testing"))]
     fn complete(self: Arc<Self>) -> BoxFuture<'static, ()>;
 
-    /// Whether no reconcile is under way, and none is due.
+    /// Whether no reconcile is running or due.
     #[cfg(any(test, feature = "testing"))]
     fn is_idle(&self) -> bool;
 
-    /// Reconciles one object once, as soon as the caches are complete. The namespace of `key` counts only for a kind
-    /// that has namespaces, and is `default` if there is none.
+    /// Reconciles one object once, as soon as the caches have synced. For a namespaced kind, the namespace of `key`
+    /// defaults to `default`; otherwise it is ignored.
     #[cfg(any(test, feature = "testing"))]
     fn reconcile_once(self: Arc<Self>, key: Key) -> BoxFuture<'static, anyhow::Result<Action>>;
 }
@@ -107,7 +107,7 @@ async fn run<K: Object>(controller: Arc<Reconciler<K>>, stop: CancellationToken)
             () = stop.cancelled() => break,
             Some(_) = under_way.join_next() => {}
             key = core.queue.next(), if under_way.len() < core.concurrency => {
-                // After leadership was lost nothing starts, even before the manager has noticed.
+                // Once leadership is lost nothing starts, even before the manager has noticed.
                 if !core.fence.is_open() {
                     break;
                 }
@@ -118,7 +118,7 @@ async fn run<K: Object>(controller: Arc<Reconciler<K>>, stop: CancellationToken)
     while under_way.join_next().await.is_some() {}
 }
 
-/// Reconciles one object, and says in the queue what comes next.
+/// Reconciles one object, and adds its next reconcile to the queue.
 async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     let core = &controller.core;
     let span = tracing::info_span!(
@@ -138,7 +138,7 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
             };
             match after {
                 None => core.queue.forget(&key),
-                // Who wants to be called at once, again and again, must not keep a processor busy.
+                // A reconcile that always requeues immediately must not keep a processor busy.
                 Some(Duration::ZERO) => drop(core.queue.add_rate_limited(key.clone())),
                 Some(after) => {
                     core.queue.forget(&key);
@@ -157,9 +157,9 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     }
 }
 
-/// Tells the lines of one reconcile from those of another in the log.
+/// Distinguishes the log lines of one reconcile from those of another.
 fn reconcile_id() -> String {
     use std::hash::{BuildHasher, RandomState};
-    // Random, from the standard library's source of it.
+    // `RandomState` is the random source of the standard library.
     format!("{:016x}", RandomState::new().hash_one(0_u8))
 }

@@ -1,8 +1,8 @@
-//! Asks the API server who a token belongs to and what its owner may do, and remembers the answers for a while.
+//! Asks the API server who owns a token and what the owner may do, and caches the answers.
 //!
-//! As controller-runtime does (`pkg/metrics/filters`, over apiserver's delegating authenticator and authorizer): a
-//! token is asked about again after a minute, a rejection after 30 seconds, and a question may take 10 seconds. There a
-//! right is remembered for 5 minutes; here no longer than the token that it was asked for.
+//! It works like controller-runtime (`pkg/metrics/filters`, based on apiserver's delegating authenticator and
+//! authorizer): the authentication of a token is cached for a minute, a rejection for 30 seconds, and a request may
+//! take 10 seconds. There, a permission is cached for 5 minutes; here, no longer than the authentication of its token.
 
 use std::{
     collections::HashMap,
@@ -21,26 +21,26 @@ use tokio::{
 
 use crate::{error::chain, request};
 
-/// How long a token is known, or known to be unknown; and how long a rejection holds.
+/// How long the authentication of a token is cached, and how long a rejection is.
 const TOKEN: Duration = Duration::from_secs(60);
 const REFUSAL: Duration = Duration::from_secs(30);
 
-/// How long an answer may take, the wait for a turn included.
+/// How long an answer may take, including the wait for a free slot.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many answers are remembered: somebody may send tokens of his own making.
+/// The maximum number of cached answers: a client may send any number of invented tokens.
 const MOST: usize = 1000;
 
-/// How many questions there are at once, for the same reason.
+/// The maximum number of concurrent requests, for the same reason.
 const AT_ONCE: usize = 10;
 
-/// How often it is logged that the API server does not answer.
+/// How often to log that the API server does not answer.
 const COMPLAINT: Duration = Duration::from_secs(10);
 
-/// A token, method and path, as a hash with a key that no one knows: no token is kept.
+/// A token, method and path, hashed with a secret key, so that no token is kept in memory.
 type Question = [u8; digest::SHA256_OUTPUT_LEN];
 
-/// Who may read what.
+/// Decides who may read which path.
 pub(crate) struct Reviews {
     client: Client,
     key: hmac::Key,
@@ -50,14 +50,14 @@ pub(crate) struct Reviews {
 
 #[derive(Default)]
 struct State {
-    /// Answers, and until when each holds.
+    /// The cached answers, and when each expires.
     answers: HashMap<Question, (StatusCode, Instant)>,
     complained: Option<Instant>,
 }
 
 impl Reviews {
     /// # Errors
-    /// When the system has no random numbers.
+    /// If the system has no random numbers.
     pub(crate) fn new(client: Client) -> anyhow::Result<Self> {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
         let key = key.map_err(|_| anyhow::anyhow!("the system has no random numbers"))?;
@@ -69,16 +69,17 @@ impl Reviews {
         })
     }
 
-    /// Whether the owner of the token may: 200, 401 if nobody knows it, 403, or 500 if there is no answer.
+    /// The answer for the owner of the token: 200, 401 if the token is unknown, 403, or 500 if the API server does not
+    /// answer.
     pub(crate) async fn ask(&self, token: &str, method: &Method, path: &str) -> StatusCode {
         let question = self.question(token, method, path);
         if let Some(status) = self.known(&question) {
             return status;
         }
         let answer = async {
-            // It is never closed.
+            // The semaphore is never closed.
             let _turn = self.questions.acquire().await;
-            // Another may have asked meanwhile.
+            // Another request may have asked meanwhile.
             if let Some(status) = self.known(&question) {
                 return Ok(status);
             }
@@ -121,7 +122,7 @@ impl Reviews {
             answers.retain(|_, (_, until)| now < *until);
         }
         if answers.len() >= MOST {
-            // Rights stay: whoever makes tokens up has none.
+            // Permissions are kept: an invented token never has any.
             answers.retain(|_, (status, _)| *status == StatusCode::OK);
         }
         if answers.len() < MOST {
@@ -129,7 +130,7 @@ impl Reviews {
         }
     }
 
-    /// Logs why there is no answer, now and then.
+    /// Logs why there is no answer, at limited intervals.
     fn complain(&self, error: &str) {
         let now = Instant::now();
         let complained = &mut self.lock().complained;
@@ -139,13 +140,13 @@ impl Reviews {
         }
     }
 
-    /// No code that holds the lock panics, so a poisoned one is still sound.
+    /// Code that holds the lock never panics, so a poisoned lock is ignored.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Asks the API server, twice.
+/// Sends both reviews to the API server.
 async fn review(
     client: &Client,
     token: &str,

@@ -1,4 +1,4 @@
-//! Bodies of requests: how large one may be, and how large all that a server holds at once.
+//! Bodies of requests: limits the size of each, and the memory of all that a server holds at once.
 
 use std::{future::poll_fn, ops::Deref, pin::Pin, sync::Arc, time::Duration};
 
@@ -11,21 +11,21 @@ use tokio::{
     time::timeout,
 };
 
-/// The most bytes of a body that needs no room: nearly all have less. As connections are limited, so is their sum.
+/// The largest body, in bytes, that needs no room. Nearly all are smaller. Their sum is limited by that of connections.
 const SMALL: usize = 32 << 10;
 
-/// The bytes of all larger bodies that a server holds at once. What is made of a body takes several times its own
-/// size, and all that must fit into a Pod.
+/// The total bytes of the larger bodies that a server holds at once. Processing a body takes several times its size,
+/// and all of that must fit into a Pod.
 const ROOM: usize = 16 << 20;
 
-/// How large a body may be, and how long it may wait for room.
+/// The limit on the size of a body, and on how long it may wait for room.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) bytes: usize,
     pub(crate) wait: Duration,
 }
 
-/// The room for larger bodies of one server. Who comes first is served first.
+/// The room for the larger bodies of one server, in order of arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Room(Arc<Semaphore>);
 
@@ -34,7 +34,7 @@ impl Room {
         Self(Arc::new(Semaphore::new(ROOM)))
     }
 
-    /// Room for so many bytes; for all that there is, if it is less.
+    /// Takes room for this many bytes, or all the room if that is less.
     async fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         if bytes <= SMALL {
             return None;
@@ -44,9 +44,9 @@ impl Room {
         self.0.clone().acquire_many_owned(bytes).await.ok()
     }
 
-    /// Reads a body; the status to answer with if it is too large, ends early, or there is no room for it.
+    /// Reads a body. Fails with a status if the body is too large, ends early, or no room becomes free.
     ///
-    /// Room for all of it is taken first, so that no two wait for each other half read.
+    /// Room for the whole body is taken first, so that no two half-read bodies wait for each other.
     pub(crate) async fn read(
         &self,
         mut body: Incoming,
@@ -57,12 +57,12 @@ impl Room {
         if at_least > limits.bytes {
             return Err(StatusCode::PAYLOAD_TOO_LARGE);
         }
-        // Of one that does not say how long it is, the most.
+        // If the length is unknown, assume the maximum.
         let at_most = size.upper().and_then(|bytes| usize::try_from(bytes).ok());
         let at_most = at_most.unwrap_or(limits.bytes);
         let room = timeout(limits.wait, self.take(at_most)).await;
         let room = room.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?;
-        // Not all at once of what was only announced.
+        // Do not allocate everything that a client merely announces.
         let mut bytes = Vec::with_capacity(at_least.min(1 << 20));
         while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
             let data = frame.map_err(|_| StatusCode::BAD_REQUEST)?.into_data();
@@ -76,7 +76,7 @@ impl Room {
     }
 }
 
-/// A body that was read. Its room is free again when it is dropped.
+/// A body that was read. Dropping it frees its room.
 #[derive(Debug, Default)]
 pub(crate) struct Body {
     bytes: Vec<u8>,
@@ -115,7 +115,7 @@ mod tests {
 
     const MOST: usize = 7 << 20;
 
-    /// A server that says when it has read a body, and keeps it until it may `answer`.
+    /// A server that reports when it has read a body, and keeps it until it may `answer`.
     struct Kept {
         address: SocketAddr,
         read: mpsc::UnboundedReceiver<usize>,
@@ -156,7 +156,7 @@ mod tests {
             }
         }
 
-        /// Sends a body, and returns the status of the answer.
+        /// Sends a body, and returns the status of the response.
         fn send(&self, length: usize) -> JoinHandle<u16> {
             let head = format!("content-length: {length}\r\n\r\n");
             let text = [head.into_bytes(), vec![b'x'; length]].concat();
@@ -173,7 +173,7 @@ mod tests {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let head = b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n";
         stream.write_all(head).await.unwrap();
-        // Whoever is refused need not be listened to until the end.
+        // The server may stop reading once it has rejected the request.
         let _ = stream.write_all(&text).await;
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer).await;
@@ -188,7 +188,7 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(server.read.recv().await, Some(5 << 20));
         }
-        // Small ones go past those that wait, which are not even read.
+        // Small bodies overtake those that wait, which are not even read.
         let small = server.send(SMALL);
         assert_eq!(server.read.recv().await, Some(SMALL));
         assert!(server.read.try_recv().is_err());

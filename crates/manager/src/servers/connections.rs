@@ -1,6 +1,6 @@
-//! The connections of a server: at most so many, and when there are more, whoever is idle gives way.
+//! Limits the connections of a server. When all are taken, an idle one is closed for a new one.
 //!
-//! Without this, whoever opens enough connections and sends nothing shuts out all others.
+//! Without this, a client that opens enough connections and sends nothing shuts out all others.
 
 use std::{
     collections::BTreeMap,
@@ -17,8 +17,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How long a connection may be idle without fear: time for a handshake, for a request that is on its way, and for
-/// an answer to be taken.
+/// How long a connection may be idle without being closed: enough for a handshake, for a request on its way, and for
+/// the client to read a response.
 const GRACE: Duration = Duration::from_millis(200);
 
 /// The connections of one server.
@@ -28,7 +28,7 @@ pub(crate) struct Connections {
     idle: Arc<Mutex<Idle>>,
 }
 
-/// Those that wait for a request, in the order in which they began to.
+/// The connections that wait for a request, longest idle first.
 #[derive(Debug, Default)]
 struct Idle {
     last: u64,
@@ -43,7 +43,7 @@ impl Connections {
         }
     }
 
-    /// A place for a new connection. When all are taken, the one that has been idle for longest gives up its own.
+    /// A place for a new connection. If all places are taken, the connection that has been idle for longest is closed.
     pub(crate) async fn place(&self) -> Place {
         loop {
             if let Ok(permit) = self.permits.clone().try_acquire_owned() {
@@ -68,7 +68,7 @@ impl Connections {
         place
     }
 
-    /// Closes the connection that has been idle for longest, if that is not too short; returns when to look again.
+    /// Closes the connection that has been idle for longest, unless that is too short; returns when to check again.
     pub(crate) fn close_idle(&self) -> Duration {
         let mut idle = self.lock();
         let Some(oldest) = idle.since.first_entry() else {
@@ -83,35 +83,35 @@ impl Connections {
         GRACE
     }
 
-    /// No code that holds the lock panics, so a poisoned one is still sound.
+    /// Code that holds the lock never panics, so a poisoned lock is ignored.
     fn lock(&self) -> MutexGuard<'_, Idle> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The place of one connection, which is free again when this is dropped. It begins idle.
+/// The place of one connection; dropping it frees the place. A new connection is idle.
 #[derive(Debug)]
 pub(crate) struct Place {
     connections: Connections,
     closed: CancellationToken,
-    /// Its number among the idle; 0 while it is busy.
+    /// Its number among the idle connections; 0 while it is busy.
     turn: AtomicU64,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Place {
-    /// Waits until it must be given up.
+    /// Waits until the connection must be closed.
     pub(crate) async fn given_up(&self) {
         self.closed.cancelled().await;
     }
 
-    /// The connection has a request to answer: it is not closed now.
+    /// Marks the connection as busy with a request, so that it is not closed.
     pub(crate) fn busy(&self) {
         let turn = self.turn.swap(0, Ordering::Relaxed);
         self.connections.lock().since.remove(&turn);
     }
 
-    /// The connection waits for a request.
+    /// Marks the connection as waiting for a request.
     pub(crate) fn idle(&self) {
         self.busy();
         let mut idle = self.connections.lock();

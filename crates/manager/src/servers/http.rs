@@ -28,17 +28,18 @@ use crate::servers::{
     connections::{Connections, Place},
 };
 
-/// How long a client may take over its handshake, and over the head of a request; an idle connection is closed after.
+/// How long a client may take for its handshake, and to send the head of a request. Idle connections are closed after
+/// it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many connections a server holds at once. With more, those that are idle give way; so it may be far from what
-/// a process may have open (1,024 files in many places), and takes little memory.
+/// How many connections a server holds at once. With more, idle ones are closed. This is far below the usual limit of
+/// open files (1,024 in many places), and takes little memory.
 const CONNECTIONS: usize = 250;
 
-/// What of a request's head is kept; longer ones are refused.
+/// The maximum size of a request's head in bytes; longer ones are rejected.
 const HEAD: usize = 16 * 1024;
 
-/// The head of a request, and its body for those who want it.
+/// The head of a request, and its body for handlers that want it.
 pub(crate) struct Request {
     parts: Parts,
     body: Option<(Incoming, Room, Arc<Place>)>,
@@ -67,7 +68,8 @@ impl Request {
         &self.parts.uri
     }
 
-    /// The body within these limits, or the status to answer with. Until it is there, its connection counts as idle.
+    /// The body within these limits, or the status to respond with. Until it has arrived, its connection counts as
+    /// idle.
     pub(crate) async fn body(&mut self, limits: Limits) -> Result<Body, StatusCode> {
         let Some((body, room, place)) = self.body.take() else {
             return Ok(Body::default());
@@ -78,7 +80,7 @@ impl Request {
     }
 }
 
-/// An answer of plain text.
+/// A plain-text response.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
@@ -103,32 +105,32 @@ impl Reply {
         }
     }
 
-    /// An answer that says its status and no more.
+    /// A response with only a status.
     pub(crate) fn status(status: StatusCode) -> Self {
         let reason = status.canonical_reason().unwrap_or_default();
         Self::text(status, format!("{reason}\n"))
     }
 }
 
-/// Answers requests.
+/// Handles requests.
 pub(crate) type Handler = Arc<dyn Fn(Request) -> BoxFuture<'static, Reply> + Send + Sync>;
 
 /// A server that is bound to its port.
 pub(crate) struct Server {
     pub(crate) listener: TcpListener,
-    /// `None` for plain HTTP. What is served changes with it.
+    /// `None` for plain HTTP. The server follows changes of the configuration.
     pub(crate) tls: Option<watch::Receiver<Arc<ServerConfig>>>,
     pub(crate) handler: Handler,
 }
 
 impl Server {
-    /// Serves until `stop`, then answers what is under way.
+    /// Serves until `stop`, then completes the requests in progress.
     pub(crate) async fn run(self, stop: CancellationToken) {
         self.drain(PATIENCE, stop.clone(), stop).await;
     }
 
-    /// Serves until `stop`. From `draining` on each answer is the last of its connection, so that clients turn to
-    /// others by themselves and few connections are left to be closed. They may be idle for so long.
+    /// Serves until `stop`. From `draining` on, each response closes its connection, so that clients move to other
+    /// replicas by themselves and few connections remain to be closed. Connections may be idle for `idle`.
     pub(crate) async fn drain(
         self,
         idle: Duration,
@@ -162,7 +164,7 @@ impl Server {
                             }
                         });
                     }
-                    // Such as too many open files: not to be tried again at once.
+                    // For example, too many open files: do not retry at once.
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept a connection");
                         places.close_idle();
@@ -175,7 +177,7 @@ impl Server {
     }
 }
 
-/// How one connection is served.
+/// The parameters of one connection.
 struct Connection {
     handler: Handler,
     room: Room,
@@ -185,9 +187,9 @@ struct Connection {
 }
 
 impl Connection {
-    /// Serves it. What goes wrong with it is its client's doing, and no news.
+    /// Serves the connection. Its failures are caused by the client, and not logged.
     async fn serve(self, stream: TcpStream, tls: Option<Arc<ServerConfig>>, place: &Arc<Place>) {
-        // Answers are small and not to be held back.
+        // Responses are small and should be sent without delay.
         let _ = stream.set_nodelay(true);
         let result = match tls {
             None => self.http(TokioIo::new(stream), place).await,
@@ -235,7 +237,7 @@ impl Connection {
             result = connection.as_mut() => result,
             () = self.stop.cancelled() => {
                 connection.as_mut().graceful_shutdown();
-                // What the client does not take by then it does not get.
+                // After this, the rest of the response is dropped.
                 timeout(PATIENCE, connection).await.unwrap_or(Ok(()))
             }
         }
@@ -250,10 +252,10 @@ fn response(reply: Reply) -> Response<kube::client::Body> {
     response
 }
 
-/// Listens on `HOST:PORT`, or on `:PORT` of every address there is.
+/// Listens on `HOST:PORT`, or with `:PORT` on every address.
 pub(crate) async fn bind(address: &str) -> anyhow::Result<TcpListener> {
     let bound = match address.strip_prefix(':') {
-        // Where there is no IPv6, the second does.
+        // Without IPv6, the second address works.
         Some(port) => match TcpListener::bind(format!("[::]:{port}")).await {
             Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
                 TcpListener::bind(format!("0.0.0.0:{port}")).await
@@ -276,7 +278,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that answers when it is let.
+    /// A server that responds when the test lets it.
     async fn server() -> (
         SocketAddr,
         CancellationToken,
@@ -309,7 +311,7 @@ mod tests {
 
     async fn read(mut stream: TcpStream) -> String {
         let mut text = String::new();
-        // A connection that is cut is as good as one that is closed.
+        // A reset connection is as good as a closed one.
         let _ = stream.read_to_string(&mut text).await;
         text
     }
@@ -318,7 +320,7 @@ mod tests {
     async fn what_is_under_way_at_the_end_is_answered() {
         let (address, stop, answers, running) = server().await;
         let stream = send(address, "GET / HTTP/1.1\r\nhost: x\r\n\r\n").await;
-        // A second connection is accepted after the first, so that one is being served.
+        // A second connection is accepted after the first, so the first is being served by now.
         drop(send(address, "").await);
         stop.cancel();
         answers.add_permits(1);

@@ -1,4 +1,4 @@
-//! `/metrics`, for those whom the cluster allows to read it.
+//! Serves `/metrics` to clients that are authorized in the cluster.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Serves the metrics; with `reviews`, to those only who may `get` the path.
+/// Serves the metrics. With `reviews`, only to clients that may `get` the path.
 pub(crate) fn handler(metrics: Metrics, reviews: Option<Reviews>) -> Handler {
     let reviews = reviews.map(Arc::new);
     Arc::new(move |request| {
@@ -22,7 +22,7 @@ pub(crate) fn handler(metrics: Metrics, reviews: Option<Reviews>) -> Handler {
 }
 
 async fn answer(request: &Request, metrics: &Metrics, reviews: Option<&Reviews>) -> Reply {
-    // Nobody is asked about what is not there.
+    // No review is needed for a path that does not exist.
     if request.uri().path() != "/metrics" {
         return Reply::status(StatusCode::NOT_FOUND);
     }

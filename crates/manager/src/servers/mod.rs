@@ -1,4 +1,4 @@
-//! The HTTP servers of the operator: probes, metrics, and what they share with webhooks.
+//! The HTTP servers of the operator: probes, metrics, and the parts that they share with webhooks.
 
 pub(crate) mod access_reviews;
 pub(crate) mod body;

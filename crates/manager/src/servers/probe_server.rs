@@ -1,4 +1,4 @@
-//! Serves the probes on a thread and a runtime of their own, so that they are answered when the other one stalls.
+//! Serves the probes on their own thread and runtime, so that they are answered when the main runtime stalls.
 
 use std::{sync::Arc, thread};
 
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::servers::{http::Server, probes::Health};
 
-/// Starts the server, which serves until `stop`. What is returned waits for its end.
+/// Starts the server, which serves until `stop`. The returned future waits for its end.
 pub(crate) fn start(
     listener: TcpListener,
     health: &Health,
@@ -29,7 +29,7 @@ pub(crate) fn start(
             serve(listener, &health, stop).await;
             Ok(())
         });
-        // If nobody waits for it, the manager has ended.
+        // The receiver is gone if the manager has ended.
         let _ = ended.send(served);
     })?;
     Ok(async { end.await.context("the server of health probes panicked")? })

@@ -15,25 +15,25 @@ use crate::servers::{
     stall_detector::StallDetector,
 };
 
-/// What a check says when all is well: nothing, or a remark.
+/// The result of a check: `Ok` with an optional remark, or the problem.
 type Outcome = Result<Option<String>, String>;
 type Check = Box<dyn Fn() -> Outcome + Send + Sync>;
 type Results = Vec<(String, Outcome)>;
 
-/// How this process is.
+/// The health of this process.
 #[derive(Clone, Default)]
 pub(crate) struct Health(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// Reconciles that were cancelled and do not end.
+    /// Reconciles that were cancelled and have not ended.
     stuck: AtomicUsize,
     stall_detector: StallDetector,
     live: Mutex<Vec<(String, Check)>>,
     ready: Mutex<Vec<(String, Check)>>,
 }
 
-/// A reconcile that does not end, until it does.
+/// A cancelled reconcile that has not ended; dropped when it does.
 pub(crate) struct Stuck(Health);
 
 impl Drop for Stuck {
@@ -43,13 +43,13 @@ impl Drop for Stuck {
 }
 
 impl Health {
-    /// Counts a reconcile that was cancelled and does not end, for as long as what is returned lives.
+    /// Counts a cancelled reconcile that has not ended, until the returned value is dropped.
     pub(crate) fn stuck(&self) -> Stuck {
         self.0.stuck.fetch_add(1, Ordering::Relaxed);
         Stuck(self.clone())
     }
 
-    /// What tells whether the runtime stalls.
+    /// The detector of runtime stalls.
     pub(crate) fn stall_detector(&self) -> StallDetector {
         self.0.stall_detector.clone()
     }
@@ -68,7 +68,7 @@ impl Health {
         add(&self.0.ready, name, move || check().map(|()| None));
     }
 
-    /// Shows something among the checks of readiness that never fails.
+    /// Adds a remark to the checks of readiness; it never fails.
     pub(crate) fn show<F>(&self, name: &str, remark: F)
     where
         F: Fn() -> Option<String> + Send + Sync + 'static,
@@ -76,15 +76,15 @@ impl Health {
         add(&self.0.ready, name, move || Ok(remark()));
     }
 
-    /// Whether the check of readiness with this name passes; true if there is none.
+    /// Whether the check of readiness with this name passes; true if it does not exist.
     pub(crate) fn is_ready(&self, name: &str) -> bool {
         let checks = self.0.ready.lock().unwrap_or_else(PoisonError::into_inner);
         let mut checks = checks.iter().filter(|(found, _)| found == name);
         checks.all(|(_, check)| check().is_ok())
     }
 
-    /// Answers a probe, in the form of the API server's own: `?verbose` lists each check, `?exclude=NAME` leaves one
-    /// out, and `/readyz/NAME` is one alone.
+    /// Answers a probe, in the format of the API server's own: `?verbose` lists each check, `?exclude=NAME` leaves one
+    /// out, and `/readyz/NAME` is one check alone.
     pub(crate) fn answer(&self, request: &Request) -> Reply {
         if request.method() != Method::GET && request.method() != Method::HEAD {
             return Reply::status(StatusCode::METHOD_NOT_ALLOWED);
@@ -141,7 +141,7 @@ fn run(checks: &Mutex<Vec<(String, Check)>>) -> Results {
         .collect()
 }
 
-/// What a probe asks for after its `?`.
+/// The query of a probe.
 struct Query<'a> {
     verbose: bool,
     exclude: Vec<&'a str>,
@@ -158,7 +158,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Leaves out what it excludes; returns the names that there are not.
+    /// Removes the excluded checks; returns the excluded names that do not exist.
     fn leave_out(&self, results: &mut Results) -> Vec<&'a str> {
         let unknown = |name: &&str| !results.iter().any(|(found, _)| found == name);
         let unknown = self.exclude.iter().copied().filter(unknown).collect();
@@ -174,7 +174,7 @@ fn reply(path: &str, results: &Results, verbose: bool, unknown: &[&str]) -> Repl
     }
     let mut text = String::new();
     for (name, result) in results {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = match result {
             Ok(None) => writeln!(text, "[+]{name} ok"),
             Ok(Some(remark)) => writeln!(text, "[+]{name} ok: {remark}"),
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(get(health, uri), (status, body.to_owned()), "{uri}");
     }
 
-    /// A replica that lacks its database and has not listed all captains.
+    /// A replica whose database is down, and that has not listed all captains.
     fn troubled() -> Health {
         let health = Health::default();
         health.add_ready("database", || Err("away".to_owned()));

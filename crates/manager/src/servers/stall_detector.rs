@@ -1,21 +1,21 @@
-//! Tells whether the runtime still runs its tasks.
+//! Detects whether the runtime still runs its tasks.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-/// How often the task says that it was run.
+/// How often the task reports that it ran.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// How long it may pause before the runtime counts as stalled. A task that waits for its turn on a busy machine is
-/// late by less.
+/// How long it may pause before the runtime counts as stalled. On a busy machine, a task waits for its turn for less
+/// than that.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// A task of the runtime that does nothing but to say, again and again, that it was run; seen from elsewhere.
+/// A task that does nothing but record, again and again, that the runtime ran it; it is checked from another thread.
 #[derive(Clone, Debug)]
 pub(crate) struct StallDetector {
-    /// The last beat, on a clock that stands still while the machine is suspended; `None` before the first.
+    /// The last beat, on a clock that stops while the machine is suspended; `None` before the first.
     last: Arc<Mutex<Option<Instant>>>,
     longest_pause: Duration,
 }
@@ -42,7 +42,7 @@ impl StallDetector {
         }
     }
 
-    /// Since when it has not been heard of, if that is too long.
+    /// Fails if the last beat is too long ago.
     pub(crate) fn check(&self) -> Result<(), String> {
         let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
         match last.map(|last| last.elapsed()) {
@@ -54,7 +54,7 @@ impl StallDetector {
         }
     }
 
-    /// Logs when the runtime stalls, and when it goes on. To be run by another one.
+    /// Logs when the runtime stalls, and when it recovers. Must run on another runtime.
     pub(crate) async fn watch(self) {
         let mut stalled = false;
         loop {
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// Waits until the check says so; at most a minute.
+    /// Waits at most a minute until the check has this result.
     fn becomes(stall_detector: &StallDetector, stalled: bool) {
         let started = Instant::now();
         while stall_detector.check().is_err() != stalled {

@@ -1,4 +1,4 @@
-//! Certificates of servers: from files, which are read again when they change, or made in memory.
+//! TLS certificates of servers: from files, which are read again when they change, or generated in memory.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,8 +16,8 @@ use tokio::{sync::watch, time::interval};
 
 use crate::metrics::CertificateMetrics;
 
-/// How often the files are looked at. Polling, because a mounted Secret is a chain of symbolic links that is
-/// replaced as a whole, which file notifications often miss.
+/// How often the files are checked. Polling, because a mounted Secret is a chain of symbolic links that is replaced as
+/// a whole, which file notifications often miss.
 const POLL: Duration = Duration::from_secs(10);
 
 /// A certificate and its key in two files, as a Secret of type `kubernetes.io/tls` mounts them.
@@ -27,7 +27,7 @@ pub(crate) struct Files {
     key: PathBuf,
 }
 
-/// What was read from the two.
+/// The content of the two files.
 #[derive(PartialEq, Eq)]
 struct Pem {
     certificate: Vec<u8>,
@@ -43,7 +43,7 @@ impl Files {
         }
     }
 
-    /// Loads the certificate, and keeps what is returned up to date for as long as it lives.
+    /// Loads the certificate, and keeps the returned value up to date until it is dropped.
     pub(crate) fn watch(
         self,
         metrics: &CertificateMetrics,
@@ -82,7 +82,7 @@ impl Files {
         metrics: &CertificateMetrics,
     ) {
         let file = self.certificate.display();
-        // Half-written, or not there for a moment: the next tick looks again.
+        // A file may be half-written or missing for a moment: the next tick checks again.
         let Ok(pem) = self.read(metrics) else {
             return;
         };
@@ -126,7 +126,7 @@ impl Pem {
     }
 }
 
-/// What a server needs of a certificate and its key. Fails unless they belong together.
+/// The TLS configuration for a certificate and its key. Fails unless they belong together.
 pub(crate) fn from_pem(certificate: &[u8], key: &[u8]) -> anyhow::Result<Arc<ServerConfig>> {
     let chain = CertificateDer::pem_slice_iter(certificate);
     let chain = chain
@@ -136,7 +136,7 @@ pub(crate) fn from_pem(certificate: &[u8], key: &[u8]) -> anyhow::Result<Arc<Ser
     config(chain, key)
 }
 
-/// A certificate that lasts as long as the process, for the names that a scraper may call it by.
+/// A certificate that lasts as long as the process, for the usual names of a scrape target.
 pub(crate) fn self_signed() -> anyhow::Result<watch::Receiver<Arc<ServerConfig>>> {
     let mut names = vec!["localhost".to_owned()];
     names.extend(
@@ -155,13 +155,13 @@ fn config(
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 ) -> anyhow::Result<Arc<ServerConfig>> {
-    // The provider is named, so that a dependency that brings another one cannot break it.
+    // Set the provider explicitly, so that a dependency with another one cannot break it.
     let provider = Arc::new(ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
         .with_single_cert(chain, key)?;
-    // HTTP/2 is left out on purpose: see CVE-2023-44487, "rapid reset".
+    // HTTP/2 is disabled: see CVE-2023-44487, "rapid reset".
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
@@ -188,7 +188,7 @@ mod tests {
         rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap()
     }
 
-    /// Exchanges the files as kubelet does: a link to a folder is replaced.
+    /// Replaces the files like kubelet: swaps a link to a directory.
     fn store(directory: &Path, number: usize, made: &Made) {
         let folder = directory.join(number.to_string());
         std::fs::create_dir(&folder).unwrap();
@@ -199,7 +199,7 @@ mod tests {
         std::fs::rename(link, directory.join("data")).unwrap();
     }
 
-    /// A client that trusts these and nothing else.
+    /// A client that trusts only these CAs.
     fn trusting(made: &[Made]) -> Arc<ClientConfig> {
         let mut roots = RootCertStore::empty();
         for made in made {
@@ -223,7 +223,7 @@ mod tests {
         connector.connect(name, tcp).await
     }
 
-    /// One request, whose answer is four bytes long.
+    /// Sends one request, whose response is four bytes long.
     async fn ask(stream: &mut Stream) -> std::io::Result<()> {
         stream
             .write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -235,7 +235,7 @@ mod tests {
         Ok(())
     }
 
-    /// Asks again and again; one client keeps its connection, the others make one for each request.
+    /// Sends requests again and again; one client keeps its connection, the others open one for each request.
     async fn load(
         keep: bool,
         address: SocketAddr,
@@ -276,7 +276,7 @@ mod tests {
         store(directory.path(), 0, &made[0]);
         let stop = CancellationToken::new();
         let (address, serving) = serve(directory.path(), stop.clone()).await;
-        // Whoever connects and says nothing holds up nobody.
+        // A client that connects and sends nothing blocks no others.
         let idle = TcpStream::connect(address).await.unwrap();
         let done = CancellationToken::new();
         let clients = [true, false, false].map(|keep| {

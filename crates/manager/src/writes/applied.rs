@@ -1,4 +1,4 @@
-//! What a controller has applied lately, so that the same is not sent again.
+//! Remembers what a controller has applied, so that the same is not sent again.
 
 use std::{
     any::{Any, TypeId},
@@ -12,24 +12,24 @@ use crate::{
     key::Key,
 };
 
-/// What a controller applied last: a hash of what it sent and of the resource version that it got.
+/// What a controller applied last: a hash of the request and of the resulting resource version.
 #[derive(Default)]
 pub(crate) struct Applied(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// The kinds of which [`forget`](Applied::forget) is called when an object is gone.
+    /// The kinds for which [`forget`](Applied::forget) is called when an object is gone.
     followed: HashSet<TypeId>,
     children: HashMap<(TypeId, Key), u64>,
-    /// What applying returned, by the key of the owner.
+    /// Children that an apply returned, by the key of their owner.
     answers: HashMap<Key, Vec<(Key, Answer)>>,
 }
 
 type Answer = Arc<dyn Any + Send + Sync>;
 
 impl Applied {
-    /// Announces that [`forget`](Self::forget) is called for each child of this kind that is gone. Others are not
-    /// remembered, as that would be for ever.
+    /// Announces that [`forget`](Self::forget) is called for each child of this kind that is gone. Children of other
+    /// kinds are not remembered, because their entries would never be removed.
     pub(crate) fn follow<C: 'static>(&self) {
         self.lock().followed.insert(TypeId::of::<C>());
     }
@@ -39,12 +39,12 @@ impl Applied {
         self.lock().children.remove(&id::<C>(key));
     }
 
-    /// Whether a child was applied that is not gone.
+    /// Whether a child was applied that has not been forgotten.
     pub(crate) fn knows<C: 'static>(&self, key: &Key) -> bool {
         self.lock().children.contains_key(&id::<C>(key))
     }
 
-    /// Whether the child is at `version` since `body` was applied.
+    /// Whether the child still has the `version` that resulted from applying `body`.
     pub(crate) fn has<C: 'static>(&self, key: &Key, body: &str, version: &str) -> bool {
         let hash = hash(body, version);
         self.lock().children.get(&id::<C>(key)) == Some(&hash)
@@ -58,8 +58,8 @@ impl Applied {
         }
     }
 
-    /// Keeps a child of which only the metadata is cached for the reconcile that it triggers, until that of now ends
-    /// and no other follows at once.
+    /// Keeps a child whose cache has only metadata, for the reconcile that it triggers: until the current reconcile
+    /// ends and no other one of the owner follows at once.
     pub(crate) fn keep<C: Cached>(&self, owner: &Key, key: &Key, child: Arc<C>) {
         let mut state = self.lock();
         if state.followed.contains(&TypeId::of::<C>()) {
@@ -68,7 +68,7 @@ impl Applied {
         }
     }
 
-    /// Takes a child that was kept, if it is at `version`.
+    /// Takes a child that was kept, if it has this version.
     pub(crate) fn take<C: Cached>(&self, owner: &Key, key: &Key, at: &str) -> Option<Arc<C>> {
         let mut state = self.lock();
         let answers = state.answers.get_mut(owner)?;
@@ -79,7 +79,7 @@ impl Applied {
         answers.swap_remove(found?).1.downcast().ok()
     }
 
-    /// Drops what was kept for the next reconcile of an owner.
+    /// Drops the children that were kept for the next reconcile of an owner.
     pub(crate) fn drop_answers(&self, owner: &Key) {
         self.lock().answers.remove(owner);
     }

@@ -1,4 +1,4 @@
-//! Applies a child object, and sends nothing when it is right already.
+//! Applies a child object; sends nothing if the child is up to date.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use crate::{
     writes::child::{ensure_child, prepare},
 };
 
-/// How an error goes on about an object that is not a child of the one being reconciled.
+/// The end of an error about an object that is not a child of the one being reconciled.
 const NOT_CHANGED: &str = "it was not changed\nhelp: delete it, or give the child another name";
 
-/// What the caches hold of a child.
+/// What the caches know about a child.
 pub(crate) enum Known<C> {
-    /// No cache would hold it: its kind or its namespace is not watched.
+    /// Nothing: its kind or its namespace is not watched.
     Unwatched,
-    /// A cache would hold it, and does not.
+    /// It is watched, and not in the cache.
     Missing,
     Metadata(Arc<PartialObjectMeta<C>>),
     Whole(Arc<C>),
@@ -43,7 +43,7 @@ impl<C: Cached> Known<C> {
         }
         let caches = &core.reader.caches;
         if let Some(cache) = caches.find::<C>() {
-            // One that cannot be read exists, and may belong to another.
+            // An unreadable object exists, and may have another owner.
             let missing = || match cache.unreadable(key) {
                 Some(_) => Self::Unwatched,
                 None => Self::Missing,
@@ -73,7 +73,7 @@ impl<C: Cached> Known<C> {
     }
 }
 
-/// Applies `child` as a child of `owner`, unless it is known to be right; see `Context::apply`.
+/// Applies `child` as a child of `owner`, unless it is known to be up to date; see `Context::apply`.
 pub(crate) async fn apply<K: Object, C: Object>(
     core: &Core<K>,
     owner: &K,
@@ -109,7 +109,7 @@ pub(crate) async fn apply<K: Object, C: Object>(
         }
         match api.get_opt(key.name()).await? {
             Some(Stripped(object)) => return Ok(Arc::new(object)),
-            // Deleted this instant: it is applied anew.
+            // It was deleted this instant: apply it again.
             None => core.applied.forget::<C>(&key),
         }
     }
@@ -129,7 +129,7 @@ pub(crate) async fn apply<K: Object, C: Object>(
     Ok(object)
 }
 
-/// Asks the API server for the metadata of an object, as no cache knows it.
+/// Asks the API server for the metadata of an object that no cache knows.
 pub(crate) async fn there<C: Object>(
     api: &Api<Stripped<C>>,
     key: &Key,

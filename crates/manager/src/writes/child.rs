@@ -1,4 +1,4 @@
-//! What makes an object a child: its namespace, its owner reference, and that it is no other object's child.
+//! Makes an object a child: sets its namespace and owner reference, and checks that no other object owns it.
 
 use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -9,7 +9,7 @@ use crate::{
     key::Key,
 };
 
-/// Fields of the metadata that the API server sets, and that may not or need not be sent.
+/// Fields of the metadata that the API server sets, and that must not or need not be sent.
 const NOT_OURS: [&str; 6] = [
     "creationTimestamp",
     "generation",
@@ -19,11 +19,11 @@ const NOT_OURS: [&str; 6] = [
     "uid",
 ];
 
-/// What an error says of a child of a former owner.
+/// The advice in an error about a child of an earlier owner.
 const WAIT: &str =
     "help: wait until the garbage collector has removed it; the reconcile is retried";
 
-/// The key of a child of `owner`, whose name may be one that is to be generated, and the child as it is sent.
+/// The key of a child of `owner`, whose name may yet have to be generated, and the child to send.
 pub(crate) fn prepare<K: Object, C: Object>(owner: &K, child: &C) -> anyhow::Result<(Key, Value)> {
     let kind = C::kind(&());
     let mut meta = child.meta().clone();
@@ -54,7 +54,7 @@ pub(crate) fn prepare<K: Object, C: Object>(owner: &K, child: &C) -> anyhow::Res
     Ok((key, body))
 }
 
-/// Makes `owner` the controller of the child with this metadata.
+/// Makes `owner` the controller owner of the child with this metadata.
 fn own<K: Object>(owner: &K, child: &mut ObjectMeta, what: &str) -> anyhow::Result<()> {
     anyhow::ensure!(
         !namespaced::<K>() || child.namespace == owner.meta().namespace,
@@ -73,7 +73,7 @@ fn own<K: Object>(owner: &K, child: &mut ObjectMeta, what: &str) -> anyhow::Resu
     Ok(())
 }
 
-/// Fails if the object that is there under `key` is not a child of `owner`. `rest` says in the error what was not
+/// Fails if the existing object under `key` is not a child of `owner`. `rest` is the end of the error: what was not
 /// done, and what to do.
 pub(crate) fn ensure_child<K: Object, C: Object>(
     owner: &K,
@@ -101,7 +101,7 @@ pub(crate) fn ensure_child<K: Object, C: Object>(
     anyhow::bail!("{kind} `{key}` exists and is a child of {whose} `{name}`; {rest}")
 }
 
-/// Whether a reference is to an object of the kind and name of `owner`, in whatever version.
+/// Whether a reference has the kind, in any version, and the name of `owner`.
 fn has_name_of<K: Object>(owner: &K, reference: &OwnerReference) -> bool {
     let group = reference.api_version.rsplit_once('/');
     let group = group.map_or("", |(group, _)| group);
@@ -110,7 +110,7 @@ fn has_name_of<K: Object>(owner: &K, reference: &OwnerReference) -> bool {
         && Some(&reference.name) == owner.meta().name.as_ref()
 }
 
-/// The uid of the object that controls this one, as an index.
+/// An index on the uid of the controller owner.
 pub(crate) fn controller_uid<C: kube::Resource>(child: &C) -> Vec<String> {
     let owners = child.meta().owner_references.iter().flatten();
     let controller = owners.filter(|owner| owner.controller == Some(true));

@@ -9,7 +9,7 @@ use k8s_openapi::{
 
 use crate::error::cut;
 
-/// Says where the conditions and `observedGeneration` of a kind lie.
+/// Returns the conditions and the `observedGeneration` in the status of a kind.
 pub(crate) type Accessor<K> =
     Arc<dyn Fn(&mut K, &mut dyn FnMut(&mut Vec<Condition>, &mut Option<i64>)) + Send + Sync>;
 
@@ -19,7 +19,7 @@ pub(crate) const READY: &str = "Ready";
 /// The longest message that `metav1.Condition` allows, in bytes.
 const LONGEST_MESSAGE: usize = 32_768;
 
-/// The status of a condition. A `bool` will do, unless it is not known.
+/// The status of a condition. A `bool` converts into it, unless the status is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConditionStatus {
     /// `True`
@@ -37,7 +37,7 @@ impl From<bool> for ConditionStatus {
 }
 
 impl ConditionStatus {
-    /// As it stands in an object.
+    /// The value in the object.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl ConditionStatus {
     }
 }
 
-/// A condition that has just changed.
+/// A condition that has changed now.
 pub(crate) fn new(
     kind: &str,
     status: ConditionStatus,
@@ -66,10 +66,10 @@ pub(crate) fn new(
     }
 }
 
-/// Puts a condition among `conditions`.
+/// Sets a condition among `conditions`.
 ///
-/// Its transition time moves only if its status differs from the stored one, whatever it was set to in between:
-/// `replaced` holds the stored conditions whose status was changed since, by this function.
+/// Its transition time changes only if its status differs from the stored one, whatever it was set to in between.
+/// `replaced` holds the stored conditions whose status this function has changed since.
 pub(crate) fn set(
     conditions: &mut Vec<Condition>,
     replaced: &mut Vec<Condition>,
@@ -95,7 +95,7 @@ pub(crate) fn set(
     }
 }
 
-/// Now, in whole seconds, which is all that `metav1.Time` carries.
+/// The current time in whole seconds, the resolution of `metav1.Time`.
 fn now() -> Timestamp {
     let now = Timestamp::now();
     Timestamp::from_second(now.as_second()).unwrap_or(now)
@@ -114,8 +114,8 @@ mod tests {
         }
     }
 
-    /// Sets `Ready` to each status in turn, where it has been `False` since 2020; returns its reason and the year of
-    /// its last transition.
+    /// Sets `Ready` to each status in turn, starting with a `False` from 2020; returns its reason and the year of its
+    /// last transition.
     fn ready_after(statuses: &[bool]) -> (String, i16) {
         let mut all = vec![condition("Ready", FALSE, "Old", "2020-01-01T00:00:00Z")];
         let mut replaced = Vec::new();

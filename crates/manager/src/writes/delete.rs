@@ -1,4 +1,4 @@
-//! Deletes an object, and never another one of the same name.
+//! Deletes an object, but never another one of the same name.
 
 use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -14,11 +14,11 @@ use crate::{
     },
 };
 
-/// How an error goes on about an object that is not a child of the one being reconciled.
+/// The end of an error about an object that is not a child of the one being reconciled.
 const NOT_DELETED: &str =
     "it was not deleted\nhelp: to delete it nevertheless, pass the object as it was read";
 
-/// Deletes `object`, which `owner` asks for; see `Context::delete`.
+/// Deletes `object` on behalf of `owner`; see `Context::delete`.
 pub(crate) async fn delete<K: Object, C: Object>(
     core: &Core<K>,
     owner: &K,
@@ -53,14 +53,14 @@ pub(crate) async fn delete<K: Object, C: Object>(
         .await
     {
         Ok(_) => Ok(()),
-        // It is gone; or, on a conflict, another one of that name is there, or a Namespace is being emptied already.
+        // It is gone. On a conflict, another object has that name, or a Namespace is already being emptied.
         Err(kube::Error::Api(error)) if [404, 409].contains(&error.code) => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot delete {} `{key}`", C::kind(&()))),
     }
 }
 
-/// The metadata of the child of `owner` with this key, if it is there; an object of that name that is not its child is
-/// an error.
+/// The metadata of the child of `owner` with this key, if it exists; an object of that name that is not its child is an
+/// error.
 async fn child<K: Object, C: Object>(
     core: &Core<K>,
     owner: &K,
@@ -74,7 +74,7 @@ async fn child<K: Object, C: Object>(
         "a {kind} without a name cannot be deleted"
     );
     let known = Known::<C>::of(core, key);
-    // What was applied a moment ago the cache may not have seen yet.
+    // A child that was just applied may not be in the cache yet.
     let certain = known.is_watched() && !core.applied.knows::<C>(key);
     let meta = match known.meta() {
         Some(meta) => Some(meta.clone()),

@@ -1,21 +1,21 @@
-//! The difference of two JSON values, that can be applied again to a third.
+//! The difference between two JSON values, which can be applied to a third.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// What was changed. `null` and a missing field count as the same.
+/// A change. `null` and a missing field count as the same.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Difference {
     /// Another value; `null` to remove it.
     Set(Value),
-    /// Some fields of an object.
+    /// Changes of some fields of an object.
     Fields(BTreeMap<String, Difference>),
-    /// Some elements of a list that is keyed by `type`, as conditions are; `None` for one that was removed.
+    /// Changes of some elements of a list that is keyed by `type`, such as conditions; `None` for a removed element.
     ByType(Vec<(String, Option<Value>)>),
 }
 
-/// What makes `new` of `old`; `None` if nothing does.
+/// The change from `old` to `new`; `None` if they are equal.
 pub(crate) fn difference(old: &Value, new: &Value) -> Option<Difference> {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => fields(old, new),
@@ -57,7 +57,7 @@ fn by_type(old: &[Value], new: &[Value]) -> Option<Difference> {
     Some(Difference::ByType(changed))
 }
 
-/// The elements by their `type`; `None` if some have none or share one.
+/// The elements by their `type`; `None` if an element has no type, or two share one.
 fn keyed(list: &[Value]) -> Option<BTreeMap<&str, &Value>> {
     let keyed: Option<BTreeMap<_, _>> = list
         .iter()
@@ -94,7 +94,7 @@ impl Difference {
 
     /// The JSON merge patch (RFC 7396) that makes the same changes to `old`.
     ///
-    /// A merge patch knows lists as a whole only, so those that change are in it in full.
+    /// A merge patch can only replace lists as a whole, so it contains every changed list in full.
     pub(crate) fn patch(&self, old: &Value) -> Value {
         match self {
             Self::Set(new) => new.clone(),
@@ -116,19 +116,19 @@ impl Difference {
     }
 }
 
-/// `value` as an object; anything else becomes an empty one.
+/// `value` as an object; any other value is replaced by an empty one.
 fn as_object(value: &mut Value) -> &mut Map<String, Value> {
     if !value.is_object() {
         *value = Value::Object(Map::new());
     }
-    // It is one now, so the default is never made.
+    // It is an object now, so the default is never created.
     match value {
         Value::Object(object) => object,
         _ => unreachable!("made an object above"),
     }
 }
 
-/// `value` as a list; anything else becomes an empty one.
+/// `value` as a list; any other value is replaced by an empty one.
 fn as_list(value: &mut Value) -> &mut Vec<Value> {
     if !value.is_array() {
         *value = Value::Array(Vec::new());

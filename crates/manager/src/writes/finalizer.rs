@@ -14,16 +14,16 @@ use crate::{
     key::Key,
 };
 
-/// How often a write is tried when others write at the same time.
+/// How often a write is attempted while others write at the same time.
 const TRIES: usize = 3;
 
-/// Whether `object` carries the finalizer `name`.
+/// Whether `object` has the finalizer `name`.
 pub(crate) fn has<K: Object>(object: &K, name: &str) -> bool {
     let finalizers = object.meta().finalizers.as_deref().unwrap_or_default();
     finalizers.iter().any(|finalizer| finalizer == name)
 }
 
-/// Adds the finalizer; returns the object with it, or `None` if the object is going, gone or replaced.
+/// Adds the finalizer; returns the object with it, or `None` if the object is being deleted, gone or replaced.
 pub(crate) async fn add<K: Object>(
     core: &Core<K>,
     key: &Key,
@@ -57,8 +57,9 @@ pub(crate) async fn remove<K: Object>(
     removed.await.map(drop)
 }
 
-/// Sets the finalizers to what `wanted` says, until it says nothing. The request carries the resource version that
-/// this was said of, because the list is sent as a whole and others have theirs in it.
+/// Sets the finalizers to the list that `wanted` returns; stops when it returns `None`. The request carries the
+/// resource version of the object that `wanted` saw, because the list is sent as a whole and contains finalizers of
+/// others.
 async fn change<K: Object>(
     core: &Core<K>,
     key: &Key,
@@ -87,7 +88,7 @@ async fn change<K: Object>(
             }
         }
         match api.get_opt(key.name()).await? {
-            // Another object of the same name has finalizers of its own.
+            // Another object of the same name has its own finalizers.
             Some(Stripped(fresh)) if fresh.meta().uid == object.meta().uid => {
                 object = Arc::new(fresh);
             }

@@ -1,4 +1,4 @@
-//! Writes to the API server: children, status, finalizers, and what a controller remembers of its own writes.
+//! Writes to the API server: children, status, finalizers, and a controller's memory of its own writes.
 
 pub(crate) mod applied;
 pub(crate) mod apply;

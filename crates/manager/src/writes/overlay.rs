@@ -1,4 +1,4 @@
-//! The objects of a controller as it last wrote them, for reconciles that begin before the watch has brought them.
+//! The last writes of a controller to its objects, for reconciles that start before the watch has delivered them.
 
 use std::{
     collections::HashMap,
@@ -18,14 +18,14 @@ impl<K: Cached> Overlay<K> {
         Self(Mutex::default())
     }
 
-    /// Remembers what a write returned, unless the cache, which `cached` asks, has seen it already.
+    /// Remembers the result of a write, unless the cache, which `cached` reads, has already seen it.
     pub(crate) fn set(&self, key: &Key, object: Arc<K>, cached: impl FnOnce() -> Option<Arc<K>>) {
         self.lock().insert(key.clone(), object);
-        // Only now: the watch may be faster than the answer to the write, and it reports a change once.
+        // Only now: the watch may be faster than the response to the write, and it reports a change only once.
         self.seen(key, cached().as_deref());
     }
 
-    /// Forgets what a watch has overtaken; `None`: the object is gone.
+    /// Forgets an object if the watch has delivered the same or a later version; `None` if the object is gone.
     pub(crate) fn seen(&self, key: &Key, seen: Option<&K>) {
         let mut objects = self.lock();
         let ahead = |own: &Arc<K>| seen.is_some_and(|seen| later(version(&**own), version(seen)));
@@ -34,7 +34,7 @@ impl<K: Cached> Overlay<K> {
         }
     }
 
-    /// The later of what is cached and what was written.
+    /// The later of the cached and the written object.
     pub(crate) fn over(&self, key: &Key, cached: Arc<K>) -> Arc<K> {
         match self.lock().get(key) {
             Some(own) if later(version(&**own), version(&*cached)) => own.clone(),

@@ -1,4 +1,5 @@
-//! Tells a controller's own writes of status and finalizers from the changes of others, so that they trigger no reconcile.
+//! Distinguishes a controller's own writes of status and finalizers from the changes of others, so that they trigger no
+//! reconcile.
 
 use std::{
     collections::HashMap,
@@ -14,14 +15,14 @@ use crate::{
     key::Key,
 };
 
-/// What a controller has lately written to the objects that it reconciles.
+/// The recent writes of a controller to the objects that it reconciles.
 ///
-/// Each such write is made to one version of the object, by a precondition, so the two resource versions say all that
-/// it changed. An update that the watch brings is ours only if it is from the one version to the other; one that
-/// skips a version may hide what others wrote in between.
+/// Each write is made to one version of the object, by a precondition, so a pair of resource versions identifies it. An
+/// update from the watch is our own only if it goes from the one version to the other. An update that skips a version
+/// may hide the writes of others in between.
 ///
-/// The watch may be faster than the answer to the write, so while a write is under way the updates of its object are
-/// held back.
+/// The watch may be faster than the response to the write, so updates of an object are held back while a write to it is
+/// in progress.
 pub(crate) struct OwnWrites {
     queue: Arc<Queue>,
     objects: Mutex<HashMap<Key, Recent>>,
@@ -30,25 +31,25 @@ pub(crate) struct OwnWrites {
 #[derive(Default)]
 struct Recent {
     under_way: bool,
-    /// What the watch brought meanwhile, and whether it matters.
+    /// Updates that the watch delivered meanwhile, and whether each matters.
     held: Vec<(Update, bool)>,
-    /// Our writes that the watch has yet to bring.
+    /// Our writes that the watch has not delivered yet.
     expected: Vec<Update>,
 }
 
 impl Recent {
-    /// Whether there is nothing to remember.
+    /// Whether the entry can be removed.
     fn is_idle(&self) -> bool {
         !self.under_way && self.expected.is_empty()
     }
 
-    /// Whether a change is our own, or that will be known when the write under way has ended.
+    /// Whether a change is our own, or must wait for the write in progress.
     fn explains<K: Cached>(&mut self, change: &Change<'_, K>, matters: bool) -> bool {
         let update = Update::of(change);
         let own = update
             .as_ref()
             .is_some_and(|update| self.expected.contains(update));
-        // What is not later was skipped, as by a new list, and will not come any more.
+        // An expected update that is not later was skipped, for example by a new list, and will never arrive.
         let now = change.new.map(version);
         self.expected
             .retain(|own| now.is_some_and(|now| later(&own.to, now)));
@@ -75,7 +76,7 @@ impl Update {
         Self { from, to }
     }
 
-    /// What the watch brought; `None` if no write of status or finalizers can have done it.
+    /// The update of a change; `None` if a write of status or finalizers cannot have caused it.
     fn of<K: Cached>(change: &Change<'_, K>) -> Option<Self> {
         let (old, new) = (change.old?, change.new?);
         let same = old.meta().generation == new.meta().generation;
@@ -83,7 +84,8 @@ impl Update {
     }
 }
 
-/// A write under way. Dropped without [`finish`](Self::finish), as at a time-out, it counts as having written nothing.
+/// A write in progress. If it is dropped without [`finish`](Self::finish), for example at a time-out, it counts as if
+/// it had written nothing.
 pub(crate) struct Write<'a> {
     writes: &'a OwnWrites,
     key: &'a Key,
@@ -104,7 +106,7 @@ impl OwnWrites {
         Write { writes: self, key }
     }
 
-    /// Enqueues the object of a change that `matters`, unless it is our own.
+    /// Enqueues the object if its change `matters` and is not our own.
     pub(crate) fn seen<K: Cached>(&self, change: &Change<'_, K>, matters: bool) {
         let mut objects = self.lock();
         let mut explained = false;
@@ -126,14 +128,14 @@ impl OwnWrites {
 }
 
 impl Write<'_> {
-    /// Ends a write that was made to the version `from` of the object, and returned the version `to`.
+    /// Ends a write to the version `from` of the object, which resulted in the version `to`.
     pub(crate) fn finish(self, from: &str, to: &str) {
         if from == to {
             return;
         }
         let own = Update::new(from, to);
         let mut objects = self.writes.lock();
-        // `begin` made it, and while a write is under way nothing removes it.
+        // `begin` created it, and nothing removes it while a write is in progress.
         let Some(recent) = objects.get_mut(self.key) else {
             return;
         };
@@ -186,7 +188,7 @@ mod tests {
         object
     }
 
-    /// The watch brings an update; version `0` is no object.
+    /// The watch delivers an update; version `0` means that the object does not exist.
     fn comes(writes: &OwnWrites, from: &str, to: &str) {
         update(writes, from, to, true);
     }
@@ -270,7 +272,7 @@ mod tests {
         for answered_first in [true, false] {
             let (writes, key) = (writes(), KEY.into());
             let write = writes.begin(&key);
-            // The other wrote version 2, which the watch has not brought, and to which ours was made.
+            // The other writer wrote version 2, which the watch has not delivered. Our write was made to that version.
             if answered_first {
                 write.finish("2", "3");
                 comes(&writes, "1", "3");

@@ -1,4 +1,4 @@
-//! Writes the status of an object, once a reconcile and only what differs.
+//! Writes the status of an object: once per reconcile, and only the difference.
 
 use std::sync::Arc;
 
@@ -18,17 +18,17 @@ use crate::{
     writes::difference::{Difference, difference},
 };
 
-/// How often a write is tried when others write at the same time.
+/// How often a write is attempted while others write at the same time.
 const TRIES: usize = 3;
 
-/// Writes what differs between the status of `known` and of `wanted`, if anything does.
+/// Writes the difference between the status of `known` and of `wanted`, if there is any.
 ///
-/// The request carries the resource version that the difference was computed from. When somebody else was faster,
-/// the object is read and the same changes are made to what it says now, conditions by type; so of two writers none
-/// loses what the other wrote. When the object is gone, or another one of its name is there, nothing is written.
+/// The request carries the resource version that the difference was computed from. If another writer was faster, the
+/// object is read again and the same changes are made to its new status, conditions by type, so neither write is lost.
+/// If the object is gone or was replaced by another of its name, nothing is written.
 ///
 /// # Errors
-/// When the API server refuses, or somebody else was faster three times.
+/// If the API server rejects the write, or after three conflicts.
 pub(crate) async fn write<K: Object>(
     core: &Core<K>,
     key: &Key,
@@ -60,7 +60,7 @@ pub(crate) async fn write<K: Object>(
         let Some(fresh) = read::<K>(&core.client, key).await? else {
             return Ok(());
         };
-        // Another object of the same name has a status of its own.
+        // Another object of the same name has its own status.
         if fresh["metadata"]["uid"].as_str() != known.meta().uid.as_deref() {
             return Ok(());
         }
@@ -74,7 +74,7 @@ pub(crate) async fn write<K: Object>(
     anyhow::bail!("cannot write the status: others changed the object {TRIES} times meanwhile")
 }
 
-/// The status of `fresh`, and what remains to be changed of it; `None` if nothing does.
+/// The status of `fresh`, and the changes that remain to be made to it; `None` if nothing remains.
 fn again(changes: &Difference, fresh: &Value) -> Option<(Value, Difference)> {
     let old = fresh.get("status").cloned().unwrap_or_default();
     let mut wanted = old.clone();
@@ -91,7 +91,7 @@ fn status<K: Object>(object: &K) -> serde_json::Result<Value> {
         .unwrap_or_default())
 }
 
-/// Reads the object as it is, fields that `K` does not know included; `None` if it is gone.
+/// Reads the current object, including fields that `K` does not know; `None` if it is gone.
 async fn read<K: Object>(client: &Client, key: &Key) -> anyhow::Result<Option<Value>> {
     let url = K::url_path(&(), key.namespace());
     let request = Request::new(url).get(key.name(), &GetParams::default())?;
@@ -102,7 +102,7 @@ async fn read<K: Object>(client: &Client, key: &Key) -> anyhow::Result<Option<Va
     }
 }
 
-/// A 404 says that the object is gone, which is well; or that its kind has no status to write, which is not.
+/// A 404 means that the object is gone, which is fine, or that its kind has no status subresource, which is an error.
 async fn gone<K: Object>(core: &Core<K>, key: &Key) -> anyhow::Result<()> {
     if read::<K>(&core.client, key).await?.is_none() {
         return Ok(());
@@ -115,7 +115,7 @@ async fn gone<K: Object>(core: &Core<K>, key: &Key) -> anyhow::Result<()> {
 }
 
 impl<K> Core<K> {
-    /// Parameters of a patch under the name of this controller.
+    /// The parameters of a patch as this controller's field manager.
     pub(crate) fn patch_params(&self) -> PatchParams {
         PatchParams {
             field_manager: Some(self.field_manager.clone()),

@@ -1,4 +1,4 @@
-//! Changes an object that others change, too.
+//! Changes an object that other writers change, too.
 
 use std::{any::Any, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::{
     writes::difference::difference,
 };
 
-/// How often a change is tried, and how long to wait in between: `DefaultRetry` of client-go's `util/retry`.
+/// How often a change is attempted, and the delay in between: `DefaultRetry` of client-go's `util/retry`.
 const STEPS: usize = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -61,7 +61,7 @@ pub(crate) async fn update<K: Object, C: Object>(
     anyhow::bail!("cannot update {kind} `{key}`")
 }
 
-/// The JSON merge patch that makes the change to just this version of the object; `None` if it changes nothing.
+/// The JSON merge patch that makes the change to exactly this version of the object; `None` if nothing changes.
 fn patch<C: Object>(known: &C, change: impl Fn(&mut C)) -> anyhow::Result<Option<Value>> {
     let mut wanted = known.clone();
     change(&mut wanted);
@@ -73,7 +73,7 @@ fn patch<C: Object>(known: &C, change: impl Fn(&mut C)) -> anyhow::Result<Option
     }))
 }
 
-/// If it is of the controller's own kind, the next reconcile begins with it even if the watch is slow.
+/// If the object is of the controller's own kind, the next reconcile gets it even if the watch is slow.
 fn remember<K: Object, C: Object>(core: &Core<K>, key: &Key, changed: Arc<C>) {
     let changed: Arc<dyn Any + Send + Sync> = changed;
     if let Ok(own) = changed.downcast::<K>() {

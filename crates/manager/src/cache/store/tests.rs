@@ -1,4 +1,4 @@
-//! Test what a store holds and tells.
+//! Test what a store contains and reports.
 
 use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use tokio::sync::mpsc;
@@ -19,7 +19,7 @@ fn object(namespace: &str, name: &str, version: &str) -> ConfigMap {
     }
 }
 
-/// A cache that holds these, each at version 1, and what is told from then on.
+/// A cache with these objects, each at version 1, and its changes from then on.
 fn cache(keys: &[&str]) -> (Cache<ConfigMap>, mpsc::UnboundedReceiver<String>) {
     let cache = Cache::new();
     for key in keys.iter().map(|key| Key::from(*key)) {
@@ -73,7 +73,7 @@ fn an_unreadable_object_is_told_as_gone_and_listed_no_more_until_it_is_repaired(
     assert!(cache.get(&key).is_none());
     assert_eq!(cache.keys(), ["ns/b".into()]);
     assert_eq!(cache.unreadable(&key).unwrap().reason, "data");
-    // Another version for the same reason is no news, another reason is.
+    // Another version with the same reason is not reported again; another reason is.
     assert!(
         cache
             .set_unreadable(&key, unreadable("3", "data"))
