@@ -1,7 +1,7 @@
 //! Measures an operator of `Foo` from its start; `tests/bench/operator` runs it against a real API server.
 //!
-//! It makes the objects, starts the operator, waits until all are ready, changes each once, and waits again. CPU and
-//! memory are the operator's own, from /proc; requests are what the API server counted.
+//! It creates the objects, starts the operator, waits until all are ready, changes each once, and waits again. CPU and
+//! memory are measured for the operator's process, from /proc. Requests are counted by the API server.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -25,7 +25,7 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-/// How many requests of its own are under way at once.
+/// How many of its own requests are in flight at once.
 const AT_ONCE: usize = 16;
 
 /// Measures an operator of `Foo`
@@ -93,7 +93,7 @@ async fn main() -> anyhow::Result<()> {
             &operator.memory("VmHWM")?,
         );
         let mut before = before;
-        // These were ours.
+        // These were sent by this program.
         *before.entry("foos PATCH".to_owned()).or_default() += cli.objects;
         print_requests(&before, &requests(&client).await?, cli.objects);
     }
@@ -198,7 +198,7 @@ fn is_ready(object: &Value, generation: i64) -> bool {
         && ready.any(|condition| condition["status"] == "True")
 }
 
-/// The operator as a process; it ends with this value.
+/// The operator as a process, which is killed on drop.
 struct Operator(Child);
 
 impl Operator {
@@ -210,7 +210,7 @@ impl Operator {
         Ok(Self(command.spawn().context(cli.command[0].clone())?))
     }
 
-    /// Waits until it does nothing for two seconds: events are published after the status.
+    /// Waits until it has been idle for two seconds: events are published after the status.
     async fn settle(&self) -> anyhow::Result<()> {
         let mut last = f64::NEG_INFINITY;
         while self.cpu()? - last > 0.02 {
@@ -220,13 +220,13 @@ impl Operator {
         Ok(())
     }
 
-    /// CPU seconds until now, of the user and of the system.
+    /// CPU seconds so far, user and system.
     fn cpu(&self) -> anyhow::Result<f64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id()))?;
         let (_, fields) = stat.rsplit_once(')').context("no name in stat")?;
         let fields: Vec<_> = fields.split_whitespace().collect();
         ensure!(fields[0] != "Z", "the operator ended, see its log");
-        // In hundredths of a second on every Linux that Rust runs on.
+        // The unit is a hundredth of a second on every Linux that Rust supports.
         let ticks = fields[11].parse::<u32>()? + fields[12].parse::<u32>()?;
         Ok(f64::from(ticks) / 100.0)
     }

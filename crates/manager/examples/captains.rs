@@ -1,4 +1,4 @@
-//! An operator as kbr scaffolds it, in one file: each `Captain` gets a Deployment.
+//! An operator as scaffolded by kbr, in one file: each `Captain` gets a Deployment.
 //!
 //! `captains crd` prints the `CustomResourceDefinition` as JSON.
 
@@ -17,7 +17,7 @@ use manager::{Action, Context, Manager, Options};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a captain is to be.
+/// The desired state of a captain.
 #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "crew.example.com",
@@ -35,7 +35,7 @@ struct CaptainSpec {
     fault: Option<String>,
 }
 
-/// What a captain is.
+/// The observed state of a captain.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CaptainStatus {
@@ -104,7 +104,7 @@ async fn cleanup(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<
     Ok(Action::await_change())
 }
 
-/// The Deployment that a captain wants.
+/// The Deployment of a captain.
 fn deployment(captain: &Captain) -> Deployment {
     let labels = std::collections::BTreeMap::from([("captain".to_owned(), captain.name_any())]);
     Deployment {

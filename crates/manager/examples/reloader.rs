@@ -1,5 +1,5 @@
-//! An operator for what Kubernetes has already: restarts a Deployment when the `ConfigMap` changes that it names in the
-//! annotation `example.com/reload`. `kill -USR1` has it look at all of them again.
+//! An operator for built-in kinds: restarts a Deployment when the `ConfigMap` changes that is named in the annotation
+//! `example.com/reload`. `kill -USR1` makes it reconcile all Deployments.
 
 use std::{process::ExitCode, sync::Arc};
 
@@ -12,10 +12,10 @@ use manager::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Names the `ConfigMap`, on a Deployment.
+/// The annotation on a Deployment that names the `ConfigMap`.
 const RELOAD: &str = "example.com/reload";
 
-/// Says which version of it the Pods were made with, on their template.
+/// The annotation on the template of Pods with the version of the `ConfigMap` that they use.
 const VERSION: &str = "example.com/version";
 
 /// Restarts Deployments whose settings have changed

@@ -1,5 +1,5 @@
-//! The API server in memory where it does at once what a cluster does in a while, and where it refuses. What it does
-//! as the real one does is compared with that in `real/`.
+//! Test the fake API server where it does at once what takes a cluster a while, and where it rejects requests.
+//! Everything that it does like the real one is compared with that in `real/`.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube::{
@@ -29,7 +29,7 @@ fn object(name: &str, owners: &[&ConfigMap]) -> ConfigMap {
     }
 }
 
-/// A server, and its config maps.
+/// A server, and its `ConfigMap`s.
 fn maps() -> (FakeApi, Api<ConfigMap>) {
     let api = FakeApi::new();
     let maps = Api::default_namespaced(api.client());
@@ -139,7 +139,7 @@ async fn what_it_cannot_do_is_refused_and_says_so() {
     assert_eq!(maps.get("a").await.unwrap().data, object.data);
 }
 
-/// A part of an object that nobody serves here.
+/// A subresource that this server does not support.
 trait Logs {
     async fn logs_of(&self, name: &str) -> kube::Result<String>;
 }

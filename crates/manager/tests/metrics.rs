@@ -1,4 +1,4 @@
-//! The metrics against those of an operator on controller-runtime, recorded by `controller-runtime/record`.
+//! Compare the metrics with those of an operator on controller-runtime, recorded by `controller-runtime/record`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,13 +18,13 @@ use tokio::{
     sync::oneshot,
 };
 
-/// What controller-runtime 0.25.2 says of itself.
+/// The metrics of controller-runtime 0.25.2.
 const THEIRS: &str = include_str!("controller-runtime/scrape.txt");
 
-/// What it has and we have not; `*` stands for any end. The reasons are in `docs/metrics.md`.
+/// Metrics that only controller-runtime has; `*` stands for any suffix. The reasons are in `docs/metrics.md`.
 const MISSING: [&str; 2] = ["go_*", "controller_runtime_terminal_reconcile_errors_total"];
 
-/// What we have and it has not.
+/// Metrics that only kbr-manager has.
 const ADDED: [&str; 3] = [
     "manager_cache_synced",
     "manager_cache_unreadable_objects",
@@ -36,7 +36,7 @@ const ADDED: [&str; 3] = [
 struct Family {
     kind: String,
     labels: BTreeSet<String>,
-    /// The bounds of its buckets, as they are spelled.
+    /// The bounds of its buckets, as text.
     bounds: Vec<String>,
 }
 
@@ -89,7 +89,7 @@ fn matches(patterns: &[&str], name: &str) -> bool {
         })
 }
 
-/// What a manager with a controller, a webhook and an election says at `/metrics`, head and all.
+/// The response of `/metrics`, including its head, for a manager with a controller, a webhook and an election.
 async fn scrape() -> String {
     let api = FakeApi::new();
     let address = free_address();
@@ -113,7 +113,7 @@ async fn scrape() -> String {
     });
     let look = async || {
         let text = get(address).await.unwrap_or_default();
-        // The requests of the election are the last to be there.
+        // The requests of the election are the last to appear.
         Ok(text
             .contains("\nleader_election_master_status{name=\"test.example.com\"} 1")
             .then_some(text))
@@ -140,7 +140,7 @@ impl Defaulter<ConfigMap> for Nothing {
     }
 }
 
-/// An address that nobody listens on.
+/// An address on which nothing listens.
 fn free_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap()
@@ -160,7 +160,7 @@ async fn get(address: SocketAddr) -> std::io::Result<String> {
 async fn names_types_labels_and_buckets_are_those_of_controller_runtime() {
     let answer = scrape().await;
     let (head, text) = answer.split_once("\r\n\r\n").unwrap();
-    // As from controller-runtime, whatever was asked for.
+    // The same as in controller-runtime, whatever the client accepts.
     let media_type = "content-type: text/plain; version=0.0.4; charset=utf-8";
     assert!(head.contains(media_type), "{head}");
     let (ours, theirs) = (families(text), families(THEIRS));

@@ -1,4 +1,4 @@
-//! What a user sees of one reconcile, on the API server in memory.
+//! Test one reconcile from the user's view, on the fake API server.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
     status = "CaptainStatus"
 )]
 struct CaptainSpec {
-    /// What the reconcile does.
+    /// What the reconcile shall do.
     order: String,
 }
 
@@ -102,7 +102,7 @@ fn captain(order: &str) -> Captain {
     Captain::new("hook", CaptainSpec { order })
 }
 
-/// A captain with our finalizer, that is being deleted.
+/// A captain with our finalizer that is being deleted.
 fn deleted(api: &FakeApi, order: &str) {
     let mut captain = captain(order);
     captain.finalizers_mut().push(FINALIZER.to_owned());
@@ -265,7 +265,7 @@ async fn an_object_of_a_kind_that_is_not_cached_is_not_taken_either() {
     let api = FakeApi::new();
     api.put(&captain(""));
     api.reconcile(register, CAPTAIN).await.unwrap();
-    // It is ours now.
+    // It is our child now.
     api.reconcile(register, CAPTAIN).await.unwrap();
     let mut theirs: Secret = api.get("default", "hook").unwrap();
     theirs.owner_references_mut()[0].uid = "another".to_owned();

@@ -1,4 +1,4 @@
-//! What a user sees of webhooks: their answers to real reviews, without an API server.
+//! Test webhooks from the user's view: their answers to real reviews, without an API server.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use manager::{
@@ -10,7 +10,7 @@ use manager::{
 };
 use serde_json::{Value, json};
 
-/// Gives each Pod a priority and a sidecar, and looks at its names.
+/// Gives each Pod a priority and a sidecar, and validates its names.
 struct PodWebhook;
 
 impl Defaulter<Pod> for PodWebhook {
@@ -190,7 +190,7 @@ async fn an_object_that_cannot_be_read_is_refused() {
     );
 }
 
-/// What is wrong with a Pod whose image is 5.
+/// The error in a Pod whose image is 5.
 const UNREADABLE: &str = "spec.containers[0].image: invalid type: integer `5`, expected a string";
 
 #[tokio::test]
@@ -205,7 +205,7 @@ async fn a_stored_object_that_cannot_be_read_can_be_repaired() {
     );
     assert_eq!(admitted.warnings, [warning]);
 
-    // As strict as with any other object.
+    // Validation is as strict as for any other object.
     let still_wrong = review("UPDATE", &pod(&Value::Null), &broken);
     let admitted = api.admit(register, &still_wrong).await;
     assert!(!admitted.allowed);
@@ -280,7 +280,7 @@ async fn an_unknown_operation_is_refused() {
     );
 }
 
-/// What kube-apiserver 1.36.3 sent when kubectl made, labelled and deleted a `ConfigMap`.
+/// The reviews that kube-apiserver 1.36.3 sent when kubectl created, labelled and deleted a `ConfigMap`.
 const SENT: &str = include_str!("reviews.jsonl");
 
 #[test]
@@ -296,7 +296,7 @@ fn a_review_made_for_a_unit_test_is_what_an_api_server_sends() {
     }
 }
 
-/// A review without what depends on who asks: the user, the flags of the request, its id.
+/// A review without the parts that depend on the client: the user, the flags of the request, its id.
 fn without_the_asker(review: &Value) -> Value {
     let mut review = review.clone();
     let request = review["request"].as_object_mut().unwrap();

@@ -1,4 +1,4 @@
-//! A server that answers any review with the same words and the review's own `uid`: what webhooks cost that do nothing.
+//! A server that gives every review the same answer with the review's `uid`: the baseline cost of a webhook.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -16,7 +16,7 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use super::server::read_head;
 
-/// Serves with the certificate in `folder`, for ever.
+/// Serves with the certificate in `folder`, forever.
 pub async fn serve(port: u16, folder: &Path) -> anyhow::Result<()> {
     let read = |name: &str| fs::read(folder.join(name));
     let chain = CertificateDer::pem_slice_iter(&read("tls.crt")?).collect::<Result<Vec<_>, _>>()?;

@@ -1,7 +1,8 @@
-//! Measures the server of webhooks; `tests/bench/admission` runs it against a real API server.
+//! Measures the webhook server; `tests/bench/admission` runs it against a real API server.
 //!
-//! It starts itself a second time as the server, so that memory is the server's own. First it is called as the API
-//! server would call it, then objects are made through the real one, with the webhooks, with others that answer without looking, and without any, in turn.
+//! It starts itself a second time as the server, to measure the memory of the server alone. First it calls the server
+//! like the API server does. Then it creates objects through the real API server: with the webhooks, with webhooks that
+//! do nothing, and without any, in turn.
 
 mod answer;
 mod server;
@@ -26,14 +27,14 @@ use serde_json::{Value, json};
 
 use self::server::Server;
 
-/// How many connections call at once.
+/// How many connections call concurrently.
 const CONNECTIONS: usize = 64;
 
-/// The keys of an object of 1 kB and of one of 10 kB.
+/// The number of keys in an object of 1 kB, and in one of 10 kB.
 const SMALL: usize = 10;
 const LARGE: usize = 100;
 
-/// How many objects one review of conversion has.
+/// The number of objects in a conversion review.
 const CONVERTED: usize = 1000;
 
 /// Measures the server of webhooks
@@ -148,7 +149,7 @@ async fn main() -> anyhow::Result<()> {
     let floor = Server::start(cli.core.as_deref(), "answer").await?;
     let without_looking = alone(&floor, "mutate", cli.requests).await?;
     row("a server that answers without looking", &without_looking);
-    // The first requests find caches and allocators cold.
+    // Warm up caches and allocators.
     alone(&server, "mutate", cli.requests / 10).await?;
     let before = server.memory()?;
     for task in ["mutate", "validate"] {
@@ -185,7 +186,7 @@ async fn serve(port: u16, folder: PathBuf) -> anyhow::Result<()> {
     manager.run_until(std::future::pending()).await
 }
 
-/// An object of so many keys, 100 bytes each.
+/// An object with this many keys, 100 bytes each.
 fn object(namespace: &str, keys: usize) -> Value {
     let data = |at| (format!("key-{at}"), json!("x".repeat(90)));
     let data: serde_json::Map<_, _> = (0..keys).map(data).collect();
@@ -334,7 +335,7 @@ async fn through_the_api_server(
     }
     for keys in [SMALL, LARGE] {
         let (mut with, mut least, mut without) = (Vec::new(), Vec::new(), Vec::new());
-        // In turn, so that whatever else goes on is in all.
+        // In turn, so that other load on the machine affects all of them.
         for _ in 0..created {
             with.push(create("hooked", keys).await?.0);
             least.push(create("floored", keys).await?.0);
@@ -353,7 +354,7 @@ async fn through_the_api_server(
     Ok(())
 }
 
-/// How long requests took, in milliseconds.
+/// The durations of requests, in milliseconds.
 struct Times {
     p50: f64,
     p99: f64,

@@ -1,4 +1,4 @@
-//! A server under measurement: a process, and how it is called.
+//! The server under measurement: its process, and calls to it.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-/// The server as a process; it ends with this value.
+/// The server as a process, which is killed on drop.
 pub struct Server {
     process: Child,
     pub port: u16,
@@ -67,16 +67,16 @@ impl Server {
         Ok(Connection(BufReader::new(stream)))
     }
 
-    /// Seconds of CPU that it has used until now, in steps of 10 ms.
+    /// CPU seconds so far, in steps of 10 ms.
     pub fn cpu(&self) -> anyhow::Result<f64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
         let fields = stat.rsplit_once(") ").context("no name in stat")?.1;
-        // See proc_pid_stat(5): user and system time, in ticks, of which Linux has 100 a second.
+        // See proc_pid_stat(5): user and system time, in ticks of 10 ms on Linux.
         let ticks = fields.split(' ').skip(11).take(2).map(str::parse::<f64>);
         Ok(ticks.sum::<Result<f64, _>>()? / 100.0)
     }
 
-    /// Megabytes that it has now.
+    /// The current memory in megabytes.
     pub fn memory(&self) -> anyhow::Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -116,7 +116,7 @@ fn connector(authority: &str) -> anyhow::Result<TlsConnector> {
     Ok(Arc::new(config).into())
 }
 
-/// The first line of a request or an answer, and how long its body is.
+/// The first line of a request or a response, and the length of its body.
 pub async fn read_head(
     stream: &mut (impl AsyncBufRead + Unpin),
 ) -> anyhow::Result<(String, usize)> {
@@ -134,7 +134,7 @@ pub async fn read_head(
     }
 }
 
-/// A connection that is kept, as the API server keeps its own.
+/// A connection that is kept alive, as the API server does.
 pub struct Connection(BufReader<TlsStream<TcpStream>>);
 
 impl Connection {

@@ -128,8 +128,8 @@ impl Queue {
     /// Ends the processing of a key. If the key was added meanwhile, it is in the queue again. Returns whether it is
     /// next.
     ///
-    /// It goes ahead of others because the result of its own write is still at hand. That happens only once in a row,
-    /// so a key that changes all the time does not starve the others.
+    /// It goes ahead of others because what its last reconcile applied is still at hand. That happens only once in a
+    /// row, so a key that changes all the time does not starve the others.
     pub(crate) fn done(&self, key: &Key) -> bool {
         let mut state = self.lock();
         if let Some(taken) = state.processing.remove(key) {

@@ -1,4 +1,4 @@
-//! Requests that no API server sends: each gets an answer in the protocol that refuses, or a 4xx.
+//! Test requests that no API server sends: each gets a rejection in the protocol, or a 4xx.
 
 mod mutated;
 mod server;
@@ -58,7 +58,7 @@ impl From<v2::Thing> for v1::Thing {
     }
 }
 
-/// Refuses all but one, so that whatever is allowed by mistake shows.
+/// Rejects all objects but one, so that any other allowed object is a defect.
 struct Webhook;
 
 impl Defaulter<ConfigMap> for Webhook {
@@ -216,7 +216,7 @@ async fn nothing_hostile_is_allowed_or_breaks_anything() {
     let none = changed("good", |it| it["request"]["object"] = Value::Null);
     let (_, answer) = server.post(VALIDATE, &none).await;
     assert_eq!(answer["response"]["allowed"], false, "no object: {answer}");
-    // And it goes on as before.
+    // And the server works as before.
     let good = review("good").to_string().into_bytes();
     let (status, answer) = server.post(VALIDATE, &good).await;
     assert_eq!(
@@ -342,7 +342,7 @@ async fn objects_that_cannot_be_read_stop_no_other_and_come_back_as_they_were() 
         assert_eq!(there["apiVersion"], "a.example.com/v2");
         assert_eq!(there["metadata"]["name"], object["metadata"]["name"]);
     }
-    // As far as another version can hold it, it is shown there.
+    // The fields that the other version has are visible there.
     assert_eq!(there[3]["spec"], all[3]["spec"]);
     let back = api.convert(register, &there, "a.example.com/v1").await;
     assert_eq!(json!(back.unwrap()).to_string(), json!(all).to_string());
@@ -355,7 +355,7 @@ async fn what_another_version_cannot_hold_comes_back_unless_the_object_is_change
         .convert(register, broken, "a.example.com/v2")
         .await
         .unwrap();
-    // As an API server makes it: fields that the version lacks are gone, and defaults are there.
+    // As changed by an API server: without the fields that the version lacks, and with defaults.
     there[0]["spec"] = json!({ "new": "x", "size": 1 });
     there[0]["metadata"]["labels"] = json!({ "c": "d" });
     there[0]["status"]["seen"] = json!([2]);
@@ -365,7 +365,7 @@ async fn what_another_version_cannot_hold_comes_back_unless_the_object_is_change
     expected[0]["status"]["seen"] = json!([2]);
     assert_eq!(back.unwrap(), expected);
 
-    // As it makes it of a change: repaired, and still broken.
+    // As changed by a user: repaired, and still broken.
     there[0]["metadata"]["generation"] = json!(8);
     let mut repaired = there.clone();
     repaired[0]["spec"] = json!({ "new": "repaired" });

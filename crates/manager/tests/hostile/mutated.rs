@@ -1,5 +1,5 @@
-//! Reviews with something changed at random: whatever the change, what the user's code refuses is never allowed.
-//! The changes are the same in each run.
+//! Test reviews with random changes: whatever the change, an object that the user's code rejects is never allowed. The
+//! changes are the same in each run.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 
 use super::{conversion, register, review, server::Server, thing};
 
-/// How many reviews are tried at each webhook.
+/// How many reviews are sent to each webhook.
 const ROUNDS: usize = 2000;
 
-/// Refuses everything.
+/// Rejects everything.
 struct Never;
 
 impl Defaulter<ConfigMap> for Never {
@@ -53,7 +53,7 @@ impl Validator<ConfigMap> for Never {
     }
 }
 
-/// Numbers that look random: George Marsaglia's xorshift.
+/// Pseudo-random numbers: George Marsaglia's xorshift.
 struct Random(u64);
 
 impl Random {
@@ -64,7 +64,7 @@ impl Random {
         usize::try_from(self.0 % most.max(1) as u64).unwrap()
     }
 
-    /// Changes what is written, or how, or both.
+    /// Changes the value of a review, its encoding, or both.
     fn changed(&mut self, review: &Value) -> Vec<u8> {
         let how = self.below(4);
         let mut text = review.to_string();
@@ -78,7 +78,7 @@ impl Random {
         bytes
     }
 
-    /// With one value exchanged.
+    /// The review with one value replaced.
     fn exchanged(&mut self, review: &Value) -> String {
         const PLACE: &str = "put it here";
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
@@ -131,7 +131,7 @@ impl Random {
     }
 }
 
-/// The place of each value, as JSON pointers; no name here needs an escape.
+/// The path of each value as a JSON pointer; no name here needs an escape.
 fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
     all.push(at.to_owned());
     if let Value::Object(fields) = value {
@@ -146,7 +146,7 @@ fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
     }
 }
 
-/// Posts each body over one connection; `check` is told of each answer.
+/// Posts each body over one connection; calls `check` with each answer.
 async fn post_all(
     server: &Server,
     path: &str,
@@ -165,7 +165,7 @@ async fn post_all(
         stream.flush().await.unwrap();
         let (mut line, mut length) = (String::new(), 0);
         let read = stream.read_line(&mut line).await;
-        // Also what a panic would look like, as it ends the connection.
+        // A panic would end the connection, so it shows, too.
         let shown = String::from_utf8_lossy(&body);
         assert!(read.is_ok() && !line.is_empty(), "no answer to {shown}");
         let status = line.split(' ').nth(1).unwrap().parse().unwrap();
@@ -218,9 +218,9 @@ async fn what_is_refused_is_refused_whatever_is_changed_in_a_review() {
                 response["uid"].as_str().is_some_and(|uid| !uid.is_empty()),
                 "{shown}"
             );
-            // A defaulter is not asked about what is deleted, and a validator not about what it cannot read.
+            // A defaulter is not called for a deletion, and a validator not for an object that it cannot read.
             let deleted = || {
-                // Not all that is written so is a value that can be held.
+                // Not all JSON of this form can be parsed into a value.
                 let review: BTreeMap<String, &RawValue> = serde_json::from_slice(body).unwrap();
                 let request: BTreeMap<String, &RawValue> =
                     serde_json::from_str(review["request"].get()).unwrap();
@@ -321,14 +321,14 @@ async fn patches_fit_whatever_is_changed_in_an_object() {
     object["new"] = json!({ "unknown": [1, { "a": null }] });
     object["metadata"]["ownerReferences"] = json!([owner("a"), owner("b")]);
     for _ in 0..ROUNDS {
-        // Not all that is written so is a value that can be held.
+        // Not all JSON of this form can be parsed into a value.
         let Ok(object) = serde_json::from_str::<Value>(&random.exchanged(&object)) else {
             continue;
         };
         let mut review = review("a");
         review["request"]["object"] = object.clone();
         let register = |manager: &mut Manager| manager.defaulter::<ConfigMap>(Everywhere);
-        // It panics at a patch that does not fit.
+        // This panics if the patch does not apply.
         let admitted = FakeApi::new().admit(register, &review).await;
         if admitted.allowed {
             allowed += 1;

@@ -1,4 +1,4 @@
-//! A server of webhooks in this process, and who calls it.
+//! A webhook server in this process, and its client.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -21,7 +21,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves what `register` registers, over TLS, for as long as this value lives.
+    /// Serves the webhooks that `register` registers, over TLS, until it is dropped.
     pub fn start(register: impl FnOnce(&mut Manager)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();

@@ -1,4 +1,4 @@
-//! The cases: what is asked of both servers.
+//! The requests that are sent to both servers.
 
 mod apply;
 mod delete;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::talk::{Case, Step};
 
-/// All of them.
+/// All cases.
 pub fn all() -> Vec<Case> {
     [
         write::cases(),
@@ -26,7 +26,7 @@ fn case(name: &'static str, steps: impl Into<Vec<Step>>) -> Case {
     Case { name, steps }
 }
 
-/// Two kinds of their own: one with a status apart and lists of all sorts, one without a status apart.
+/// Two custom kinds: one with a status subresource and all types of lists, one without a status subresource.
 pub fn definitions() -> Vec<Value> {
     let string = json!({"type": "string"});
     let ports = json!({
@@ -74,7 +74,7 @@ pub fn definitions() -> Vec<Value> {
     ]
 }
 
-/// The path of a collection, or of what is in it: `captains/hook/status`.
+/// The path of a collection, an object or a subresource: `captains/hook/status`.
 fn path(short: &str) -> String {
     let plural = short.split(['/', '?']).next().unwrap_or_default();
     let root = match plural {
@@ -141,7 +141,7 @@ fn force(short: &str, manager: &str, body: Value) -> Step {
     apply(short, &format!("{manager}&force=true"), body)
 }
 
-/// A config map with this data.
+/// A `ConfigMap` with this data.
 fn map(name: &str, data: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
 }

@@ -1,4 +1,4 @@
-//! What the server in memory knows of Kubernetes' own kinds, compared with what a real one publishes.
+//! Compare the fake server's knowledge of Kubernetes' own kinds with the published API of a real one.
 
 use hyper::Method;
 use kube::Client;
@@ -23,7 +23,7 @@ async fn groups(real: &Client) -> Vec<(String, String)> {
     all
 }
 
-/// Kinds that can be listed: path of the group, its version, and what discovery says of it.
+/// Kinds that can be listed: path of the group, its version, and the resource in discovery.
 async fn resources(real: &Client) -> Vec<(String, String, Value, bool)> {
     let mut all = Vec::new();
     for (root, version) in groups(real).await {
@@ -53,7 +53,7 @@ fn path(root: &str, resource: &Value) -> String {
     format!("{root}{namespace}/{plural}/a")
 }
 
-/// Scope and status of each kind.
+/// Compares scope and status subresource of each kind.
 pub async fn compare_traits(real: &Client) {
     let resources = resources(real).await;
     assert!(resources.len() > 50, "{}", resources.len());
@@ -93,8 +93,8 @@ pub async fn compare_traits(real: &Client) {
     }
 }
 
-/// Which lists have keys and which objects are one value: an object with all fields is applied, and who owns what is
-/// compared with what the real one publishes.
+/// Compares which lists have keys and which objects are atomic: applies an object with all fields, and compares their
+/// owners with the published API of the real server.
 pub async fn compare_fields(real: &Client) {
     let document = get(real, "/openapi/v2").await;
     let definitions = document["definitions"].as_object().unwrap();
@@ -147,7 +147,7 @@ pub async fn compare_fields(real: &Client) {
             written.push(("/status", status));
         }
         for (part, owned) in written {
-            // Of a kind with a status, the status is written in its place only.
+            // The status of a kind with a status subresource is only written there.
             let mut object = object.clone();
             if has_status && part.is_empty() {
                 object.as_object_mut().unwrap().remove("status");
@@ -172,7 +172,7 @@ pub async fn compare_fields(real: &Client) {
     assert!(compared > 50, "{compared}");
 }
 
-/// Where the two differ: ours on the left.
+/// The differences; ours is on the left.
 fn differences(ours: &Value, theirs: &Value, at: &str, wrong: &mut Vec<String>) {
     let empty = Map::new();
     let (left, right) = (
@@ -189,14 +189,14 @@ fn differences(ours: &Value, theirs: &Value, at: &str, wrong: &mut Vec<String>) 
     }
 }
 
-/// A value of this schema with every field, and who applies it owns these.
+/// A value of this schema with every field, and the fields that its applier owns.
 fn sample(schema: &Value, definitions: &Map<String, Value>, within: &[&str]) -> (Value, Value) {
     let leaf = |value: Value| (value, json!({}));
     let reference = schema["$ref"]
         .as_str()
         .and_then(|reference| reference.rsplit('/').next());
     if let Some(name) = reference {
-        // Schemas may hold themselves.
+        // Schemas may be recursive.
         if within.contains(&name) {
             return leaf(json!("deep"));
         }

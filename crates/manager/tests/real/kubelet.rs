@@ -1,4 +1,4 @@
-//! What stands in for a kubelet, and an operator that needs one.
+//! Test the fake kubelet, with an operator that needs one.
 
 use std::{sync::Arc, time::Duration};
 
@@ -36,7 +36,7 @@ fn deployment(owner: &ConfigMap) -> Deployment {
     }))
 }
 
-/// Brings a Deployment about, and tells in an annotation how much of it is available.
+/// Applies a Deployment, and writes its number of available replicas into an annotation.
 async fn reconcile(map: Arc<ConfigMap>, cx: Context<ConfigMap>) -> anyhow::Result<Action> {
     let web = cx.apply(&deployment(&map)).await?;
     let status = web.status.clone().unwrap_or_default();
@@ -54,7 +54,7 @@ async fn reconcile(map: Arc<ConfigMap>, cx: Context<ConfigMap>) -> anyhow::Resul
     Ok(Action::await_change())
 }
 
-/// Waits until the operator says that this many are available. `kubectl` blocks the thread, as it does in tests.
+/// Waits until the operator reports this number. `kubectl` blocks the thread, as it does in tests.
 fn wait_for_available(cluster: &Cluster, count: &str) {
     let wanted = format!("--for=jsonpath={{.metadata.annotations.available}}={count}");
     let wait = ["wait", &wanted, "--timeout=60s", "configmap/web"];
@@ -68,7 +68,7 @@ pub async fn deployments_become_available() {
         watch_namespace: vec![cluster.namespace().to_owned()],
         ..Options::default()
     };
-    // The operator has threads of its own, as its process has outside of this test.
+    // The operator gets its own threads, because outside this test it is a process.
     let operator = tokio::runtime::Runtime::new().unwrap();
     operator.spawn(async move {
         let mut manager = Manager::new(options, "test.example.com").await.unwrap();
@@ -92,7 +92,7 @@ pub async fn deployments_become_available() {
         wait_for_available(&cluster, count);
     }
 
-    // What has its status is left alone.
+    // A Deployment with an up-to-date status is left alone.
     let deployments = cluster.api::<Deployment>();
     let settled = deployments.get("web").await.unwrap();
     run_a_pod(&cluster, "first").await;
@@ -118,7 +118,7 @@ pub async fn deployments_become_available() {
     cluster.close().await.unwrap();
 }
 
-/// Has a Pod run and be ready, deletes it, and waits until it is gone.
+/// Waits until a Pod runs and is ready, deletes it, and waits until it is gone.
 async fn run_a_pod(cluster: &Cluster, name: &str) {
     let pods = cluster.api::<Pod>();
     let pod = json!({
@@ -134,7 +134,7 @@ async fn run_a_pod(cluster: &Cluster, name: &str) {
     assert_eq!(status.phase.as_deref(), Some("Running"));
     assert!(status.container_statuses.unwrap()[0].ready);
 
-    // This one has a node, so that only a kubelet can end it.
+    // This Pod has a node, so only a kubelet can end it.
     pods.delete(name, &kube::api::DeleteParams::default())
         .await
         .unwrap();
@@ -158,14 +158,14 @@ fn job(name: &str, mode: &str) -> Job {
     }))
 }
 
-/// The types of the conditions that are true, in order.
+/// The types of the true conditions, in order.
 fn conditions(status: &JobStatus) -> Vec<&str> {
     let all = status.conditions.iter().flatten();
     let all = all.filter(|one| one.status == "True");
     all.map(|one| one.type_.as_str()).collect()
 }
 
-/// The API server checks each step of a Job's status, so that only one that the real controller could write is stored.
+/// The API server validates each step of a Job's status, so only steps that the real controller could take are stored.
 pub async fn jobs_end_as_told() {
     let cluster = Cluster::connect().await.unwrap();
     let kubelet = cluster.kubelet().unwrap();

@@ -1,6 +1,6 @@
-//! The API server in memory, compared with a real one; and what is for tests on a real one.
+//! Compare the fake API server with a real one, and test helpers for tests on a real one.
 //!
-//! Each test here runs this program again below `kbr envtest run`, where it finds an API server.
+//! Each test here runs this program again under `kbr envtest run`, which provides an API server.
 
 #![allow(
     clippy::needless_pass_by_value,
@@ -22,7 +22,7 @@ use manager::testing::FakeApi;
 
 use crate::talk::{Case, Side};
 
-/// `kbr`, built if it is not there yet.
+/// The `kbr` binary, built if necessary.
 fn kbr() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let folder = program.parent().and_then(|deps| deps.parent()).unwrap();

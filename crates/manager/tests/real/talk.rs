@@ -1,4 +1,4 @@
-//! Requests to both servers, and what of the answers must be equal.
+//! Sends requests to both servers, and selects the parts of the answers that must be equal.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,34 +7,34 @@ use hyper::{Method, Request};
 use kube::{Client, api::WatchEvent, client::Body};
 use serde_json::{Value, json};
 
-/// Requests one after the other.
+/// A sequence of requests.
 #[derive(Clone)]
 pub struct Case {
     pub name: &'static str,
     pub steps: Vec<Step>,
 }
 
-/// One request. In path and body, `{ns}` stands for the namespace of the case, `{rv}` and `{uid}` for what the last
-/// answer had, `{rv1}` and `{uid1}` for what the first had.
+/// One request. In its path and body, `{ns}` is replaced with the namespace of the case, `{rv}` and `{uid}` with the
+/// values in the last answer, and `{rv1}` and `{uid1}` with those in the first.
 #[derive(Clone, Debug)]
 pub struct Step {
     pub method: Method,
     pub path: String,
     pub media_type: &'static str,
     pub body: Value,
-    /// The real server adds defaults, so it may have more.
+    /// Whether the real server adds defaults, so that its answer may have more fields.
     pub defaults: bool,
     pub watch: bool,
 }
 
 impl Step {
-    /// Compares only what the server in memory has, besides what was applied.
+    /// Compares only the fields in the answer of the fake server, and the applied ones.
     pub fn with_defaults(mut self) -> Self {
         self.defaults = true;
         self
     }
 
-    /// Both answers without what must differ; `real` also without defaults.
+    /// Both answers without the parts that must differ; `real` also without defaults.
     pub fn comparable(&self, real: Value, fake: Value) -> (Value, Value) {
         if !self.defaults {
             return (real, fake);
@@ -50,7 +50,7 @@ impl Step {
     }
 }
 
-/// What of `real` the other has, too.
+/// The parts of `real` that the other answer has, too.
 fn masked(real: &Value, fake: &Value) -> Value {
     match (real, fake) {
         (Value::Object(real), Value::Object(fake)) => real
@@ -102,13 +102,13 @@ impl Side {
         Self { client, known }
     }
 
-    /// The server in memory beside a real one.
+    /// The fake server beside a real one.
     pub fn fake(client: Client, real: &Self) -> Self {
         let known = real.known.clone();
         Self { client, known }
     }
 
-    /// Takes a step; its answer without what must differ.
+    /// Takes a step; returns its answer without the parts that must differ.
     pub async fn take(&mut self, step: &Step) -> Value {
         let fill = |text: &str| {
             let mut text = text.to_owned();
@@ -125,7 +125,7 @@ impl Side {
         let (code, answer) = send(&self.client, &step.method, &path, step.media_type, &body).await;
         let before = self.known.get("rv").cloned();
         self.learn(&answer);
-        // That of a list is moved by everybody who writes anything, such as the API server itself.
+        // The version of a list changes with every write of any client, such as the API server itself.
         let is_list = answer["kind"]
             .as_str()
             .is_some_and(|kind| kind.ends_with("List"));
@@ -192,7 +192,7 @@ async fn send(
     )
 }
 
-/// What a watch tells until it is quiet.
+/// The events of a watch until it is quiet.
 async fn watch(client: &Client, path: &str) -> Value {
     let request = Request::get(path).body(Vec::new()).unwrap();
     let events = match client.request_events::<Value>(request).await {
@@ -213,7 +213,7 @@ async fn watch(client: &Client, path: &str) -> Value {
     told.into()
 }
 
-/// A `Status`: the reason, and what it is about; the words of the message may differ.
+/// The reason and details of a `Status`; the wording of its message may differ.
 fn status(answer: &Value) -> Value {
     let details = &answer["details"];
     let cause = |cause: &Value| json!([cause["reason"], cause["field"]]);
@@ -235,7 +235,7 @@ fn status(answer: &Value) -> Value {
     })
 }
 
-/// An object or a list without what differs from server to server.
+/// An object or a list without the parts that differ between servers.
 pub fn object(mut object: Value) -> Value {
     if let Some(items) = object["items"].as_array_mut() {
         *items = items.drain(..).map(self::object).collect();
@@ -282,7 +282,7 @@ pub fn object(mut object: Value) -> Value {
     object
 }
 
-/// Text in which uids, which stand in the keys of owner references, are all alike.
+/// Text in which all uids, which are in the keys of owner references, are the same.
 fn uids(text: &str) -> String {
     let mut parts = text.split(r#"k:{\"uid\":\""#);
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -318,7 +318,7 @@ pub async fn install(client: &Client, crd: &Value) {
         .unwrap();
 }
 
-/// What a server answers to a GET.
+/// The answer to a GET.
 pub async fn get(client: &Client, path: &str) -> Value {
     send(client, &Method::GET, path, "application/json", &Value::Null)
         .await
@@ -336,7 +336,7 @@ pub async fn write(
     send(client, method, path, media_type, body).await
 }
 
-/// Where two answers differ, a line each.
+/// The differences between two answers, one a line.
 pub fn differences(real: &Value, fake: &Value, at: &str, list: &mut Vec<String>) {
     match (real, fake) {
         (Value::Object(left), Value::Object(right)) => {

@@ -1,4 +1,4 @@
-//! Each request but a watch ends, whether it is answered or not.
+//! Test that each request except a watch ends, whether it is answered or not.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::{
     stub::{Fault, Stub},
 };
 
-/// The fault of the first request that begins so, and of no other.
+/// The fault of the first request that begins with this; no fault for others.
 fn first(begin: &'static str, fault: Fault) -> impl Fn(&str, usize) -> Fault + Send + Sync {
     move |line, before| {
         if line.starts_with(begin) && before == 0 {
@@ -31,7 +31,7 @@ fn first(begin: &'static str, fault: Fault) -> impl Fn(&str, usize) -> Fault + S
     }
 }
 
-/// What a request ended with that failed, and after how long.
+/// The error of a failed request, and its duration.
 async fn failed<T>(request: impl Future<Output = kube::Result<T>>) -> (String, Duration) {
     let started = Instant::now();
     let result = timeout(SOON, request).await.expect("it has no limit");
@@ -104,7 +104,7 @@ async fn a_watch_must_begin_within_30_s_and_may_then_be_silent() {
     let api = FakeApi::new();
     let stub = Stub::start(&api, first("GET", Fault::Silence)).await;
     let maps = maps(&stub).await;
-    // One with bookmarks may not be silent for longer than they take to come.
+    // A watch with bookmarks ends if they do not arrive.
     let params = WatchParams::default().disable_bookmarks();
     let watch = async || maps.watch(&params, "0").await;
     let (error, after) = failed(watch()).await;
@@ -136,7 +136,7 @@ async fn a_status_write_that_is_not_answered_is_tried_again() {
     })
     .await;
     let options = Options {
-        // One that hangs would hold up the other.
+        // A hanging reconcile would block the other.
         max_concurrent_reconciles: 1,
         ..Options::default()
     };
@@ -170,7 +170,7 @@ async fn events_finalizers_and_lists_that_are_not_answered_are_tried_again() {
             Ok(Action::await_change())
         })
         .reconcile(async |_: Arc<Captain>, cx: manager::Context<Captain>| {
-            // Of one lane, so that the second waits for the first.
+            // Both are in one lane, so the second waits for the first.
             cx.event("Seen", "it is there");
             Ok(Action::requeue(Duration::from_secs(1)))
         });

@@ -1,6 +1,6 @@
-//! Requests that are not answered, or not now: real clients on the API server in memory, behind HTTP with faults.
+//! Test requests that are answered late or never: real clients of the fake API server, behind HTTP with faults.
 //!
-//! Time is tokio's, paused: it leaps to the next timer when nothing else is to be done.
+//! The tests use tokio's paused time, which jumps to the next timer whenever nothing else can run.
 
 mod limits;
 mod retries;
@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
-/// Longer than what is to come may take, in the time of the test.
+/// A limit on the waits of the tests, in the time of the test.
 pub(crate) const SOON: Duration = Duration::from_secs(600);
 
 #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -70,7 +70,7 @@ pub(crate) fn is_ready(stub: &stub::Stub, name: &str) -> bool {
     status.is_some_and(|status| manager::testing::is_ready(&status.conditions))
 }
 
-/// Runs a manager until this is dropped or aborted.
+/// Runs a manager until the handle is aborted.
 pub(crate) fn run(mut manager: Manager) -> JoinHandle<anyhow::Result<()>> {
     tokio::spawn(async move { manager.run_until(std::future::pending()).await })
 }

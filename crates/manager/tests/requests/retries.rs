@@ -1,4 +1,4 @@
-//! What the API server asks to be sent later is sent later.
+//! Test that a request is sent again later when the API server asks for it.
 
 use std::{
     sync::{

@@ -1,4 +1,4 @@
-//! The API server in memory behind HTTP on the loopback, with faults: the clients are the real ones.
+//! The fake API server behind HTTP on the loopback interface, with faults. The clients are real.
 
 use std::{
     convert::Infallible,
@@ -26,24 +26,24 @@ use tokio::{net::TcpListener, time::Instant};
 /// What happens to a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
-    /// Nothing: it is answered.
+    /// None: it is answered.
     None,
     /// It is never answered.
     Silence,
-    /// Its answer begins, and does not end.
+    /// Its response starts, and does not end.
     Stall,
-    /// It is answered by this status, and `Retry-After` with so many seconds.
+    /// The response has this status, and `Retry-After` with this many seconds.
     Later(u16, u64),
 }
 
-/// The fault of a request, by its line (`GET /path?query`) and by how many like it there were before.
+/// The fault of a request, from its line (`GET /path?query`) and the number of earlier requests with the same line.
 type Faults = Box<dyn Fn(&str, usize) -> Fault + Send + Sync>;
 
-/// A request that came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) line: String,
-    /// Which connection it came on.
+    /// The number of its connection.
     pub(crate) connection: usize,
     pub(crate) at: Instant,
 }
@@ -75,7 +75,7 @@ impl Stub {
         stub
     }
 
-    /// A manager whose clients talk to this.
+    /// A manager whose clients use this server.
     pub(crate) async fn manager(&self, options: Options) -> Manager {
         let file = tempfile::NamedTempFile::new().unwrap();
         let port = self.port;
@@ -94,7 +94,7 @@ impl Stub {
         Manager::new(options, "test.example.com").await.unwrap()
     }
 
-    /// The requests that came whose line begins so.
+    /// The received requests whose line begins with this.
     pub(crate) fn seen(&self, begin: &str) -> Vec<Seen> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let like = seen.iter().filter(|seen| seen.line.starts_with(begin));
@@ -142,7 +142,7 @@ impl Stub {
         }
     }
 
-    /// Remembers a request; returns how many there were of this line before.
+    /// Records a request; returns how many earlier ones had the same line.
     fn note(&self, line: &str, connection: usize) -> usize {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let before = seen.iter().filter(|seen| seen.line == line).count();
@@ -165,7 +165,7 @@ async fn whole(mut body: Incoming) -> Vec<u8> {
     bytes
 }
 
-/// The body of an answer.
+/// The body of a response.
 struct Answer {
     body: Option<Body>,
     /// Whether it never ends after its first bytes.

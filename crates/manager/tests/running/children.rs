@@ -1,4 +1,4 @@
-//! Children where no watch sees them, and those of a former owner.
+//! Test children that no watch covers, and children of an earlier owner.
 
 use std::sync::{Arc, atomic::AtomicBool, atomic::Ordering};
 
@@ -14,15 +14,15 @@ use manager::{
 
 use crate::support::{Captain, Running, SOON, Said, captain, object, options};
 
-/// A `ConfigMap` where only other namespaces are watched.
+/// A `ConfigMap` in a namespace that is not watched.
 fn elsewhere() -> ConfigMap {
     let mut map = object("map", "ours");
     map.metadata.namespace = Some("elsewhere".to_owned());
     map
 }
 
-/// Runs a controller of namespaces that applies the child, or deletes it; in a manager that watches another namespace.
-/// Returns how the first reconcile ended.
+/// Runs a controller of namespaces that applies or deletes the child, in a manager that watches another namespace.
+/// Returns the result of the first reconcile.
 async fn reconcile_elsewhere(api: &FakeApi, deletes: bool) -> String {
     api.put(&Namespace {
         metadata: ObjectMeta {
@@ -115,7 +115,7 @@ async fn a_child_of_a_former_owner_of_the_same_name_is_called_that() {
     }
 }
 
-/// A map of this captain, as a watch brings it.
+/// A child of this captain, as delivered by a watch.
 fn child(name: &str, owner: &Captain) -> ConfigMap {
     let mut map = object(name, "");
     let reference = owner.controller_owner_ref(&()).unwrap();

@@ -1,4 +1,4 @@
-//! The condition `Ready`, which the manager sets to `False` when a reconcile fails.
+//! Test the condition `Ready`, which the manager sets to `False` when a reconcile fails.
 
 use k8s_openapi::{
     api::core::v1::ConfigMap,
@@ -11,7 +11,7 @@ use manager::{
 
 use crate::support::{Captain, CaptainStatus, captain, object};
 
-/// Fails if the captain has a chart named `fail`, and sets a condition of this type before.
+/// The reconcile first sets a condition of this type, and then fails if the chart of the captain is `fail`.
 fn register(manager: &mut Manager, kind: &'static str) {
     manager
         .controller::<Captain>("captain")
@@ -33,7 +33,7 @@ fn ready(api: &FakeApi) -> Option<Condition> {
     conditions.into_iter().find(|one| one.type_ == "Ready")
 }
 
-/// Gives the captain another chart, and keeps its status.
+/// Changes the chart of the captain, and keeps its status.
 fn put(api: &FakeApi, chart: &str) {
     let mut captain = captain("hook", chart);
     let old: Option<Captain> = api.get("default", "hook");
@@ -55,7 +55,7 @@ async fn a_failure_that_lasts_is_written_once_and_keeps_its_transition_time() {
     put(&api, "fail");
     let fails = || api.reconcile(|manager| register(manager, "Ready"), "hook");
     fails().await.unwrap_err();
-    // As if it had failed since long ago.
+    // As if it had been failing for a long time.
     let mut captain: Captain = api.get("default", "hook").unwrap();
     let long_ago = Time("2020-01-01T00:00:00Z".parse().unwrap());
     let conditions = &mut captain.status.as_mut().unwrap().conditions;
@@ -111,7 +111,7 @@ async fn a_success_that_sets_no_condition_withdraws_it_as_well() {
     api.reconcile(register, "hook").await.unwrap();
     assert_eq!(ready(&api), None);
     assert_eq!(stored(&api).observed_generation, Some(2));
-    // And then there is nothing to write, until there is another generation to observe.
+    // After that there is nothing to write, until there is another generation to observe.
     let writes = status_writes(&api);
     api.reconcile(register, "hook").await.unwrap();
     assert_eq!(status_writes(&api), writes);
@@ -177,7 +177,7 @@ async fn an_error_of_the_api_server_is_its_message() {
             .controller::<Captain>("captain")
             .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
             .reconcile(async |_, cx: Context<Captain>| {
-                // There is no such object.
+                // This object does not exist.
                 let mut map: ConfigMap = object("map", "");
                 map.metadata.namespace = Some("default".to_owned());
                 map.metadata.uid = Some("another".to_owned());

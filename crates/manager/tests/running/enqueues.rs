@@ -1,4 +1,4 @@
-//! What wakes a controller, and what does not.
+//! Test what triggers a reconcile, and what does not.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use manager::{
 
 use crate::support::{Captain, Running, SOON, Said, captain, manager, object, options};
 
-/// Says the name of each object that is reconciled. One at a time, so that what was woken earlier is said earlier.
+/// Records the name of each reconciled object, one at a time and so in the order of the triggers.
 macro_rules! saying {
     ($controller:expr, $said:expr) => {{
         let said: Said = $said.clone();
@@ -75,7 +75,7 @@ async fn a_watched_object_wakes_those_that_name_it_and_no_others() {
     assert_eq!((said.count("ahab 5"), said.count("ahab 6")), (1, 1));
 }
 
-/// A `ConfigMap` that names an object in a label.
+/// A `ConfigMap` with the name of an object in a label.
 fn naming(name: &str, named: &str) -> ConfigMap {
     let mut map = object(name, "");
     map.labels_mut()
@@ -141,7 +141,7 @@ async fn a_mapping_that_fails_or_panics_wakes_nobody_and_ends_nothing() {
     let controller = manager.controller::<Captain>("captain");
     let map = |map: &ConfigMap, cached: &manager::Reader| match map.name_any().as_str() {
         "panic" => panic!("a kraken"),
-        // It is not declared.
+        // The controller does not cache this kind.
         "fail" => cached.list::<Secret>().keys(),
         _ => Ok(named(map)),
     };
@@ -213,12 +213,12 @@ async fn a_predicate_is_about_the_kind_that_was_named_last() {
     said.heard("hook").await;
     api.put(&naming("map", "hook"));
     said.heard_times("hook", 2).await;
-    // Labels only; data only; both.
+    // Only labels; only data; both.
     api.put(&naming("map", "hook2"));
     api.put(&object("map", "new"));
     api.put(&naming("map", "hook"));
     said.heard_times("hook", 3).await;
-    // That of the captain itself is another matter.
+    // An update of the captain itself is not filtered.
     api.put(&labelled(captain("hook", "one")));
     said.heard_times("hook", 4).await;
     running.stop().await.unwrap();
@@ -266,7 +266,7 @@ async fn a_trigger_wakes_one_or_all_before_and_after_the_start() {
     let (mut manager, said, trigger) = (manager(&api), Said::default(), Trigger::new());
     let controller = manager.controller::<Captain>("captain");
     saying!(controller.triggered_by(&trigger), said);
-    // Nobody is there yet.
+    // No object exists yet.
     trigger.enqueue("default/hook");
     trigger.enqueue_all();
     let from_a_task = trigger.clone();

@@ -1,4 +1,4 @@
-//! Faults of the user's code outside of its reconcile, and what goes on at the end.
+//! Test faults of the user's code outside its reconcile, and at shutdown.
 
 use std::{
     sync::{
@@ -28,7 +28,7 @@ async fn an_object_whose_accessor_panics_after_its_reconcile_is_tried_again() {
     manager
         .controller::<Captain>("captain")
         .conditions(move |status| {
-            // A reconcile that fails has its condition set.
+            // A failed reconcile sets the condition.
             assert!(asked.load(Ordering::SeqCst) > 3, "not yet");
             (&mut status.conditions, &mut status.observed_generation)
         })
@@ -94,7 +94,7 @@ async fn webhooks_are_served_until_the_last_reconcile_has_ended() {
     let running = Running::start(manager);
     begun.notified().await;
     let stopping = tokio::spawn(running.stop());
-    // In the time of the test, which leaps.
+    // In the time of the test, which jumps.
     sleep(Duration::from_secs(60)).await;
     TcpStream::connect(address).await.expect("it is served");
     go_on.notify_one();

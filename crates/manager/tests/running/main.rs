@@ -1,4 +1,4 @@
-//! What a user sees of a manager that runs, on the API server in memory.
+//! Test a running manager from the user's view, on the fake API server.
 
 mod children;
 mod conditions;
@@ -36,7 +36,7 @@ use serde_json::json;
 use support::{Running, SOON, manager, object, options, reached};
 use tokio::sync::Notify;
 
-/// Counts the reconciles, fails those of `bad`, and marks `good`.
+/// Counts the reconciles, fails those of `bad`, and writes a mark for `good`.
 fn counting(manager: &mut Manager) -> Arc<AtomicUsize> {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();
@@ -84,7 +84,7 @@ async fn an_object_that_fails_is_tried_again_and_delays_no_other() {
     let count = counting(&mut manager);
     let running = Running::start(manager);
     reached(&count, 8).await;
-    // By now the bad one waits for its turn, longer each time.
+    // By now `bad` is in its back-off, which gets longer each time.
     api.put(&object("good", ""));
     let good = async || {
         let seen = api.get::<ConfigMap>("default", "good");
@@ -223,7 +223,7 @@ async fn a_child_that_is_right_is_not_sent_again() {
             .filter(|request| request.starts_with("PATCH"))
             .count()
     };
-    // Until the caches have seen the children, they are sent again.
+    // Until the caches contain the children, they are sent again.
     let quiet = async || {
         let (before, next) = (sent(), count.load(Ordering::SeqCst) + 1);
         api.put(&object("parent", &next.to_string()));

@@ -1,4 +1,4 @@
-//! Which of a controller's own writes trigger a reconcile, and that none of them hides what others changed.
+//! Test which of a controller's own writes trigger a reconcile, and that none hides the changes of others.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ fn hook() -> FakeApi {
     api
 }
 
-/// Waits until the manager has sent no write for a while, in which the watches bring all there is; returns how many
-/// writes whose request ends like this there were.
+/// Waits until the manager has sent no write for a while, so that the watches have delivered everything. Returns the
+/// number of writes whose request ends with `end`.
 async fn settled(api: &FakeApi, end: &str) -> usize {
     let writes = |end: &str| {
         let requests = api.requests();
@@ -39,7 +39,7 @@ async fn settled(api: &FakeApi, end: &str) -> usize {
     writes(end)
 }
 
-/// Says what others wrote on the child `map`; the first time, they write it just after it was read and before it is
+/// Records what others wrote to the child `map`. The first time, they write it after it was read and before it is
 /// applied.
 fn register(manager: &mut Manager, api: &FakeApi, said: &Said) {
     let (api, said) = (api.clone(), said.clone());
@@ -70,7 +70,7 @@ fn register(manager: &mut Manager, api: &FakeApi, said: &Said) {
 async fn a_change_of_a_child_between_a_read_and_an_apply_is_seen() {
     let (api, said) = (hook(), Said::default());
     let register = |manager: &mut Manager| register(manager, &api, &said);
-    // The child is there; the next manager has yet to apply it, which changes nothing.
+    // The child exists; the next manager has not applied it yet, which then changes nothing.
     api.reconcile(register, "hook").await.unwrap();
     let mut manager = manager(&api);
     register(&mut manager);
@@ -119,7 +119,7 @@ async fn an_update_of_its_own_spec_is_reconciled() {
             Ok(Action::await_change())
         });
     let running = Running::start(manager);
-    // What `kubectl wait` looks for.
+    // The generation that `kubectl wait` looks at.
     let observed = async || {
         let captain: Captain = api.get("default", "hook").unwrap();
         let status = captain.status.unwrap_or_default();
@@ -191,7 +191,7 @@ async fn what_another_changes_while_the_status_is_written_is_reconciled() {
                     labels.insert("theirs".to_owned(), "yes".to_owned());
                     api.put(&captain);
                 }
-                // The manager finds a conflict, and writes it on what the other wrote.
+                // The manager gets a conflict, and repeats its changes on the new version.
                 cx.ready("Sailing", "all is well");
                 Ok(Action::await_change())
             }
@@ -247,7 +247,8 @@ async fn a_child_whose_metadata_is_cached_is_not_read_again_by_the_reconcile_tha
                 let map = cx.apply(&object("map", "text")).await?;
                 anyhow::ensure!(map.data == object("", "text").data, "not whole");
                 saying.say("applied");
-                // The watch has brought it before the reconcile ends, as it mostly does while the status is written.
+                // The watch delivers the child before the reconcile ends, which is the usual order while the status is
+                // being written.
                 while cx.get::<PartialObjectMeta<ConfigMap>>("map")?.is_none() {
                     tokio::task::yield_now().await;
                 }

@@ -1,4 +1,4 @@
-//! What a reconcile reads from the caches.
+//! Test reads from the caches in a reconcile.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn map(namespace: &str, name: &str, color: &str) -> ConfigMap {
     map
 }
 
-/// Three maps in `default` and one in `other`.
+/// Three `ConfigMap`s in `default` and one in `other`.
 fn maps(api: &FakeApi) {
     for (namespace, name, color) in [
         ("default", "a", "red"),

@@ -1,4 +1,4 @@
-//! An object that is deleted and created again under its name while it is reconciled.
+//! Test that an object is deleted, and created again under the same name, while it is reconciled.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn another() -> Captain {
     captain
 }
 
-/// Puts another captain in the place of this one.
+/// Replaces this captain with another.
 fn replace(api: &FakeApi, captain: &Captain) {
     let mut gone = captain.clone();
     gone.metadata.finalizers = None;

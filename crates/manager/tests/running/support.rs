@@ -1,4 +1,4 @@
-//! What the tests of a running manager share.
+//! Helpers for the tests of a running manager.
 
 use std::{
     sync::{
@@ -31,7 +31,7 @@ pub(crate) fn object(name: &str, text: &str) -> ConfigMap {
     }
 }
 
-/// A manager that runs until it is told to stop.
+/// A manager that runs until it is stopped.
 pub(crate) struct Running {
     stop: oneshot::Sender<()>,
     result: tokio::task::JoinHandle<anyhow::Result<()>>,
@@ -55,7 +55,7 @@ impl Running {
     }
 }
 
-/// The flags of a manager without servers, as tests run side by side.
+/// The flags of a manager without servers, because tests run in parallel.
 pub(crate) fn options() -> Options {
     Options {
         health_probe_bind_address: "0".parse().unwrap(),
@@ -63,7 +63,7 @@ pub(crate) fn options() -> Options {
     }
 }
 
-/// A manager that does not wait long at its end.
+/// A manager with a short shutdown.
 pub(crate) fn manager(api: &FakeApi) -> Manager {
     api.manager_with(Options {
         shutdown_timeout: Duration::from_millis(200),
@@ -106,7 +106,7 @@ pub(crate) fn captain(name: &str, chart: &str) -> Captain {
     Captain::new(name, CaptainSpec { chart })
 }
 
-/// What reconciles said, in order.
+/// The records of reconciles, in order.
 #[derive(Clone, Default)]
 pub(crate) struct Said(Arc<Mutex<Vec<String>>>);
 
@@ -115,7 +115,7 @@ impl Said {
         self.lock().push(what.into());
     }
 
-    /// What was said last.
+    /// The last record.
     pub(crate) fn last(&self) -> Option<String> {
         self.lock().last().cloned()
     }
@@ -124,7 +124,7 @@ impl Said {
         self.lock().iter().filter(|said| *said == what).count()
     }
 
-    /// Waits until this was said.
+    /// Waits for this record.
     pub(crate) async fn heard(&self, what: &str) {
         self.heard_times(what, 1).await;
     }

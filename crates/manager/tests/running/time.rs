@@ -1,4 +1,4 @@
-//! Time that passes in a test, and none in the world.
+//! Test time that passes only in the test.
 
 use std::{
     sync::{
@@ -21,7 +21,7 @@ use crate::support::{Said, object, reached, reached_within};
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A manager that runs with one object, `a`, and the count of its reconciles, which do what `step` says of each.
+/// Runs a manager with one object, `a`. Returns it with the count of its reconciles; `step` returns the action of each.
 fn run<R>(
     timeout: Duration,
     step: impl Fn(usize) -> R + Send + Sync + Clone + 'static,
@@ -62,7 +62,7 @@ async fn a_requeue_comes_when_its_time_has_passed_and_not_before() {
 #[tokio::test]
 async fn a_failure_waits_longer_each_time_up_to_a_thousand_seconds() {
     let (api, count, mut run) = run(HOUR, async |_| anyhow::bail!("told to fail"));
-    // 5 ms, doubled 17 times, is 655 s; then it is 1,000 s each time.
+    // 5 ms, doubled 17 times, is 655 s; after that, each delay is 1,000 s.
     while count.load(Ordering::SeqCst) < 20 {
         run.idle().await.unwrap();
         api.advance(Duration::from_secs(1000));
@@ -97,7 +97,7 @@ async fn a_manager_that_is_dropped_reconciles_no_more() {
     let (api, count, mut run) = run(HOUR, async |_| Ok(Action::requeue(HOUR)));
     run.idle().await.unwrap();
     drop(run);
-    // The counter was moved into the controller, and goes with it.
+    // The counter was moved into the controller, and is dropped with it.
     while Arc::strong_count(&count) > 1 {
         tokio::task::yield_now().await;
     }
@@ -128,7 +128,7 @@ async fn a_reconcile_that_wants_to_come_back_at_once_backs_off_until_it_does_not
         })
     });
     reached(&count, 11).await;
-    // 5 ms, doubled nine times, are 5,115 ms in all.
+    // 5 ms, doubled nine times, is 5,115 ms in total.
     assert_eq!(started.elapsed().as_secs(), 5);
     reached_within(2 * HOUR, &count, 13).await;
     assert_eq!(started.elapsed().as_secs(), 3605);

@@ -1,4 +1,4 @@
-//! Objects that their type cannot read, as they were stored under an earlier schema.
+//! Test objects that their type cannot read, because they were stored under an earlier schema.
 
 use std::{
     sync::{
@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::support::{Captain, Running, SOON, Said, captain, manager, object, reached};
 
-/// The kind as it was: its chart may be anything.
+/// The earlier version of the kind: its chart may have any type.
 mod earlier {
     use kube::CustomResource;
     use schemars::JsonSchema;
@@ -62,7 +62,7 @@ async fn told(api: &FakeApi, name: &str) {
 const EVENT: &str = "Warning Unreadable: cannot be read, so it is skipped until it changes: \
                      spec.chart: invalid type: integer `5`, expected a string";
 
-/// Each captain says its name and its chart, and, if it is `watch`, all that are listed, again and again.
+/// Each captain records its name and chart. The captain `watch` also records all listed captains, again and again.
 fn saying(manager: &mut Manager) -> (Said, Arc<AtomicUsize>) {
     let (said, stale) = (Said::default(), Arc::new(AtomicUsize::new(0)));
     let (saying, counted) = (said.clone(), stale.clone());
@@ -108,7 +108,7 @@ async fn one_that_is_there_at_start_is_skipped_and_told_of_and_all_others_go_on(
     .await;
     told(&api, "bad").await;
     assert_eq!(events(&api, "bad"), [EVENT]);
-    // Changes are seen as before, and so is its repair.
+    // Changes are noticed as before, and so is the repair.
     api.put(&captain("zoe", "three"));
     said.heard("zoe three").await;
     assert_eq!(stale.load(Ordering::SeqCst), 0);
@@ -130,7 +130,7 @@ async fn one_that_becomes_unreadable_is_worked_on_no_more_and_its_deletion_is_ho
     said.heard("bad watch").await;
     api.put(&unreadable("bad"));
     told(&api, "bad").await;
-    // The reconcile that was under way asks for another one, which finds nothing.
+    // The running reconcile requests another one, which does not find the object.
     let (before, looks) = (stale.load(Ordering::SeqCst), said.count("watch"));
     said.heard_times("watch", looks + 5).await;
     assert!(stale.load(Ordering::SeqCst) <= before + 1);
@@ -204,7 +204,7 @@ async fn an_unreadable_object_of_somebody_else_is_not_taken_over() {
     assert_eq!(child.spec.chart, 5);
 }
 
-/// A kind that cannot be copied if its text says so.
+/// A kind that panics when it is cloned, if its text says so.
 mod kraken {
     use kube::CustomResource;
     use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! What a reconcile deletes and changes, while others do the same.
+//! Test deletions and updates in a reconcile, while others write at the same time.
 
 use std::sync::{
     Arc,
@@ -17,7 +17,7 @@ fn hook() -> FakeApi {
     api
 }
 
-/// Brings the child `map` about; or deletes it, if the captain has no chart.
+/// Applies the child `map`, or deletes it if the captain has no chart.
 fn register(manager: &mut Manager) {
     manager
         .controller::<Captain>("captain")
@@ -78,7 +78,7 @@ async fn an_object_that_was_made_anew_under_its_name_is_not_deleted() {
                 let (api, old) = (other.clone(), old.clone());
                 async move {
                     api.delete::<ConfigMap>("default", "map");
-                    // It is gone, which is well.
+                    // It is already gone, which is not an error.
                     cx.delete(&*old).await?;
                     api.put(&object("map", "new"));
                     cx.delete(&*old).await?;
@@ -92,7 +92,8 @@ async fn an_object_that_was_made_anew_under_its_name_is_not_deleted() {
     assert_eq!(deletions(&api), 2);
 }
 
-/// Updates the map `map`, which another changes `conflicts` times meanwhile. Returns how often the change was made.
+/// Updates the `ConfigMap` `map`, which another writer changes `conflicts` times meanwhile. Returns how often the
+/// change was made.
 async fn update(api: &FakeApi, conflicts: usize) -> anyhow::Result<usize> {
     let tries = Arc::new(AtomicUsize::new(0));
     let (other, made) = (api.clone(), tries.clone());

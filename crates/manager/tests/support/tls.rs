@@ -1,4 +1,4 @@
-//! Who sends a request over TLS, and reads whatever comes back.
+//! Sends a request over TLS, and reads any response.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-/// For whoever trusts these authorities.
+/// A connector that trusts these CAs.
 pub fn connector(
     authorities: impl IntoIterator<Item = CertificateDer<'static>>,
 ) -> anyhow::Result<TlsConnector> {
@@ -25,7 +25,7 @@ pub fn connector(
     Ok(Arc::new(config).into())
 }
 
-/// Sends a request whose head begins so, and returns status and body.
+/// Sends a request that starts with this head, and returns status and body.
 pub async fn exchange(
     mut stream: TlsStream<TcpStream>,
     head: &str,
@@ -34,7 +34,7 @@ pub async fn exchange(
     let length = body.len();
     let head = format!("{head}host: x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await?;
-    // Who has too much to say is not listened to until the end.
+    // The server may stop reading a body that is too large.
     let _ = stream.write_all(body).await;
     let _ = stream.flush().await;
     let mut answer = Vec::new();
