@@ -32,7 +32,7 @@ impl<K: Object> Draft<K> {
         }
     }
 
-    /// The object with the wanted status, initially that of `object`.
+    /// The object with the wanted status, initially a copy of `object`.
     pub(crate) fn wanted(&mut self, object: &K) -> &mut K {
         self.wanted.get_or_insert_with(|| object.clone())
     }

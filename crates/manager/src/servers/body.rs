@@ -11,7 +11,7 @@ use tokio::{
     time::timeout,
 };
 
-/// The largest body, in bytes, that needs no room. Nearly all are smaller. Their sum is limited by that of connections.
+/// The largest body, in bytes, that needs no room. Nearly all are smaller. The limit of connections limits their sum.
 const SMALL: usize = 32 << 10;
 
 /// The total bytes of the larger bodies that a server holds at once. Processing a body takes several times its size,

@@ -171,7 +171,7 @@ async fn validate<K: Object>(
     .map(Allowed::warning)
 }
 
-/// The answer for an unreadable object of which only the metadata changes.
+/// The answer for an update that changes only the metadata of an unreadable object.
 fn unvalidated(problem: &str) -> Allowed {
     Allowed::warning(vec![format!(
         "the object cannot be read, so it was not validated: {problem}"

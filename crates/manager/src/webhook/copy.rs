@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-/// The metadata of a converted object: that of `raw`, with the labels and annotations that the conversion changed.
+/// The metadata of a converted object: the metadata of `raw`, with the labels and annotations that the conversion
+/// changed.
 ///
 /// `known` is `raw` as its type reads it, `converted` the result of the conversion. A conversion that copies no
 /// metadata has not removed any.

@@ -1,4 +1,4 @@
-//! Who may read the metrics, as the API server says.
+//! Test who may read the metrics, with the API server's access reviews.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub async fn metrics_are_for_those_whom_the_api_server_allows(
         port: port.await?,
         connector: tls::connector([certificate.cert.der().clone()])?,
     };
-    // The right is there as soon as the API server has seen its binding.
+    // The permission takes effect once the API server has seen its binding.
     eventually(LONG, "the right is there", async || {
         Ok((server.get(Some(&scraper)).await?.0 == 200).then_some(()))
     })
@@ -156,7 +156,7 @@ struct Https {
 }
 
 impl Https {
-    /// The status and body that a scraper with this token gets.
+    /// The status and body that a scraper with this token receives.
     async fn get(&self, token: Option<&str>) -> anyhow::Result<(u16, String)> {
         tokio::time::timeout(Duration::from_secs(60), self.exchange(token)).await?
     }

@@ -1,4 +1,4 @@
-//! What the API server has answered, by its audit log.
+//! The audit log of the API server.
 
 use std::{fs, path::PathBuf};
 
@@ -27,12 +27,12 @@ impl Answered {
 }
 
 impl Audit {
-    /// How much there is now, for [`since`](Self::since).
+    /// The current length, for [`since`](Self::since).
     pub fn mark(&self) -> u64 {
         fs::metadata(&self.0).map_or(0, |file| file.len())
     }
 
-    /// What was answered since then about this namespace, to the replicas.
+    /// The requests of the replicas in this namespace that were answered since then.
     pub fn since(&self, mark: u64, namespace: &str) -> anyhow::Result<Vec<Answered>> {
         let text = fs::read(&self.0)?;
         let text = String::from_utf8_lossy(text.get(usize::try_from(mark)?..).unwrap_or_default());

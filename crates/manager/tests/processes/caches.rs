@@ -1,4 +1,4 @@
-//! Caches that cannot be filled.
+//! Test caches that cannot be filled.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub async fn a_leader_whose_crd_is_missing_says_so_once_and_ends(
             .then_some(()))
     })
     .await?;
-    // Other tests need it.
+    // Other tests need the CRD.
     world.plane.install().await?;
     result
 }

@@ -7,8 +7,8 @@ use rcgen::{
     ExtendedKeyUsagePurpose, IsCa, KeyPair,
 };
 
-/// Writes `ca.crt`, and of the server and of each user a certificate and a key; and the key that signs tokens.
-/// All users are administrators.
+/// Writes `ca.crt`, a certificate and a key for the server and for each user, and the key that signs tokens. All users
+/// are administrators.
 pub fn write(folder: &Path, users: &[&str]) -> anyhow::Result<()> {
     let mut params = named("ca");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

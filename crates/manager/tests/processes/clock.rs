@@ -1,4 +1,4 @@
-//! A wall clock that is wrong.
+//! Test a wrong wall clock.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{
     world::World,
 };
 
-/// Where Debian's package `libfaketime` puts it.
+/// The library of Debian's package `libfaketime`.
 fn library() -> anyhow::Result<PathBuf> {
     let folders = [
         "/usr/lib/x86_64-linux-gnu",
@@ -31,13 +31,13 @@ fn library() -> anyhow::Result<PathBuf> {
         .context("there is no libfaketime\nhelp: make libfaketime")
 }
 
-/// The same, an hour ahead or behind.
+/// The same setup with a clock that is an hour ahead or behind.
 fn at(setup: &Setup, offset: &str) -> anyhow::Result<Setup> {
     let library = library()?.display().to_string();
     let environment = [
         ("LD_PRELOAD", library.as_str()),
         ("FAKETIME", offset),
-        // A clock that is set does not change how fast time goes by.
+        // Setting a clock does not change its speed.
         ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
         ("DONT_FAKE_MONOTONIC", "1"),
     ];
@@ -65,7 +65,7 @@ pub async fn a_clock_that_is_an_hour_off_changes_nothing(
             off.unsigned_abs() > 3500,
             "the clock is off by {off} s only"
         );
-        // As long as it renews, it leads.
+        // It leads as long as it renews the lease.
         let since = now() + times.lease * 2;
         a.reconciles(since, LONG).await?;
         anyhow::ensure!(b.runs()?.is_empty(), "the other did not wait");
@@ -88,7 +88,7 @@ pub async fn a_clock_that_is_an_hour_off_changes_nothing(
     Ok(report.join("; "))
 }
 
-/// How far the clock is off that wrote the lease, in seconds.
+/// The offset in seconds of the clock that wrote the lease.
 async fn offset(world: &World, setup: &Setup) -> anyhow::Result<i64> {
     let leases: Api<Lease> = Api::namespaced(world.plane.client.clone(), &setup.namespace);
     let renewed = leases.get(ID).await?.spec.and_then(|spec| spec.renew_time);

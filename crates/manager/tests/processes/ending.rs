@@ -1,4 +1,4 @@
-//! SIGTERM with work under way.
+//! Test SIGTERM during reconciles.
 
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
 use kube::{Api, api::ListParams};
@@ -13,7 +13,7 @@ use crate::{
 
 const UNDER_WAY: usize = 50;
 
-/// A leader with the lease times that are the default, and all its reconciles under way.
+/// Starts a leader with the default lease times, and waits until all its reconciles are running.
 async fn working(
     world: &mut World,
     spec: SailorSpec,
@@ -24,7 +24,7 @@ async fn working(
         &namespace,
         &["--leader-elect", "--max-concurrent-reconciles=60"],
     );
-    // One thread may be blocked, whatever machine this is.
+    // One thread may be blocked, on any machine.
     let threads = ("TOKIO_WORKER_THREADS".to_owned(), "4".to_owned());
     setup.environment.push(threads);
     setup
@@ -44,7 +44,7 @@ async fn working(
     Ok((setup, leader))
 }
 
-/// Who holds the lease.
+/// The holder of the lease.
 async fn holder(world: &World, setup: &Setup) -> anyhow::Result<String> {
     let leases: Api<Lease> = Api::namespaced(world.plane.client.clone(), &setup.namespace);
     let spec = leases.get(ID).await?.spec.unwrap_or_default();
@@ -60,7 +60,7 @@ pub async fn at_sigterm_all_that_is_under_way_ends_and_the_lease_is_free_at_once
         ..SailorSpec::default()
     };
     let (setup, mut a) = working(world, spec, &[]).await?;
-    // It waits for the lease, which lasts for 15 s.
+    // It waits for the lease, which lasts 15 s.
     let b = Replica::start(&world.plane, "b", &setup).await?;
     a.signal(Signal::TERM)?;
     let told = now();
@@ -104,7 +104,7 @@ pub async fn at_the_deadline_what_is_under_way_is_cancelled_and_the_lease_is_lef
             ..SailorSpec::default()
         };
         let (setup, mut a) = working(world, spec, &["--shutdown-timeout=1s"]).await?;
-        // One more, as those that are asleep can be cancelled whatever it does.
+        // One more, because sleeping reconciles can be cancelled in any case.
         let spec = SailorSpec {
             fault: Some(fault),
             ..SailorSpec::default()

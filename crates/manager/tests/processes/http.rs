@@ -1,4 +1,4 @@
-//! Plain HTTP, for what is served without TLS: probes, metrics, etcd.
+//! Plain HTTP, for servers without TLS: probes, metrics, etcd.
 
 use std::{
     io::{Read, Write},

@@ -1,4 +1,4 @@
-//! What replicas note of their reconciles.
+//! The journal of reconciles that replicas write.
 
 use std::{collections::HashMap, path::Path, time::Duration};
 
@@ -9,17 +9,17 @@ use anyhow::Context as _;
 pub struct Run {
     pub name: String,
     pub begin: Duration,
-    /// `None` if it goes on, or went on when its process ended.
+    /// `None` if it is still running, or was running when its process ended.
     pub end: Option<Duration>,
 }
 
-/// Reads the journal of one process. It need not be there yet.
+/// Reads the journal of one process, which may not exist yet.
 pub fn read(path: &Path) -> anyhow::Result<Vec<Run>> {
     let Ok(text) = std::fs::read_to_string(path) else {
         return Ok(Vec::new());
     };
     let (mut runs, mut open) = (Vec::<Run>::new(), HashMap::new());
-    // A last line without an end is being written.
+    // An incomplete last line is still being written.
     for line in text
         .split_inclusive('\n')
         .filter(|line| line.ends_with('\n'))
@@ -43,14 +43,14 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<Run>> {
     Ok(runs)
 }
 
-/// One process: from its first reconcile to its last.
+/// The time of one process, from its first reconcile to its last.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     pub begin: Duration,
     pub end: Duration,
 }
 
-/// From the first to the last reconcile of a process that ended then; `None` if it has reconciled nothing.
+/// The time from the first to the last reconcile of a process that ended then; `None` if it has reconciled nothing.
 pub fn span(runs: &[Run], process_ended: Duration) -> Option<Span> {
     let begin = runs.iter().map(|run| run.begin).min()?;
     let end = runs
@@ -60,7 +60,7 @@ pub fn span(runs: &[Run], process_ended: Duration) -> Option<Span> {
     Some(Span { begin, end })
 }
 
-/// Fails if two processes ran reconciles at the same time; returns the shortest time between two of them.
+/// Fails if two processes ran reconciles at the same time; returns the shortest time between two processes.
 pub fn check_apart(spans: &[Span]) -> anyhow::Result<Option<Duration>> {
     let mut spans = spans.to_vec();
     spans.sort_by_key(|span| span.begin);

@@ -1,4 +1,4 @@
-//! One leader, whatever happens to the processes and to the network.
+//! Test that there is one leader, whatever happens to the processes and to the network.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ use crate::{
     world::{Times, World, random},
 };
 
-/// What the machine may add to a time that is judged, when it is busy.
+/// The tolerance for measured times on a busy machine.
 pub const SLACK: Duration = Duration::from_secs(10);
 
-/// How many objects there are, which are reconciled all at once.
+/// The number of objects, which are all reconciled at once.
 const WORKERS: usize = 8;
 
-/// Objects that are reconciled all the time, each reconcile with a write.
+/// Objects that are reconciled all the time, with a write in each reconcile.
 fn busy(_: usize) -> SailorSpec {
     SailorSpec {
         takes: 30,
@@ -33,7 +33,7 @@ fn busy(_: usize) -> SailorSpec {
     }
 }
 
-/// A namespace with busy objects, and how replicas are started there.
+/// Creates a namespace with busy objects; returns the setup for replicas there.
 pub async fn scene(world: &mut World, times: Times) -> anyhow::Result<Setup> {
     let namespace = world.namespace().await?;
     world.make(&namespace, WORKERS, busy).await?;
@@ -51,7 +51,7 @@ pub async fn pair(world: &World, setup: &Setup) -> anyhow::Result<(Replica, Repl
     Ok((a, b))
 }
 
-/// Waits until a replica has seen that another leads.
+/// Waits until a replica has seen that another one leads.
 async fn stands_by(replica: &Replica) -> anyhow::Result<()> {
     let seen = async || {
         Ok(replica
@@ -79,7 +79,7 @@ pub async fn when_the_leader_is_killed_the_other_takes_over(
         check_apart(&spans.into_iter().flatten().collect::<Vec<_>>())?;
         slowest = slowest.max(led.saturating_sub(killed));
         drop(b);
-        // The next round begins with a lease that nobody holds.
+        // The next round starts with an expired lease.
         sleep(times.lease).await;
     }
     let most = times.lease + times.retry * 2;
@@ -130,7 +130,7 @@ pub async fn of_replicas_that_are_cut_off_at_random_no_two_reconcile_at_once(
     ))
 }
 
-/// Which of the two reconciles.
+/// Which of the two replicas reconciles.
 async fn leader(replicas: &[Replica; 2], since: Duration) -> anyhow::Result<usize> {
     eventually(LONG, "one reconciles", async || {
         for (at, replica) in replicas.iter().enumerate() {
@@ -143,7 +143,7 @@ async fn leader(replicas: &[Replica; 2], since: Duration) -> anyhow::Result<usiz
     .await
 }
 
-/// Starts a replica anew that has ended, as the kubelet does, and counts it.
+/// Restarts a replica that has ended, like the kubelet, and counts the restart.
 fn revive(
     world: &World,
     setup: &Setup,
@@ -243,7 +243,7 @@ pub async fn a_leader_whose_connections_freeze_goes_on_leading_and_writing(
     let before = transitions().await?;
     a.proxy.freeze();
     let frozen = now();
-    // The writes that were under way give up after 30 s.
+    // The writes in progress fail after 30 s.
     let children: Api<ConfigMap> = Api::namespaced(world.plane.client.clone(), &setup.namespace);
     let written = eventually(LONG + SLACK, "all children are written", async || {
         let children = children.list(&ListParams::default()).await?.items;

@@ -1,7 +1,7 @@
-//! Faults, with real processes: a real API server, replicas of an operator, and a proxy in front of each.
+//! Fault tests with real processes: a real API server, replicas of an operator, and a proxy in front of each.
 //!
-//! `cargo test -p kbr-manager --test processes -- WORD…` runs the tests whose names have one of these words.
-//! `KBR_FAULTS=long` runs the long form. Each test reports what it measured.
+//! `cargo test -p kbr-manager --test processes -- WORD…` runs the tests whose names contain one of these words.
+//! `KBR_FAULTS=long` runs the long form. Each test reports its measurements.
 
 #![allow(missing_docs, reason = "tests")]
 
@@ -39,7 +39,7 @@ use self::world::World;
 
 type Test = for<'a> fn(&'a mut World) -> LocalBoxFuture<'a, anyhow::Result<String>>;
 
-/// Lets the functions named be called as tests.
+/// Lists functions to call as tests, with their names.
 macro_rules! tests {
     ($($module:ident: $($name:ident)*;)*) => {
         &[$($((stringify!($name), |world| Box::pin($module::$name(world))),)*)*]
@@ -101,7 +101,8 @@ fn main() -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Becomes another program, which is killed when the process that started it ends; on Linux whatever ends that.
+/// Replaces this process with another program. That is killed when the process that started it ends; on Linux, however
+/// that ends.
 fn exec() -> anyhow::Result<ExitCode> {
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
@@ -113,7 +114,7 @@ fn exec() -> anyhow::Result<ExitCode> {
         .into())
 }
 
-/// Runs the tests one after the other, as each wants the machine for itself.
+/// Runs the tests one after the other, because each needs the whole machine.
 #[tokio::main]
 async fn run() -> anyhow::Result<ExitCode> {
     let words: Vec<_> = std::env::args()

@@ -1,4 +1,4 @@
-//! Objects that fail, conflict, rest, or are edited by hand.
+//! Test objects that fail, conflict, rest, or are edited by hand.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::{
     world::{World, is_done},
 };
 
-/// How long many objects may take on a busy machine.
+/// The time limit for many objects on a busy machine.
 const MANY: Duration = Duration::from_secs(300);
 
 fn quick(_: usize) -> SailorSpec {
@@ -44,7 +44,7 @@ pub async fn objects_that_fail_panic_and_hang_delay_no_others(
         ..quick(number)
     };
     let (mut without, mut with) = (Vec::new(), Vec::new());
-    // Both several times in turn, as what else runs on the machine changes.
+    // Each several times in turn, because the load of the machine changes.
     for _ in 0..world.either(1, 3) {
         without.push(cold_start(world, count, quick).await?.0);
         let (took, replica) = cold_start(world, count, faults).await?;
@@ -62,7 +62,7 @@ fn least(times: &[Duration]) -> Duration {
     times.iter().min().copied().unwrap_or_default()
 }
 
-/// Starts a replica with new objects; returns how long those without a fault took, and the replica.
+/// Starts a replica with new objects; returns the time for those without a fault, and the replica.
 async fn cold_start(
     world: &mut World,
     count: usize,
@@ -78,7 +78,7 @@ async fn cold_start(
     Ok((now().saturating_sub(started), replica))
 }
 
-/// Waits until all that goes wrong is seen in the metrics, and checks that the process counts as alive.
+/// Waits until the metrics show all faults, and checks that the process counts as alive.
 async fn seen(replica: &Replica, bad: usize) -> anyhow::Result<()> {
     let least = f64::from(u32::try_from(bad)?);
     eventually(LONG, "metrics show what goes wrong", async || {
@@ -140,7 +140,7 @@ pub async fn a_second_writer_loses_nothing_and_starts_no_endless_loop(
     anyhow::ensure!(replica.runs()?.len() == runs, "it goes on reconciling");
     let requests = world.plane.audit.since(mark, &namespace)?;
     let conflicts = requests.iter().filter(|it| it.code == 409).count();
-    // Each write wakes an object at most once, and a conflict is tried anew.
+    // Each write triggers at most one reconcile, and each conflict causes one retry.
     anyhow::ensure!(
         runs <= 2 * (written + count),
         "{runs} reconciles of {written} changes"
@@ -150,7 +150,7 @@ pub async fn a_second_writer_loses_nothing_and_starts_no_endless_loop(
     ))
 }
 
-/// Changes the spec and a field of the status of each object again and again; returns how often.
+/// Changes the spec and a status field of each object again and again; returns how often.
 async fn storm_of_writes(
     world: &World,
     namespace: &str,
@@ -186,7 +186,7 @@ async fn storm_of_writes(
     Ok(written)
 }
 
-/// What the replicas wrote besides leases, once they have written nothing for so long.
+/// The writes of the replicas, except leases, once they have written nothing for this long.
 async fn quiet(world: &World, namespace: &str, long: Duration) -> anyhow::Result<()> {
     timeout(LONG, async {
         loop {

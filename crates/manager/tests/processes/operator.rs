@@ -1,4 +1,4 @@
-//! The operator under test, and what it reconciles. It is this test binary itself, called with `operator` and flags.
+//! The operator under test, and its kind. The operator is this test binary, called with `operator` and flags.
 
 use std::{
     fs::{File, OpenOptions},
@@ -26,10 +26,10 @@ use serde_json::json;
 /// The id of the operator, which names its Lease.
 pub const ID: &str = "sailors.example.com";
 
-/// The variable that says which of the manager's functions runs it: `run`, or `run_until`.
+/// The variable that selects the function of the manager that runs the operator: `run` or `run_until`.
 pub const RUN: &str = "SAILORS_RUN";
 
-/// What a sailor is to be.
+/// The desired state of a sailor.
 #[derive(CustomResource, Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "crew.example.com",
@@ -41,40 +41,40 @@ pub const RUN: &str = "SAILORS_RUN";
 )]
 #[serde(rename_all = "camelCase", default)]
 pub struct SailorSpec {
-    /// Goes into the child and into the status.
+    /// Copied to the child and to the status.
     pub text: String,
-    /// How long a reconcile takes, between writing the child and the status; milliseconds.
+    /// The duration of a reconcile, between writing the child and the status, in milliseconds.
     pub takes: u64,
-    /// Reconciled again after so long; milliseconds, 0 for not at all.
+    /// The interval of reconciles in milliseconds; 0 for none.
     pub every: u64,
-    /// Whether each reconcile writes something new into the child.
+    /// Whether each reconcile changes the child.
     pub restless: bool,
-    /// Whether another writer changes the child, once, between a reconcile's reading it and applying it.
+    /// Whether another writer changes the child once, between a reconcile's read and its apply.
     pub contested: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
 }
 
-/// What goes wrong in a reconcile.
+/// The fault in a reconcile.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 pub enum Fault {
     Fail,
     Panic,
     /// Never returns.
     Hang,
-    /// Never returns, and lets nothing else run on its thread.
+    /// Never returns, and blocks its thread.
     Block,
 }
 
-/// What a sailor is.
+/// The observed state of a sailor.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SailorStatus {
     pub text: String,
-    /// Written by somebody else.
+    /// Written by another writer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other: Option<String>,
-    /// What another writer wrote into the child, as the last reconcile read it.
+    /// The text that another writer wrote to the child, as the last reconcile read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<String>,
     pub conditions: Vec<Condition>,
@@ -143,7 +143,7 @@ async fn reconcile(
     })
 }
 
-/// Reads what another wrote into the child; if nothing, has another write it now.
+/// Reads the text that another writer wrote to the child; if there is none, writes one as another writer.
 async fn contest(cx: &Context<Sailor>) -> anyhow::Result<Option<String>> {
     let namespace = cx.namespace().unwrap_or_default();
     let children: Api<ConfigMap> = Api::namespaced(cx.client(), namespace);
@@ -159,7 +159,7 @@ async fn contest(cx: &Context<Sailor>) -> anyhow::Result<Option<String>> {
     Ok(seen)
 }
 
-/// The child that a sailor wants.
+/// The child of a sailor.
 fn child(sailor: &Sailor) -> ConfigMap {
     let mut data = vec![("text".to_owned(), sailor.spec.text.clone())];
     if sailor.spec.restless {
@@ -175,7 +175,7 @@ fn child(sailor: &Sailor) -> ConfigMap {
     }
 }
 
-/// One reconcile in the journal, which notes its end however it ends.
+/// One reconcile in the journal; its end is always recorded.
 struct Entry<'a> {
     journal: &'a File,
     name: &'a str,
@@ -189,7 +189,7 @@ impl<'a> Entry<'a> {
     }
 
     fn note(&self, what: &str) {
-        // One write, so that lines of several threads do not mix.
+        // A single write, so that lines of several threads do not mix.
         let line = format!("{} {what} {}\n", now().as_nanos(), self.name);
         let mut journal = self.journal;
         journal.write_all(line.as_bytes()).expect("a journal");
@@ -202,7 +202,7 @@ impl Drop for Entry<'_> {
     }
 }
 
-/// The time on a clock that all processes of this machine share, and that nobody sets.
+/// The time on a clock that all processes of this machine share, and that cannot be set.
 pub fn now() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let (seconds, nanos) = (u64::try_from(now.tv_sec), u32::try_from(now.tv_nsec));

@@ -1,4 +1,4 @@
-//! An API server that is away, forgets, or drops watches.
+//! Test an API server that is down, loses its history, or drops watches.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
     world::World,
 };
 
-/// How long many objects may take on a busy machine, their back-off included.
+/// The time limit for many objects on a busy machine, including their back-off.
 const MANY: Duration = Duration::from_secs(300);
 
 fn with_text(text: &str) -> impl Fn(usize) -> SailorSpec {
@@ -24,7 +24,7 @@ fn with_text(text: &str) -> impl Fn(usize) -> SailorSpec {
     }
 }
 
-/// Some objects that are all right, and who cares for them.
+/// Objects without faults, and the replica that reconciles them.
 async fn settled(world: &mut World, count: usize) -> anyhow::Result<(String, Replica)> {
     let namespace = world.namespace().await?;
     world.make(&namespace, count, with_text("first")).await?;
@@ -38,7 +38,7 @@ pub async fn after_an_outage_all_converge_and_during_it_little_is_tried(
 ) -> anyhow::Result<String> {
     let (count, away) = world.either((200, 8), (1000, 30));
     let (namespace, mut replica) = settled(world, count).await?;
-    // The server goes when it has answered some of what these changes lead to.
+    // The API server is stopped when it has answered some of the resulting requests.
     world.change(&namespace, count, with_text("second")).await?;
     world.plane.stop_api_server()?;
     let (connections, lines) = (replica.proxy.connections(), replica.log().lines().count());
@@ -53,7 +53,7 @@ pub async fn after_an_outage_all_converge_and_during_it_little_is_tried(
     world.converged(&namespace, MANY, |_| true).await?;
     let after = now().saturating_sub(back);
     anyhow::ensure!(replica.ended()?.is_none(), "{}", replica.tail());
-    // Each object waits for 5 ms, then twice as long, and so on; it tries to write a child and its status.
+    // Each object waits for 5 ms, then twice as long, and so on. Each attempt writes a child and its status.
     let attempts = (Duration::from_secs(away).as_millis() / 5).ilog2() as usize + 2;
     let most = count * attempts;
     anyhow::ensure!(tried <= 2 * most, "{tried} connections");
@@ -74,7 +74,7 @@ pub async fn what_etcd_forgot_during_a_watch_is_listed_anew(
     let count = world.either(50, 1000);
     let (namespace, replica) = settled(world, count).await?;
     replica.proxy.set(Mode::Refuse);
-    // While nobody watches: changed, deleted, made.
+    // Objects are changed, deleted and created while nothing watches them.
     world.change(&namespace, count, with_text("second")).await?;
     world
         .sailors(&namespace)
@@ -84,7 +84,7 @@ pub async fn what_etcd_forgot_during_a_watch_is_listed_anew(
         .make_named(&namespace, "late", with_text("late")(0))
         .await?;
     world.plane.compact()?;
-    // What the API server itself remembers is lost as well.
+    // The memory of the API server is lost as well.
     world.plane.stop_api_server()?;
     world.plane.start_api_server().await?;
     let mark = world.plane.audit.mark();

@@ -1,4 +1,4 @@
-//! etcd and kube-apiserver, which the tests may stop and start again.
+//! The control plane: etcd and kube-apiserver, which tests may stop and restart.
 
 use std::{
     fs,
@@ -19,14 +19,14 @@ use serde_json::{Value, json};
 
 use crate::{audit::Audit, certificates, http, operator::Sailor};
 
-/// How long a server may take to start on a busy machine.
+/// The time limit for starting a server on a busy machine.
 const START: Duration = Duration::from_secs(120);
 
-/// A control plane in a folder of its own.
+/// A control plane in its own directory.
 pub struct Plane {
     pub folder: PathBuf,
     pub port: u16,
-    /// As administrator, without a proxy.
+    /// A client as administrator, without a proxy.
     pub client: Client,
     pub audit: Audit,
     etcd_port: u16,
@@ -35,7 +35,7 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// Starts both, and installs the kind of the operator.
+    /// Starts both servers, and installs the CRD of the operator.
     pub async fn start(folder: &Path) -> anyhow::Result<Self> {
         let [etcd_port, peer_port, port] = free_ports()?;
         certificates::write(folder, &["admin", "a", "b"])?;
@@ -61,21 +61,21 @@ impl Plane {
         Ok(plane)
     }
 
-    /// Ends the API server, as `kill -9` does.
+    /// Kills the API server, like `kill -9`.
     pub fn stop_api_server(&mut self) -> anyhow::Result<()> {
         self.api_server.kill()?;
         self.api_server.wait()?;
         Ok(())
     }
 
-    /// Starts the API server again, with what etcd holds.
+    /// Starts the API server again, with the data in etcd.
     pub async fn start_api_server(&mut self) -> anyhow::Result<()> {
         let flags = api_flags(&self.folder, self.etcd_port, self.port);
         self.api_server = server(&self.folder, "kube-apiserver", &flags)?;
         self.wait_until_ready().await
     }
 
-    /// Makes etcd forget all that was before the state of now.
+    /// Compacts etcd: removes all history before the current state.
     pub fn compact(&self) -> anyhow::Result<()> {
         let ask = |path: &str, body: &Value| -> anyhow::Result<Value> {
             let answer = http::post(self.etcd_port, path, &body.to_string())?;
@@ -91,7 +91,7 @@ impl Plane {
         Ok(())
     }
 
-    /// A kubeconfig of this user that reaches the API server through `port`.
+    /// A kubeconfig of this user for the API server behind `port`.
     pub fn kubeconfig(&self, user: &str, port: u16) -> anyhow::Result<PathBuf> {
         kubeconfig(&self.folder, user, port)
     }
@@ -116,7 +116,7 @@ impl Plane {
         .await
     }
 
-    /// Makes a namespace.
+    /// Creates a namespace.
     pub async fn namespace(&self, name: &str) -> anyhow::Result<()> {
         let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(self.client.clone());
         let namespace = k8s_openapi::api::core::v1::Namespace {
@@ -167,7 +167,7 @@ fn kubeconfig(folder: &Path, user: &str, port: u16) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// Starts a program that ends with this process, whatever happens to it.
+/// Starts a program that ends with this process, however this process ends.
 fn server(folder: &Path, name: &str, flags: &[String]) -> anyhow::Result<Child> {
     let log = folder.join(format!("{name}.log"));
     let log = fs::File::options().create(true).append(true).open(log)?;
@@ -183,7 +183,7 @@ fn server(folder: &Path, name: &str, flags: &[String]) -> anyhow::Result<Child> 
         .with_context(|| format!("cannot start `{}`", program.display()))
 }
 
-/// Where setup-envtest and `kbr envtest build` keep the programs.
+/// The directory in which setup-envtest and `kbr envtest build` store the programs.
 pub fn assets() -> anyhow::Result<PathBuf> {
     if let Some(folder) = std::env::var_os("KUBEBUILDER_ASSETS") {
         return Ok(folder.into());
@@ -244,8 +244,8 @@ fn api_flags(folder: &Path, etcd_port: u16, port: u16) -> Vec<String> {
     ]
 }
 
-/// Notes the requests of the replicas, each when it is answered; watches when they begin. Of replicas with webhooks, those
-/// about Secrets.
+/// Logs the requests of the replicas when they are answered, and watches when they start. For replicas with webhooks,
+/// it logs the requests for Secrets.
 fn audit_policy() -> Value {
     json!({
         "apiVersion": "audit.k8s.io/v1",

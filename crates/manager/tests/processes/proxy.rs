@@ -1,4 +1,4 @@
-//! A TCP proxy in front of the API server that can be told to fail. TLS passes through.
+//! A TCP proxy in front of the API server that can simulate failures. TLS passes through.
 
 use std::{
     net::SocketAddr,
@@ -17,29 +17,29 @@ use tokio::{
     sync::watch,
 };
 
-/// What the proxy does with connections, old ones and new ones.
+/// How the proxy treats connections, old and new ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Pass,
-    /// Closes all and refuses new ones.
+    /// Closes all connections and rejects new ones.
     Refuse,
-    /// Takes what is sent, and loses it.
+    /// Accepts data and drops it.
     Swallow,
-    /// Lets everything wait until it may pass, as a network does that is gone for a while.
+    /// Holds all data back until it may pass, like a network that is down for a while.
     Hold,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct State {
     mode: Mode,
-    /// Connections of an earlier one are closed.
+    /// Connections from an earlier epoch are closed.
     epoch: usize,
-    /// Connections of an earlier one are frozen.
+    /// Connections from an earlier value are frozen.
     thawed: usize,
 }
 
 impl State {
-    /// What happens to a connection that was opened in this state when it is in a later one.
+    /// How to treat a connection that was opened in this state when the state is now `now`.
     fn of(self, now: Self) -> Mode {
         if self.thawed == now.thawed {
             now.mode
@@ -49,7 +49,7 @@ impl State {
     }
 }
 
-/// A proxy, until the runtime ends.
+/// A proxy that runs until the runtime ends.
 #[derive(Clone, Debug)]
 pub struct Proxy {
     pub port: u16,
@@ -58,7 +58,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Listens on a port of its own and passes everything to `upstream`.
+    /// Listens on its own port and forwards everything to `upstream`.
     pub async fn start(upstream: u16) -> std::io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let proxy = Self {
@@ -74,7 +74,7 @@ impl Proxy {
         Ok(proxy)
     }
 
-    /// What it does from now on. What was swallowed does not come back: its connections are closed.
+    /// Sets the mode. Data that was swallowed does not come back: its connections are closed.
     pub fn set(&self, mode: Mode) {
         self.state.send_modify(|state| {
             let lost = state.mode == Mode::Swallow && mode != Mode::Swallow;
@@ -83,17 +83,17 @@ impl Proxy {
         });
     }
 
-    /// Closes all connections; new ones may come.
+    /// Closes all connections; new ones may be opened.
     pub fn cut(&self) {
         self.state.send_modify(|state| state.epoch += 1);
     }
 
-    /// Freezes all connections for good: nothing passes, and neither side is told. New ones pass.
+    /// Freezes all connections forever: no data passes, and neither side is notified. New connections pass.
     pub fn freeze(&self) {
         self.state.send_modify(|state| state.thawed += 1);
     }
 
-    /// How many connections there have been, those that found no API server included.
+    /// The number of connections so far, including those that did not reach an API server.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }
@@ -103,7 +103,7 @@ impl Proxy {
         loop {
             if state.borrow_and_update().mode == Mode::Refuse {
                 listener = None;
-                // The sender lives in `self`.
+                // The sender is in `self`.
                 let _ = state.changed().await;
                 continue;
             }
@@ -130,7 +130,7 @@ fn bind(port: u16) -> std::io::Result<TcpListener> {
     socket.listen(1024)
 }
 
-/// Passes one connection on, for as long as it may last.
+/// Forwards one connection until it ends.
 async fn serve(mut client: TcpStream, upstream: u16, mut state: watch::Receiver<State>) {
     let first = *state.borrow();
     let mut ends = state.clone();
@@ -163,7 +163,7 @@ async fn serve(mut client: TcpStream, upstream: u16, mut state: watch::Receiver<
     }
 }
 
-/// Passes bytes on in one direction.
+/// Forwards bytes in one direction.
 async fn pump(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,

@@ -19,10 +19,10 @@ use crate::{
     proxy::Proxy,
 };
 
-/// How long anything may take that is not judged by time, on a busy machine.
+/// The time limit on a busy machine for anything whose time is not measured.
 pub const LONG: Duration = Duration::from_secs(60);
 
-/// How replicas of one test are started.
+/// How to start the replicas of a test.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
     pub namespace: String,
@@ -43,7 +43,7 @@ impl Setup {
 /// A process of the operator; killed when dropped.
 #[derive(Debug)]
 pub struct Replica {
-    /// `a` or `b`, as the API server knows it.
+    /// `a` or `b`, the user name at the API server.
     pub user: &'static str,
     pub proxy: Proxy,
     child: Child,
@@ -52,13 +52,13 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Starts one, with a proxy of its own.
+    /// Starts a replica with its own proxy.
     pub async fn start(plane: &Plane, user: &'static str, setup: &Setup) -> anyhow::Result<Self> {
         let proxy = Proxy::start(plane.port).await?;
         Self::start_behind(plane, user, setup, proxy)
     }
 
-    /// Starts one behind a proxy that is there already.
+    /// Starts a replica behind an existing proxy.
     pub fn start_behind(
         plane: &Plane,
         user: &'static str,
@@ -114,12 +114,12 @@ impl Replica {
         Ok(kill_process(pid, signal)?)
     }
 
-    /// Whether it has ended, and how.
+    /// Its exit status, if it has ended.
     pub fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until it ends by itself.
     pub async fn wait(&mut self, within: Duration) -> anyhow::Result<ExitStatus> {
         let what = format!("replica {} ends", self.user);
         let ended = eventually(within, &what, || std::future::ready(self.ended())).await;
@@ -131,7 +131,7 @@ impl Replica {
         journal::read(&self.journal)
     }
 
-    /// Waits until a reconcile has begun at `since` or later, and returns when.
+    /// Waits for a reconcile that starts at `since` or later, and returns its start.
     pub async fn reconciles(&self, since: Duration, within: Duration) -> anyhow::Result<Duration> {
         let what = format!("replica {} reconciles", self.user);
         let begun = eventually(within, &what, async || {
@@ -146,7 +146,7 @@ impl Replica {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Checks that it has logged JSON, all of it.
+    /// Checks that every line in its log is JSON.
     pub fn check_log(&self) -> anyhow::Result<()> {
         for line in self.log().lines() {
             let parsed: Result<serde_json::Value, _> = serde_json::from_str(line);
@@ -155,7 +155,7 @@ impl Replica {
         Ok(())
     }
 
-    /// The end of what it has logged, for an error.
+    /// The end of its log, for an error.
     pub fn tail(&self) -> String {
         let log = self.log();
         let lines: Vec<_> = log.lines().collect();
@@ -163,12 +163,12 @@ impl Replica {
         format!("the end of the log of replica {}:\n{end}", self.user)
     }
 
-    /// The status and body that a probe gets.
+    /// The status and body of a probe.
     pub fn probe(&self, path: &str) -> anyhow::Result<http::Answer> {
         http::get(self.port("serving health probes")?, path)
     }
 
-    /// What a metric says, the sum of all its series that have these labels.
+    /// The value of a metric: the sum of all series with these labels.
     pub fn metric(&self, name: &str, labels: &str) -> anyhow::Result<f64> {
         let scrape = http::get(self.port("serving metrics")?, "/metrics")?.body;
         let values = scrape.lines().filter_map(|line| {
@@ -179,7 +179,7 @@ impl Replica {
         Ok(values.sum())
     }
 
-    /// The port that it says it serves on, in the line with this message.
+    /// The port in the log line with this message.
     pub fn port(&self, message: &str) -> anyhow::Result<u16> {
         let log = self.log();
         let line = log.lines().find(|line| line.contains(message));
@@ -190,7 +190,7 @@ impl Replica {
     }
 }
 
-/// Metrics without TLS, unless the test wants it.
+/// Metrics without TLS, unless the test sets it.
 fn plain(setup: &Setup) -> Option<&'static str> {
     let flag = "--metrics-secure";
     let given = setup.flags.iter().any(|given| given == flag);

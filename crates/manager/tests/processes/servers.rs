@@ -1,4 +1,4 @@
-//! Clients that mean no good, at each server. Others must be served, and memory must stay within bounds.
+//! Test malicious clients of each server. Other clients must be served, and memory must stay within bounds.
 
 use std::{
     fs,
@@ -17,14 +17,14 @@ use crate::{
     world::World,
 };
 
-/// How long a client may take over a handshake or the head of a request, and as much for a busy machine.
+/// The time limit of a client for a handshake or the head of a request, plus a margin for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10 + 30);
 
-/// When a client that sends nothing is cut off. A server holds 250, so whoever had to wait for many to be cut off would
-/// wait for many times that.
+/// When a silent client is disconnected. A server holds 250 connections, so a client that had to wait for many of them
+/// to be closed would wait for many times that.
 const CUT_OFF: Duration = Duration::from_secs(10);
 
-/// By how much an operator may grow, in kB: the most connections with the most that each may make it keep.
+/// The maximum growth of an operator in kB: the maximum number of connections, each with as much data as it can hold.
 const GROWTH: u64 = 32 * 1024;
 
 pub async fn servers_serve_others_whatever_some_clients_do(
@@ -66,7 +66,7 @@ pub async fn servers_serve_others_whatever_some_clients_do(
 
     for port in [probes, metrics, tls] {
         for garbage in garbage() {
-            // What comes back does not matter, but that it ends.
+            // The response does not matter, only that it ends.
             send(port, &garbage)?;
         }
         let most = world.either(10, 100) * 1024 * 1024;
@@ -133,7 +133,7 @@ fn open(many: usize, port: u16) -> anyhow::Result<Vec<TcpStream>> {
         .collect()
 }
 
-/// Both plain servers serve whoever asks properly.
+/// Checks that both plain servers answer well-behaved clients.
 fn served(replica: &Replica, under: &str) -> anyhow::Result<()> {
     let context = || format!("under {under}");
     let probe = replica.probe("/healthz").with_context(context)?;
@@ -143,7 +143,7 @@ fn served(replica: &Replica, under: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A TLS handshake is answered.
+/// Checks that a TLS handshake is answered.
 fn handshake(port: u16) -> anyhow::Result<()> {
     let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)
@@ -157,7 +157,7 @@ fn handshake(port: u16) -> anyhow::Result<()> {
     while client.is_handshaking() && end.is_ok() {
         end = client.complete_io(&mut stream).map(|(read, _)| read);
     }
-    // The certificate is nobody's that we trust: that we see it is the answer.
+    // No CA of ours signed the certificate. That we see it is enough.
     let error = end.err().map(|error| error.to_string()).unwrap_or_default();
     anyhow::ensure!(error.contains("certificate"), "no handshake: `{error}`");
     Ok(())
@@ -170,7 +170,7 @@ fn connect(port: u16) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// What is no HTTP/1.1 and no TLS; and a head that does not end.
+/// Data that is neither HTTP/1.1 nor TLS, and a head that does not end.
 fn garbage() -> [Vec<u8>; 4] {
     let random: Vec<u8> = (0..64_u32 * 1024)
         .map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8)
@@ -184,10 +184,10 @@ fn garbage() -> [Vec<u8>; 4] {
     ]
 }
 
-/// Sends this, and waits until the server has closed the connection.
+/// Sends these bytes, and waits until the server has closed the connection.
 fn send(port: u16, bytes: &[u8]) -> anyhow::Result<()> {
     let mut stream = connect(port)?;
-    // The server may have enough before all is sent.
+    // The server may close the connection before everything is sent.
     let _ = stream.write_all(bytes);
     closed(&mut stream)
 }
@@ -207,7 +207,7 @@ fn closed(stream: &mut TcpStream) -> anyhow::Result<()> {
     }
 }
 
-/// Sends a request with so large a body.
+/// Sends a request with a body of this length.
 fn body(port: u16, length: usize) -> anyhow::Result<()> {
     let mut stream = connect(port)?;
     let head = format!("POST /metrics HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n");
@@ -219,7 +219,7 @@ fn body(port: u16, length: usize) -> anyhow::Result<()> {
     closed(&mut stream)
 }
 
-/// Sends a head a byte at a time; returns when that was cut off.
+/// Sends a head one byte at a time; returns when the connection was closed.
 fn slow_loris(port: u16) -> anyhow::Result<Duration> {
     let mut stream = connect(port)?;
     stream.set_read_timeout(Some(Duration::from_millis(500)))?;

@@ -1,4 +1,4 @@
-//! What the tests share: the control plane, and how to make objects.
+//! The environment of the tests: the control plane, and helpers for objects.
 
 use std::{collections::hash_map::RandomState, hash::BuildHasher, path::PathBuf, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::{
     plane::Plane,
 };
 
-/// How leaders are elected in a test.
+/// The lease times of a test.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     pub lease: Duration,
@@ -24,7 +24,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// The flags that say so.
+    /// The flags for these times.
     pub fn flags(self) -> Vec<String> {
         let flag =
             |name: &str, time: Duration| format!("--leader-election-{name}={}ms", time.as_millis());
@@ -39,7 +39,7 @@ impl Times {
 
 pub struct World {
     pub plane: Plane,
-    /// Whether this is `make soak`.
+    /// Whether this is the long form, `make soak`.
     pub long: bool,
     folder: tempfile::TempDir,
     namespaces: usize,
@@ -56,17 +56,17 @@ impl World {
         })
     }
 
-    /// Leaves the files where they are, and says where.
+    /// Keeps the files, and returns their directory.
     pub fn keep(self) -> PathBuf {
         self.folder.keep()
     }
 
-    /// One of two values: for the short form, and for the long one.
+    /// The first value in the short form, and the second in the long form.
     pub fn either<T>(&self, short: T, long: T) -> T {
         if self.long { long } else { short }
     }
 
-    /// The times of elections: short ones, or those that are the default.
+    /// The lease times: short ones, or the defaults.
     pub fn times(&self) -> Times {
         let times = |lease, renew, retry| Times {
             lease: Duration::from_millis(lease),
@@ -76,7 +76,7 @@ impl World {
         self.either(times(4000, 2500, 500), times(15000, 10000, 2000))
     }
 
-    /// A namespace that no other test has.
+    /// Creates a namespace with a unique name.
     pub async fn namespace(&mut self) -> anyhow::Result<String> {
         self.namespaces += 1;
         let name = format!("crew-{}", self.namespaces);
@@ -89,7 +89,7 @@ impl World {
         Api::namespaced(self.plane.client.clone(), namespace)
     }
 
-    /// Makes objects, of which `spec` says what each is to be.
+    /// Creates objects; `spec` returns the spec of each.
     pub async fn make(
         &self,
         namespace: &str,
@@ -111,7 +111,7 @@ impl World {
         Ok(())
     }
 
-    /// Makes one object.
+    /// Creates one object.
     pub async fn make_named(
         &self,
         namespace: &str,
@@ -124,7 +124,7 @@ impl World {
         Ok(())
     }
 
-    /// Gives the first `count` objects a new spec.
+    /// Changes the spec of the first `count` objects.
     pub async fn change(
         &self,
         namespace: &str,
@@ -134,7 +134,7 @@ impl World {
         let api = self.sailors(namespace);
         stream::iter(0..count)
             .map(|number| {
-                // `null` for what is to go.
+                // `null` for fields to remove.
                 let spec = merged(&spec(number));
                 let api = api.clone();
                 async move {
@@ -149,7 +149,7 @@ impl World {
         Ok(())
     }
 
-    /// Waits until each object that `which` names is as it is to be.
+    /// Waits until each object that `which` selects has converged.
     pub async fn converged(
         &self,
         namespace: &str,
@@ -177,7 +177,7 @@ impl World {
     }
 }
 
-/// Whether the status says what the spec wants.
+/// Whether the status matches the spec.
 pub fn is_done(sailor: &Sailor) -> bool {
     sailor.status.as_ref().is_some_and(|status| {
         status.text == sailor.spec.text
@@ -186,7 +186,7 @@ pub fn is_done(sailor: &Sailor) -> bool {
     })
 }
 
-/// A spec as a merge patch that leaves nothing of another.
+/// A spec as a merge patch that replaces any other spec.
 fn merged(spec: &SailorSpec) -> Value {
     let mut spec = json!(spec);
     if spec.get("fault").is_none() {
@@ -195,9 +195,9 @@ fn merged(spec: &SailorSpec) -> Value {
     spec
 }
 
-/// A random time between two.
+/// A random duration between two.
 pub fn random(from: Duration, to: Duration) -> Duration {
-    // The random source of the standard library.
+    // `RandomState` is the random source of the standard library.
     let part = RandomState::new().hash_one(0_u8) % 10_000;
     let part = f64::from(u32::try_from(part).unwrap_or_default()) / 10_000.0;
     from + to.saturating_sub(from).mul_f64(part)

@@ -1,4 +1,4 @@
-//! Who calls a replica over TLS as the API server does, and says what that would not.
+//! Calls a replica over TLS like the API server, but with arbitrary requests.
 
 use k8s_openapi::ByteString;
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
@@ -11,7 +11,7 @@ use crate::tls;
 
 pub const JSON: &str = "application/json";
 
-/// Who calls a replica as the API server does.
+/// A client that calls a replica like the API server.
 pub struct Caller {
     port: u16,
     connector: TlsConnector,

@@ -1,5 +1,5 @@
-//! `testing::Cluster`, as an integration test of a project uses it. Operator and test are this test binary, called with
-//! `lodges` and with `cluster-test`.
+//! Test `testing::Cluster` as used in an integration test of a project. Operator and test are this test binary, called
+//! with `lodges` and with `cluster-test`.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::{replica::LONG, world::World};
 
-/// How many operators are started one after the other, or at a time.
+/// How many operators are started, one after the other or at the same time.
 const ROUNDS: usize = 6;
 
 macro_rules! version {
@@ -31,7 +31,7 @@ macro_rules! version {
             use schemars::JsonSchema;
             use serde::{Deserialize, Serialize};
 
-            /// With a template, whose schema takes the API server a while.
+            /// It has a Pod template, whose schema takes the API server a while to process.
             #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
             #[kube(group = "hotel.example.com", version = $text, kind = "Lodge", namespaced)]
             pub struct LodgeSpec {
@@ -117,7 +117,7 @@ pub async fn lodges_main() -> anyhow::Result<()> {
     manager.run().await
 }
 
-/// The CRD as `kbr manifests` writes it: converted by a Service.
+/// The CRD as `kbr manifests` writes it: with conversion by a Service.
 fn crd() -> anyhow::Result<Value> {
     let crds = vec![v1::Lodge::crd(), v2::Lodge::crd()];
     let mut crd = serde_json::to_value(kube::core::crd::merge_crds(crds, "v1")?)?;
@@ -146,7 +146,7 @@ fn configuration(kind: &str, word: &str) -> String {
     )
 }
 
-/// A project, as far as an integration test sees it.
+/// Writes the parts of a project that an integration test uses.
 fn write_project(project: &Path) -> anyhow::Result<()> {
     for folder in ["config/webhook", "config/crd/bases"] {
         fs::create_dir_all(project.join(folder))?;
@@ -198,7 +198,7 @@ pub async fn an_operator_under_test_is_called_as_soon_as_it_is_started(
     ))
 }
 
-/// The test itself: each request has to succeed at once.
+/// The test itself: each request must succeed at once.
 #[tokio::main]
 pub async fn test_main() -> anyhow::Result<()> {
     for round in 0..ROUNDS {
@@ -235,7 +235,7 @@ async fn handed_over(first: &Cluster) -> anyhow::Result<()> {
     called(first).context("the first after the others")
 }
 
-/// Whether it converts, fills in and rejects in each version.
+/// Whether the operator converts, defaults and rejects objects in each version.
 fn called(cluster: &Cluster) -> anyhow::Result<()> {
     for (version, field) in FIELDS {
         let create = |spec: &Value| {

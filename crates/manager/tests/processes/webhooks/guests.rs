@@ -1,4 +1,5 @@
-//! The operator with webhooks, and its kind in three versions. It is this test binary, called with `webhooks` and flags.
+//! The operator with webhooks, and its kind in three versions. It is this test binary, called with `webhooks` and
+//! flags.
 
 use clap::Parser;
 use kube::CustomResourceExt as _;
@@ -8,7 +9,7 @@ use manager::{
 };
 use serde_json::{Value, json};
 
-/// The id of the operator; its first word begins all names.
+/// The id of the operator; its first part is the prefix of all names.
 pub const ID: &str = "guests.example.com";
 
 macro_rules! version {
@@ -32,10 +33,10 @@ version!(v1, "v1", { name: String });
 version!(v2, "v2", { first: String, last: String, nights: Option<i32> });
 version!(v3, "v3", { names: Vec<String>, nights: Option<i32> });
 
-/// How much the defaulter fills in for a guest whose name says so.
+/// How many bytes the defaulter writes into a guest named `huge`.
 pub const HUGE: usize = 1_000_000;
 
-/// What the oldest version has no field for.
+/// The annotation for a value that the oldest version has no field for.
 const NIGHTS: &str = "hotel.example.com/nights";
 
 impl From<v1::Guest> for v2::Guest {
@@ -220,13 +221,13 @@ pub async fn main() -> anyhow::Result<()> {
     manager.run().await
 }
 
-/// The CRD with all versions, of which `stored` is stored, and that is converted by the server at `port`.
+/// The CRD with all versions; `stored` is the storage version, and the server at `port` converts.
 pub fn crd(stored: &str, port: u16) -> anyhow::Result<Value> {
     let crds = vec![v1::Guest::crd(), v2::Guest::crd(), v3::Guest::crd()];
     let crd = kube::core::crd::merge_crds(crds, stored)?;
     let mut crd = serde_json::to_value(crd)?;
     for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
-        // A guest may bring what no type knows.
+        // A guest may have fields that no type knows.
         let spec = &mut version["schema"]["openAPIV3Schema"]["properties"]["spec"];
         spec["x-kubernetes-preserve-unknown-fields"] = json!(true);
     }
@@ -237,7 +238,7 @@ pub fn crd(stored: &str, port: u16) -> anyhow::Result<Value> {
     Ok(crd)
 }
 
-/// The configuration of the defaulter or of the validator, as it is deployed.
+/// The configuration of the defaulter or of the validator, as deployed.
 pub fn configuration(mutating: bool, port: u16) -> Value {
     let (kind, word, verbs) = if mutating {
         ("Mutating", "mutate", vec!["CREATE", "UPDATE"])

@@ -1,4 +1,4 @@
-//! Requests that mean no good, to the operator as a process: over TLS past the API server, and through it.
+//! Test malicious requests to the operator as a process: directly over TLS, and through the API server.
 
 use anyhow::{Context as _, ensure};
 use futures_util::future::try_join_all;
@@ -18,20 +18,20 @@ const MUTATE: &str = "/mutate-hotel-example-com-v2-guest";
 const VALIDATE: &str = "/validate-hotel-example-com-v2-guest";
 const CONVERT: &str = "/convert";
 
-/// An object as large as the API server takes one.
+/// The largest object that the API server accepts, in bytes.
 const LARGE: usize = 3 << 20;
 
-/// An object as large as etcd takes one, and room for the rest of it.
+/// The largest object that etcd accepts, in bytes, minus room for other fields.
 const STORED: usize = 1_400_000;
 
-/// How deep what a type does not know may be: not so deep that our parser gives up, which is at 128 levels.
+/// The depth of an unknown field: below the limit of our parser, which is 128 levels.
 const DEEP: usize = 100;
 
-/// By how much an operator may grow while many send it large objects, in kB: the room that it has for bodies, and
-/// several times that for what is made of them. Those that are sent take more than all of it.
+/// The maximum growth of an operator in kB while many clients send it large objects: its room for bodies, and several
+/// times that for processing them. The objects that are sent are larger than all of it.
 const GROWTH: u64 = 110 * 1024;
 
-/// A review of a guest whom the validator would admit, so that whatever is refused is refused for what is wrong.
+/// A review of a guest that the validator would admit, so that a rejection always has another cause.
 fn review(object: &Value) -> Value {
     json!({
         "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
@@ -54,7 +54,7 @@ fn nested(depth: usize) -> String {
     format!("{}1{}", "[".repeat(depth), "]".repeat(depth))
 }
 
-/// What is no review of a guest, to be sent to defaulter and validator.
+/// Bodies that are not a review of a guest, to send to defaulter and validator.
 fn nonsense() -> Vec<(&'static str, Vec<u8>)> {
     let good = review(&guest("a", &json!({ "first": "a" })));
     let changed = |change: &dyn Fn(&mut Value)| {
@@ -188,18 +188,18 @@ pub async fn what_is_no_review_is_refused_by_a_process_that_goes_on(
     Ok(format!("{} requests, each answered; no panic", sent + 3))
 }
 
-/// A guest of so many bytes.
+/// A guest of this many bytes.
 fn large(bytes: usize) -> String {
     guest("a", &json!({ "first": "a", "last": "x".repeat(bytes) })).to_string()
 }
 
-/// A guest who has something so deep in a field that the type does not know.
+/// A guest with a deeply nested value in an unknown field.
 fn deep(depth: usize) -> String {
     let object = guest("a", &json!({ "first": "a", "unknown": null })).to_string();
     object.replace("null", &nested(depth))
 }
 
-/// Nothing has panicked in any replica, but for what was told to.
+/// Checks that nothing has panicked in any replica, except on purpose.
 fn quiet(site: &Site) -> anyhow::Result<()> {
     for replica in &site.replicas {
         let log = replica.log();
@@ -224,7 +224,7 @@ pub async fn what_an_api_server_lets_through_is_answered(
     ))
 }
 
-/// A request to the API server, of which nothing is looked at first.
+/// Sends a request to the API server without checks on our side.
 async fn raw(site: &Site, method: Method, path: &str, body: String) -> kube::Result<Value> {
     let request = hyper::Request::builder().method(method).uri(path);
     let request = request.header("content-type", JSON).body(body.into_bytes());
@@ -234,7 +234,7 @@ async fn raw(site: &Site, method: Method, path: &str, body: String) -> kube::Res
 
 async fn large_and_deep(site: &Site) -> anyhow::Result<()> {
     let dry = format!("{GUESTS}?dryRun=All");
-    // Large: whatever the API server takes; stored, whatever etcd takes, and read in another version.
+    // Large: the largest object that the API server accepts; and the largest that etcd stores, read in another version.
     let made = raw(site, Method::POST, &dry, large(LARGE - 2000)).await?;
     ensure!(made["spec"]["nights"] == 1, "a large guest has no default");
     raw(site, Method::POST, GUESTS, large(STORED)).await?;
@@ -253,7 +253,7 @@ async fn large_and_deep(site: &Site) -> anyhow::Result<()> {
     let last = made["spec"]["last"].as_str().unwrap_or_default();
     ensure!(last.len() == HUGE, "a large patch was not made");
 
-    // Deep: to the limit of our parser, in each version; beyond it, refused.
+    // Deep: up to the limit of our parser in each version; beyond it, the object is rejected.
     raw(site, Method::POST, GUESTS, deep(DEEP)).await?;
     let read = site.get(&path).await?;
     let unknown = read["spec"]["unknown"].to_string();
@@ -268,7 +268,7 @@ async fn large_and_deep(site: &Site) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A configuration that is wrong has the API server ask about another version.
+/// A wrong configuration makes the API server send another version.
 async fn another_kind(site: &Site) -> anyhow::Result<()> {
     let mut wrong = configuration(false, site.spread.port);
     wrong["metadata"]["name"] = json!("guests-wrong");
@@ -301,7 +301,7 @@ async fn another_kind(site: &Site) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A version that the CRD has and the operator has not.
+/// A version that the CRD has and the operator does not.
 async fn an_unknown_version(site: &Site) -> anyhow::Result<()> {
     raw(
         site,
@@ -346,7 +346,7 @@ pub async fn many_large_bodies_at_once_stay_within_bounds(
     let body = body.replace("\"object\":null", &format!("\"object\":{}", large(LARGE)));
     let count = world.either(100, 200);
     let calls = (0..count).map(|_| caller.post(MUTATE, body.as_bytes()));
-    // Meanwhile objects are made as ever.
+    // Meanwhile, objects are created as usual.
     let others = async {
         for _ in 0..20 {
             let object = guest("other", &json!({ "first": "a" }));

@@ -1,4 +1,4 @@
-//! Webhooks that a real API server calls over TLS, through a proxy that spreads calls over replicas.
+//! Webhooks that a real API server calls over TLS, through a proxy that distributes calls over replicas.
 
 mod caller;
 mod cluster;

@@ -1,5 +1,4 @@
-//! Replicas that are called by different names, as those of two versions of an operator may be while one takes the place
-//! of the other.
+//! Test replicas that are called by different names, like those of two versions of an operator during an update.
 
 use std::time::Duration;
 
@@ -20,11 +19,11 @@ use super::{
 };
 use crate::{audit::Audit, replica::LONG, tls, world::World};
 
-/// Enough at a time that the API server makes new connections again and again: it keeps 25.
+/// Enough concurrent tasks that the API server keeps opening new connections: it keeps 25.
 const TASKS: usize = 40;
 
-/// The old version has a defaulter, the new one a validator instead, each called by a name that the other knows nothing
-/// of; both convert.
+/// The old version has a defaulter, and the new one has a validator instead. Each is called by a name that the other
+/// does not know. Both convert.
 pub async fn replicas_that_are_called_by_different_names_share_one_certificate(
     world: &mut World,
 ) -> anyhow::Result<String> {
@@ -65,7 +64,7 @@ pub async fn replicas_that_are_called_by_different_names_share_one_certificate(
     let mut object = guest("new", &json!({ "first": "a" }));
     object["metadata"]["labels"] = json!({ "by": "new" });
     let path = format!("{GUESTS}?dryRun=All");
-    // Who is not called yet refuses nothing.
+    // A replica that is not called yet rejects nothing.
     let mut nobody = object.clone();
     nobody["spec"]["first"] = json!("");
     let called = eventually(LONG, "the new version is called", async || {
@@ -82,7 +81,7 @@ pub async fn replicas_that_are_called_by_different_names_share_one_certificate(
         let writes = Writes::new(&world.plane.audit);
         let served: Vec<_> = site.replicas.iter().map(Guests::served).collect();
         let mut deletions = 0;
-        // Every other time once more as soon as there is another one.
+        // Every other time, once more as soon as there is another one.
         while deletions < 1 + round % 2 {
             let before = certificate(&site).await?.context("a certificate")?;
             site.call(Method::DELETE, SECRET, JSON, &Value::Null)
@@ -119,8 +118,8 @@ async fn more(loads: &[Load]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whoever notices a second late whom to trust, as an API server may, and makes a new connection to this replica for each
-/// call, by the name by which it converts.
+/// A client that notices changes of a CA bundle a second late, as an API server may. For each call, it opens a new
+/// connection to this replica, by the name for conversion.
 fn late(site: &Site, port: u16) -> Load {
     let client = site.client.clone();
     Load::calling(8, move || {
@@ -143,7 +142,7 @@ fn late(site: &Site, port: u16) -> Load {
     })
 }
 
-/// A configuration that is called by this name, for objects with or without a label.
+/// A configuration that calls this name, for objects with or without a label.
 fn called(mutating: bool, host: &str, port: u16, operator: &str) -> anyhow::Result<Value> {
     let text = configuration(mutating, port).to_string();
     let mut configuration: Value = serde_json::from_str(&text.replace("127.0.0.1", host))?;
@@ -152,7 +151,7 @@ fn called(mutating: bool, host: &str, port: u16, operator: &str) -> anyhow::Resu
     Ok(configuration)
 }
 
-/// How often the Secret is written.
+/// Counts the writes of the Secret.
 struct Writes<'a> {
     audit: &'a Audit,
     mark: u64,
@@ -166,7 +165,7 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// How often it was, and how often that was refused.
+    /// How often it was written, and how many of these writes were rejected.
     fn count(&self) -> anyhow::Result<(usize, usize)> {
         let mut all = self.audit.since(self.mark, NAMESPACE)?;
         all.retain(|request| request.resource == "secrets" && request.writes());
@@ -181,7 +180,7 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// It is an error if it was written more often than so.
+    /// Fails if it was written more often than this.
     fn check(&self, most: usize) -> anyhow::Result<String> {
         let (written, _) = self.count()?;
         anyhow::ensure!(

@@ -1,4 +1,4 @@
-//! Whether the operator needs each right that it has for its certificates.
+//! Test that the operator needs each permission for its certificates.
 
 use anyhow::Context as _;
 use hyper::Method;
@@ -12,12 +12,12 @@ use super::{
 };
 use crate::{replica::LONG, world::World};
 
-/// How often, at most, the object is changed that the permission to watch is missing for. A replica that looks at it for another
-/// reason repairs it, and on a busy machine it does so several times in a row.
+/// How often, at most, to change an object that the replica lacks the permission to watch. A replica that checks it for
+/// another reason repairs it, and on a busy machine does so several times in a row.
 const ROUNDS: usize = 8;
 
-/// Takes away one right after the other. Without it certificates fail, or what is spoilt is not mended; with it again,
-/// everything is as it is to be, and the replica was not started anew.
+/// Removes one permission after the other. Without it, certificates fail, or a corrupted object is not repaired. With
+/// it again, everything is reconciled, and the replica was not restarted.
 pub async fn each_right_of_the_certificates_is_needed(world: &mut World) -> anyhow::Result<String> {
     let site = Site::new(world).await?;
     let role = "webhook-certificate-role";
@@ -97,7 +97,7 @@ impl Right<'_> {
         healthy(site).await.with_context(|| replica.log())
     }
 
-    /// How often the API server has said that this right is missing.
+    /// How often the API server has reported that this permission is missing.
     fn rejections(&self, log: &str) -> usize {
         let verb = format!("cannot {} resource", self.verb);
         let resource = self.rule["resources"][0].as_str().unwrap_or_default();
@@ -105,7 +105,7 @@ impl Right<'_> {
         rejections.filter(|line| line.contains(resource)).count()
     }
 
-    /// Gives the role these rules, and waits until the API server goes by them.
+    /// Gives the role these rules, and waits until the API server applies them.
     async fn grant(&self, site: &Site, rules: &Value, allowed: bool) -> anyhow::Result<()> {
         site.call(Method::PATCH, self.role, MERGE, &json!({ "rules": rules }))
             .await?;
@@ -129,7 +129,7 @@ impl Right<'_> {
         .await
     }
 
-    /// Spoils what the rule is about: the Secret is deleted, an object loses its authorities.
+    /// Breaks the object of the rule: deletes the Secret, or removes the CA bundles of an object.
     async fn spoil(&self, site: &Site) -> anyhow::Result<()> {
         match self.rule["resources"][0].as_str() {
             Some("secrets") => {
@@ -144,9 +144,9 @@ impl Right<'_> {
     }
 }
 
-/// Nothing is trusted, and there is no Secret.
+/// Removes all CA bundles and the Secret.
 async fn forget(site: &Site) -> anyhow::Result<()> {
-    // That there is none is what was wanted.
+    // A Secret that does not exist is fine.
     let _ = site.call(Method::DELETE, SECRET, JSON, &Value::Null).await;
     for path in [MUTATING, VALIDATING, CRD] {
         site.untrust(path).await?;
@@ -154,7 +154,7 @@ async fn forget(site: &Site) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether what is in the Secret is trusted everywhere.
+/// Whether the CA in the Secret is in every bundle.
 async fn is_healthy(site: &Site) -> anyhow::Result<bool> {
     let Ok(secret) = site.get(SECRET).await else {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! Self-managed certificates: made, spoilt, rotated under load, and deployed over.
+//! Test self-managed certificates: creation, corruption, rotation under load, and redeployment.
 
 use anyhow::Context as _;
 use hyper::Method;
@@ -14,14 +14,14 @@ use super::{
 };
 use crate::{replica::LONG, world::World};
 
-/// The certificate that is in the Secret now.
+/// The certificate in the Secret.
 pub async fn certificate(site: &Site) -> anyhow::Result<Option<Value>> {
     let secret = site.get(SECRET).await?;
     let certificate = secret["data"]["tls.crt"].clone();
     Ok(Some(certificate).filter(|text| text.as_str().is_some_and(|text| !text.is_empty())))
 }
 
-/// Waits until another one than `old` is served by all replicas, and trusted.
+/// Waits until all replicas serve another certificate than `old`, and its CA is in the bundles.
 pub async fn rotated(site: &Site, old: &Value, served: &[usize]) -> anyhow::Result<()> {
     eventually(LONG, "another certificate is in the Secret", async || {
         Ok(certificate(site).await?.filter(|new| new != old))
@@ -77,7 +77,7 @@ pub async fn certificates_need_nobody(world: &mut World) -> anyhow::Result<Strin
             object["metadata"]["managedFields"]
         );
     }
-    // Of replicas that want to make one at the same time, one does.
+    // If several replicas try to create one at the same time, only one succeeds.
     let made: usize = site.replicas.iter().map(Guests::made).sum();
     anyhow::ensure!(made == 1 + rounds, "{made} certificates in {rounds} rounds");
     deployed_again(&site).await?;
@@ -90,7 +90,7 @@ pub async fn certificates_need_nobody(world: &mut World) -> anyhow::Result<Strin
     ))
 }
 
-/// Deploys without conversion and without a webhook, and then with both: the rest stays trusted.
+/// Deploys without conversion and without a webhook, and then with both: the other CA bundles stay.
 async fn deployed_again(site: &Site) -> anyhow::Result<()> {
     let mut none = crd("v2", site.spread.port)?;
     none["spec"]["conversion"] = json!({ "strategy": "None" });
@@ -118,7 +118,7 @@ async fn deployed_again(site: &Site) -> anyhow::Result<()> {
     .await
 }
 
-/// Whoever is trusted nowhere any more is trusted again, in a rotation, too; returns how many milliseconds later.
+/// A CA that was removed from all bundles is added again, also during a rotation; returns how many milliseconds later.
 async fn replaced(site: &Site) -> anyhow::Result<[u128; 2]> {
     let (path, object) = converted();
     let mut times = [0; 2];
@@ -145,8 +145,8 @@ async fn replaced(site: &Site) -> anyhow::Result<[u128; 2]> {
     Ok(times)
 }
 
-/// What somebody else has made in its place: another type of Secret does as well, and of one that nobody may change it is
-/// said, and that it is gone helps.
+/// The Secret was replaced by another program. Another type of Secret works as well. An immutable Secret is reported,
+/// and deleting it helps.
 async fn of_another_form(site: &mut Site) -> anyhow::Result<()> {
     for immutable in [false, true] {
         site.replicas.clear();
@@ -183,7 +183,7 @@ async fn of_another_form(site: &mut Site) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Ways to spoil the Secret, and the data that does; without, it is deleted.
+/// Ways to corrupt the Secret, and the data for each; without data, it is deleted.
 fn damages() -> anyhow::Result<Vec<(&'static str, Option<Value>)>> {
     let other = pair(false, false)?;
     let nonsense = ByteString(b"nonsense".to_vec());
@@ -216,7 +216,7 @@ fn damages() -> anyhow::Result<Vec<(&'static str, Option<Value>)>> {
     ])
 }
 
-/// The data of a Secret with a certificate for all names, whose authority or which itself may be over.
+/// The data of a Secret with a certificate for all names; the CA or the certificate may be expired.
 fn pair(authority_is_over: bool, certificate_is_over: bool) -> anyhow::Result<Value> {
     let params = |names: &[&str], over: bool| {
         let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();

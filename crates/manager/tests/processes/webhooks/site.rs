@@ -1,4 +1,4 @@
-//! The operator with webhooks as it is deployed: objects of the cluster, rights, and replicas.
+//! The deployed operator with webhooks: objects of the cluster, permissions, and replicas.
 
 use std::{
     fs::{self, File},
@@ -33,7 +33,7 @@ const ACCOUNT: &str = "guests-controller-manager";
 pub const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 pub const LOCAL: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/guests-system";
 
-/// A file below `config` of the sets of scaffolds for webhooks.
+/// A file under `config` in the scaffolds for webhooks.
 macro_rules! scaffolded {
     ($path:literal) => {
         scaffolded!("webhook", $path)
@@ -61,7 +61,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// Deploys everything; no replica runs yet, and nothing is trusted.
+    /// Deploys everything; no replica runs yet, and all CA bundles are empty.
     pub async fn new(world: &World) -> anyhow::Result<Self> {
         let (plane, spread) = (&world.plane, Spread::start("127.0.0.1").await?);
         let mut site = Self {
@@ -77,7 +77,7 @@ impl Site {
         site.apply("/api/v1/namespaces/guests-system", &namespace)
             .await?;
         for path in [SECRET, MUTATING, VALIDATING] {
-            // That there is none is what was wanted.
+            // An object that does not exist is fine.
             let _ = site
                 .call(Method::DELETE, path, "application/json", &Value::Null)
                 .await;
@@ -85,12 +85,12 @@ impl Site {
         site.rights().await?;
         site.kubeconfig = site.token(plane).await?;
         site.deploy("v2").await?;
-        // What another test has left there stays when it is applied.
+        // CA bundles from another test survive an apply.
         site.untrust(CRD).await?;
         Ok(site)
     }
 
-    /// Deploys configurations and CRD, as `make deploy` does.
+    /// Deploys configurations and CRD, like `make deploy`.
     pub async fn deploy(&self, stored: &str) -> anyhow::Result<()> {
         let port = self.spread.port;
         self.apply(CRD, &crd(stored, port)?).await?;
@@ -99,7 +99,7 @@ impl Site {
         Ok(())
     }
 
-    /// Deploys an object without what the operator has put there, as `kubectl replace` does.
+    /// Deploys an object without the changes of the operator, like `kubectl replace`.
     pub async fn untrust(&self, path: &str) -> anyhow::Result<()> {
         let port = self.spread.port;
         let mut without = match path {
@@ -114,7 +114,7 @@ impl Site {
         Ok(())
     }
 
-    /// Starts so many replicas at once, and has calls go to those that are ready.
+    /// Starts this many replicas at once, and routes calls to those that are ready.
     pub async fn start(&mut self, count: usize) -> anyhow::Result<()> {
         for _ in 0..count {
             self.replicas.push(self.spawn()?);
@@ -127,7 +127,7 @@ impl Site {
         self.spawn_with(&[])
     }
 
-    /// Starts a replica with these flags, too.
+    /// Starts a replica with additional flags.
     pub fn spawn_with(&self, flags: &[&str]) -> anyhow::Result<Guests> {
         Guests::start(&self.folder, &self.kubeconfig, flags)
     }
@@ -141,13 +141,13 @@ impl Site {
         Ok(())
     }
 
-    /// Sends calls to the replicas that are there.
+    /// Routes calls to the current replicas.
     pub fn route(&self) {
         self.spread
             .set(self.replicas.iter().map(|replica| replica.port).collect());
     }
 
-    /// Waits until webhooks admit; returns how long that took.
+    /// Waits until webhooks admit objects; returns how long that took.
     pub async fn admitting(&self) -> anyhow::Result<Duration> {
         let started = std::time::Instant::now();
         let path = format!("{GUESTS}?dryRun=All");
@@ -173,12 +173,12 @@ impl Site {
             .await?)
     }
 
-    /// Applies as whoever deploys does.
+    /// Applies an object as the user who deploys.
     pub async fn apply(&self, path: &str, object: &Value) -> anyhow::Result<Value> {
         self.apply_text(path, object.to_string()).await
     }
 
-    /// Applies what is written in YAML.
+    /// Applies YAML text.
     async fn apply_text(&self, path: &str, text: String) -> anyhow::Result<Value> {
         let request = Request::patch(format!("{path}?fieldManager=kubectl&force=true"));
         let request = request.header("content-type", "application/apply-patch+yaml");
@@ -207,7 +207,7 @@ impl Site {
             .await
     }
 
-    /// The rights that a project gets for self-managed certificates, from the scaffolds themselves.
+    /// Grants the permissions that a project gets for self-managed certificates, from the scaffolds themselves.
     pub async fn rights(&self) -> anyhow::Result<()> {
         let account = json!({
             "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": ACCOUNT },
@@ -272,7 +272,7 @@ pub fn guest(name: &str, spec: &Value) -> Value {
     })
 }
 
-/// Where to create a guest of another version, and the guest: it is converted before webhooks are called, and after.
+/// The path to create a guest of another version, and the guest: it is converted before and after webhooks are called.
 pub fn converted() -> (String, Value) {
     let path = format!("/apis/hotel.example.com/v1/namespaces/{NAMESPACE}/guests?dryRun=All");
     let guest = json!({
@@ -336,12 +336,12 @@ impl Guests {
         .with_context(|| self.log())
     }
 
-    /// How often it has begun to serve another certificate.
+    /// How often it has switched to another certificate.
     pub fn served(&self) -> usize {
         self.log().matches("serving a new certificate").count()
     }
 
-    /// The most memory that it has had, in kB.
+    /// Its peak memory in kB.
     pub fn peak(&self) -> anyhow::Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -349,12 +349,12 @@ impl Guests {
         Ok(number.context("its memory")?.parse()?)
     }
 
-    /// How many certificates it has made.
+    /// How many certificates it has created.
     pub fn made(&self) -> usize {
         self.log().matches("made a certificate").count()
     }
 
-    /// Ends it as a cluster does; returns whether that went well.
+    /// Terminates it like a cluster; returns whether it ended with success.
     pub async fn end(mut self) -> anyhow::Result<bool> {
         let pid = Pid::from_raw(i32::try_from(self.child.id())?).context("a process has an id")?;
         kill_process(pid, Signal::TERM)?;

@@ -1,4 +1,4 @@
-//! What a Service does: spreads connections over the replicas that are ready.
+//! Distributes connections over the ready replicas, like a Service.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -10,7 +10,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// A port in front of several, until the runtime ends.
+/// A port in front of several others; it works until the runtime ends.
 #[derive(Clone, Debug)]
 pub struct Spread {
     pub port: u16,
@@ -18,7 +18,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// At a port of this address of the loopback.
+    /// Listens on a port of this loopback address.
     pub async fn start(host: &str) -> std::io::Result<Self> {
         let listener = TcpListener::bind((host, 0)).await?;
         let spread = Self {
@@ -29,7 +29,7 @@ impl Spread {
         Ok(spread)
     }
 
-    /// Whither new connections go from now on.
+    /// Sets the ports to which new connections go.
     pub fn set(&self, ports: Vec<u16>) {
         *self.behind.lock().unwrap_or_else(PoisonError::into_inner) = ports;
     }

@@ -19,7 +19,7 @@ use crate::{replica::LONG, world::World};
 pub const JSON: &str = "application/json";
 pub const MERGE: &str = "application/merge-patch+json";
 
-/// The status that a request is refused with.
+/// The status of a rejected request.
 pub async fn refused<T>(call: impl Future<Output = kube::Result<T>>) -> anyhow::Result<Value> {
     match call.await {
         Err(kube::Error::Api(status)) => Ok(serde_json::to_value(status)?),
@@ -161,7 +161,7 @@ pub async fn objects_of_three_versions_are_read_in_each(
     Ok("9 readings after each of 4 stored versions".to_owned())
 }
 
-/// Requests without a pause, until it is ended.
+/// Sends requests without a pause until it is ended.
 pub struct Load {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
@@ -175,7 +175,7 @@ impl Load {
         Self::of(site, 4, &format!("{GUESTS}?dryRun=All"), &object)
     }
 
-    /// Posts this object there, from so many tasks.
+    /// Posts this object, from this many tasks.
     pub fn of(site: &Site, tasks: usize, path: &str, object: &Value) -> Self {
         let (client, path, object) = (site.client.clone(), path.to_owned(), object.to_string());
         Self::calling(tasks, move || {
@@ -188,7 +188,7 @@ impl Load {
         })
     }
 
-    /// Calls, from so many tasks.
+    /// Repeats `call` in this many tasks.
     pub fn calling<R>(tasks: usize, call: impl Fn() -> R + Clone + Send + 'static) -> Self
     where
         R: Future<Output = anyhow::Result<()>> + Send,
@@ -219,7 +219,7 @@ impl Load {
         }
     }
 
-    /// Waits until so many more requests are answered.
+    /// Waits until this many more requests are answered.
     pub async fn more(&self, count: usize) -> anyhow::Result<()> {
         let enough = self.done.load(Ordering::Relaxed) + count;
         eventually(LONG, "requests are answered", async || {
@@ -228,7 +228,7 @@ impl Load {
         .await
     }
 
-    /// How many requests were admitted; it is an error if any was not.
+    /// The number of admitted requests; fails if any was rejected.
     pub async fn end(self) -> anyhow::Result<usize> {
         self.stop.store(true, Ordering::Relaxed);
         for task in self.tasks {
@@ -258,7 +258,7 @@ pub async fn no_call_fails_while_replicas_are_replaced(
         for _ in 0..2 {
             site.start(1).await?;
             let old = site.replicas.remove(0);
-            // As a cluster does: it is told to end, and only later is it sent no more calls.
+            // Like in a cluster: the replica gets SIGTERM, and calls stop only later.
             let ending = tokio::spawn(old.end());
             tokio::time::sleep(Duration::from_millis(300)).await;
             site.route();

@@ -1,4 +1,4 @@
-//! Objects that were stored when the schema was looser than the type is now.
+//! Test objects that were stored when the schema accepted more than the type does now.
 
 use anyhow::{Context as _, ensure};
 use hyper::Method;
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{replica::LONG, world::World};
 
-/// The CRD as it was before the type: any spec is stored, and none is converted.
+/// The CRD before the type: it stores any spec, and has no conversion.
 fn loose(site: &Site) -> anyhow::Result<Value> {
     let mut crd = crd("v2", site.spread.port)?;
     for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
@@ -23,7 +23,7 @@ fn loose(site: &Site) -> anyhow::Result<Value> {
     Ok(crd)
 }
 
-/// The CRD as the type says: fields that a version lacks are dropped.
+/// The CRD of the type: it drops fields that a version lacks.
 fn strict(site: &Site) -> anyhow::Result<Value> {
     let mut crd = crd("v2", site.spread.port)?;
     for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
@@ -38,7 +38,7 @@ fn at(version: &str, name: &str) -> String {
     format!("/apis/hotel.example.com/{version}/namespaces/{NAMESPACE}/guests/{name}")
 }
 
-/// What `v2` cannot read, and `v1` has no field for.
+/// A spec that `v2` cannot read, and that `v1` has no fields for.
 fn spec() -> Value {
     json!({ "first": 5, "last": "Lovelace", "nights": 2 })
 }
@@ -54,7 +54,7 @@ async fn remove(site: &Site) -> anyhow::Result<()> {
     .await
 }
 
-/// Stores the objects, and then what judges them.
+/// Stores the objects, and then deploys the CRD of the type and the webhooks.
 async fn store(site: &Site) -> anyhow::Result<()> {
     for path in [MUTATING, VALIDATING] {
         site.call(Method::DELETE, path, JSON, &Value::Null).await?;
@@ -111,13 +111,13 @@ pub async fn objects_that_the_type_cannot_read_are_listed_repaired_and_deleted(
     ] {
         ensure!(log.contains(part), "{part} is not in the log:\n{log}");
     }
-    // As it was, for the other tests.
+    // Restore the initial state for the other tests.
     remove(&site).await?;
     site.deploy("v2").await?;
     Ok(format!("{} objects beside a good one", BROKEN.len()))
 }
 
-/// Writes an object in a version that can hold nothing of it.
+/// Writes an object in a version that cannot hold any of its fields.
 async fn nothing_is_lost(site: &Site) -> anyhow::Result<()> {
     let before = site.get(&at("v2", "deleted")).await?;
     let (stored, expected) = (before["spec"].to_string(), spec().to_string());
