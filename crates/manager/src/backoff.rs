@@ -1,18 +1,19 @@
-//! How long a watch waits before it begins again after a failure.
+//! The back-off of watches that fail.
 //!
-//! kube's own back-off starts over at each event of its watcher, which announces each list with one before it is tried.
+//! kube's own back-off is reset by each event of its watcher, and the watcher announces each list with an event before it
+//! tries it.
 
 use std::{
     hash::{BuildHasher, RandomState},
     time::Duration,
 };
 
-/// The longest wait before the first repetition, and before any: half of it at least, so that a watch that always fails
-/// lists at most four times a minute.
+/// The longest delay before the first retry, and before any. The actual delay is at least half of that, so a watch that
+/// always fails lists at most four times a minute.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// How long to wait after a failure.
+/// The delay after a failure.
 #[derive(Debug)]
 pub(crate) struct Backoff(Duration);
 
@@ -21,7 +22,7 @@ impl Backoff {
         Self(FIRST)
     }
 
-    /// The wait after another failure: twice as long as the last, and up to a half less, so that watches do not act in
+    /// The delay after another failure: twice as long as the last, minus up to a half, so that watches do not act in
     /// step.
     pub(crate) fn failure(&mut self) -> Duration {
         let half = self.0 / 2;
