@@ -1,7 +1,7 @@
 //! The back-off of watches that fail.
 //!
-//! kube's own back-off is reset by each event of its watcher, and the watcher announces each list with an event before it
-//! tries it.
+//! kube's own back-off is reset by each event of its watcher, and the watcher announces each list with an event before
+//! it tries it.
 
 use std::{
     hash::{BuildHasher, RandomState},

@@ -136,7 +136,7 @@ impl<K: Object> Context<K> {
         self.core.reader.list()
     }
 
-    /// The cached children of the object, sorted by key: the objects of a kind whose controller owner it is.
+    /// The cached children of the object, sorted by key: the objects of a kind whose controller owner is this object.
     ///
     /// This needs `.owns_cached::<C>()`; with `.owns::<C>()`, ask for the `PartialObjectMeta<C>`. Children are found by
     /// an index on the owner's uid, so the children of an earlier object of the same name are not included. A child
