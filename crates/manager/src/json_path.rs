@@ -2,8 +2,7 @@
 
 use serde_json::Error;
 
-/// Explains why `text`, a JSON object, cannot be read, with the path of the field: `spec.ports[0].name: invalid type:
-/// …`.
+/// Explains why `text`, a JSON object, cannot be read. It names the field: `spec.ports[0].name: invalid type: …`.
 ///
 /// serde does not track paths, but its errors contain a position.
 pub(crate) fn explain(text: &str, error: &Error) -> String {
