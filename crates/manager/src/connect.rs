@@ -10,7 +10,7 @@ use kube::{
 use tower::{BoxError, Service};
 
 use crate::{
-    client::{limit::LimitLayer, retry::RetryLayer, silence::noticing},
+    client::{limit::LimitLayer, retry::RetryLayer, silence::SilenceLayer},
     leader::fence::Fence,
     metrics::{CountLayer, Requests},
     options::Options,
@@ -55,11 +55,12 @@ impl Clients {
     {
         let client = || Ok(connections()?.with_layer(&LimitLayer).with_layer(count));
         let leading = client()?.with_layer(fence).with_layer(&RetryLayer);
+        let always = client()?.with_layer(&RetryLayer);
         Ok(Self {
             // Each attempt of a request passes the fence, because a retry that waited behind the fence would be sent
             // after the deadline. A request that the fence rejects is never sent, so it is not counted.
-            leading: noticing(leading.build()),
-            always: noticing(client()?.with_layer(&RetryLayer).build()),
+            leading: leading.with_layer(&SilenceLayer).build(),
+            always: always.with_layer(&SilenceLayer).build(),
             // The elector has its own retry period.
             election: client()?.build(),
         })

@@ -22,7 +22,7 @@ use crate::cache::{
 };
 
 /// The caches of a manager, or the subset that one controller may read: one for each kind. The metadata of a kind
-/// counts as a separate kind. a kind of its own.
+/// counts as a separate kind.
 #[derive(Clone, Default)]
 pub(crate) struct Caches(Arc<Mutex<Entries>>);
 

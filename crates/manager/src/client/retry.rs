@@ -4,10 +4,7 @@
 //! A watch is not retried here, because its caller has its own back-off.
 
 use std::{
-    future::poll_fn,
-    pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -17,7 +14,10 @@ use kube::client::Body;
 use tokio::time::sleep;
 use tower::{BoxError, Layer, Service};
 
-use crate::client::limit::is_watch;
+use crate::client::{
+    limit::is_watch,
+    shared::{Shared, drain},
+};
 
 /// How often a request is retried, as in client-go.
 const RETRIES: usize = 10;
@@ -33,13 +33,13 @@ impl<S> Layer<S> for RetryLayer {
     type Service = Retried<S>;
 
     fn layer(&self, inner: S) -> Retried<S> {
-        Retried(Arc::new(Mutex::new(inner)))
+        Retried(Shared::new(inner))
     }
 }
 
-/// A service that retries its requests. The lock is held to start a request, not while it is in progress.
+/// A service that retries its requests.
 #[derive(Debug)]
-pub(crate) struct Retried<S>(Arc<Mutex<S>>);
+pub(crate) struct Retried<S>(Shared<S>);
 
 impl<S, R> Service<Request<Body>> for Retried<S>
 where
@@ -52,12 +52,12 @@ where
     type Future = BoxFuture<'static, Result<S::Response, BoxError>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        lock(&self.0).poll_ready(cx)
+        self.0.poll_ready(cx)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let kept = copy(&request);
-        let answer = lock(&self.0).call(request);
+        let answer = self.0.call(request);
         let Some(kept) = kept else {
             return Box::pin(answer);
         };
@@ -75,31 +75,10 @@ where
                 tracing::debug!(uri = %next.uri(), ?wait, "the API server wants a request later");
                 drain(response.into_body()).await;
                 sleep(wait).await;
-                response = call(&service, next).await?;
+                response = service.send(next).await?;
             }
             Ok(response)
         })
-    }
-}
-
-fn lock<S>(service: &Mutex<S>) -> std::sync::MutexGuard<'_, S> {
-    service.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Sends a request once more.
-async fn call<S: Service<Request<Body>>>(
-    service: &Mutex<S>,
-    request: Request<Body>,
-) -> Result<S::Response, S::Error> {
-    let mut request = Some(request);
-    let answer = poll_fn(|cx| {
-        let mut service = lock(service);
-        ready!(service.poll_ready(cx))?;
-        Poll::Ready(Ok(request.take().map(|request| service.call(request))))
-    });
-    match answer.await? {
-        Some(answer) => answer.await,
-        None => std::future::pending().await,
     }
 }
 
@@ -125,9 +104,4 @@ fn retry_after<B>(response: &Response<B>) -> Option<Duration> {
     let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
     let seconds: u64 = seconds.parse().ok()?;
     Some(Duration::from_secs(seconds.max(1)))
-}
-
-/// Reads a response to its end, so that its connection can be used again.
-async fn drain<B: hyper::body::Body + Unpin>(mut body: B) {
-    while let Some(Ok(_)) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {}
 }

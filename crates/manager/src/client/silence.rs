@@ -16,11 +16,16 @@ use std::{
 use futures_util::{FutureExt, future::BoxFuture};
 use hyper::{
     Request, Response, Uri,
-    body::{Bytes, Frame, SizeHint},
+    body::{Frame, SizeHint},
 };
-use kube::{Client, client::Body};
+use kube::client::Body;
 use tokio::time::{Instant, Sleep, sleep};
-use tower::Service;
+use tower::{BoxError, Layer, Service};
+
+use crate::{
+    client::shared::{Shared, drain},
+    error::chain,
+};
 
 /// How long a watch may be silent. That is more than the minute between bookmarks, because the API server may send them
 /// 2 s late, and a busy machine even later.
@@ -29,40 +34,74 @@ const LIMIT: Duration = Duration::from_secs(85);
 /// When a watch that has not received anything yet gets help: before its first bookmark is due.
 const HELP: Duration = Duration::from_secs(45);
 
-/// A client like this one, whose watches end when they are silent for too long, as if the API server had ended them.
+/// Ends watches that are silent for too long, as if the API server had ended them.
 ///
 /// The end is not an error: an API server that sends no bookmarks, such as Kubernetes before 1.31, would cause one each
 /// time.
-pub(crate) fn noticing(client: Client) -> Client {
-    let namespace = client.default_namespace().to_owned();
-    Client::new(Noticing(client), namespace)
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SilenceLayer;
+
+impl<S> Layer<S> for SilenceLayer {
+    type Service = Noticing<S>;
+
+    fn layer(&self, inner: S) -> Noticing<S> {
+        Noticing(Shared::new(inner))
+    }
 }
 
-#[derive(Clone)]
-struct Noticing(Client);
+/// A service whose watches end when they are silent for too long.
+#[derive(Debug)]
+pub(crate) struct Noticing<S>(Shared<S>);
 
-impl Service<Request<Body>> for Noticing {
-    type Response = Response<WatchBody>;
-    type Error = kube::Error;
-    type Future = BoxFuture<'static, kube::Result<Response<WatchBody>>>;
+impl<S, R> Service<Request<Body>> for Noticing<S>
+where
+    S: Service<Request<Body>, Response = Response<R>, Error: Into<BoxError>> + Send + 'static,
+    S::Future: Send + 'static,
+    R: hyper::body::Body + Send + Unpin + 'static,
+{
+    type Response = Response<WatchBody<R>>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<kube::Result<()>> {
-        // The client waits in `send` until it is ready.
-        Poll::Ready(Ok(()))
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.0.poll_ready(cx).map_err(Into::into)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let client = self.0.clone();
+        let help = hears_bookmarks(request.uri()).then(|| list(&self.0, help(request.uri())));
+        let answer = self.0.call(request);
         Box::pin(async move {
-            let help = hears_bookmarks(request.uri()).then(|| help(request.uri()));
-            let answer = client.send(request).await?;
+            let answer = answer.await.map_err(Into::into)?;
             let silence = help.map(|help| Silence {
                 over: Box::pin(sleep(HELP)),
-                help: Some((client, help)),
+                help: Some(help),
             });
             Ok(answer.map(|body| WatchBody { body, silence }))
         })
     }
+}
+
+/// Sends a list, for its effect on the API server only.
+fn list<S, R>(service: &Shared<S>, path: String) -> BoxFuture<'static, ()>
+where
+    S: Service<Request<Body>, Response = Response<R>, Error: Into<BoxError>> + Send + 'static,
+    S::Future: Send,
+    R: hyper::body::Body + Send + Unpin,
+{
+    let service = service.clone();
+    Box::pin(async move {
+        let Ok(request) = Request::get(path).body(Body::empty()) else {
+            return;
+        };
+        let answer = service.send(request).await.map_err(Into::<BoxError>::into);
+        match answer {
+            Ok(response) => drain(response.into_body()).await,
+            Err(error) => {
+                let error = chain(&*error);
+                tracing::debug!(error, "cannot help a watch on");
+            }
+        }
+    })
 }
 
 /// Whether a request is a watch with bookmarks. A watch without them may be silent all the time.
@@ -88,8 +127,8 @@ fn parameters(uri: &Uri) -> impl Iterator<Item = &str> {
 }
 
 /// The body of a response. If it is a watch that is silent for too long, it ends.
-struct WatchBody {
-    body: Body,
+pub(crate) struct WatchBody<B> {
+    body: B,
     /// `None` if it is not a watch.
     silence: Option<Silence>,
 }
@@ -98,8 +137,8 @@ struct WatchBody {
 struct Silence {
     /// When it has lasted too long.
     over: Pin<Box<Sleep>>,
-    /// The client and the list that help a watch that has not received anything yet.
-    help: Option<(Client, String)>,
+    /// The list that helps a watch that has not received anything yet.
+    help: Option<BoxFuture<'static, ()>>,
 }
 
 impl Silence {
@@ -111,18 +150,10 @@ impl Silence {
     /// Ready when it has lasted too long.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         while self.over.poll_unpin(cx).is_ready() {
-            let Some((client, list)) = self.help.take() else {
+            let Some(help) = self.help.take() else {
                 return Poll::Ready(());
             };
-            tokio::spawn(async move {
-                let Ok(request) = Request::get(list).body(Vec::new()) else {
-                    return;
-                };
-                if let Err(error) = client.request_text(request).await {
-                    let error = crate::error::chain(&error);
-                    tracing::debug!(error, "cannot help a watch on");
-                }
-            });
+            tokio::spawn(help);
             self.over
                 .as_mut()
                 .reset(Instant::now() + LIMIT.saturating_sub(HELP));
@@ -131,14 +162,14 @@ impl Silence {
     }
 }
 
-impl hyper::body::Body for WatchBody {
-    type Data = Bytes;
-    type Error = kube::Error;
+impl<B: hyper::body::Body + Unpin> hyper::body::Body for WatchBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<kube::Result<Frame<Bytes>>>> {
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let Self { body, silence } = &mut *self;
         let polled = Pin::new(body).poll_frame(cx);
         let Some(silence) = silence else {
@@ -164,156 +195,4 @@ impl hyper::body::Body for WatchBody {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::{
-        convert::Infallible,
-        sync::{
-            Arc,
-            atomic::{AtomicUsize, Ordering},
-        },
-    };
-
-    use futures_util::StreamExt;
-    use k8s_openapi::api::core::v1::ConfigMap;
-    use kube::{
-        Api, Client,
-        api::ObjectMeta,
-        runtime::watcher::{self, Event, watcher},
-    };
-    use tokio::time::timeout;
-
-    use super::*;
-    use crate::testing::{FakeApi, content::Content, fake::Connection};
-
-    /// An API server whose connections can freeze.
-    #[derive(Clone)]
-    struct Network {
-        api: FakeApi,
-        watches: Arc<AtomicUsize>,
-        /// The watches up to this number receive nothing any more.
-        frozen: Arc<AtomicUsize>,
-    }
-
-    struct Freezing {
-        content: Content,
-        watch: usize,
-        frozen: Arc<AtomicUsize>,
-    }
-
-    impl hyper::body::Body for Freezing {
-        type Data = Bytes;
-        type Error = Infallible;
-
-        fn poll_frame(
-            mut self: Pin<&mut Self>,
-            cx: &mut Context<'_>,
-        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-            if self.watch <= self.frozen.load(Ordering::Relaxed) {
-                return Poll::Pending;
-            }
-            Pin::new(&mut self.content).poll_frame(cx)
-        }
-    }
-
-    impl Service<Request<Body>> for Network {
-        type Response = Response<Freezing>;
-        type Error = Infallible;
-        type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
-
-        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-            Poll::Ready(Ok(()))
-        }
-
-        fn call(&mut self, request: Request<Body>) -> Self::Future {
-            let watch = if hears_bookmarks(request.uri()) {
-                self.watches.fetch_add(1, Ordering::Relaxed) + 1
-            } else {
-                usize::MAX
-            };
-            let frozen = self.frozen.clone();
-            let answer = Connection(self.api.clone()).call(request);
-            Box::pin(async move {
-                Ok(answer.await?.map(|content| Freezing {
-                    content,
-                    watch,
-                    frozen,
-                }))
-            })
-        }
-    }
-
-    fn map(name: &str) -> ConfigMap {
-        ConfigMap {
-            metadata: ObjectMeta {
-                name: Some(name.to_owned()),
-                ..ObjectMeta::default()
-            },
-            ..ConfigMap::default()
-        }
-    }
-
-    fn network() -> (Network, Client) {
-        let network = Network {
-            api: FakeApi::new(),
-            frozen: Arc::default(),
-            watches: Arc::default(),
-        };
-        let client = noticing(Client::new(network.clone(), "default"));
-        (network, client)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_frozen_watch_is_noticed_within_90_seconds_and_misses_nothing() {
-        let (network, client) = network();
-        let mut events = watcher(Api::<ConfigMap>::all(client), watcher::Config::default()).boxed();
-        while !matches!(events.next().await, Some(Ok(Event::InitDone))) {}
-        // The watch starts, and receives nothing from then on.
-        assert!(
-            timeout(Duration::from_secs(1), events.next())
-                .await
-                .is_err()
-        );
-        network.frozen.store(1, Ordering::Relaxed);
-        network.api.put(&map("a"));
-        let seen = timeout(Duration::from_secs(90), events.next()).await;
-        let Ok(Some(Ok(Event::Apply(seen)))) = seen else {
-            panic!("{seen:?}");
-        };
-        assert_eq!(seen.metadata.name.as_deref(), Some("a"));
-        assert_eq!(network.watches.load(Ordering::Relaxed), 2);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_watch_that_hears_only_bookmarks_for_a_thousand_minutes_goes_on() {
-        let (network, client) = network();
-        let mut events = watcher(Api::<ConfigMap>::all(client), watcher::Config::default()).boxed();
-        while !matches!(events.next().await, Some(Ok(Event::InitDone))) {}
-        let quiet = timeout(Duration::from_secs(1000 * 60), events.next()).await;
-        assert!(quiet.is_err(), "{quiet:?}");
-        assert_eq!(network.watches.load(Ordering::Relaxed), 1);
-    }
-
-    #[test]
-    fn a_watch_is_helped_on_by_a_list_that_it_has_permission_for() {
-        let help = |uri| help(&Uri::from_static(uri));
-        assert_eq!(
-            help("/api/v1/pods?&watch=true&allowWatchBookmarks=true&resourceVersion=1"),
-            "/api/v1/pods?fieldSelector=metadata.name%3Dnone"
-        );
-        let selectors = "fieldSelector=metadata.name%3Da&labelSelector=b";
-        let uri = format!("/api/v1/pods?{selectors}&watch=true")
-            .parse()
-            .unwrap();
-        assert_eq!(super::help(&uri), format!("/api/v1/pods?{selectors}"));
-    }
-
-    #[test]
-    fn a_watch_without_bookmarks_may_be_silent() {
-        let hears = |uri| hears_bookmarks(&Uri::from_static(uri));
-        assert!(hears(
-            "/api/v1/pods?&watch=true&timeoutSeconds=290&allowWatchBookmarks=true"
-        ));
-        assert!(!hears("/api/v1/pods?watch=true"));
-        assert!(!hears("/api/v1/pods?limit=500"));
-    }
-}
+mod tests;
