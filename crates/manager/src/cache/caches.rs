@@ -4,21 +4,22 @@ use std::{
     any::{Any, TypeId},
     collections::{BTreeMap, HashMap},
     fmt::Write as _,
-    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
-use futures_util::FutureExt;
 use kube::Client;
 use tokio::task::JoinSet;
 
-use crate::cache::{
-    follow::Follower,
-    object::{Cached, namespaced},
-    progress::CacheState,
-    report::Reporter,
-    store::Cache,
+use crate::{
+    cache::{
+        follow::Follower,
+        object::{Cached, namespaced},
+        progress::CacheState,
+        report::Reporter,
+        store::Cache,
+    },
+    error::unwound,
 };
 
 /// The caches of a manager, or the subset that one controller may read: one for each kind. The metadata of a kind
@@ -82,11 +83,10 @@ impl<K: Cached> Runner for Cache<K> {
                     reporter: &reporter,
                 };
                 // A cache without a watch would show its controllers outdated objects.
-                let ended = AssertUnwindSafe(follower.follow(client))
-                    .catch_unwind()
-                    .await;
-                let how = ended.map_or("panicked", |()| "ended");
-                anyhow::anyhow!("the watch of {} {how}", name::<K>())
+                match unwound(follower.follow(client)).await {
+                    Ok(()) => anyhow::anyhow!("the watch of {} ended", name::<K>()),
+                    Err(panic) => anyhow::anyhow!("the watch of {} panicked: {panic}", name::<K>()),
+                }
             });
         }
     }

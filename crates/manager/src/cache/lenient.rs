@@ -1,9 +1,6 @@
 //! Reads objects one by one, so that an object that its type cannot read does not break a list or a watch.
 
-use std::{
-    borrow::Cow,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use kube::{Resource, api::ObjectMeta};
 use serde::{
@@ -12,7 +9,10 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use crate::{cache::stripped::Stripped, json_path::explain};
+use crate::{
+    cache::stripped::{Stripped, resource_of},
+    json_path::explain,
+};
 
 /// An object delivered by a watch.
 #[derive(Clone, Debug)]
@@ -37,28 +37,7 @@ struct Meta {
 }
 
 impl<K: Resource> Resource for Lenient<K> {
-    type DynamicType = K::DynamicType;
-    type Scope = K::Scope;
-
-    fn metadata_api() -> bool {
-        K::metadata_api()
-    }
-
-    fn kind(dynamic: &K::DynamicType) -> Cow<'_, str> {
-        K::kind(dynamic)
-    }
-
-    fn group(dynamic: &K::DynamicType) -> Cow<'_, str> {
-        K::group(dynamic)
-    }
-
-    fn version(dynamic: &K::DynamicType) -> Cow<'_, str> {
-        K::version(dynamic)
-    }
-
-    fn plural(dynamic: &K::DynamicType) -> Cow<'_, str> {
-        K::plural(dynamic)
-    }
+    resource_of!(K);
 
     fn meta(&self) -> &ObjectMeta {
         match self {

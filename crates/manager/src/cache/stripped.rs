@@ -3,7 +3,7 @@
 //! Managed fields are often more than half of an object. They are skipped while the response of the API server is
 //! parsed: building and then dropping them would cost more time and memory than everything else.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use kube::Resource;
 use serde::{
@@ -15,33 +15,41 @@ use serde::{
 /// The annotation of `kubectl apply` that contains the whole object a second time.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
+/// What a wrapper of a kind `K` takes over from it as a `Resource`: all but the metadata.
+macro_rules! resource_of {
+    ($K:ident) => {
+        type DynamicType = $K::DynamicType;
+        type Scope = $K::Scope;
+
+        fn metadata_api() -> bool {
+            $K::metadata_api()
+        }
+
+        fn kind(dynamic: &$K::DynamicType) -> std::borrow::Cow<'_, str> {
+            $K::kind(dynamic)
+        }
+
+        fn group(dynamic: &$K::DynamicType) -> std::borrow::Cow<'_, str> {
+            $K::group(dynamic)
+        }
+
+        fn version(dynamic: &$K::DynamicType) -> std::borrow::Cow<'_, str> {
+            $K::version(dynamic)
+        }
+
+        fn plural(dynamic: &$K::DynamicType) -> std::borrow::Cow<'_, str> {
+            $K::plural(dynamic)
+        }
+    };
+}
+pub(crate) use resource_of;
+
 /// An object without managed fields, self link, and the annotation of `kubectl apply`.
 #[derive(Clone, Debug)]
 pub(crate) struct Stripped<K>(pub(crate) K);
 
 impl<K: Resource> Resource for Stripped<K> {
-    type DynamicType = K::DynamicType;
-    type Scope = K::Scope;
-
-    fn metadata_api() -> bool {
-        K::metadata_api()
-    }
-
-    fn kind(dynamic: &K::DynamicType) -> Cow<'_, str> {
-        K::kind(dynamic)
-    }
-
-    fn group(dynamic: &K::DynamicType) -> Cow<'_, str> {
-        K::group(dynamic)
-    }
-
-    fn version(dynamic: &K::DynamicType) -> Cow<'_, str> {
-        K::version(dynamic)
-    }
-
-    fn plural(dynamic: &K::DynamicType) -> Cow<'_, str> {
-        K::plural(dynamic)
-    }
+    resource_of!(K);
 
     fn meta(&self) -> &kube::api::ObjectMeta {
         self.0.meta()

@@ -242,8 +242,6 @@ async fn a_watch_that_panics_ends_the_leader_and_names_the_kind() {
         .reconcile(async |_, _| Ok(Action::await_change()));
     let ended = tokio::time::timeout(SOON, manager.run_until(std::future::pending())).await;
     let error = ended.expect("it goes on").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the watch of Kraken.crew.example.com panicked"
-    );
+    let expected = "the watch of Kraken.crew.example.com panicked: ";
+    assert!(error.to_string().starts_with(expected), "{error}");
 }
