@@ -244,11 +244,11 @@ mod tests {
             role("ClusterRole", None, "manager"),
             role("ClusterRole", None, "viewer"),
             role("Role", Some("crew-system"), "election"),
-            role("Role", Some("zoo"), "keeper"),
+            role("Role", Some("zoo"), "watcher"),
             binding("ClusterRole", None, "manager"),
             binding("ClusterRole", None, "view"),
             binding("Role", Some("crew-system"), "election"),
-            binding("Role", Some("zoo"), "keeper"),
+            binding("Role", Some("zoo"), "watcher"),
         ];
         let deployment = Deployment::find(&objects).unwrap();
         assert!(deployment.leader_elect);
@@ -258,11 +258,11 @@ mod tests {
             "ServiceAccount test-a/crew-controller-manager",
             "ClusterRole /manager-test-a",
             "Role test-a/election-test-a",
-            "Role zoo/keeper-test-a",
+            "Role zoo/watcher-test-a",
             "ClusterRoleBinding /manager-test-a manager-test-a test-a",
             "ClusterRoleBinding /view-test-a view test-a",
             "RoleBinding test-a/election-test-a election-test-a test-a",
-            "RoleBinding zoo/keeper-test-a keeper-test-a test-a",
+            "RoleBinding zoo/watcher-test-a watcher-test-a test-a",
         ];
         assert_eq!(shown(&grants), expected);
 

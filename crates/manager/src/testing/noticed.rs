@@ -123,6 +123,7 @@ pub(super) fn probe(kind: &str, client_config: &Value) -> Value {
 }
 
 /// Waits until the webhooks of a configuration with a [`probe`] are called in `namespace`.
+///
 /// # Errors
 /// If they are not called within the time limit, with the last answer.
 pub(super) async fn called(client: &Client, namespace: &str, kind: &str) -> anyhow::Result<()> {

@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use serde_json::Value;
 
 use super::{Cluster, operators::Operators, service_account::ServiceAccount, webhooks::Webhooks};
 
@@ -126,6 +127,16 @@ impl Cluster {
             errors.trim_end()
         );
         Ok(output)
+    }
+
+    /// Has `kubectl create` with these arguments print the objects in `input` as JSON, and returns them.
+    pub(super) fn kubectl_create(&self, args: &[&str], input: &str) -> anyhow::Result<Vec<Value>> {
+        let create = ["create", "--output=json"];
+        let printed = self.kubectl_with(&[&create[..], args].concat(), input)?;
+        // It prints them one after the other.
+        let objects = serde_json::Deserializer::from_str(&printed).into_iter();
+        let objects: Result<_, _> = objects.collect();
+        objects.context("`kubectl` printed no JSON")
     }
 
     /// Waits until a command has ended, but stops if it may be waiting for something that the operator is forbidden to

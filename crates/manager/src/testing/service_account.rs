@@ -47,7 +47,9 @@ impl ServiceAccount {
     /// Creates it with its roles, and waits until they take effect; `None` if the project has no `config/default`.
     pub(super) fn create(cluster: &Cluster) -> anyhow::Result<Option<Self>> {
         if !Path::new(OVERLAY).join("kustomization.yaml").exists() {
-            eprintln!("the operator is an administrator here: there is no `{OVERLAY}`");
+            eprintln!(
+                "the operator runs as an administrator, because the project has no `{OVERLAY}`"
+            );
             return Ok(None);
         }
         let rendered = cluster.kubectl_with(&["kustomize", OVERLAY], "")?;
@@ -107,8 +109,7 @@ impl ServiceAccount {
         }
         let mut file = OpenOptions::new()
             .write(true)
-            .create(true)
-            .truncate(true)
+            .create_new(true)
             .mode(0o600)
             .open(&self.kubeconfig)?;
         file.write_all(serde_json::to_string(&config)?.as_bytes())?;
@@ -129,21 +130,8 @@ fn objects(cluster: &Cluster, rendered: &str) -> anyhow::Result<Vec<Value>> {
     if documents.is_empty() {
         return Ok(Vec::new());
     }
-    let read = [
-        "create",
-        "--dry-run=client",
-        "--output=json",
-        "--filename",
-        "-",
-    ];
-    parse(&cluster.kubectl_with(&read, &documents.join("\n---\n"))?)
-}
-
-/// The objects that `kubectl --output=json` prints one after the other.
-fn parse(printed: &str) -> anyhow::Result<Vec<Value>> {
-    let objects = serde_json::Deserializer::from_str(printed).into_iter();
-    let objects: Result<_, _> = objects.collect();
-    objects.context("`kubectl` printed no JSON")
+    let read = ["--dry-run=client", "--filename", "-"];
+    cluster.kubectl_create(&read, &documents.join("\n---\n"))
 }
 
 /// Repeats the access reviews until all are allowed.
@@ -152,10 +140,9 @@ fn await_effect(cluster: &Cluster, questions: &[Value]) -> anyhow::Result<()> {
         return Ok(());
     }
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": questions });
-    let ask = ["create", "--output=json", "--filename", "-"];
     let start = Instant::now();
     loop {
-        let answers = parse(&cluster.kubectl_with(&ask, &list.to_string())?)?;
+        let answers = cluster.kubectl_create(&["--filename", "-"], &list.to_string())?;
         let denied = answers
             .iter()
             .find(|answer| answer["status"]["allowed"] != true);

@@ -12,7 +12,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::Context as _;
 use k8s_openapi::ByteString;
 use kube::{Client, Config};
 use serde_json::{Value, json};
@@ -94,7 +93,7 @@ impl Webhooks {
             self.redirect(&mut object, cluster.namespace());
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             let installed = (text(&object["kind"]), text(&object["metadata"]["name"]));
-            create(&object)?;
+            cluster.kubectl_with(&["create", "--filename", "-"], &object.to_string())?;
             self.installed.push(installed);
         }
         self.converted = converted(cluster)?;
@@ -202,24 +201,5 @@ fn converted(cluster: &Cluster) -> anyhow::Result<Vec<String>> {
 
 /// The objects in a file or directory.
 fn objects(cluster: &Cluster, path: &str) -> anyhow::Result<Vec<Value>> {
-    let read = ["create", "--dry-run=client", "--output=json", "--filename"];
-    let manifests = cluster.kubectl(&[&read[..], &[path]].concat())?;
-    let objects = serde_json::Deserializer::from_str(&manifests).into_iter();
-    let objects: Result<_, _> = objects.collect();
-    objects.context("`kubectl` printed no JSON")
-}
-
-fn create(object: &Value) -> anyhow::Result<()> {
-    let mut kubectl = Command::new("kubectl")
-        .args(["create", "--filename", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .context("cannot run `kubectl`")?;
-    if let Some(input) = &mut kubectl.stdin {
-        input.write_all(object.to_string().as_bytes())?;
-    }
-    let status = kubectl.wait()?;
-    anyhow::ensure!(status.success(), "`kubectl create` failed: {status}");
-    Ok(())
+    cluster.kubectl_create(&["--dry-run=client", "--filename", path], "")
 }
