@@ -5,7 +5,7 @@ use std::fs;
 use serde_yaml_ng::Value;
 
 use super::{
-    project::{Project, alone, build},
+    project::{Project, alone, before_a_release, build},
     support::write,
 };
 
@@ -35,8 +35,6 @@ pub fn register(manager: &mut Manager) {
 }
 
 async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Action> {
-    // The second event is counted in the series of the first.
-    cx.event("Boarded", "the captain is on board");
     cx.event("Boarded", "the captain is on board");
     // With an old version, so that the API server reports a conflict and the object is read again.
     let mut old = Captain::clone(&captain);
@@ -53,7 +51,8 @@ async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Resul
     }
     cx.apply(&Secret { metadata: named(&cx), ..Secret::default() }).await?;
     cx.ready("Applied", "the actual state matches the spec");
-    Ok(Action::await_change())
+    // After ten seconds, the event is updated with its count.
+    Ok(Action::requeue(Duration::from_secs(1)))
 }
 
 async fn cleanup(_: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Action> {
@@ -221,7 +220,8 @@ fn confine(project: &Project) {
     );
 }
 
-/// Integration tests run the operator as its service account, so that a missing rule is found before deployment.
+/// Integration tests run the operator as its service account, so that a missing rule is found before deployment. All rules are left out
+/// before a release, and each fifth one otherwise.
 #[test]
 fn a_test_fails_for_each_rule_that_is_missing_and_names_it() {
     let _turn = alone();
@@ -237,14 +237,16 @@ fn a_test_fails_for_each_rule_that_is_missing_and_names_it() {
     for file in ["role", "leader_election_role"] {
         let (text, role) = read(&format!("{file}.yaml"));
         write(&folder.join(format!("whole-{file}.yaml")), text.as_bytes());
-        for (number, one) in incomplete(&role).into_iter().enumerate() {
+        let every = if before_a_release() { 1 } else { 5 };
+        for (number, one) in incomplete(&role).into_iter().enumerate().step_by(every) {
             let text = serde_yaml_ng::to_string(&one.role).expect("YAML");
             let name = format!("{number}-{file}");
             write(&folder.join(format!("{name}.yaml")), text.as_bytes());
             wanted.push((name, one.wanted));
         }
     }
-    assert!(wanted.len() > 15, "{}", wanted.len());
+    let least = if before_a_release() { 16 } else { 4 };
+    assert!(wanted.len() >= least, "{}", wanted.len());
     project.cluster(LOOP);
 
     let printed = |name: &str| {

@@ -23,6 +23,11 @@ pub fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether this is `make test-release`, which has time for every case.
+pub fn before_a_release() -> bool {
+    std::env::var("KBR_TESTS").as_deref() == Ok("release")
+}
+
 /// A project in an initially empty folder. When the test ends, the folder is renamed to the project's name.
 pub struct Project(pub PathBuf, &'static str);
 
@@ -161,7 +166,7 @@ impl Project {
     /// Runs [`Project::test`] before a release. Otherwise clippy only compiles this state, including its tests, because a later state
     /// runs the same tests.
     pub fn test_before_a_release(&self) {
-        if std::env::var("KBR_TESTS").as_deref() == Ok("release") {
+        if before_a_release() {
             self.test();
         }
     }

@@ -36,6 +36,10 @@ const WAITING: usize = 1000;
 /// How long a repeated event counts as the same, as in client-go.
 const SERIES: Duration = Duration::from_secs(6 * 60);
 
+/// How long after an event its repetitions are only counted. Objects are often reconciled twice within a moment, because
+/// of a change and because of what the reconcile itself wrote.
+const SETTLED: Duration = Duration::from_secs(10);
+
 /// How many series each lane remembers.
 const REMEMBERED: usize = 400;
 
@@ -114,7 +118,24 @@ struct Lane {
 struct Series {
     path: String,
     count: u32,
+    created: Instant,
+    /// When the count was last sent; at first, when the event was created.
+    sent: Instant,
     last: Instant,
+}
+
+impl Series {
+    /// Counts a repetition, and returns whether to send the count: after [`SETTLED`], and then each time the series has
+    /// become twice as old, so that an object that keeps failing does not fill the API server.
+    fn repeat(&mut self, now: Instant) -> bool {
+        (self.count, self.last) = (self.count.saturating_add(1), now);
+        let wait = SETTLED.max(self.sent.duration_since(self.created));
+        let due = now.duration_since(self.sent) >= wait;
+        if due {
+            self.sent = now;
+        }
+        due
+    }
 }
 
 impl Recorder {
@@ -189,8 +210,7 @@ impl Lane {
         }
     }
 
-    /// Creates an event, or updates the count of a recent one. The count is sent only at 2, 4, 8 …, so that an object
-    /// that keeps failing does not fill the API server.
+    /// Creates an event, or updates the count of a recent one.
     async fn try_send(&mut self, client: &Client, event: &Event) -> kube::Result<()> {
         let (hash, now) = (event.hash(), Instant::now());
         if self.series.len() >= REMEMBERED {
@@ -200,8 +220,7 @@ impl Lane {
         if let Some(series) = self.series.get_mut(&hash)
             && now.duration_since(series.last) < SERIES
         {
-            (series.count, series.last) = (series.count.saturating_add(1), now);
-            if !series.count.is_power_of_two() {
+            if !series.repeat(now) {
                 return Ok(());
             }
             let body = json!({"series": {"count": series.count, "lastObservedTime": micro_time()}});
@@ -219,6 +238,8 @@ impl Lane {
             let series = Series {
                 path: format!("{path}/{name}"),
                 count: 1,
+                created: now,
+                sent: now,
                 last: now,
             };
             self.series.insert(hash, series);
@@ -291,8 +312,30 @@ mod tests {
         }
     }
 
+    /// The seconds at which the count is sent if an event is repeated at these seconds.
+    fn sent(repeated: impl IntoIterator<Item = u64>) -> Vec<u64> {
+        let created = Instant::now();
+        let mut series = Series {
+            path: String::new(),
+            count: 1,
+            created,
+            sent: created,
+            last: created,
+        };
+        let repeated = repeated.into_iter();
+        let sent = |at: &u64| series.repeat(created + Duration::from_secs(*at));
+        repeated.filter(sent).collect()
+    }
+
+    #[test]
+    fn the_count_is_sent_when_the_series_has_become_twice_as_old() {
+        assert!(sent(1..10).is_empty());
+        assert_eq!(sent(1..100), [10, 20, 40, 80]);
+        assert_eq!(sent([1, 3, 300, 301, 302]), [300]);
+    }
+
     #[tokio::test]
-    async fn events_that_come_again_are_one_that_is_counted_up() {
+    async fn repeated_events_are_counted_in_one_event() {
         let api = FakeApi::new();
         let (recorder, mut publisher) = Recorder::new("pod");
         for _ in 0..5 {
@@ -300,13 +343,23 @@ mod tests {
         }
         recorder.publish(event("a", "other"));
         publisher.flush(&api.client()).await;
+        assert_eq!(api.all_json("events").len(), 2);
+        assert_eq!(api.requests().len(), 2);
+
+        for lane in &mut publisher.lanes {
+            for series in lane.series.values_mut() {
+                series.created -= SETTLED;
+                series.sent -= SETTLED;
+            }
+        }
+        recorder.publish(event("a", "same"));
+        publisher.flush(&api.client()).await;
         let events = api.all_json("events");
         let counts: Vec<_> = events
             .iter()
             .map(|event| event["series"]["count"].as_u64())
             .collect();
-        assert_eq!(counts, [Some(4), None]);
-        assert_eq!(api.requests().len(), 4);
+        assert_eq!(counts, [Some(6), None]);
     }
 
     #[tokio::test]
