@@ -75,7 +75,7 @@ impl<K: Object> AnyController for Reconciler<K> {
             match self.reconcile(&key).await? {
                 Done::Asked(action) => Ok(action),
                 Done::Nothing => Ok(Action::await_change()),
-                Done::Gone => anyhow::bail!("there is no {} `{key}`", K::kind(&())),
+                Done::Gone => anyhow::bail!("{} `{key}` does not exist", K::kind(&())),
             }
         })
     }
@@ -153,7 +153,7 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
         }
     }
     if !core.queue.done(&key) {
-        core.applied.drop_answers(&key);
+        core.applied.drop_seen(&key);
     }
 }
 

@@ -123,7 +123,12 @@ pub(crate) async fn apply<K: Object, C: Object>(
         core.applied.set::<C>(&key, &text, version(&*object));
         let triggers = known.version() != Some(version(&*object));
         if triggers && core.reader.caches.find::<C>().is_none() {
-            core.applied.keep(&Key::of(owner), &key, object.clone());
+            let owner = Key::of(owner);
+            core.applied.keep(&owner, &key, object.clone());
+            if Known::<C>::of(core, &key).version() != known.version() {
+                // The watch was faster than the answer.
+                core.applied.see(&owner, &key, true);
+            }
         }
     }
     Ok(object)
