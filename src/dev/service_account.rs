@@ -49,7 +49,7 @@ impl ServiceAccount {
             self.identity = None;
             let before = self.installed.replace(Vec::new());
             if before.is_none_or(|before| !before.is_empty()) {
-                let why = format!("as administrator, because there is no `{OVERLAY}`");
+                let why = format!("as administrator, because the project has no `{OVERLAY}`");
                 progress("running", &why);
             }
             return Ok(());

@@ -83,7 +83,7 @@ pub fn types(node: &Node, found: &mut Vec<Hit>) {
     }
 }
 
-/// Why there is no type, as far as the output of the derive macros shows it.
+/// Why no type was found, as far as the output of the derive macros shows it.
 fn untyped(node: &Node) -> Option<Hit> {
     if node.is(INT_OR_STRING) || node.is(PRESERVE) || node.is(EMBEDDED) {
         return None;

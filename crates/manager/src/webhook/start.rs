@@ -103,7 +103,7 @@ impl Manager {
             let ready = serving.load(Ordering::Relaxed);
             ready
                 .then_some(())
-                .ok_or_else(|| "there is no certificate yet".to_owned())
+                .ok_or_else(|| "no certificate has been issued yet".to_owned())
         };
         self.health.add_ready("webhooks", Box::new(check));
     }

@@ -65,7 +65,7 @@ impl Conversions {
         let (group, kind) = (H::group(&()), H::kind(&()));
         if (&S::group(&()), &S::kind(&())) != (&group, &kind) || hub == spoke {
             return Err(format!(
-                "`{}` of `{spoke}` is no other version of `{kind}` of `{hub}`",
+                "`{}` of `{spoke}` is not another version of `{kind}` of `{hub}`",
                 S::kind(&())
             ));
         }
@@ -135,7 +135,7 @@ impl Conversions {
         versions
             .filter(|versions| versions.has(version) && versions.has(wanted))
             .ok_or_else(|| {
-                format!("there is no conversion of `{kind}` from `{version}` to `{wanted}`")
+                format!("cannot convert `{kind}` from `{version}` to `{wanted}`: the operator has no such conversion")
             })
     }
 }

@@ -308,7 +308,8 @@ async fn a_conversion_can_be_tried_without_a_server() {
     assert_eq!(back.unwrap(), [old]);
     let error = api.convert(register, &new, "a.example.com/v3").await;
     let error = error.unwrap_err().to_string();
-    let message = "there is no conversion of `Thing` from `a.example.com/v2` to `a.example.com/v3`";
+    let message = "cannot convert `Thing` from `a.example.com/v2` to `a.example.com/v3`: the operator has no such \
+                   conversion";
     assert_eq!(error, message);
 }
 

@@ -325,8 +325,7 @@ async fn an_unknown_version(site: &Site) -> anyhow::Result<()> {
         Ok((status["code"] != 404).then_some(status))
     })
     .await?;
-    let expected =
-        "there is no conversion of `Guest` from `hotel.example.com/v2` to `hotel.example.com/v9`";
+    let expected = "cannot convert `Guest` from `hotel.example.com/v2` to `hotel.example.com/v9`";
     let message = status["message"].as_str().unwrap_or_default();
     ensure!(message.contains(expected), "{status}");
     site.apply(CRD, &crd("v2", site.spread.port)?).await?;
