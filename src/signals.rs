@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ignored_signals_are_bits_of_a_number() {
+    fn ignored_signals_are_read_from_a_bit_mask() {
         assert_eq!(
             ignored("SigBlk:\t0000000000000001\nSigIgn:\t0000000000001007\n"),
             0x1007

@@ -15,7 +15,7 @@ use support::{KBR, repository, tree};
 const HEAD: &str = "# Commands\n\nThis is what `kbr help` prints, written by a test: `make update` brings it up to date.\n";
 
 #[test]
-fn the_reference_of_commands_is_the_real_help() {
+fn the_command_reference_equals_the_help() {
     let mut page = HEAD.to_owned();
     describe(&mut page, &mut Vec::new());
     let path = repository().join("docs/cli.md");
@@ -123,7 +123,7 @@ fn each_path_in_the_architecture_exists() {
 }
 
 #[test]
-fn each_file_that_an_event_passes_exists() {
+fn each_file_on_the_path_of_an_event_exists() {
     let page = fs::read_to_string(repository().join("docs/architecture.md")).expect("readable");
     let (_, part) = page.split_once("\n### From an event").expect("the part");
     let part = part.split("\n## ").next().expect("a first part");

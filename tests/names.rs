@@ -13,7 +13,7 @@ const GROUPS: [&str; 3] = ["a", "crewcrew", "abcdefghijklmnopqrstuvwx"];
 const VERSIONS: [&str; 3] = ["v1", "v1beta12", "v12345678alpha1234567890"];
 
 #[test]
-fn kinds_groups_and_versions_of_1_8_and_24_characters_are_formatted_in_both_orders() {
+fn names_of_1_8_and_24_characters_are_formatted_in_both_orders() {
     let mut apis: Vec<[&str; 3]> = Vec::new();
     for kind in KINDS {
         for group in GROUPS {

@@ -276,7 +276,7 @@ fn init_with_force_overwrites_only_its_own_files() {
 }
 
 #[test]
-fn the_same_commands_again_change_nothing() {
+fn repeating_all_commands_changes_nothing() {
     each_sequence(|project, _| {
         let whole = project.tree();
         project.repeat(&project.commands);

@@ -129,7 +129,7 @@ fn a_choice_is_made_once() {
 }
 
 #[test]
-fn two_tables_that_write_different_texts_are_a_mistake() {
+fn two_tables_that_write_different_contents_are_an_error() {
     let mut tree = Blueprint::default();
     tree.add(Source::Head, vec![whole(Policy::Owned, "a")])
         .unwrap();

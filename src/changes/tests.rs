@@ -185,7 +185,7 @@ fn an_equal_owned_file_is_reported_as_same() {
 }
 
 #[test]
-fn a_shared_file_is_the_users_even_with_force() {
+fn a_shared_file_is_kept_even_with_force() {
     for run in [Run::First, Run::Again, Run::Force] {
         check_with(
             &[("a", "mine")],
@@ -226,7 +226,7 @@ fn lines_are_inserted_into_an_existing_file() {
 }
 
 #[test]
-fn the_same_command_again_changes_nothing() {
+fn repeating_a_command_changes_nothing() {
     let after = "x\n// +kbr:scaffold:m\n";
     check(
         &[("a.rs", after)],
@@ -367,7 +367,7 @@ fn a_marker_in_another_table_of_toml_is_a_conflict() {
 }
 
 #[test]
-fn lines_without_their_marker_are_a_mistake_in_the_templates() {
+fn lines_without_their_marker_are_a_template_error() {
     let error = conflicts_in(project(&[]).path(), &[create("a", ""), insert("a", "x\n")]);
     assert!(error.contains("`a` needs the marker `m` once"), "{error}");
 }

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_file_is_counted() {
+    fn the_lines_of_a_whole_file_are_counted() {
         check(Verb::Create, None, "a\nb\n", "a.rs: 2 lines\n");
         check(
             Verb::Force,

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edited_line_counts_as_the_line() {
+    fn an_edited_line_is_recognized_as_the_inserted_line() {
         let rust = |text: &str, line: &str| found("main.rs", &format!("// HERE\n{text}\n"), line);
         for (text, line) in [
             ("pub mod webhooks;", "mod webhooks;"),

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn several_lines_are_unchanged() {
+    fn multi_line_strings_are_unchanged() {
         let word = "word ".repeat(40);
         let texts = [
             "a\nb",
@@ -178,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_of_a_text_are_empty_and_significant_blanks_are_kept() {
+    fn empty_lines_are_not_indented_and_significant_spaces_are_kept() {
         let text = document_text(&json!({ "a": { "b": "c\n\nd" } })).unwrap();
         assert_eq!(text, "a:\n  b: |-\n    c\n\n    d\n");
         check(&json!({ "a": { "b": "c\n\nd", "e": "f\n  \ng" } }));
     }
 
     #[test]
-    fn files_have_the_style_that_people_write() {
+    fn files_have_the_usual_yaml_style() {
         let role = json!({ "rules": [{ "apiGroups": ["", "apps"], "verbs": ["*"] }], "kind": "Role", "empty": [] });
         let text = render("# header\n", &[role, json!({ "a": 1 })]).unwrap();
         let expected = "# header\nempty: []\nkind: Role\nrules:\n- apiGroups:\n  - \"\"\n  - apps\n  verbs:\n  - \"*\"\n---\na: 1\n";

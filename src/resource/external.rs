@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_in_a_folder_is_known_by_its_package() {
+    fn a_crate_in_a_folder_uses_the_name_of_its_package() {
         let line = |path| {
             External::new("./types/", path, |_| Ok("my-types".to_owned()))
                 .unwrap()

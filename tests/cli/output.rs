@@ -84,7 +84,7 @@ fn output_can_be_read_in_part() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn lost_data_is_an_error() {
+fn output_that_cannot_be_written_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     for command in ["version", "init --domain example.com --dry-run"] {
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();

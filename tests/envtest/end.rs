@@ -33,7 +33,7 @@ fn nothing_remains_after_kbr_is_killed() {
 }
 
 #[test]
-fn the_end_of_the_api_server_is_reported_and_the_exit_code_is_the_commands() {
+fn a_killed_api_server_is_reported_and_the_commands_exit_code_is_kept() {
     let place = Place::new();
     let script = r#"
         echo up
@@ -66,7 +66,7 @@ fn nothing_remains_after_the_supervisor_is_killed() {
 }
 
 #[test]
-fn the_next_run_cleans_up_after_a_killed_kbr_and_supervisor_and_leaves_a_running_one_alone() {
+fn the_next_run_cleans_up_after_a_killed_run_and_leaves_a_running_one_alone() {
     let place = Place::new();
     place.fakes("exec sleep 1000", "exec sleep 1000", "exit 0");
     let mut killed = place.start("echo up; exec sleep 1000");

@@ -72,7 +72,7 @@ const CONVERTED: &str = r"  - name: v2
 ";
 
 #[test]
-fn a_kind_with_conversion_is_readable_and_kbr_says_that_nothing_converts_it() {
+fn a_kind_with_conversion_is_readable_and_kbr_reports_that_it_is_unconverted() {
     let place = Place::new();
     place.write("PROJECT", "");
     let crd = [WIDGETS, CONVERTED].concat();
@@ -209,7 +209,7 @@ fn signals_that_were_ignored_when_kbr_started_stay_ignored() {
 }
 
 #[test]
-fn missing_binaries_are_an_error_with_the_command_to_type() {
+fn missing_binaries_are_an_error_with_the_command_to_run() {
     let place = Place::new();
     fs::create_dir(place.path("assets")).unwrap();
     for command in [&["run", "--", "true"][..], &["path"][..]] {

@@ -8,7 +8,7 @@ use super::{crd, fails, project, read, succeeds, write};
 const WEBHOOKS: &str = "config/webhook/manifests.yaml";
 
 #[test]
-fn webhook_configurations_are_generated_from_markers_and_emptied_when_these_are_removed() {
+fn webhook_configurations_are_generated_from_markers_and_emptied_without_them() {
     let root = project(&json!([crd("Captain", "v1")]));
     succeeds(&root, &[]);
     assert!(!root.path().join(WEBHOOKS).exists());
@@ -65,7 +65,7 @@ fn with_a_removed_webhook() -> TempDir {
 }
 
 #[test]
-fn a_conflict_in_the_generated_file_does_not_forget_a_configuration() {
+fn a_merge_conflict_in_the_generated_file_loses_no_configuration() {
     let root = with_a_removed_webhook();
     let before = read(&root, WEBHOOKS);
     let conflict = before.replace("webhooks:\n", "webhooks:\n<<<<<<< HEAD\n");

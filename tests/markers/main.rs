@@ -50,7 +50,7 @@ fn error(root: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_texts_are_rust() {
+fn the_texts_compile_as_rust() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = Command::new("rustc")
         .args([

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_template_says_which_version_it_is_of() {
+    async fn the_pod_template_records_the_version_of_its_configmap() {
         let api = FakeApi::new();
         let mut map = ConfigMap::default();
         map.metadata.name = Some("settings".to_owned());

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_watch_that_always_fails_lists_four_times_a_minute_at_most() {
+    fn a_failing_watch_lists_at_most_four_times_a_minute() {
         let mut backoff = Backoff::new();
         let waits: Vec<_> = std::iter::repeat_with(|| backoff.failure())
             .take(12)

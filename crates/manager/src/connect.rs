@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_that_waits_to_be_sent_again_is_not_sent_behind_a_fence_that_fell() {
+    async fn a_write_that_waits_for_its_retry_is_not_sent_once_the_fence_closes() {
         let (server, fence) = (Busy::default(), Fence::closed());
         let count = Requests::default().to(&Uri::from_static("http://in-memory"));
         let connections = || Ok::<_, Infallible>(ClientBuilder::new(server.clone(), "default"));

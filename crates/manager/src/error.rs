@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_that_is_named_already_is_not_repeated() {
+    fn a_cause_that_is_already_in_the_message_is_not_repeated() {
         let error = anyhow::anyhow!("no route").context("cannot connect");
         assert_eq!(chain(error.as_ref()), "cannot connect: no route");
         let error = anyhow::anyhow!("no route").context("cannot connect: no route");
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_the_api_server_is_its_message_wherever_it_stands() {
+    fn an_api_error_is_shown_as_its_message_at_any_depth() {
         let answer = || {
             let status = kube::core::Status::failure("pods \"a\" is forbidden", "Forbidden");
             kube::Error::Api(status.with_code(403).boxed())
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_cut_between_characters() {
+    fn text_is_truncated_between_characters() {
         assert_eq!(cut("aä", 2), "a");
         assert_eq!(cut("aä", 9), "aä");
     }

@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_burst_of_events_is_sent_whole() {
+    async fn every_event_of_a_burst_is_sent() {
         let api = FakeApi::new();
         let (recorder, mut publisher) = Recorder::new("pod");
         for n in 0..5000 {
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn too_many_events_are_dropped_and_counted_and_nobody_waits() {
+    async fn excess_events_are_dropped_and_counted_without_blocking() {
         let (recorder, publisher) = Recorder::new("pod");
         for _ in 0..2 * WAITING {
             recorder.publish(event("a", "same"));
@@ -384,14 +384,14 @@ mod tests {
     }
 
     #[test]
-    fn names_are_such_as_the_api_server_takes() {
+    fn event_names_are_valid_for_the_api_server() {
         assert!(name(&event("system:foo", "")).starts_with("system-foo."));
         assert!(name(&event("", "")).starts_with("event."));
         assert!(name(&event(&"x".repeat(253), "")).len() <= LONGEST_NAME);
     }
 
     #[test]
-    fn notes_are_cut_to_what_the_api_server_takes() {
+    fn notes_are_truncated_to_the_limit_of_the_api_server() {
         let (_, publisher) = Recorder::new("pod");
         let body = publisher.lanes[0].body(&event("a", &"x".repeat(2000)));
         assert_eq!(body["note"].as_str().unwrap().len(), LONGEST_NOTE);

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_field_is_explained_with_the_object_that_lacks_it() {
+    fn a_missing_field_is_reported_with_the_path_of_its_object() {
         #[derive(Debug, serde::Deserialize)]
         struct Outer {
             #[serde(rename = "spec")]
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_explained_as_well() {
+    fn text_that_is_not_json_is_explained() {
         check("[1, ", "invalid type: sequence, expected Pod");
         check("{\"spec\": ", "spec: EOF while parsing a value");
         check("", "EOF while parsing a value");

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_gives_back_its_parts() {
+    fn a_key_has_a_namespace_and_a_name() {
         let key = Key::new(Some("default"), "a");
         assert_eq!((key.namespace(), key.name()), (Some("default"), "a"));
         assert_eq!(key, Key::from("default/a"));

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_set_for_all_or_for_a_crate() {
+    fn log_levels_apply_to_all_crates_or_to_one() {
         let found = filter("info,kube=debug,hyper=off").unwrap();
         assert!(found.would_enable("captains", &Level::INFO));
         assert!(!found.would_enable("captains", &Level::DEBUG));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_client_are_logged_by_its_callers_only_unless_asked_for() {
+    fn error_logs_of_the_kube_client_are_off_unless_requested() {
         let found = filter("info").unwrap();
         for target in QUIET {
             assert!(!found.would_enable(target, &Level::ERROR), "{target}");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_what_to_write() {
+    fn an_invalid_log_level_is_rejected_with_a_valid_one() {
         let error = filter("captains=loud").unwrap_err().to_string();
         assert!(error.contains("help: write `info`"), "{error}");
     }

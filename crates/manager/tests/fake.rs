@@ -55,7 +55,7 @@ async fn delete(maps: &Api<ConfigMap>, name: &str, policy: PropagationPolicy) {
 }
 
 #[tokio::test]
-async fn what_the_last_owner_owned_goes_with_it() {
+async fn an_object_is_deleted_with_its_last_owner() {
     let (_api, maps) = maps();
     let a = create(&maps, "a", &[]).await;
     let b = create(&maps, "b", &[]).await;
@@ -70,7 +70,7 @@ async fn what_the_last_owner_owned_goes_with_it() {
 }
 
 #[tokio::test]
-async fn orphans_stay_without_their_owner() {
+async fn orphans_are_kept_without_their_owner() {
     let (_api, maps) = maps();
     let a = create(&maps, "a", &[]).await;
     create(&maps, "child", &[&a]).await;
@@ -80,7 +80,7 @@ async fn orphans_stay_without_their_owner() {
 }
 
 #[tokio::test]
-async fn an_owner_that_is_deleted_in_the_foreground_waits_for_what_it_owns() {
+async fn foreground_deletion_waits_for_the_dependents() {
     let (_api, maps) = maps();
     let a = create(&maps, "a", &[]).await;
     create(&maps, "child", &[&a]).await;
@@ -98,7 +98,7 @@ async fn an_owner_that_is_deleted_in_the_foreground_waits_for_what_it_owns() {
 }
 
 #[tokio::test]
-async fn what_is_in_a_namespace_goes_with_it() {
+async fn objects_are_deleted_with_their_namespace() {
     let (api, maps) = maps();
     let mut namespace = Namespace::default();
     namespace.metadata.name = Some("default".to_owned());
@@ -109,7 +109,7 @@ async fn what_is_in_a_namespace_goes_with_it() {
 }
 
 #[tokio::test]
-async fn what_it_cannot_do_is_refused_and_says_so() {
+async fn an_unsupported_request_is_rejected_with_the_reason() {
     let (api, maps) = maps();
     let object = create(&maps, "a", &[]).await;
     let params = PatchParams::default();
@@ -153,7 +153,7 @@ impl Logs for Api<Secret> {
 }
 
 #[tokio::test]
-async fn all_objects_of_a_kind_are_there_with_their_type_and_no_others() {
+async fn all_returns_every_object_of_its_kind_and_no_others() {
     let (api, maps) = maps();
     create(&maps, "b", &[]).await;
     create(&maps, "a", &[]).await;

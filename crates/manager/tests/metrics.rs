@@ -157,7 +157,7 @@ async fn get(address: SocketAddr) -> std::io::Result<String> {
 }
 
 #[tokio::test]
-async fn names_types_labels_and_buckets_are_those_of_controller_runtime() {
+async fn names_types_labels_and_buckets_match_controller_runtime() {
     let answer = scrape().await;
     let (head, text) = answer.split_once("\r\n\r\n").unwrap();
     // The same as in controller-runtime, whatever the client accepts.
@@ -183,7 +183,7 @@ async fn names_types_labels_and_buckets_are_those_of_controller_runtime() {
 }
 
 #[test]
-fn every_difference_has_its_reason_in_the_docs() {
+fn every_difference_is_documented() {
     let docs = include_str!("../../../docs/metrics.md");
     for name in MISSING.iter().chain(&ADDED) {
         assert!(docs.contains(&format!("| `{name}` |")), "{name}");

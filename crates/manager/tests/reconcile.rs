@@ -119,7 +119,7 @@ fn status(api: &FakeApi) -> CaptainStatus {
 }
 
 #[tokio::test]
-async fn the_status_is_written_once_with_all_that_was_said() {
+async fn the_status_is_written_once_with_all_conditions_and_fields() {
     let api = FakeApi::new();
     api.put(&captain("condition"));
     let action = api.reconcile(register, CAPTAIN).await.unwrap();
@@ -134,7 +134,7 @@ async fn the_status_is_written_once_with_all_that_was_said() {
 }
 
 #[tokio::test]
-async fn a_status_that_is_right_is_not_written_again() {
+async fn an_unchanged_status_is_not_written_again() {
     let api = FakeApi::new();
     api.put(&captain(""));
     api.reconcile(register, CAPTAIN).await.unwrap();
@@ -148,7 +148,7 @@ async fn a_status_that_is_right_is_not_written_again() {
 }
 
 #[tokio::test]
-async fn what_another_wrote_into_the_status_meanwhile_is_kept() {
+async fn concurrent_status_changes_by_another_writer_are_kept() {
     fn register(manager: &mut Manager, api: FakeApi) {
         manager
             .controller::<Captain>("captain")
@@ -184,7 +184,7 @@ async fn what_another_wrote_into_the_status_meanwhile_is_kept() {
 }
 
 #[tokio::test]
-async fn a_failure_is_in_the_status_beside_what_was_reached() {
+async fn a_failure_is_added_to_the_status_that_the_reconcile_set() {
     let api = FakeApi::new();
     api.put(&captain("fail"));
     let error = api.reconcile(register, CAPTAIN).await.unwrap_err();
@@ -198,7 +198,7 @@ async fn a_failure_is_in_the_status_beside_what_was_reached() {
 }
 
 #[tokio::test]
-async fn a_panic_is_in_the_status_without_what_was_half_reached() {
+async fn a_panic_is_added_to_the_status_without_partial_changes() {
     let api = FakeApi::new();
     api.put(&captain("panic"));
     let error = api.reconcile(register, CAPTAIN).await.unwrap_err();
@@ -209,7 +209,7 @@ async fn a_panic_is_in_the_status_without_what_was_half_reached() {
 }
 
 #[tokio::test]
-async fn a_child_is_owned_and_lies_beside_its_owner() {
+async fn a_child_has_an_owner_reference_and_the_namespace_of_its_owner() {
     let api = FakeApi::new();
     api.put(&captain("map"));
     api.reconcile(register, CAPTAIN).await.unwrap();
@@ -223,7 +223,7 @@ async fn a_child_is_owned_and_lies_beside_its_owner() {
 }
 
 #[tokio::test]
-async fn an_object_that_is_not_ours_is_not_taken() {
+async fn an_object_without_an_owner_is_not_taken_over() {
     let api = FakeApi::new();
     api.put(&captain("map"));
     api.put(&ConfigMap {
@@ -248,7 +248,7 @@ async fn an_object_that_is_not_ours_is_not_taken() {
 }
 
 #[tokio::test]
-async fn an_object_of_a_kind_that_is_not_cached_is_not_taken_either() {
+async fn an_uncached_object_of_another_owner_is_not_taken_over() {
     let register = |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
@@ -280,7 +280,7 @@ async fn an_object_of_a_kind_that_is_not_cached_is_not_taken_either() {
 }
 
 #[tokio::test]
-async fn a_child_that_cannot_be_owned_is_refused_before_it_is_sent() {
+async fn an_invalid_child_is_rejected_before_it_is_sent() {
     let api = FakeApi::new();
     for (order, said) in [
         (
@@ -301,7 +301,7 @@ async fn a_child_that_cannot_be_owned_is_refused_before_it_is_sent() {
 }
 
 #[tokio::test]
-async fn the_finalizer_is_there_before_the_first_reconcile_acts() {
+async fn the_finalizer_is_added_before_the_first_reconcile() {
     let api = FakeApi::new();
     api.put(&captain("map"));
     api.reconcile(register, CAPTAIN).await.unwrap();
@@ -313,7 +313,7 @@ async fn the_finalizer_is_there_before_the_first_reconcile_acts() {
 }
 
 #[tokio::test]
-async fn a_deleted_object_goes_when_it_is_cleaned_up() {
+async fn a_deleted_object_is_removed_after_its_cleanup() {
     let api = FakeApi::new();
     deleted(&api, "");
     api.reconcile(register, CAPTAIN).await.unwrap();
@@ -322,7 +322,7 @@ async fn a_deleted_object_goes_when_it_is_cleaned_up() {
 }
 
 #[tokio::test]
-async fn a_deleted_object_stays_while_its_clean_up_fails_or_is_not_done() {
+async fn a_deleted_object_stays_while_its_cleanup_fails_or_is_incomplete() {
     let api = FakeApi::new();
     deleted(&api, "fail");
     assert!(api.reconcile(register, CAPTAIN).await.is_err());
@@ -339,7 +339,7 @@ async fn a_deleted_object_stays_while_its_clean_up_fails_or_is_not_done() {
 }
 
 #[tokio::test]
-async fn an_object_that_others_keep_from_going_is_left_alone() {
+async fn a_deleted_object_with_the_finalizer_of_another_is_left_alone() {
     let api = FakeApi::new();
     let mut captain = captain("map");
     captain
@@ -353,7 +353,7 @@ async fn an_object_that_others_keep_from_going_is_left_alone() {
 }
 
 #[tokio::test]
-async fn an_object_that_is_going_is_not_reconciled_by_a_controller_without_clean_up() {
+async fn a_controller_without_a_finalizer_skips_deleted_objects() {
     let api = FakeApi::new();
     deleted(&api, "map");
     let register = |manager: &mut Manager| {
@@ -380,7 +380,7 @@ async fn events_are_published_on_the_object() {
 }
 
 #[tokio::test]
-async fn conditions_without_an_accessor_are_an_error_that_helps() {
+async fn a_condition_without_an_accessor_is_an_error_with_help() {
     let api = FakeApi::new();
     api.put(&captain(""));
     let register = |manager: &mut Manager| {
@@ -397,7 +397,7 @@ async fn conditions_without_an_accessor_are_an_error_that_helps() {
 }
 
 #[tokio::test]
-async fn a_kind_of_kubernetes_without_namespaces_and_status_will_do() {
+async fn a_cluster_scoped_built_in_kind_can_be_reconciled() {
     let api = FakeApi::new();
     api.put(&Namespace {
         metadata: named("sea", None),
@@ -423,7 +423,7 @@ async fn a_kind_of_kubernetes_without_namespaces_and_status_will_do() {
 }
 
 #[tokio::test]
-async fn two_controllers_of_one_name_are_refused() {
+async fn two_controllers_with_the_same_name_are_rejected() {
     let mut manager = FakeApi::new().manager();
     register(&mut manager);
     register(&mut manager);

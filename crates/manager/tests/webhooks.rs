@@ -111,7 +111,7 @@ async fn create(image: Value) -> Admitted {
 }
 
 #[tokio::test]
-async fn an_object_is_defaulted_and_keeps_what_its_type_does_not_know() {
+async fn a_defaulted_object_keeps_its_unknown_fields() {
     let admitted = create("a:1".into()).await;
     let mut expected = pod(&"a:1".into());
     expected["spec"]["priority"] = json!(7);
@@ -121,7 +121,7 @@ async fn an_object_is_defaulted_and_keeps_what_its_type_does_not_know() {
 }
 
 #[tokio::test]
-async fn errors_of_fields_are_causes() {
+async fn field_errors_are_returned_as_causes() {
     let admitted = create(Value::Null).await;
     assert!(!admitted.allowed);
     let field = "spec.containers[0].image".to_owned();
@@ -131,14 +131,14 @@ async fn errors_of_fields_are_causes() {
 }
 
 #[tokio::test]
-async fn warnings_are_told_and_refuse_nothing() {
+async fn warnings_are_returned_and_reject_nothing() {
     let admitted = create("latest".into()).await;
     assert_eq!(admitted.warnings, ["pin the image"]);
     assert!(admitted.allowed);
 }
 
 #[tokio::test]
-async fn an_error_and_a_panic_refuse() {
+async fn an_error_or_a_panic_rejects_the_object() {
     let admitted = create("fail".into()).await;
     assert!(
         !admitted.allowed && admitted.message.contains("invalid digit"),
@@ -150,7 +150,7 @@ async fn an_error_and_a_panic_refuse() {
 }
 
 #[tokio::test]
-async fn updates_and_deletes_are_looked_at() {
+async fn updates_and_deletes_are_validated() {
     let api = FakeApi::new();
     let (mut old, new) = (pod(&"a".into()), pod(&"b".into()));
     old["spec"]["priority"] = json!(1);
@@ -167,7 +167,7 @@ async fn updates_and_deletes_are_looked_at() {
 }
 
 #[tokio::test]
-async fn a_user_can_be_refused() {
+async fn a_validator_can_reject_a_user() {
     let mut review = review("CREATE", &pod(&"a".into()), &Value::Null);
     review["request"]["userInfo"]["username"] = json!("nobody");
     let admitted = FakeApi::new().admit(register, &review).await;
@@ -175,7 +175,7 @@ async fn a_user_can_be_refused() {
 }
 
 #[tokio::test]
-async fn an_object_that_cannot_be_read_is_refused() {
+async fn an_object_that_cannot_be_read_is_rejected_with_the_field() {
     let admitted = create(json!({ "not": "a text" })).await;
     assert!(!admitted.allowed);
     assert!(
@@ -224,7 +224,7 @@ async fn a_stored_object_that_cannot_be_read_can_be_deleted() {
 }
 
 #[tokio::test]
-async fn of_an_object_that_cannot_be_read_the_metadata_can_be_changed_and_nothing_else() {
+async fn only_the_metadata_of_an_unreadable_object_can_be_changed() {
     let (api, mut broken) = (FakeApi::new(), pod(&json!(5)));
     let released = broken.clone();
     broken["metadata"]["finalizers"] = json!(["example.com/a"]);
@@ -257,7 +257,7 @@ impl Defaulter<Pod> for KeepPriority {
 }
 
 #[tokio::test]
-async fn a_defaulter_can_look_at_the_stored_object() {
+async fn a_defaulter_can_read_the_stored_object() {
     let register = |manager: &mut Manager| manager.defaulter::<Pod>(KeepPriority);
     let (new, mut old) = (pod(&"b".into()), pod(&"a".into()));
     old["spec"]["priority"] = json!(3);
@@ -270,7 +270,7 @@ async fn a_defaulter_can_look_at_the_stored_object() {
 }
 
 #[tokio::test]
-async fn an_unknown_operation_is_refused() {
+async fn an_unknown_operation_is_rejected() {
     let review = review("CONNECT", &pod(&"a".into()), &Value::Null);
     let admitted = FakeApi::new().admit(register, &review).await;
     assert!(!admitted.allowed);
@@ -284,7 +284,7 @@ async fn an_unknown_operation_is_refused() {
 const SENT: &str = include_str!("reviews.jsonl");
 
 #[test]
-fn a_review_made_for_a_unit_test_is_what_an_api_server_sends() {
+fn a_review_for_a_unit_test_equals_that_of_an_api_server() {
     for line in SENT.lines() {
         let sent: Value = serde_json::from_str(line).unwrap();
         let object = |field: &str| -> Option<ConfigMap> {

@@ -3,7 +3,7 @@ use std::os::unix::fs::symlink;
 use super::*;
 
 #[test]
-fn project_grows_by_a_table_after_a_blank_line() {
+fn a_table_is_appended_to_project_after_a_blank_line() {
     let api = record("[[api]]\nkind = 1\n");
     let check_added = |before, after| {
         check(
@@ -28,7 +28,7 @@ fn project_grows_by_a_table_after_a_blank_line() {
 }
 
 #[test]
-fn a_table_needs_project_and_a_head_needs_none() {
+fn a_table_needs_an_existing_project_file_and_a_head_needs_none() {
     let no_project = "a conflict, nothing was written\n  `PROJECT` is missing: this folder is not a kbr project\n\
                       help: run `kbr init`, or change to the project's folder";
     check_rejected(&[], &[record("[[api]]\n")], no_project);

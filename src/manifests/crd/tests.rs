@@ -124,7 +124,7 @@ fn two_kinds_with_one_plural_are_an_error() {
 }
 
 #[test]
-fn a_name_that_leads_out_of_the_folder_is_an_error() {
+fn a_name_that_escapes_the_folder_is_an_error() {
     let evil = part("Ship", "v1", |crd| {
         crd["spec"]["names"]["plural"] = json!("../ships");
     });

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_do_not_matter() {
+    fn whitespace_does_not_matter() {
         check(
             " a = b ; c , d = { e , f } ",
             &[("a", &["b", "c"]), ("d", &["e", "f"])],

@@ -99,7 +99,7 @@ fn resources_of_one_marker_are_separated_when_their_verbs_differ() {
 }
 
 #[test]
-fn groups_with_the_same_rest_are_one_rule() {
+fn rules_that_differ_only_in_their_group_are_merged() {
     check(
         &[
             "groups=g1.x.io,resources=a,verbs=get",

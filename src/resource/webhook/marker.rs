@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn webhooks_for_own_kinds_apply_to_all_namespaces() {
+    fn webhooks_for_kinds_of_the_project_apply_to_all_namespaces() {
         assert_eq!(
             marker(captain(), AdmissionKind::Validate, Calls::default()),
             "// +kbr:webhook:path=/validate-crew-example-com-v1-captain,mutating=false,failurePolicy=Fail,sideEffects=None,\

@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn namespaces_are_watched_each_by_itself_and_of_kinds_without_all() {
+    fn each_namespace_has_its_own_watch_and_a_cluster_scoped_kind_has_one() {
         let namespaces = ["a".to_owned(), "b".to_owned()];
         assert_eq!(scopes::<ConfigMap>(&namespaces), [Some("a"), Some("b")]);
         assert_eq!(scopes::<ConfigMap>(&[]), [None]);

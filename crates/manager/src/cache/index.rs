@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_follows_what_changes() {
+    fn an_index_follows_changes() {
         let (mut indexes, text) = (Indexes::new(), |text: &str| text.to_owned());
         assert!(!indexes.has(words));
         let (a, b) = (Key::from("ns/a"), Key::from("ns/b"));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_makes_an_index_panic_is_not_in_it() {
+    fn an_index_omits_an_object_that_makes_it_panic() {
         let mut indexes = Indexes::new();
         indexes.add(words, std::iter::empty());
         let (key, kraken) = (Key::from("ns/a"), "kraken red".to_owned());

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_object_spoils_no_list() {
+    fn a_list_may_contain_an_unreadable_object() {
         let list = format!(r#"{{"metadata":{{}},"items":[{BAD},{GOOD}]}}"#);
         let list: ObjectList<Lenient<ConfigMap>> = serde_json::from_str(&list).unwrap();
         let shown: Vec<_> = list.items.iter().map(shown).collect();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_object_spoils_no_watch() {
+    fn a_watch_event_may_contain_an_unreadable_object() {
         let event = format!(r#"{{"type":"DELETED","object":{BAD}}}"#);
         let event: WatchEvent<Lenient<ConfigMap>> = serde_json::from_str(&event).unwrap();
         let WatchEvent::Deleted(object) = event else {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_panics_cannot_read_the_object() {
+    fn an_object_whose_type_panics_is_unreadable() {
         #[derive(Debug)]
         struct Panics;
         impl<'de> Deserialize<'de> for Panics {

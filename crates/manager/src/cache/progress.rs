@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_news_when_it_changes() {
+    fn a_cause_is_new_only_when_it_changes() {
         let progress = Progress::new();
         progress.start(1);
         assert!(!progress.set_trouble(0, None));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_of_two_caches_is_what_one_of_them_lacks() {
+    fn two_cache_states_combine_to_the_worse_one() {
         let complete = CacheState::Complete(Some(trouble("a")));
         assert_eq!(
             CacheState::Listing(None).and(complete.clone()),

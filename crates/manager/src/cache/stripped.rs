@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_reads_is_dropped_and_the_rest_is_as_it_was() {
+    fn stripping_drops_unused_metadata_and_keeps_the_rest() {
         let stripped: ConfigMap = read(&object());
         let mut whole: ConfigMap = serde_json::from_value(object()).unwrap();
         whole.metadata.managed_fields = None;
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_of_every_making_are_read_the_same() {
+    fn dynamic_and_metadata_only_objects_are_stripped_as_well() {
         let dynamic: DynamicObject = read(&object());
         assert!(dynamic.metadata.managed_fields.is_none());
         assert_eq!(dynamic.data["data"]["managedFields"], "kept");
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_an_error_that_says_so() {
+    fn a_value_that_is_not_an_object_is_an_error() {
         let error = serde_json::from_str::<Stripped<ConfigMap>>("[]").unwrap_err();
         assert!(
             error.to_string().contains("invalid type: sequence"),

@@ -174,7 +174,7 @@ fn patient() -> Options {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_cannot_be_listed_is_tried_four_times_a_minute_at_most_and_then_found() {
+async fn a_kind_that_cannot_be_listed_is_retried_at_most_four_times_a_minute() {
     let server = Server::new();
     server.reject(&[("secrets", 404)]);
     let manager = server.manager(patient());
@@ -204,7 +204,7 @@ async fn a_kind_that_cannot_be_listed_is_tried_four_times_a_minute_at_most_and_t
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_whose_caches_do_not_fill_ends_and_names_each_kind_and_its_cause() {
+async fn a_leader_whose_caches_do_not_fill_fails_and_names_each_kind_and_cause() {
     let server = Server::new();
     server.reject(&[("secrets", 403), ("configmaps", 404)]);
     let began = Instant::now();
@@ -224,7 +224,7 @@ async fn a_leader_whose_caches_do_not_fill_ends_and_names_each_kind_and_its_caus
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_to_fill_caches_counts_from_when_webhooks_are_served() {
+async fn the_cache_sync_timeout_starts_once_webhooks_are_served() {
     let server = Server::new();
     server.reject(&[("secrets", 500)]);
     let manager = server.manager(Options::default());
@@ -246,7 +246,7 @@ async fn the_time_to_fill_caches_counts_from_when_webhooks_are_served() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_is_lost_later_only_backs_off_and_is_shown() {
+async fn a_watch_that_fails_later_backs_off_and_is_shown_by_the_probe() {
     let server = Server::new();
     let manager = server.manager(Options::default());
     let health = manager.health.clone();
@@ -270,7 +270,7 @@ async fn a_kind_that_is_lost_later_only_backs_off_and_is_shown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn probes_tell_what_a_cache_waits_for_with_and_without_election() {
+async fn probes_show_what_a_cache_waits_for_with_and_without_election() {
     let server = Server::new();
     server.reject(&[("secrets", 404)]);
     let manager = server.manager(patient());

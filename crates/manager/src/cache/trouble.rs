@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_advice_goes_by_the_code() {
+    fn the_help_depends_on_the_status_code() {
         let trouble = of::<Deployment>(&list(403, "deployments.apps is forbidden"));
         assert_eq!(trouble.cause, "cannot list: deployments.apps is forbidden");
         let rule = "// +kbr:rbac:groups=apps,resources=deployments,verbs=list;watch";
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_in_a_message_is_no_code() {
+    fn a_number_in_a_message_is_not_a_status_code() {
         let trouble = of::<Deployment>(&list(500, "etcd: 403 404 forbidden NotFound"));
         assert_eq!(trouble.help, "the watch is tried again");
     }

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_authority_is_put_before_the_old_ones_once() {
+    fn a_new_ca_is_prepended_to_the_bundle_once() {
         let (old, new, served) = (ca(), ca(), ca());
         let with = |bundle: &str, new: &[&str]| with(bundle, new, true);
         let both = format!("{new}{old}");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn each_webhook_of_a_configuration_is_told() {
+    fn each_webhook_of_a_configuration_gets_the_ca_bundle() {
         let (old, new) = (ca(), ca());
         let bundle = |text: &str| json!(ByteString(text.as_bytes().to_vec()));
         let target = target(json!({ "webhooks": [
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crd_is_told_if_it_converts() {
+    fn only_a_crd_with_a_conversion_webhook_gets_the_ca_bundle() {
         let config = json!({ "service": { "name": "a", "namespace": "b" } });
         let conversion = json!({ "strategy": "Webhook", "webhook": { "clientConfig": config } });
         let crd = target(json!({ "spec": { "conversion": conversion } }));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn own_entries_are_removed_from_the_end() {
+    fn own_managed_fields_entries_are_removed_last_to_first() {
         let managers = ["kubectl", "own", "x", "own"].map(|name| json!({ "manager": name }));
         let target = target(json!({ "metadata": { "managedFields": managers } }));
         let paths: Vec<_> = target.own_entries("own");

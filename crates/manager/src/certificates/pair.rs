@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_serves_its_names_while_it_lasts() {
+    fn a_certificate_covers_its_names_until_it_expires() {
         let now = SystemTime::now();
         let own = names(&["a.b.svc", "127.0.0.1", "localhost"]);
         let pair = Pair::new(&own, now).unwrap();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_is_one_of_its_own_kind() {
+    fn each_ca_has_a_unique_name_and_is_not_a_server_certificate() {
         let (now, own) = (SystemTime::now(), names(&["localhost"]));
         let ca = || Pair::new(&own, now).unwrap().ca;
         let der = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_that_is_over_or_not_yet_good_is_trusted_by_nobody() {
+    fn a_ca_that_is_expired_or_not_yet_valid_is_not_trusted() {
         let (now, own) = (SystemTime::now(), names(&["localhost"]));
         let day = Duration::from_secs(24 * 60 * 60);
         for (from, good) in [
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_belong_together_serves_nothing() {
+    fn a_ca_certificate_and_key_that_do_not_match_are_invalid() {
         let (now, own) = (SystemTime::now(), names(&["localhost"]));
         let (one, other) = (Pair::new(&own, now).unwrap(), Pair::new(&own, now).unwrap());
         let mixed = |change: fn(&mut Pair, &Pair)| {

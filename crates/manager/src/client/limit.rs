@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collection_has_a_minute_and_an_object_half_of_it() {
+    fn requests_time_out_after_60_s_for_collections_and_30_s_for_objects() {
         for (request, seconds) in [
             ("GET /api/v1/pods?&limit=500", 60),
             ("GET /api/v1/namespaces", 60),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_goes_on_only_the_beginning_is_limited() {
+    fn only_the_start_of_a_streaming_request_has_a_time_limit() {
         for request in [
             "GET /api/v1/namespaces/ns/pods?&watch=true&timeoutSeconds=290",
             "GET /apis/crew.example.com/v1/captains?watch=1",

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn each_sees_its_own() {
+    fn each_predicate_sees_only_its_own_field() {
         assert_eq!(
             changed(|meta| meta.generation = Some(2)),
             [true, false, false]
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn without_generations_every_update_counts() {
+    fn every_update_counts_if_the_kind_has_no_generation() {
         assert_eq!(changed(|meta| meta.generation = None), [true, false, false]);
     }
 
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn first_sight_and_end_pass_whatever_the_predicate_says() {
+    fn creation_and_deletion_pass_every_predicate() {
         let mut never = Filter::none();
         never.add(|_, _| false);
         let now = || Some(Time(Timestamp::UNIX_EPOCH));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn all_must_hold_and_one_that_panics_counts_as_holding() {
+    fn every_predicate_must_hold_and_one_that_panics_counts_as_true() {
         let (old, new) = (object(|_| {}), object(|meta| meta.labels = Some(pair())));
         let mut filter = Filter::none();
         filter.add(labels_changed);

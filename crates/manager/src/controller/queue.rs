@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_added_twice_is_there_once() {
+    async fn a_key_added_twice_is_queued_once() {
         let queue = queue();
         queue.add("a".into());
         queue.add("a".into());
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_that_is_added_all_the_time_comes_ahead_of_others_once_in_a_row() {
+    async fn a_key_that_is_always_requeued_overtakes_the_others_only_once() {
         let queue = queue();
         for key in ["a", "b", "c"] {
             queue.add(key.into());
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn keys_come_in_the_order_they_were_added() {
+    async fn keys_are_returned_in_the_order_they_were_added() {
         let queue = queue();
         for key in ["b", "a", "c"] {
             queue.add(key.into());
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_added_during_its_work_comes_back_once_when_that_is_done() {
+    async fn a_key_added_during_its_reconcile_is_returned_once_afterwards() {
         let queue = queue();
         queue.add("a".into());
         assert!(now(&queue).await.is_some());
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_delayed_key_comes_at_its_time() {
+    async fn a_delayed_key_is_returned_after_its_delay() {
         let queue = queue();
         let start = Instant::now();
         queue.add_after("a".into(), Duration::from_secs(60));
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_earlier_of_two_delays_holds_and_comes_once() {
+    async fn the_shortest_of_several_delays_applies_once() {
         let queue = queue();
         let start = Instant::now();
         for seconds in [60, 30, 90] {
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn failures_back_off_until_forgotten_and_each_key_by_itself() {
+    async fn each_key_backs_off_on_its_own_until_it_is_forgotten() {
         let queue = queue();
         let delays: Vec<_> = (0..4)
             .map(|_| queue.add_rate_limited("a".into()).as_millis())
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_timer_that_is_wound_on_brings_what_was_delayed() {
+    async fn advancing_the_clock_returns_delayed_keys() {
         let (queue, start) = (queue(), Instant::now());
         queue.add_after("a".into(), Duration::from_secs(60));
         queue.timer.wind(Duration::from_secs(59));
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn backoff_ends_at_a_thousand_seconds() {
+    fn backoff_is_capped_at_1000_seconds() {
         assert_eq!(backoff(18), Duration::from_millis(655_360));
         for failures in [19, 64, u32::MAX] {
             assert_eq!(backoff(failures), Duration::from_secs(1000));

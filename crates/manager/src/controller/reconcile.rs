@@ -173,7 +173,7 @@ mod tests {
     use crate::{manager::Manager, testing::FakeApi};
 
     #[tokio::test]
-    async fn nothing_begins_behind_a_fence_that_fell() {
+    async fn no_reconcile_starts_behind_a_closed_fence() {
         let api = FakeApi::new();
         let mut object = ConfigMap::default();
         object.metadata.name = Some("a".to_owned());

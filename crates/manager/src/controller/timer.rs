@@ -102,7 +102,7 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3600);
 
     #[tokio::test(start_paused = true)]
-    async fn it_goes_as_the_real_time_does() {
+    async fn the_clock_follows_real_time() {
         let (timer, start) = (Timer::default(), Instant::now());
         timer.until(timer.after(HOUR)).await;
         assert_eq!(start.elapsed().as_secs(), 3600);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_is_woken_when_it_is_wound_on_far_enough() {
+    async fn a_wait_ends_once_the_clock_is_advanced_far_enough() {
         let (timer, start) = (Timer::default(), Instant::now());
         let moment = timer.after(HOUR);
         let wind = async {

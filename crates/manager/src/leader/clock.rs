@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_goes_on_as_the_ordinary_clock_does() {
+    fn boot_time_advances_like_the_monotonic_clock() {
         let (boot, ordinary) = (Boot::now(), std::time::Instant::now());
         while ordinary.elapsed() < Duration::from_millis(20) {
             std::thread::yield_now();

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn writes_are_refused_after_the_deadline_and_reads_are_not() {
+    async fn writes_are_rejected_after_the_deadline_and_reads_are_not() {
         let (fake, fence) = (FakeApi::new(), Fence::closed());
         let client = Client::new(fence.layer(Connection(fake)), "default");
         let api = Api::namespaced(client, "default");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_runs_on_must_end_in_time_until_nothing_runs_any_more() {
+    async fn work_must_end_within_the_grace_period_after_the_deadline() {
         let (fence, second) = (Fence::closed(), Duration::from_secs(1));
         assert_eq!(fence.time_left(second), None);
         fence.open_until(Instant::now() + Duration::from_secs(10));

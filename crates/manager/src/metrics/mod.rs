@@ -287,7 +287,7 @@ mod tests {
     use crate::controller::action::Action;
 
     #[test]
-    fn names_and_labels_are_those_of_controller_runtime() {
+    fn names_and_labels_match_controller_runtime() {
         let metrics = Metrics::new();
         let controller = metrics.controller("captain", 10);
         let queue = metrics.queue("captain");
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_webhook_counts_answers_their_time_and_what_is_in_flight() {
+    fn a_webhook_measures_responses_latency_and_requests_in_flight() {
         let metrics = Metrics::new();
         let webhook = metrics.webhook("/convert");
         webhook.started().answered(StatusCode::OK);

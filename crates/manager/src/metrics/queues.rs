@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn work_under_way_is_measured_until_it_is_done() {
+    async fn unfinished_work_is_measured_until_it_is_done() {
         let queues = Queues::new();
         let queue = queues.of("captain");
         let seen = || {

@@ -117,7 +117,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn requests_are_counted_by_code_and_method_and_those_without_an_answer_too() {
+    async fn requests_are_counted_by_code_and_method_even_without_a_response() {
         let (fake, metrics) = (FakeApi::new(), Metrics::new());
         let layer = metrics
             .requests()

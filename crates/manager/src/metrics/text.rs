@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_written_as_in_go_and_units_not_at_all() {
+    fn bounds_are_written_as_in_go_and_units_are_omitted() {
         let text = "# HELP wait_seconds Wait.\n# TYPE wait_seconds histogram\n# UNIT wait_seconds seconds\n\
                     wait_seconds_bucket{le=\"1.0\",name=\"a\"} 2\n\
                     wait_seconds_bucket{le=\"+Inf\",name=\"a\"} 2\n# EOF\n";

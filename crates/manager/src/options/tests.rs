@@ -17,7 +17,7 @@ fn parse(flags: &[&str]) -> Options {
 }
 
 #[test]
-fn the_default_is_what_no_flags_give() {
+fn the_default_options_equal_those_without_flags() {
     // The environment of a test run may set these.
     let ours = |mut options: Options| {
         options.watch_namespace.clear();
@@ -29,7 +29,7 @@ fn the_default_is_what_no_flags_give() {
 }
 
 #[test]
-fn a_switch_takes_a_value_or_none_as_in_go() {
+fn a_boolean_flag_takes_an_optional_value_as_in_go() {
     assert!(parse(&["--leader-elect"]).leader_elect);
     assert!(parse(&["--leader-elect=true"]).leader_elect);
     assert!(!parse(&["--leader-elect=false"]).leader_elect);
@@ -37,7 +37,7 @@ fn a_switch_takes_a_value_or_none_as_in_go() {
 }
 
 #[test]
-fn http2_is_refused_with_the_reason() {
+fn http2_is_rejected_with_the_reason() {
     assert!(!parse(&["--enable-http2=false"]).enable_http2);
     for flag in ["--enable-http2", "--enable-http2=true"] {
         let error = Cli::try_parse_from(["captains", flag]).unwrap_err();

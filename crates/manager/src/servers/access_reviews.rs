@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_is_remembered_for_a_minute() {
+    async fn a_review_is_cached_for_a_minute() {
         let api = FakeApi::new();
         let reviews = reviews(&api);
         for (seconds, questions) in [(0, 1), (59, 1), (1, 2)] {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn each_token_method_and_path_is_a_question_of_its_own() {
+    async fn each_token_method_and_path_is_reviewed_separately() {
         let api = FakeApi::new();
         let reviews = reviews(&api);
         for (token, method, path) in [
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_an_answer_in_time_it_is_an_error_that_is_not_remembered() {
+    async fn a_review_that_times_out_is_an_error_and_is_not_cached() {
         let api = FakeApi::new();
         let reviews = reviews(&api);
         api.cut_off(true);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn tokens_that_are_made_up_take_bounded_memory_and_no_right_from_others() {
+    async fn rejected_tokens_use_bounded_memory_and_evict_no_accepted_one() {
         let reviews = reviews(&FakeApi::new());
         let question = |number: usize| reviews.question(&number.to_string(), &Method::GET, "/");
         reviews.remember(question(0), StatusCode::OK);

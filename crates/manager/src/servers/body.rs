@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_there_is_no_room_for_waits_until_there_is() {
+    async fn a_large_body_waits_until_there_is_room() {
         let mut server = Kept::start(Duration::from_secs(60)).await;
         let sent: Vec<_> = (0..5).map(|_| server.send(5 << 20)).collect();
         for _ in 0..3 {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_waits_too_long_is_told_to_come_again() {
+    async fn a_body_that_waits_too_long_for_room_gets_a_503() {
         let mut server = Kept::start(Duration::from_millis(100)).await;
         let kept: Vec<_> = (0..2).map(|_| server.send(MOST)).collect();
         for _ in &kept {
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_does_not_say_its_length_counts_as_the_longest() {
+    async fn a_body_of_unknown_length_counts_as_the_longest() {
         let mut server = Kept::start(Duration::from_millis(100)).await;
         let chunked = || {
             let text = b"transfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_too_long_is_refused_whether_it_says_so_or_not() {
+    async fn a_body_that_is_too_long_is_rejected_with_or_without_a_length() {
         let server = Kept::start(Duration::from_secs(60)).await;
         assert_eq!(server.send(MOST + 1).await.unwrap(), 413);
         let length = MOST + 1;

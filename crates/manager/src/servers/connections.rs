@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_one_that_has_been_idle_for_longest_gives_way() {
+    async fn the_longest_idle_connection_is_closed() {
         let connections = Connections::new(2);
         let (first, second) = (connections.place().await, connections.place().await);
         first.busy();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_who_is_busy_gives_way() {
+    async fn a_busy_connection_is_not_closed() {
         let connections = Connections::new(1);
         let busy = connections.place().await;
         busy.busy();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn places_that_are_given_back_leave_nothing() {
+    async fn closed_connections_leave_no_state() {
         let connections = Connections::new(3);
         for _ in 0..10 {
             let place = connections.place().await;

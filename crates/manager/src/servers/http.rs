@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_under_way_at_the_end_is_answered() {
+    async fn a_request_in_progress_at_shutdown_is_answered() {
         let (address, stop, answers, running) = server().await;
         let stream = send(address, "GET / HTTP/1.1\r\nhost: x\r\n\r\n").await;
         // A second connection is accepted after the first, so the first is being served by now.
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_http_1_is_refused() {
+    async fn a_request_that_is_not_http_1_is_rejected() {
         let (address, stop, _, running) = server().await;
         for text in ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "nonsense\r\n\r\n"] {
             let answer = read(send(address, text).await).await;
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_port_that_is_taken_is_named() {
+    async fn the_error_for_a_port_in_use_names_the_address() {
         let taken = bind("127.0.0.1:0").await.unwrap();
         let address = taken.local_addr().unwrap().to_string();
         let error = bind(&address).await.unwrap_err().to_string();
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_port_alone_listens_everywhere() {
+    async fn an_address_without_a_host_listens_on_all_interfaces() {
         let address = bind(":0").await.unwrap().local_addr().unwrap();
         assert!(address.ip().is_unspecified());
     }

@@ -77,14 +77,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_reviews_everybody_may_read_the_metrics_and_nothing_else() {
+    async fn without_access_reviews_anyone_can_read_metrics_and_nothing_else() {
         assert_eq!(status(None, "GET", "/metrics", None).await, 200);
         assert_eq!(status(None, "POST", "/metrics", None).await, 405);
         assert_eq!(status(None, "GET", "/", None).await, 404);
     }
 
     #[tokio::test]
-    async fn without_a_token_that_the_cluster_knows_nobody_may() {
+    async fn requests_without_a_valid_token_are_rejected() {
         let api = FakeApi::new();
         let reviews = Reviews::new(api.client()).unwrap();
         for token in [None, Some("Basic eDp5"), Some("Bearer"), Some("Bearer ")] {

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_healthy_process_says_ok() {
+    fn a_healthy_process_reports_ok() {
         let health = Health::default();
         check(&health, "/healthz", 200, "ok");
         check(&health, "/readyz/", 200, "ok");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_can_be_asked_for_alone() {
+    fn a_single_check_can_be_requested() {
         let health = troubled();
         check(&health, "/readyz/cache-Captain", 200, "ok");
         let text = "[-]database failed: away\nreadyz/database check failed\n";
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_can_be_left_out() {
+    fn a_check_can_be_excluded() {
         let health = troubled();
         check(&health, "/readyz?exclude=database", 200, "ok");
         let text = "[+]cache-Captain ok: not complete\n\

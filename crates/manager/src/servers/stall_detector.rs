@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_whose_threads_are_blocked_is_stalled_until_they_go_on() {
+    fn a_runtime_is_stalled_while_all_its_threads_are_blocked() {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .enable_time()

@@ -306,13 +306,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_certificate_is_made_when_there_is_none() {
+    async fn a_self_signed_certificate_can_be_created() {
         let config = self_signed().unwrap();
         assert_eq!(config.borrow().alpn_protocols, [b"http/1.1".to_vec()]);
     }
 
     #[tokio::test]
-    async fn a_file_that_is_not_there_or_no_certificate_is_named() {
+    async fn a_missing_or_invalid_certificate_file_is_named() {
         let directory = tempfile::tempdir().unwrap();
         let files = Files::new(directory.path(), "tls.crt", "tls.key");
         let error = format!(

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn no_cluster_is_touched_that_was_not_made_for_tests() {
+    async fn a_cluster_that_was_not_made_for_tests_is_left_alone() {
         if std::env::var_os("KBR_ENVTEST").is_some() {
             return;
         }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_waited_for_is_found_in_the_end_or_named() {
+    async fn eventually_returns_the_value_or_an_error_that_names_it() {
         let mut looks = 0;
         let mut look = || {
             looks += 1;

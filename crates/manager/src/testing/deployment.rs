@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_permissions_of_the_deployment_are_for_one_test() {
+    fn the_permissions_of_the_deployment_are_scoped_to_one_test() {
         let objects = vec![
             deployment(&json!([])),
             role("ClusterRole", None, "manager"),
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_roles_of_watched_namespaces_are_for_the_tests_namespace() {
+    fn the_roles_of_watched_namespaces_move_to_the_tests_namespace() {
         let watch = json!([{ "name": "WATCH_NAMESPACE", "value": "$(POD_NAMESPACE), team-a" }]);
         let objects = vec![
             deployment(&watch),

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_permission_is_named_as_its_comment() {
+    fn a_missing_permission_is_reported_as_its_rbac_comment() {
         let message = r#"{"error":"cannot list: pods is forbidden: User \"system:serviceaccount:test-a:crew\" cannot list resource \"pods\" in API group \"\" in the namespace \"test-a\""}"#;
         let permits = |namespace| marker(message, &user_prefix(namespace));
         let expected = "    `// +kbr:rbac:groups=core,resources=pods,verbs=list`";
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_that_follows_another_one_is_told_apart() {
+    fn an_operator_started_after_all_others_ended_is_recognized() {
         let operators = Operators::default();
         assert!(!operators.begin(), "the first one");
         assert!(!operators.begin(), "beside another one");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_name_no_permission() {
+    fn other_log_lines_report_no_permission() {
         let ending =
             "forbidden: unable to create new content in namespace a because it is being terminated";
         assert_eq!(marker(ending, &user_prefix("a")), None);

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn for_other_patterns_no_text_is_made() {
+    fn unsupported_patterns_generate_no_text() {
         for pattern in [
             "[^a]",
             r"\bA",

@@ -221,13 +221,13 @@ mod tests {
     convert!(v3, v2, spec => { vessel: spec.vessel, crew: None });
 
     #[test]
-    fn what_comes_back_whole_passes() {
+    fn a_lossless_round_trip_passes() {
         round_trip::<v2::Captain, v1::Captain>();
     }
 
     #[test]
     #[should_panic(expected = "v2: `spec.crew` was ")]
-    fn a_field_that_is_lost_is_found() {
+    fn a_lost_field_fails_the_round_trip() {
         round_trip::<v2::Captain, v3::Captain>();
     }
 
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_have_their_examples_formats_and_patterns_and_what_the_author_sets() {
+    fn generated_text_follows_examples_formats_patterns_and_overrides() {
         round_trip_with::<cron::v2::Watch, cron::v1::Watch>(|object| {
             schedule(object);
             if let Some(bell) = object.pointer_mut("/spec/bell") {
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "cannot convert from v1: `")]
-    fn a_text_that_the_schema_does_not_describe_needs_the_author() {
+    fn a_text_that_the_schema_does_not_describe_must_be_set_by_the_caller() {
         round_trip_with::<cron::v2::Watch, cron::v1::Watch>(|object| {
             object["spec"]["bell"] = Value::Null;
         });
@@ -330,12 +330,12 @@ mod tests {
     #[should_panic(
         expected = r"no text for the pattern of `spec.bell` of v1 can be made, `^\bbell`"
     )]
-    fn a_pattern_without_a_match_is_named_with_its_field() {
+    fn an_unsupported_pattern_is_reported_with_its_field() {
         round_trip_with::<cron::v2::Watch, cron::v1::Watch>(schedule);
     }
 
     #[test]
-    fn differences_are_found_wherever_they_are() {
+    fn differences_are_found_at_any_depth() {
         let check = |was: Value, is: Value, path: &str| {
             let found = difference(&was, &is, String::new()).map(|(path, ..)| path);
             assert_eq!(found.as_deref().unwrap_or_default(), path);

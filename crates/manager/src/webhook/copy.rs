@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_type_does_not_know_is_copied_to_the_same_path() {
+    fn unknown_fields_are_copied_to_the_same_path() {
         check(
             &json!({ "a": 1, "new": 1, "in": { "b": 1, "new": [2] } }),
             &json!({ "a": 1, "in": { "b": 1 } }),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_target_has_no_object_for_gets_one() {
+    fn a_missing_parent_of_an_unknown_field_is_created() {
         check(
             &json!({ "in": { "b": 1, "new": 2 } }),
             &json!({ "in": { "b": 1 } }),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_was_renamed_or_left_out_as_empty_is_not_unknown() {
+    fn a_renamed_or_omitted_empty_field_is_not_unknown() {
         check(
             &json!({ "old": 1, "none": null, "list": [], "zero": 0 }),
             &json!({ "old": 1 }),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_already_stays() {
+    fn an_existing_field_is_not_overwritten() {
         check(
             &json!({ "a": 1 }),
             &json!({}),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn items_of_lists_of_the_same_length_are_taken_as_the_same() {
+    fn items_of_lists_of_equal_length_are_matched_by_index() {
         check(
             &json!([{ "a": 1, "new": 1 }]),
             &json!([{ "a": 1 }]),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_stays_but_for_labels_and_annotations() {
+    fn only_labels_and_annotations_of_the_metadata_change() {
         let raw = json!({ "name": "a", "new": 1, "labels": { "a": "1", "b": "2" } });
         let known = json!({ "name": "a", "labels": { "a": "1", "b": "2" } });
         let converted = json!({ "name": "a", "labels": { "b": "3", "c": "4" }, "uid": "x" });

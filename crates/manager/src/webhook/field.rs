@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_read_as_those_of_kubernetes() {
+    fn errors_have_the_format_of_kubernetes() {
         check(
             &FieldError::invalid("spec.a", -1, "must be positive"),
             "FieldValueInvalid",
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn several_errors_stand_in_brackets_each_once() {
+    fn several_errors_are_bracketed_and_deduplicated() {
         let mut errors = FieldErrors::default();
         errors.push(FieldError::required("a", ""));
         assert_eq!(errors.to_string(), "a: Required value");

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_type_does_not_know_stays() {
+    fn unknown_fields_are_kept() {
         let raw = json!({ "a": 1, "unknown": true, "in": { "b": 1, "unknown": 1 } });
         let before = json!({ "a": 1, "in": { "b": 1 } });
         let after = json!({ "a": 2, "in": { "c": 1 } });
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_alike_before_and_after_is_passed_over() {
+    fn fields_that_serialize_the_same_are_skipped() {
         let raw = json!({ "a": [1], "b": { "unknown": 1 }, "c": "d\n", "unknown": 1 });
         let before = lines(&json!({ "a": [1], "b": {}, "c": "d\n" })).unwrap();
         let after = lines(&json!({ "a": [2], "b": {}, "e": 1 })).unwrap();
@@ -270,13 +270,13 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_the_type_leaves_as_it_was_written_may_have_lines() {
+    fn a_raw_value_may_contain_line_breaks() {
         let object = BTreeMap::from([("a", RawValue::from_string("[\n1\n]".to_owned()).unwrap())]);
         assert_eq!(lines(&object).unwrap(), "{\n\"a\":[ 1 ]\n}");
     }
 
     #[test]
-    fn what_the_type_fills_in_by_itself_is_no_change() {
+    fn values_filled_in_by_the_type_are_not_a_change() {
         let (raw, before) = (json!({}), json!({ "a": 1, "b": null, "c": [] }));
         check(&raw, &before, &before, &json!([]));
         let after = json!({ "a": 2, "b": null, "c": [] });
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_of_a_list_keeps_what_the_type_does_not_know() {
+    fn a_list_element_keeps_its_unknown_fields() {
         let raw = json!([{ "name": "a", "unknown": 1 }, { "name": "b" }]);
         let before = json!([{ "name": "a" }, { "name": "b" }]);
         let after = json!([{ "name": "a", "image": "x" }, { "name": "b" }]);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_that_moved_takes_with_it_what_the_type_does_not_know() {
+    fn a_moved_list_element_keeps_its_unknown_fields() {
         let raw = json!({ "l": [{ "name": "a", "unknown": 1 }] });
         let before = json!({ "l": [{ "name": "a" }] });
         let after = json!({ "l": [{ "name": "sidecar" }, { "name": "a", "image": "x" }] });
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_without_a_name_is_known_by_its_place() {
+    fn a_list_element_without_a_name_is_matched_by_index() {
         let steps = json!([{ "op": "add", "path": "/0/protocol", "value": "TCP" }]);
         check(
             &json!([{ "port": 80, "unknown": 1 }]),
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_the_length_that_a_request_may_have_takes_no_time() {
+    fn a_list_of_100_000_elements_is_compared_quickly() {
         let element = |at: usize| json!({ "name": at.to_string() });
         let before: Value = (0..100_000).map(element).collect();
         let after: Value = (1..100_001).rev().map(element).collect();

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_webhook_where_conversion_is_is_a_mistake_in_either_order() {
+    async fn a_webhook_at_the_conversion_path_is_an_error_in_either_order() {
         for first in [true, false] {
             let mut manager = FakeApi::new().manager();
             if first {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn conversion_is_told_of_several_kinds() {
+    async fn conversion_can_be_registered_for_several_kinds() {
         let mut manager = FakeApi::new().manager();
         manager.spoke::<Lease, Lease>();
         manager.spoke::<Pod, Pod>();

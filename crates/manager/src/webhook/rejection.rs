@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_of_fields_are_answered_as_kubernetes_does() {
+    fn field_errors_become_the_status_that_kubernetes_returns() {
         let rejection = Rejection::from(FieldError::required("spec.a", "say which"));
         let status = rejection.status("crew.example.com", "Captain", "james");
         assert_eq!(
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_error_is_a_failure_that_refuses() {
+    fn any_other_error_rejects_the_request() {
         let fail = || -> Result<(), Rejection> {
             "x".parse::<i32>()?;
             Ok(())

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_api_server_says_how_long_it_waits() {
+    fn the_timeout_comes_from_the_query_of_the_api_server() {
         assert_eq!(patience("timeout=10s"), Duration::from_secs(10));
         assert_eq!(patience("a=b&timeout=1s&c"), Duration::from_secs(1));
         for query in ["", "timeout=", "timeout=soon", "timeout=-1s", "timeout=9h"] {

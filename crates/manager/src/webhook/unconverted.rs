@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_keeps_its_content_and_comes_back() {
+    fn an_object_keeps_its_content_and_is_restored() {
         for meta in [
             json!({ "name": "a" }),
             json!({ "name": "a", "annotations": { "b": "c" }, "uid": "u", "generation": 3 }),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_generation_says_whether_it_was_changed() {
+    fn the_generation_shows_whether_the_object_was_changed() {
         let unchanged = |change: &dyn Fn(&mut Value)| {
             let meta = json!({ "name": "a", "uid": "u", "generation": 3 });
             let mut there = kept(&captain(&meta));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_generation_its_content_and_the_defaults_of_its_type_say_so() {
+    fn without_a_generation_a_change_is_detected_by_comparing_content() {
         let read = |object: &Value| {
             let mut known = json!({ "spec": { "size": 1, "message": null } });
             known["metadata"] = object["metadata"].clone();
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_to_its_status_since_stays() {
+    fn later_changes_of_the_status_are_kept() {
         let mut there = kept(&captain(&json!({ "name": "a", "generation": 1 })));
         let original = take(&mut there);
         there["status"] = json!({ "seen": [{}], "ready": true });
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn an_annotation_that_says_something_else_stays() {
+    fn an_annotation_with_other_content_is_kept() {
         for text in ["", "{}", "[]"] {
             let mut object = captain(&json!({ "annotations": { NAME: text } }));
             assert!(Original::take(&mut object, NAME).is_none());
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_for_an_annotation_has_none() {
+    fn an_object_too_large_for_an_annotation_gets_none() {
         let mut object = captain(&json!({ "name": "a" }));
         object["spec"] = "x".repeat(MOST).into();
         assert_eq!(kept(&object)["metadata"], json!({ "name": "a" }));

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_transition_time_moves_with_the_stored_status_only() {
+    fn the_transition_time_changes_only_with_the_stored_status() {
         for (statuses, year) in [
             (&[false][..], 2020),
             (&[true], 2030),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn other_types_are_left_alone() {
+    fn other_condition_types_are_left_alone() {
         let mut all = vec![condition("Ready", FALSE, "Old", "2020-01-01T00:00:00Z")];
         let new = new("Degraded", ConditionStatus::Unknown, "C", "", None);
         set(&mut all, &mut Vec::new(), new);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_cut_to_what_the_api_server_takes() {
+    fn a_message_is_truncated_to_the_limit_of_the_api_server() {
         let long = "x".repeat(40_000);
         assert_eq!(
             new("Ready", FALSE, "A", &long, None).message.len(),

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changed_is_in_the_patch() {
+    fn the_patch_contains_only_changed_fields() {
         check(
             &json!({"a": 1, "b": 2}),
             &json!({"a": 1, "b": 3}),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_null_in_the_patch() {
+    fn a_removed_field_is_null_in_the_patch() {
         check(
             &json!({"a": 1, "b": 2}),
             &json!({"a": 1}),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_status_is_sent_whole() {
+    fn the_first_status_is_sent_in_full() {
         check(
             &json!(null),
             &json!({"a": {"b": 1}}),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_are_merged_by_type_with_those_of_another() {
+    fn conditions_of_several_writers_are_merged_by_type() {
         let old = json!({"conditions": [{"type": "Ready", "status": "False"}, {"type": "Old"}]});
         let new = json!({"conditions": [{"type": "Ready", "status": "True"}]});
         let found = difference(&old, &new).unwrap();

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn the_overlay_lasts_until_the_cache_has_seen_it() {
+    fn an_overlay_lasts_until_the_cache_has_caught_up() {
         let (overlay, key) = (Overlay::<ConfigMap>::new(), Key::from("ns/a"));
         overlay.set(&key, object("5"), || Some(object("4")));
         assert_eq!(version(&*overlay.over(&key, object("4"))), "5");

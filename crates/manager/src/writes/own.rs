@@ -215,14 +215,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_change_of_another_is_enqueued() {
+    async fn a_change_by_another_writer_is_enqueued() {
         let writes = writes();
         comes(&writes, "0", "1");
         assert!(enqueued(&writes).await);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_own_change_is_not_enqueued_and_the_next_is() {
+    async fn an_own_change_is_not_enqueued_but_the_next_change_is() {
         let writes = writes();
         writes.begin(&KEY.into()).finish("1", "2");
         comes(&writes, "1", "2");
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_own_change_that_overtakes_its_answer_is_not_enqueued() {
+    async fn an_own_change_that_overtakes_its_response_is_not_enqueued() {
         let (writes, key) = (writes(), KEY.into());
         let write = writes.begin(&key);
         comes(&writes, "1", "2");
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_own_change_that_comes_during_the_next_write_is_not_enqueued() {
+    async fn an_own_change_seen_during_the_next_write_is_not_enqueued() {
         let (writes, key) = (writes(), KEY.into());
         writes.begin(&key).finish("1", "2");
         let next = writes.begin(&key);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_change_of_another_during_a_write_is_enqueued_when_that_is_answered() {
+    async fn a_change_by_another_writer_during_a_write_is_enqueued_afterwards() {
         let (writes, key) = (writes(), KEY.into());
         let write = writes.begin(&key);
         comes(&writes, "1", "2");
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_own_change_that_a_new_list_merges_with_that_of_another_is_enqueued() {
+    async fn an_own_change_listed_together_with_another_writers_is_enqueued() {
         for answered_first in [true, false] {
             let (writes, key) = (writes(), KEY.into());
             let write = writes.begin(&key);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_change_of_the_generation_is_enqueued_whoever_made_it() {
+    async fn a_change_of_the_generation_is_always_enqueued() {
         let (writes, key) = (writes(), KEY.into());
         writes.begin(&key).finish("1", "2");
         let (old, new) = (object("1", 1), object("2", 2));
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_that_changed_nothing_claims_nothing() {
+    async fn a_write_without_effect_hides_no_other_change() {
         let (writes, key) = (writes(), KEY.into());
         let write = writes.begin(&key);
         comes(&writes, "1", "2");
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_that_is_given_up_enqueues_all_changes() {
+    async fn an_abandoned_write_enqueues_all_changes() {
         let (writes, key) = (writes(), KEY.into());
         let write = writes.begin(&key);
         comes(&writes, "1", "2");
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_change_that_a_predicate_dropped_is_not_enqueued_and_an_own_one_is_forgotten() {
+    async fn a_change_dropped_by_a_predicate_is_not_enqueued() {
         let (writes, key) = (writes(), KEY.into());
         let write = writes.begin(&key);
         update(&writes, "1", "2", false);

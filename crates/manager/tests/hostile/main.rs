@@ -125,7 +125,7 @@ fn nested(depth: usize) -> String {
 }
 
 #[tokio::test]
-async fn nothing_hostile_is_allowed_or_breaks_anything() {
+async fn hostile_requests_are_rejected_and_the_server_keeps_running() {
     let server = Server::start(register);
     let text = review("good").to_string();
     let deep = text.replace(
@@ -241,7 +241,7 @@ async fn large_objects_and_large_patches_are_answered() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_for_a_webhook_is_a_4xx_and_what_is_late_a_504() {
+async fn an_invalid_request_gets_a_4xx_and_a_late_response_a_504() {
     let server = Server::start(register);
     let good = review("good").to_string();
     let (status, _) = server.post("/elsewhere", good.as_bytes()).await;
@@ -271,7 +271,7 @@ fn thing(name: usize, version: &str, spec: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_thousand_objects_are_converted_in_their_order() {
+async fn a_thousand_objects_are_converted_in_order() {
     let server = Server::start(register);
     let objects: Vec<_> = (0..1000)
         .map(|name| match name % 2 {
@@ -297,7 +297,7 @@ async fn a_thousand_objects_are_converted_in_their_order() {
 }
 
 #[tokio::test]
-async fn a_conversion_can_be_tried_without_a_server() {
+async fn a_conversion_can_be_tested_without_a_server() {
     let (api, old) = (FakeApi::new(), thing(1, "v1", &json!({ "old": "x" })));
     let new = api
         .convert(register, std::slice::from_ref(&old), "a.example.com/v2")
@@ -332,7 +332,7 @@ fn broken() -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn objects_that_cannot_be_read_stop_no_other_and_come_back_as_they_were() {
+async fn unreadable_objects_block_no_others_and_are_restored_unchanged() {
     let (api, good) = (FakeApi::new(), thing(0, "v1", &json!({ "old": "x" })));
     let all = [&[good][..], &broken()].concat();
     let there = api.convert(register, &all, "a.example.com/v2").await;
@@ -350,7 +350,7 @@ async fn objects_that_cannot_be_read_stop_no_other_and_come_back_as_they_were() 
 }
 
 #[tokio::test]
-async fn what_another_version_cannot_hold_comes_back_unless_the_object_is_changed_there() {
+async fn fields_missing_in_another_version_are_restored_unless_changed_there() {
     let (api, broken) = (FakeApi::new(), &broken()[2..3]);
     let mut there = api
         .convert(register, broken, "a.example.com/v2")
@@ -381,7 +381,7 @@ async fn what_another_version_cannot_hold_comes_back_unless_the_object_is_change
 }
 
 #[tokio::test]
-async fn what_was_kept_of_one_object_is_not_given_to_another() {
+async fn content_kept_for_one_object_is_not_given_to_another() {
     let api = FakeApi::new();
     let mut there = api
         .convert(register, &broken()[2..3], "a.example.com/v2")
@@ -394,7 +394,7 @@ async fn what_was_kept_of_one_object_is_not_given_to_another() {
 }
 
 #[tokio::test]
-async fn a_conversion_that_cannot_be_is_a_failure_of_the_whole() {
+async fn one_impossible_conversion_fails_the_whole_review() {
     let server = Server::start(register);
     let good = thing(1, "v1", &json!({ "old": "x" }));
     let other = json!({ "apiVersion": "a.example.com/v1", "kind": "Other", "metadata": {} });

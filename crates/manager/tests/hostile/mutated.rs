@@ -187,7 +187,7 @@ async fn post_all(
 }
 
 #[tokio::test]
-async fn what_is_refused_is_refused_whatever_is_changed_in_a_review() {
+async fn a_rejecting_webhook_rejects_every_mutated_review() {
     let server = Server::start(|manager: &mut Manager| {
         manager.defaulter::<ConfigMap>(Never);
         manager.validator::<ConfigMap>(Never);
@@ -239,7 +239,7 @@ async fn what_is_refused_is_refused_whatever_is_changed_in_a_review() {
 }
 
 #[tokio::test]
-async fn conversions_answer_for_all_objects_or_none_whatever_is_changed() {
+async fn a_mutated_conversion_review_converts_all_objects_or_none() {
     let server = Server::start(register);
     let mut random = Random(0x5eed);
     let things = json!([
@@ -313,7 +313,7 @@ impl Defaulter<ConfigMap> for Everywhere {
 }
 
 #[tokio::test]
-async fn patches_fit_whatever_is_changed_in_an_object() {
+async fn patches_apply_to_every_mutated_object() {
     let (mut random, mut allowed) = (Random(0x5eed), 0);
     let owner = |name: &str| json!({ "apiVersion": "v1", "kind": "Pod", "name": name, "uid": "u", "new": { "a": 1 } });
     let mut object = review("a")["request"]["object"].clone();

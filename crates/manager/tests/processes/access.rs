@@ -24,7 +24,7 @@ use crate::{
     world::World,
 };
 
-pub async fn metrics_are_for_those_whom_the_api_server_allows(
+pub async fn metrics_are_served_only_to_authorized_tokens(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let namespace = world.namespace().await?;

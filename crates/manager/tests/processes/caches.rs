@@ -12,7 +12,7 @@ use crate::{
     world::World,
 };
 
-pub async fn a_leader_whose_crd_is_missing_says_so_once_and_ends(
+pub async fn a_leader_whose_crd_is_missing_logs_it_once_and_exits(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let crds: Api<CustomResourceDefinition> = Api::all(world.plane.client.clone());

@@ -48,7 +48,7 @@ fn at(setup: &Setup, offset: &str) -> anyhow::Result<Setup> {
     })
 }
 
-pub async fn a_clock_that_is_an_hour_off_changes_nothing(
+pub async fn a_clock_that_is_an_hour_off_does_not_affect_the_election(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let (times, mut report) = (world.times(), Vec::new());

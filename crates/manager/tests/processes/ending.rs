@@ -51,7 +51,7 @@ async fn holder(world: &World, setup: &Setup) -> anyhow::Result<String> {
     Ok(spec.holder_identity.unwrap_or_default())
 }
 
-pub async fn at_sigterm_all_that_is_under_way_ends_and_the_lease_is_free_at_once(
+pub async fn sigterm_lets_reconciles_finish_and_then_releases_the_lease(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let spec = SailorSpec {
@@ -94,7 +94,7 @@ pub async fn at_sigterm_all_that_is_under_way_ends_and_the_lease_is_free_at_once
     ))
 }
 
-pub async fn at_the_deadline_what_is_under_way_is_cancelled_and_the_lease_is_left_to_expire(
+pub async fn the_shutdown_timeout_cancels_reconciles_and_lets_the_lease_expire(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let mut report = Vec::new();

@@ -62,7 +62,7 @@ async fn stands_by(replica: &Replica) -> anyhow::Result<()> {
     eventually(LONG, "the second stands by", seen).await
 }
 
-pub async fn when_the_leader_is_killed_the_other_takes_over(
+pub async fn another_replica_takes_over_when_the_leader_is_killed(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let times = world.times();
@@ -92,7 +92,7 @@ pub async fn when_the_leader_is_killed_the_other_takes_over(
     ))
 }
 
-pub async fn of_replicas_that_are_cut_off_at_random_no_two_reconcile_at_once(
+pub async fn randomly_disconnected_replicas_never_reconcile_at_the_same_time(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let times = world.times();
@@ -160,7 +160,7 @@ fn revive(
     Ok(1)
 }
 
-pub async fn a_leader_that_was_stopped_does_nothing_when_it_goes_on(
+pub async fn a_paused_leader_does_nothing_when_it_resumes(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let times = world.times();
@@ -198,7 +198,7 @@ pub async fn a_leader_that_was_stopped_does_nothing_when_it_goes_on(
     ))
 }
 
-pub async fn a_leader_whose_threads_are_all_blocked_ends_before_another_begins(
+pub async fn a_leader_with_all_threads_blocked_ends_before_another_leads(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let times = world.times();
@@ -224,7 +224,7 @@ pub async fn a_leader_whose_threads_are_all_blocked_ends_before_another_begins(
     Ok(format!("{} before another reconciled", gaps.join(", ")))
 }
 
-pub async fn a_leader_whose_connections_freeze_goes_on_leading_and_writing(
+pub async fn a_leader_whose_connections_freeze_keeps_leading_and_writing(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let times = world.times();

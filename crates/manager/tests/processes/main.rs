@@ -48,45 +48,45 @@ macro_rules! tests {
 
 const TESTS: &[(&str, Test)] = tests! {
     access:
-        metrics_are_for_those_whom_the_api_server_allows;
+        metrics_are_served_only_to_authorized_tokens;
     caches:
-        a_leader_whose_crd_is_missing_says_so_once_and_ends;
+        a_leader_whose_crd_is_missing_logs_it_once_and_exits;
     servers:
-        servers_serve_others_whatever_some_clients_do
-        lines_at_start_come_in_the_order_that_people_know;
+        misbehaving_clients_do_not_block_others
+        startup_log_lines_have_the_order_of_controller_runtime;
     leading:
-        when_the_leader_is_killed_the_other_takes_over
-        of_replicas_that_are_cut_off_at_random_no_two_reconcile_at_once
-        a_leader_that_was_stopped_does_nothing_when_it_goes_on
-        a_leader_whose_threads_are_all_blocked_ends_before_another_begins
-        a_leader_whose_connections_freeze_goes_on_leading_and_writing;
+        another_replica_takes_over_when_the_leader_is_killed
+        randomly_disconnected_replicas_never_reconcile_at_the_same_time
+        a_paused_leader_does_nothing_when_it_resumes
+        a_leader_with_all_threads_blocked_ends_before_another_leads
+        a_leader_whose_connections_freeze_keeps_leading_and_writing;
     clock:
-        a_clock_that_is_an_hour_off_changes_nothing;
+        a_clock_that_is_an_hour_off_does_not_affect_the_election;
     ending:
-        at_sigterm_all_that_is_under_way_ends_and_the_lease_is_free_at_once
-        at_the_deadline_what_is_under_way_is_cancelled_and_the_lease_is_left_to_expire;
+        sigterm_lets_reconciles_finish_and_then_releases_the_lease
+        the_shutdown_timeout_cancels_reconciles_and_lets_the_lease_expire;
     objects:
-        objects_that_fail_panic_and_hang_delay_no_others
-        a_second_writer_loses_nothing_and_starts_no_endless_loop
-        while_nothing_changes_nothing_is_written_but_the_lease
-        what_is_edited_by_hand_is_put_right_once
-        no_change_of_a_child_is_lost_between_a_read_and_an_apply;
+        objects_that_fail_panic_or_hang_delay_no_others
+        a_second_writer_loses_no_write_and_causes_no_endless_loop
+        an_idle_operator_writes_only_the_lease
+        manual_edits_are_reverted_once
+        no_child_change_is_lost_between_read_and_apply;
     outage:
-        watches_that_are_dropped_every_second_miss_nothing_and_list_nothing
-        after_an_outage_all_converge_and_during_it_little_is_tried
-        what_etcd_forgot_during_a_watch_is_listed_anew;
+        watches_that_drop_every_second_miss_nothing_and_do_not_relist
+        an_outage_causes_few_retries_and_all_objects_converge_afterwards
+        a_watch_relists_after_etcd_was_compacted;
     webhooks:
-        an_api_server_is_answered_by_webhooks
-        objects_of_three_versions_are_read_in_each
-        an_operator_under_test_is_called_as_soon_as_it_is_started
-        objects_that_the_type_cannot_read_are_listed_repaired_and_deleted
-        certificates_need_nobody
+        webhooks_answer_a_real_api_server
+        objects_of_three_versions_can_be_read_in_each_version
+        an_operator_under_test_is_called_as_soon_as_it_starts
+        unreadable_objects_can_be_listed_repaired_and_deleted
+        certificates_need_no_manual_steps
         replicas_that_are_called_by_different_names_share_one_certificate
-        each_right_of_the_certificates_is_needed
+        each_permission_of_the_certificate_rotator_is_needed
         no_call_fails_while_replicas_are_replaced
-        what_is_no_review_is_refused_by_a_process_that_goes_on
-        what_an_api_server_lets_through_is_answered
-        many_large_bodies_at_once_stay_within_bounds;
+        a_request_that_is_not_a_review_is_rejected_and_the_server_keeps_running
+        unusual_objects_from_an_api_server_are_answered
+        many_large_bodies_at_once_use_bounded_memory;
 };
 
 fn main() -> anyhow::Result<ExitCode> {

@@ -30,7 +30,7 @@ fn quick(_: usize) -> SailorSpec {
     }
 }
 
-pub async fn objects_that_fail_panic_and_hang_delay_no_others(
+pub async fn objects_that_fail_panic_or_hang_delay_no_others(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let (count, bad) = world.either((300, 5), (1000, 10));
@@ -108,7 +108,7 @@ async fn seen(replica: &Replica, bad: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub async fn a_second_writer_loses_nothing_and_starts_no_endless_loop(
+pub async fn a_second_writer_loses_no_write_and_causes_no_endless_loop(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let namespace = world.namespace().await?;
@@ -206,9 +206,7 @@ fn writes(world: &World, namespace: &str, mark: u64) -> anyhow::Result<Vec<Answe
     Ok(requests)
 }
 
-pub async fn while_nothing_changes_nothing_is_written_but_the_lease(
-    world: &mut World,
-) -> anyhow::Result<String> {
+pub async fn an_idle_operator_writes_only_the_lease(world: &mut World) -> anyhow::Result<String> {
     let namespace = world.namespace().await?;
     let count = world.either(100, 1000);
     world.make(&namespace, count, quick).await?;
@@ -239,7 +237,7 @@ pub async fn while_nothing_changes_nothing_is_written_but_the_lease(
     ))
 }
 
-pub async fn what_is_edited_by_hand_is_put_right_once(world: &mut World) -> anyhow::Result<String> {
+pub async fn manual_edits_are_reverted_once(world: &mut World) -> anyhow::Result<String> {
     let namespace = world.namespace().await?;
     world.make(&namespace, 10, quick).await?;
     let _replica = Replica::start(&world.plane, "a", &Setup::new(&namespace, &[])).await?;
@@ -288,7 +286,7 @@ pub async fn what_is_edited_by_hand_is_put_right_once(world: &mut World) -> anyh
     Ok("a child edited, one deleted, a status edited: one write each".to_owned())
 }
 
-pub async fn no_change_of_a_child_is_lost_between_a_read_and_an_apply(
+pub async fn no_child_change_is_lost_between_read_and_apply(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let namespace = world.namespace().await?;

@@ -33,7 +33,7 @@ async fn settled(world: &mut World, count: usize) -> anyhow::Result<(String, Rep
     Ok((namespace, replica))
 }
 
-pub async fn after_an_outage_all_converge_and_during_it_little_is_tried(
+pub async fn an_outage_causes_few_retries_and_all_objects_converge_afterwards(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let (count, away) = world.either((200, 8), (1000, 30));
@@ -68,9 +68,7 @@ fn lists(requests: &[Answered], resource: &str) -> usize {
     requests.iter().filter(lists).count()
 }
 
-pub async fn what_etcd_forgot_during_a_watch_is_listed_anew(
-    world: &mut World,
-) -> anyhow::Result<String> {
+pub async fn a_watch_relists_after_etcd_was_compacted(world: &mut World) -> anyhow::Result<String> {
     let count = world.either(50, 1000);
     let (namespace, replica) = settled(world, count).await?;
     replica.proxy.set(Mode::Refuse);
@@ -108,7 +106,7 @@ pub async fn what_etcd_forgot_during_a_watch_is_listed_anew(
     Ok(format!("{count} objects listed anew in {sailors} requests"))
 }
 
-pub async fn watches_that_are_dropped_every_second_miss_nothing_and_list_nothing(
+pub async fn watches_that_drop_every_second_miss_nothing_and_do_not_relist(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let count = world.either(50, 1000);

@@ -27,9 +27,7 @@ const CUT_OFF: Duration = Duration::from_secs(10);
 /// The maximum growth of an operator in kB: the maximum number of connections, each with as much data as it can hold.
 const GROWTH: u64 = 32 * 1024;
 
-pub async fn servers_serve_others_whatever_some_clients_do(
-    world: &mut World,
-) -> anyhow::Result<String> {
+pub async fn misbehaving_clients_do_not_block_others(world: &mut World) -> anyhow::Result<String> {
     let namespace = world.namespace().await?;
     let plain = Replica::start(&world.plane, "a", &Setup::new(&namespace, &[])).await?;
     let flags = ["--metrics-secure"];
@@ -92,7 +90,7 @@ pub async fn servers_serve_others_whatever_some_clients_do(
     ))
 }
 
-pub async fn lines_at_start_come_in_the_order_that_people_know(
+pub async fn startup_log_lines_have_the_order_of_controller_runtime(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let namespace = world.namespace().await?;

@@ -166,7 +166,7 @@ fn conditions(status: &JobStatus) -> Vec<&str> {
 }
 
 /// The API server validates each step of a Job's status, so only steps that the real controller could take are stored.
-pub async fn jobs_end_as_told() {
+pub async fn jobs_end_as_requested() {
     let cluster = Cluster::connect().await.unwrap();
     let kubelet = cluster.kubelet().unwrap();
     let jobs = cluster.api::<Job>();

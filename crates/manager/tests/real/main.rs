@@ -39,7 +39,7 @@ fn kbr() -> PathBuf {
 }
 
 #[test]
-fn it_does_what_a_real_api_server_does() {
+fn the_fake_api_server_behaves_like_a_real_one() {
     let output = Command::new(kbr())
         .args(["envtest", "run", "--"])
         .arg(std::env::current_exe().unwrap())
@@ -65,7 +65,7 @@ fn it_does_what_a_real_api_server_does() {
 
 #[tokio::test]
 #[ignore = "runs below `kbr envtest run`, started by the test above"]
-async fn every_case_ends_alike() {
+async fn every_case_ends_the_same_on_both_servers() {
     let real = kube::Client::try_default().await.unwrap();
     let fake = FakeApi::new();
     for crd in cases::definitions() {
@@ -105,7 +105,7 @@ async fn every_kind_is_known() {
 
 #[tokio::test]
 #[ignore = "runs below `kbr envtest run`, started by the test above"]
-async fn every_list_merges_as_the_openapi_document_says() {
+async fn every_list_merges_as_in_the_openapi_document() {
     kinds::compare_fields(&kube::Client::try_default().await.unwrap()).await;
 }
 
@@ -117,6 +117,6 @@ async fn deployments_become_available_and_pods_run() {
 
 #[tokio::test]
 #[ignore = "runs below `kbr envtest run`, started by the test above"]
-async fn jobs_end_as_they_are_told() {
-    Box::pin(kubelet::jobs_end_as_told()).await;
+async fn jobs_end_with_the_requested_result() {
+    Box::pin(kubelet::jobs_end_as_requested()).await;
 }

@@ -45,7 +45,7 @@ async fn maps(stub: &Stub) -> Api<ConfigMap> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_is_not_answered_ends_after_30_s_and_its_connection_is_not_used_again() {
+async fn an_unanswered_write_fails_after_30_s_and_its_connection_is_not_reused() {
     let api = FakeApi::new();
     api.put(&map("a"));
     let stub = Stub::start(&api, first("PATCH", Fault::Silence)).await;
@@ -62,7 +62,7 @@ async fn a_write_that_is_not_answered_ends_after_30_s_and_its_connection_is_not_
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_stalls_ends_after_30_s_and_its_connection_is_not_used_again() {
+async fn a_stalled_response_fails_after_30_s_and_its_connection_is_not_reused() {
     let api = FakeApi::new();
     api.put(&map("a"));
     let stub = Stub::start(&api, first("GET", Fault::Stall)).await;
@@ -77,7 +77,7 @@ async fn an_answer_that_stalls_ends_after_30_s_and_its_connection_is_not_used_ag
 }
 
 #[tokio::test(start_paused = true)]
-async fn connections_are_used_again_after_an_answer() {
+async fn connections_are_reused_after_a_response() {
     let api = FakeApi::new();
     api.put(&map("a"));
     let stub = Stub::start(&api, |_, _| Fault::None).await;
@@ -90,7 +90,7 @@ async fn connections_are_used_again_after_an_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_has_60_s() {
+async fn a_list_times_out_after_60_s() {
     let stub = Stub::start(&FakeApi::new(), |_, _| Fault::Silence).await;
     let maps = maps(&stub).await;
     let (error, after) = failed(maps.list(&ListParams::default())).await;
@@ -122,7 +122,7 @@ async fn a_watch_must_begin_within_30_s_and_may_then_be_silent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_status_write_that_is_not_answered_is_tried_again() {
+async fn an_unanswered_status_write_is_retried() {
     let api = FakeApi::new();
     for name in ["a", "b"] {
         api.put(&captain(name));
@@ -151,7 +151,7 @@ async fn a_status_write_that_is_not_answered_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_finalizers_and_lists_that_are_not_answered_are_tried_again() {
+async fn unanswered_events_finalizers_and_lists_are_retried() {
     let api = FakeApi::new();
     api.put(&captain("a"));
     let stub = Stub::start(&api, |line, before| {

@@ -27,7 +27,7 @@ use crate::{
 const OBJECTS: usize = 20;
 
 #[tokio::test(start_paused = true)]
-async fn writes_wait_as_long_as_the_api_server_asks_within_their_reconcile() {
+async fn writes_wait_for_retry_after_within_their_reconcile() {
     for status in [429, 503] {
         let api = FakeApi::new();
         for n in 0..OBJECTS {
@@ -71,7 +71,7 @@ async fn writes_wait_as_long_as_the_api_server_asks_within_their_reconcile() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_sent_later_uses_the_same_connection() {
+async fn a_retry_uses_the_same_connection() {
     let stub = Stub::start(&FakeApi::new(), |_, before| match before {
         0 => Fault::Later(429, 1),
         _ => Fault::None,
@@ -87,7 +87,7 @@ async fn what_is_sent_later_uses_the_same_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_api_server_that_is_never_ready_fails_a_request_in_the_end() {
+async fn a_request_fails_after_ten_retries() {
     let stub = Stub::start(&FakeApi::new(), |_, _| Fault::Later(503, 1)).await;
     let maps =
         Api::<ConfigMap>::default_namespaced(stub.manager(Options::default()).await.client());
@@ -99,7 +99,7 @@ async fn an_api_server_that_is_never_ready_fails_a_request_in_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_api_server_that_asks_for_an_hour_fails_a_request_at_once() {
+async fn a_request_fails_immediately_if_retry_after_is_an_hour() {
     let stub = Stub::start(&FakeApi::new(), |_, _| Fault::Later(429, 3600)).await;
     let maps =
         Api::<ConfigMap>::default_namespaced(stub.manager(Options::default()).await.client());
@@ -110,7 +110,7 @@ async fn an_api_server_that_asks_for_an_hour_fails_a_request_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_ends_with_the_time_limit_of_its_reconcile() {
+async fn waiting_for_a_retry_ends_with_the_reconcile_timeout() {
     let api = FakeApi::new();
     api.put(&captain("a"));
     let stub = Stub::start(&api, |line, _| {
@@ -150,7 +150,7 @@ async fn a_wait_ends_with_the_time_limit_of_its_reconcile() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_is_elected_by_an_api_server_that_is_busy() {
+async fn a_leader_is_elected_while_the_api_server_is_busy() {
     let api = FakeApi::new();
     api.put(&captain("a"));
     let stub = Stub::start(&api, |line, before| {

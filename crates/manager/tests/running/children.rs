@@ -62,7 +62,7 @@ async fn reconcile_elsewhere(api: &FakeApi, deletes: bool) -> String {
 }
 
 #[tokio::test]
-async fn an_object_in_a_namespace_that_is_not_watched_is_not_taken_over() {
+async fn an_object_in_an_unwatched_namespace_is_not_taken_over() {
     let api = FakeApi::new();
     let mut theirs = elsewhere();
     theirs.data = None;
@@ -74,7 +74,7 @@ async fn an_object_in_a_namespace_that_is_not_watched_is_not_taken_over() {
 }
 
 #[tokio::test]
-async fn a_child_in_a_namespace_that_is_not_watched_is_deleted_after_a_restart_too() {
+async fn a_child_in_an_unwatched_namespace_is_deleted_even_after_a_restart() {
     let api = FakeApi::new();
     assert_eq!(reconcile_elsewhere(&api, false).await, "ok");
     assert!(api.get::<ConfigMap>("elsewhere", "map").is_some());
@@ -83,7 +83,7 @@ async fn a_child_in_a_namespace_that_is_not_watched_is_deleted_after_a_restart_t
 }
 
 #[tokio::test]
-async fn a_child_of_a_former_owner_of_the_same_name_is_called_that() {
+async fn a_child_of_a_former_owner_of_the_same_name_is_reported_as_such() {
     let api = FakeApi::new();
     api.put(&captain("hook", ""));
     let register = |manager: &mut Manager| {
@@ -124,7 +124,7 @@ fn child(name: &str, owner: &Captain) -> ConfigMap {
 }
 
 #[tokio::test]
-async fn children_are_those_of_this_very_object() {
+async fn children_returns_only_the_children_of_this_object() {
     let api = FakeApi::new();
     for name in ["hook", "ahab"] {
         api.put(&captain(name, ""));
@@ -194,7 +194,7 @@ async fn a_child_may_have_a_generated_name_and_triggers_a_reconcile() {
 }
 
 #[tokio::test]
-async fn a_child_without_a_name_is_not_applied_and_the_error_names_the_way() {
+async fn applying_a_child_without_a_name_fails_and_points_to_create() {
     let api = FakeApi::new();
     api.put(&captain("hook", ""));
     let register = |manager: &mut Manager| {

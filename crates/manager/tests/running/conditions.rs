@@ -50,7 +50,7 @@ fn status_writes(api: &FakeApi) -> usize {
 }
 
 #[tokio::test]
-async fn a_failure_that_lasts_is_written_once_and_keeps_its_transition_time() {
+async fn a_lasting_failure_is_written_once_and_keeps_its_transition_time() {
     let api = FakeApi::new();
     put(&api, "fail");
     let fails = || api.reconcile(|manager| register(manager, "Ready"), "hook");
@@ -68,7 +68,7 @@ async fn a_failure_that_lasts_is_written_once_and_keeps_its_transition_time() {
 }
 
 #[tokio::test]
-async fn a_success_withdraws_the_condition_that_a_failure_set() {
+async fn a_success_removes_the_condition_that_a_failure_set() {
     let api = FakeApi::new();
     put(&api, "fail");
     let other = |manager: &mut Manager| register(manager, "Wind");
@@ -83,7 +83,7 @@ async fn a_success_withdraws_the_condition_that_a_failure_set() {
 }
 
 #[tokio::test]
-async fn a_success_that_sets_ready_keeps_what_it_set() {
+async fn a_success_that_sets_ready_keeps_it() {
     let api = FakeApi::new();
     put(&api, "fail");
     let own = |manager: &mut Manager| register(manager, "Ready");
@@ -94,7 +94,7 @@ async fn a_success_that_sets_ready_keeps_what_it_set() {
 }
 
 #[tokio::test]
-async fn a_success_that_sets_no_condition_withdraws_it_as_well() {
+async fn a_success_that_sets_no_condition_removes_it_as_well() {
     let register = |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
@@ -121,7 +121,7 @@ async fn a_success_that_sets_no_condition_withdraws_it_as_well() {
 }
 
 #[tokio::test]
-async fn a_controller_without_automatic_ready_sets_it_alone() {
+async fn only_the_reconcile_sets_ready_without_automatic_ready() {
     let register = |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
@@ -148,7 +148,7 @@ async fn a_controller_without_automatic_ready_sets_it_alone() {
 }
 
 #[tokio::test]
-async fn conditions_need_no_observed_generation_beside_them() {
+async fn conditions_can_be_used_without_observed_generation() {
     let register = |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
@@ -171,7 +171,7 @@ async fn conditions_need_no_observed_generation_beside_them() {
 }
 
 #[tokio::test]
-async fn an_error_of_the_api_server_is_its_message() {
+async fn an_api_error_is_shown_as_its_message() {
     let register = |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")

@@ -33,7 +33,7 @@ fn charts(captain: &Captain) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_watched_object_wakes_those_that_name_it_and_no_others() {
+async fn a_watched_object_enqueues_only_objects_that_refer_to_it() {
     let api = FakeApi::new();
     api.put(&captain("hook", "one"));
     api.put(&captain("ahab", "two"));
@@ -91,7 +91,7 @@ fn named<K: kube::Resource>(map: &K) -> Vec<Key> {
 }
 
 #[tokio::test]
-async fn what_a_watched_object_named_before_is_woken_as_well() {
+async fn an_update_of_a_watched_object_enqueues_its_old_references_too() {
     let api = FakeApi::new();
     api.put(&naming("map", "hook"));
     for name in ["hook", "ahab"] {
@@ -134,7 +134,7 @@ async fn metadata_alone_can_be_watched() {
 }
 
 #[tokio::test]
-async fn a_mapping_that_fails_or_panics_wakes_nobody_and_ends_nothing() {
+async fn a_mapping_that_fails_or_panics_enqueues_nothing() {
     let api = FakeApi::new();
     api.put(&captain("hook", ""));
     let (mut manager, said) = (manager(&api), Said::default());
@@ -164,7 +164,7 @@ fn labelled(mut captain: Captain) -> Captain {
 }
 
 #[tokio::test]
-async fn a_predicate_keeps_updates_away_and_neither_first_sight_nor_the_end() {
+async fn a_predicate_filters_updates_but_not_creation_or_deletion() {
     const FINALIZER: &str = "crew.example.com/captain";
     let api = FakeApi::new();
     let mut hook = captain("hook", "one");
@@ -199,7 +199,7 @@ async fn a_predicate_keeps_updates_away_and_neither_first_sight_nor_the_end() {
 }
 
 #[tokio::test]
-async fn a_predicate_is_about_the_kind_that_was_named_last() {
+async fn a_predicate_applies_to_the_last_registered_kind() {
     let api = FakeApi::new();
     api.put(&captain("hook", "one"));
     let (mut manager, said) = (manager(&api), Said::default());
@@ -226,7 +226,7 @@ async fn a_predicate_is_about_the_kind_that_was_named_last() {
 }
 
 #[tokio::test]
-async fn a_status_that_a_controller_writes_does_not_wake_it() {
+async fn a_controllers_own_status_write_does_not_trigger_a_reconcile() {
     let api = FakeApi::new();
     let (mut manager, said) = (manager(&api), Said::default());
     let saying = said.clone();
@@ -258,7 +258,7 @@ async fn a_status_that_a_controller_writes_does_not_wake_it() {
 }
 
 #[tokio::test]
-async fn a_trigger_wakes_one_or_all_before_and_after_the_start() {
+async fn a_trigger_enqueues_one_or_all_before_and_after_the_start() {
     let api = FakeApi::new();
     for name in ["hook", "ahab"] {
         api.put(&captain(name, ""));
@@ -293,7 +293,7 @@ async fn a_trigger_wakes_one_or_all_before_and_after_the_start() {
 }
 
 #[tokio::test]
-async fn a_trigger_in_a_burst_loses_nothing() {
+async fn a_burst_of_triggers_loses_nothing() {
     let api = FakeApi::new();
     let (mut manager, said, trigger) = (manager(&api), Said::default(), Trigger::new());
     let controller = manager.controller::<Captain>("captain");
@@ -311,7 +311,7 @@ async fn a_trigger_in_a_burst_loses_nothing() {
 }
 
 #[tokio::test]
-async fn two_controllers_of_one_kind_share_a_cache_and_wait_for_each_other_in_nothing() {
+async fn two_controllers_of_one_kind_share_a_cache_but_do_not_block_each_other() {
     let api = FakeApi::new();
     api.put(&captain("hook", ""));
     let (mut manager, said) = (manager(&api), Said::default());
@@ -335,7 +335,7 @@ async fn two_controllers_of_one_kind_share_a_cache_and_wait_for_each_other_in_no
 }
 
 #[tokio::test]
-async fn only_the_namespaces_that_are_asked_for_are_watched() {
+async fn only_the_requested_namespaces_are_watched() {
     let api = FakeApi::new();
     let put = |name: &str, namespace: &str| {
         let mut captain = captain(name, "");

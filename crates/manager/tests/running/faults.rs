@@ -19,7 +19,7 @@ use tokio::{net::TcpStream, sync::Notify, time::sleep};
 use crate::support::{Captain, Running, captain, manager, object, options, reached};
 
 #[tokio::test]
-async fn an_object_whose_accessor_panics_after_its_reconcile_is_tried_again() {
+async fn an_object_whose_accessor_panics_after_its_reconcile_is_retried() {
     let api = FakeApi::new();
     api.put(&captain("a", "b"));
     let mut manager = manager(&api);

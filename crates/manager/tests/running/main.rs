@@ -77,7 +77,7 @@ async fn each_object_is_reconciled_at_start_and_when_it_changes() {
 }
 
 #[tokio::test]
-async fn an_object_that_fails_is_tried_again_and_delays_no_other() {
+async fn a_failing_object_is_retried_and_delays_no_other() {
     let api = FakeApi::new();
     api.put(&object("bad", ""));
     let mut manager = manager(&api);
@@ -95,7 +95,7 @@ async fn an_object_that_fails_is_tried_again_and_delays_no_other() {
 }
 
 #[tokio::test]
-async fn a_reconcile_that_hangs_is_cancelled_and_tried_again() {
+async fn a_hanging_reconcile_is_cancelled_and_retried() {
     let api = FakeApi::new();
     api.put(&object("a", ""));
     let mut manager = api.manager_with(Options {
@@ -121,7 +121,7 @@ async fn a_reconcile_that_hangs_is_cancelled_and_tried_again() {
 }
 
 #[tokio::test]
-async fn what_is_under_way_at_the_end_ends() {
+async fn a_reconcile_in_progress_at_shutdown_finishes() {
     let api = FakeApi::new();
     api.put(&object("a", ""));
     let mut manager = manager(&api);
@@ -148,7 +148,7 @@ async fn what_is_under_way_at_the_end_ends() {
 }
 
 #[tokio::test]
-async fn what_outlives_the_deadline_is_cut_off_and_is_an_error() {
+async fn a_reconcile_that_exceeds_the_shutdown_timeout_is_an_error() {
     let api = FakeApi::new();
     api.put(&object("a", ""));
     let mut manager = manager(&api);
@@ -168,7 +168,7 @@ async fn what_outlives_the_deadline_is_cut_off_and_is_an_error() {
 }
 
 #[tokio::test]
-async fn the_events_of_the_last_reconciles_are_sent_before_the_end() {
+async fn the_events_of_the_last_reconciles_are_sent_before_shutdown() {
     let api = FakeApi::new();
     for n in 0..50 {
         api.put(&object(&format!("map-{n}"), ""));
@@ -190,7 +190,7 @@ async fn the_events_of_the_last_reconciles_are_sent_before_the_end() {
 }
 
 #[tokio::test]
-async fn a_child_that_is_right_is_not_sent_again() {
+async fn an_up_to_date_child_is_not_applied_again() {
     let api = FakeApi::new();
     api.put(&object("parent", "1"));
     let mut manager = manager(&api);
@@ -237,7 +237,7 @@ async fn a_child_that_is_right_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn only_the_leader_reconciles_and_its_end_lets_the_next_lead() {
+async fn only_the_leader_reconciles_and_hands_over_when_it_ends() {
     let api = FakeApi::new();
     api.put(&object("a", ""));
     let candidate = || {
@@ -278,7 +278,7 @@ async fn a_task_that_fails_ends_the_manager_with_its_error() {
 }
 
 #[tokio::test]
-async fn tasks_run_until_they_are_told_to_stop() {
+async fn tasks_run_until_the_manager_stops() {
     let mut manager = manager(&FakeApi::new());
     let ended = Arc::new(AtomicUsize::new(0));
     for leading in [true, false] {

@@ -67,7 +67,7 @@ fn register(manager: &mut Manager, api: &FakeApi, said: &Said) {
 }
 
 #[tokio::test]
-async fn a_change_of_a_child_between_a_read_and_an_apply_is_seen() {
+async fn a_child_change_between_read_and_apply_is_noticed() {
     let (api, said) = (hook(), Said::default());
     let register = |manager: &mut Manager| register(manager, &api, &said);
     // The child exists; the next manager has not applied it yet, which then changes nothing.
@@ -81,7 +81,7 @@ async fn a_change_of_a_child_between_a_read_and_an_apply_is_seen() {
 }
 
 #[tokio::test]
-async fn a_child_that_was_created_after_others_were_listed_is_seen_by_another_reconcile() {
+async fn a_child_created_after_a_list_triggers_another_reconcile() {
     let (api, said) = (hook(), Said::default());
     let (mut manager, saying) = (manager(&api), said.clone());
     manager
@@ -106,7 +106,7 @@ async fn a_child_that_was_created_after_others_were_listed_is_seen_by_another_re
 }
 
 #[tokio::test]
-async fn an_update_of_its_own_spec_is_reconciled() {
+async fn a_controllers_update_of_the_spec_is_reconciled() {
     let api = hook();
     let mut manager = manager(&api);
     manager
@@ -135,7 +135,7 @@ async fn an_update_of_its_own_spec_is_reconciled() {
 }
 
 #[tokio::test]
-async fn a_controller_that_updates_its_own_object_and_deletes_its_child_comes_to_rest() {
+async fn updating_the_object_and_deleting_a_child_causes_no_endless_loop() {
     let (api, said) = (hook(), Said::default());
     let (mut manager, saying) = (manager(&api), said.clone());
     manager
@@ -174,7 +174,7 @@ async fn a_controller_that_updates_its_own_object_and_deletes_its_child_comes_to
 }
 
 #[tokio::test]
-async fn what_another_changes_while_the_status_is_written_is_reconciled() {
+async fn a_change_by_another_writer_during_a_status_write_is_reconciled() {
     let (api, said) = (hook(), Said::default());
     let (mut manager, saying, other) = (manager(&api), said.clone(), api.clone());
     manager
@@ -204,7 +204,7 @@ async fn what_another_changes_while_the_status_is_written_is_reconciled() {
 }
 
 #[tokio::test]
-async fn a_child_that_others_change_is_put_right_by_one_write_even_if_it_is_of_the_same_kind() {
+async fn one_write_restores_a_changed_child_even_of_the_controllers_own_kind() {
     let api = FakeApi::new();
     api.put(&object("parent", ""));
     let mut manager = manager(&api);

@@ -87,7 +87,7 @@ async fn look(_: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Action> {
 }
 
 #[tokio::test]
-async fn what_is_declared_can_be_got_and_listed_at_the_first_reconcile() {
+async fn declared_kinds_can_be_read_and_listed_in_the_first_reconcile() {
     let register = |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
@@ -98,7 +98,7 @@ async fn what_is_declared_can_be_got_and_listed_at_the_first_reconcile() {
 }
 
 #[tokio::test]
-async fn a_kind_that_is_not_declared_is_an_error_that_says_what_to_add() {
+async fn reading_an_undeclared_kind_is_an_error_with_the_line_to_add() {
     let register = |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
@@ -121,7 +121,7 @@ async fn a_kind_that_is_not_declared_is_an_error_that_says_what_to_add() {
 }
 
 #[tokio::test]
-async fn an_index_follows_what_changes() {
+async fn an_index_follows_changes() {
     let api = FakeApi::new();
     maps(&api);
     api.put(&captain("hook", ""));

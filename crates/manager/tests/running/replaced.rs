@@ -50,7 +50,7 @@ fn register(manager: &mut Manager, api: &FakeApi) {
 }
 
 #[tokio::test]
-async fn the_status_of_an_object_is_not_written_on_another_of_its_name() {
+async fn the_status_is_not_written_to_a_new_object_of_the_same_name() {
     let api = FakeApi::new();
     api.put(&another());
     let reconciled = api.reconcile(|manager| register(manager, &api), "hook");
@@ -60,7 +60,7 @@ async fn the_status_of_an_object_is_not_written_on_another_of_its_name() {
 }
 
 #[tokio::test]
-async fn the_finalizer_of_an_object_is_not_removed_from_another_of_its_name() {
+async fn the_finalizer_is_not_removed_from_a_new_object_of_the_same_name() {
     let api = FakeApi::new();
     api.put(&another());
     api.delete::<Captain>("default", "hook");

@@ -47,7 +47,7 @@ where
 }
 
 #[tokio::test]
-async fn a_requeue_comes_when_its_time_has_passed_and_not_before() {
+async fn a_requeue_happens_once_its_delay_has_passed() {
     let (api, count, mut run) = run(HOUR, async |_| Ok(Action::requeue(HOUR)));
     for hours in 1..=24 {
         run.idle().await.unwrap();
@@ -60,7 +60,7 @@ async fn a_requeue_comes_when_its_time_has_passed_and_not_before() {
 }
 
 #[tokio::test]
-async fn a_failure_waits_longer_each_time_up_to_a_thousand_seconds() {
+async fn failures_back_off_up_to_1000_seconds() {
     let (api, count, mut run) = run(HOUR, async |_| anyhow::bail!("told to fail"));
     // 5 ms, doubled 17 times, is 655 s; after that, each delay is 1,000 s.
     while count.load(Ordering::SeqCst) < 20 {
@@ -78,7 +78,7 @@ async fn a_failure_waits_longer_each_time_up_to_a_thousand_seconds() {
 }
 
 #[tokio::test]
-async fn a_reconcile_that_hangs_is_cancelled_when_its_time_has_passed() {
+async fn a_hanging_reconcile_is_cancelled_at_its_timeout() {
     let (api, count, mut run) = run(HOUR, async |count| {
         if count == 1 {
             std::future::pending::<()>().await;
@@ -93,7 +93,7 @@ async fn a_reconcile_that_hangs_is_cancelled_when_its_time_has_passed() {
 }
 
 #[tokio::test]
-async fn a_manager_that_is_dropped_reconciles_no_more() {
+async fn a_dropped_manager_stops_reconciling() {
     let (api, count, mut run) = run(HOUR, async |_| Ok(Action::requeue(HOUR)));
     run.idle().await.unwrap();
     drop(run);
@@ -106,7 +106,7 @@ async fn a_manager_that_is_dropped_reconciles_no_more() {
 }
 
 #[tokio::test]
-async fn what_was_registered_wrongly_is_told_at_once() {
+async fn a_registration_error_is_reported_immediately() {
     let twice = |manager: &mut Manager| {
         for _ in 0..2 {
             let controller = manager.controller::<ConfigMap>("map");
@@ -118,7 +118,7 @@ async fn what_was_registered_wrongly_is_told_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reconcile_that_wants_to_come_back_at_once_backs_off_until_it_does_not() {
+async fn a_reconcile_that_keeps_requeuing_immediately_backs_off() {
     let started = Instant::now();
     let (_api, count, _run) = run(HOUR, async |count| {
         Ok(match count {
@@ -135,7 +135,7 @@ async fn a_reconcile_that_wants_to_come_back_at_once_backs_off_until_it_does_not
 }
 
 #[tokio::test]
-async fn a_requeue_at_a_time_comes_then_by_the_clock_that_the_test_moves() {
+async fn a_requeue_at_a_time_follows_the_clock_of_the_test() {
     let tomorrow = Timestamp::now() + 24 * HOUR;
     let api = FakeApi::new();
     api.put(&object("a", ""));
@@ -168,7 +168,7 @@ async fn a_requeue_at_a_time_comes_then_by_the_clock_that_the_test_moves() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_requeue_at_a_time_that_has_passed_backs_off() {
+async fn a_requeue_at_a_past_time_backs_off() {
     let started = Instant::now();
     let (_api, count, _run) = run(HOUR, async |count| {
         Ok(match count {

@@ -92,7 +92,7 @@ fn saying(manager: &mut Manager) -> (Said, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn one_that_is_there_at_start_is_skipped_and_told_of_and_all_others_go_on() {
+async fn an_object_that_is_unreadable_at_startup_is_skipped_and_reported() {
     let api = FakeApi::new();
     api.put(&captain("watch", "one"));
     api.put(&unreadable("bad"));
@@ -119,7 +119,7 @@ async fn one_that_is_there_at_start_is_skipped_and_told_of_and_all_others_go_on(
 }
 
 #[tokio::test]
-async fn one_that_becomes_unreadable_is_worked_on_no_more_and_its_deletion_is_honored() {
+async fn an_object_that_becomes_unreadable_is_skipped_and_its_deletion_is_noticed() {
     let api = FakeApi::new();
     api.put(&captain("watch", "one"));
     api.put(&captain("bad", "good"));
@@ -142,7 +142,7 @@ async fn one_that_becomes_unreadable_is_worked_on_no_more_and_its_deletion_is_ho
 }
 
 #[tokio::test]
-async fn the_owner_of_a_child_that_becomes_unreadable_repairs_it_and_makes_a_deleted_one_again() {
+async fn an_owner_repairs_an_unreadable_child_and_recreates_a_deleted_one() {
     let api = FakeApi::new();
     api.put(&object("owner", "1"));
     let mut manager = manager(&api);
@@ -178,7 +178,7 @@ async fn the_owner_of_a_child_that_becomes_unreadable_repairs_it_and_makes_a_del
 }
 
 #[tokio::test]
-async fn an_unreadable_object_of_somebody_else_is_not_taken_over() {
+async fn an_unreadable_object_of_another_owner_is_not_taken_over() {
     let api = FakeApi::new();
     api.put(&object("owner", "1"));
     let mut foreign = unreadable("child");

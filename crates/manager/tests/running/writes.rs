@@ -41,7 +41,7 @@ fn deletions(api: &FakeApi) -> usize {
 }
 
 #[tokio::test]
-async fn a_child_is_deleted_by_name_and_one_that_is_gone_costs_no_request() {
+async fn a_child_is_deleted_by_name_and_a_missing_one_costs_no_request() {
     let api = hook();
     api.put(&captain("hook", "chart"));
     api.reconcile(register, "hook").await.unwrap();
@@ -55,7 +55,7 @@ async fn a_child_is_deleted_by_name_and_one_that_is_gone_costs_no_request() {
 }
 
 #[tokio::test]
-async fn an_object_of_that_name_that_is_no_child_is_not_deleted() {
+async fn an_object_that_is_not_a_child_is_not_deleted() {
     let api = hook();
     api.put(&object("map", ""));
     let error = api.reconcile(register, "hook").await.unwrap_err();
@@ -66,7 +66,7 @@ async fn an_object_of_that_name_that_is_no_child_is_not_deleted() {
 }
 
 #[tokio::test]
-async fn an_object_that_was_made_anew_under_its_name_is_not_deleted() {
+async fn a_recreated_object_is_not_deleted() {
     let api = hook();
     api.put(&object("map", "old"));
     let old: ConfigMap = api.get("default", "map").unwrap();
@@ -122,7 +122,7 @@ async fn update(api: &FakeApi, conflicts: usize) -> anyhow::Result<usize> {
 }
 
 #[tokio::test]
-async fn an_update_is_made_to_what_others_wrote_meanwhile() {
+async fn an_update_keeps_concurrent_changes() {
     let api = hook();
     api.put(&object("map", ""));
     assert_eq!(update(&api, 3).await.unwrap(), 4);

@@ -114,7 +114,7 @@ fn a_second_kind_version_and_group_need_no_mode() {
 }
 
 #[test]
-fn the_same_command_again_finds_its_tables() {
+fn repeating_a_command_finds_its_tables() {
     let mut project = Try::new("example.com");
     let flags = "--group crew --version v1 --kind Captain --plural captain --short-name cap --namespaced=false";
     assert_eq!(project.run(flags), "api::crew::v1::Captain,captain");

@@ -155,7 +155,7 @@ fn spokes_are_other_versions_of_the_kind() {
 }
 
 #[test]
-fn conversion_needs_an_own_kind_with_several_versions() {
+fn conversion_needs_a_kind_of_the_project_with_several_versions() {
     let project = Try::new(&["v1"]);
     project.rejects(
         &format!("{CAPTAIN} --conversion"),
@@ -191,7 +191,7 @@ fn an_unknown_kind_is_rejected() {
 }
 
 #[test]
-fn a_switch_takes_a_value_or_none() {
+fn a_boolean_flag_takes_an_optional_value() {
     let mut project = Try::new(&["v1"]);
     let flags = format!("{CAPTAIN} --defaulting=true --programmatic-validation=false");
     assert_eq!(project.run(&flags), "/mutate-crew-example-com-v1-captain");

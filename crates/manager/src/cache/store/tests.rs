@@ -42,7 +42,7 @@ fn cache(keys: &[&str]) -> (Cache<ConfigMap>, mpsc::UnboundedReceiver<String>) {
 }
 
 #[test]
-fn changes_are_told_with_what_was_before() {
+fn changes_are_reported_with_the_old_and_the_new_object() {
     let (cache, mut told) = cache(&["ns/a"]);
     cache.set(&"ns/a".into(), &object("ns", "a", "2"));
     cache.set(&"ns/b".into(), &object("ns", "b", "3"));
@@ -62,7 +62,7 @@ fn unreadable(version: &str, reason: &str) -> Unreadable {
 }
 
 #[test]
-fn an_unreadable_object_is_told_as_gone_and_listed_no_more_until_it_is_repaired() {
+fn an_unreadable_object_is_reported_and_hidden_until_it_is_repaired() {
     let (cache, mut told) = cache(&["ns/a", "ns/b"]);
     let key = "ns/a".into();
     assert!(
@@ -97,7 +97,7 @@ fn an_unreadable_object_is_told_as_gone_and_listed_no_more_until_it_is_repaired(
 }
 
 #[test]
-fn the_deletion_of_an_unreadable_object_is_honored() {
+fn the_deletion_of_an_unreadable_object_is_reported() {
     let (cache, mut told) = cache(&["ns/a"]);
     let key = "ns/a".into();
     cache.set_unreadable(&key, unreadable("2", "data"));
@@ -117,7 +117,7 @@ fn the_deletion_of_an_unreadable_object_is_honored() {
 }
 
 #[test]
-fn a_list_is_in_order_whether_it_is_of_all_or_of_a_namespace_or_index() {
+fn lists_are_sorted_by_key_with_any_selection() {
     fn names(map: &ConfigMap) -> Vec<String> {
         map.metadata.name.iter().cloned().collect()
     }
@@ -140,14 +140,14 @@ fn a_list_is_in_order_whether_it_is_of_all_or_of_a_namespace_or_index() {
 }
 
 #[test]
-fn what_a_new_list_tells_again_is_no_change() {
+fn relisting_an_unchanged_object_is_not_a_change() {
     let (cache, mut told) = cache(&["ns/a"]);
     cache.set(&"ns/a".into(), &object("ns", "a", "1"));
     assert!(told.try_recv().is_err());
 }
 
 #[test]
-fn what_a_new_list_does_not_hold_is_gone_in_its_namespace_only() {
+fn relisting_a_namespace_removes_only_its_own_missing_objects() {
     let (cache, mut told) = cache(&["ns/a", "ns/b", "other/a"]);
     cache.retain(Some("ns"), &["ns/a".into()].into());
     assert_eq!(told.try_recv().unwrap(), "ns/b 1 none");

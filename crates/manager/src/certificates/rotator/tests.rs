@@ -16,7 +16,7 @@ use place::{
 };
 
 #[tokio::test]
-async fn from_nothing_one_certificate_is_made_trusted_and_served_by_all() {
+async fn all_replicas_trust_and_serve_the_first_certificate() {
     let place = Place::new().await;
     let (mut one, mut other) = (place.rotator(), place.rotator());
     assert_eq!(one.look(place.now).await.unwrap(), MINUTE);
@@ -46,7 +46,7 @@ async fn from_nothing_one_certificate_is_made_trusted_and_served_by_all() {
 }
 
 #[tokio::test]
-async fn of_two_that_saw_the_same_one_writes_and_the_other_is_told() {
+async fn concurrent_writes_of_the_secret_conflict() {
     let place = Place::new().await;
     let secret = place.rotator().secret;
     let made = [0, 1].map(|_| Pair::new(&names(), place.now).unwrap());
@@ -68,7 +68,7 @@ async fn of_two_that_saw_the_same_one_writes_and_the_other_is_told() {
 }
 
 #[tokio::test]
-async fn it_has_its_own_name_before_anybody_asks_for_one() {
+async fn the_certificate_covers_the_service_before_any_webhook_exists() {
     let api = FakeApi::new();
     let place = Place {
         client: api.client(),
@@ -81,7 +81,7 @@ async fn it_has_its_own_name_before_anybody_asks_for_one() {
 
 /// Every known way to corrupt the Secret.
 #[tokio::test]
-async fn a_spoilt_secret_heals() {
+async fn a_corrupted_secret_is_repaired() {
     let place = Place::new().await;
     let mut rotator = place.rotator();
     rotator.look(place.now).await.unwrap();
@@ -155,7 +155,7 @@ async fn a_spoilt_secret_heals() {
 }
 
 #[tokio::test]
-async fn what_has_changed_since_it_was_read_is_not_patched() {
+async fn a_configuration_that_changed_since_it_was_read_is_not_patched() {
     let place = Place::new().await;
     let read = Target::read(&place.client, VALIDATING).await.unwrap();
     // Another webhook is now in the place of the second.
@@ -169,7 +169,7 @@ async fn what_has_changed_since_it_was_read_is_not_patched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refused() {
+async fn redeploying_without_a_webhook_or_conversion_causes_no_conflict() {
     let place = Place::new().await;
     let mut rotator = place.rotator();
     // cert-manager has written its CA there before.
@@ -227,7 +227,7 @@ async fn who_deploys_again_without_a_webhook_or_without_conversion_is_not_refuse
 
 /// Uses real time. Only the changes themselves trigger the next check soon enough.
 #[tokio::test]
-async fn it_mends_what_it_is_told_of() {
+async fn changed_configurations_crds_and_secrets_are_repaired() {
     let place = Place::new().await;
     let stop = CancellationToken::new();
     let running = tokio::spawn(place.rotator().run(stop.clone()));
@@ -255,7 +255,7 @@ async fn it_mends_what_it_is_told_of() {
 }
 
 #[test]
-fn conflicts_are_tried_again_at_once_but_not_for_ever() {
+fn conflicts_are_retried_quickly_at_most_ten_times() {
     let failed = |code: u16| {
         let status = kube::core::Status::failure("", "").with_code(code);
         Err(kube::Error::Api(status.boxed()))

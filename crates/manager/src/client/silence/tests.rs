@@ -120,7 +120,7 @@ async fn a_frozen_watch_is_noticed_within_90_seconds_and_misses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_hears_only_bookmarks_for_a_thousand_minutes_goes_on() {
+async fn a_watch_that_receives_only_bookmarks_continues() {
     let (network, client) = network();
     let mut events = watcher(Api::<ConfigMap>::all(client), watcher::Config::default()).boxed();
     while !matches!(events.next().await, Some(Ok(Event::InitDone))) {}
@@ -130,7 +130,7 @@ async fn a_watch_that_hears_only_bookmarks_for_a_thousand_minutes_goes_on() {
 }
 
 #[test]
-fn a_watch_is_helped_on_by_a_list_that_it_has_permission_for() {
+fn a_watch_is_helped_by_a_list_that_needs_no_other_permission() {
     let help = |uri| help(&Uri::from_static(uri));
     assert_eq!(
         help("/api/v1/pods?&watch=true&allowWatchBookmarks=true&resourceVersion=1"),

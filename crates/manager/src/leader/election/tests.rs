@@ -27,7 +27,7 @@ fn holder(api: &FakeApi) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_leads_and_hands_over() {
+async fn one_candidate_leads_and_then_hands_over() {
     let api = FakeApi::new();
     let (mut a, mut b) = (elector(&api, "a"), elector(&api, "b"));
     let deadline = a.acquire().await;
@@ -63,7 +63,7 @@ async fn a_leader_that_is_cut_off_stops_before_another_starts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_renewal_that_is_not_answered_leaves_time_for_another() {
+async fn an_unanswered_renewal_leaves_time_for_another_attempt() {
     let api = FakeApi::new();
     let mut a = elector(&api, "a");
     let deadline = a.acquire().await;
@@ -88,7 +88,7 @@ async fn a_renewal_that_is_not_answered_leaves_time_for_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_fence_falls_at_the_deadline_whatever_the_elector_does() {
+async fn the_fence_closes_at_the_deadline_without_the_elector() {
     let api = FakeApi::new();
     let mut a = elector(&api, "a");
     a.acquire().await;
@@ -99,7 +99,7 @@ async fn the_fence_falls_at_the_deadline_whatever_the_elector_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_candidates_for_an_expired_lease_one_wins() {
+async fn one_of_two_candidates_acquires_an_expired_lease() {
     let api = FakeApi::new();
     elector(&api, "gone").acquire().await;
     let (mut a, mut b) = (elector(&api, "a"), elector(&api, "b"));
@@ -123,7 +123,7 @@ async fn a_leader_whose_lease_was_taken_stops() {
 }
 
 #[test]
-fn durations_that_cannot_work_are_refused() {
+fn inconsistent_durations_are_rejected() {
     let mut election = election("a");
     assert!(election.check().is_ok());
     election.renew_deadline = election.lease_duration;

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_taken_to_pieces() {
+    fn paths_are_parsed() {
         let path = |text| {
             let path = Path::parse(text).unwrap();
             let parts = [

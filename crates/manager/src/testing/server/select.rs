@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_selected() {
+    fn label_selectors_are_supported() {
         for selector in [
             "",
             "a",
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn of_fields_the_name_and_the_namespace_are_selected_and_others_refused() {
+    fn field_selectors_support_only_name_and_namespace() {
         assert_eq!(fits("fieldSelector", "metadata.name=n"), Some(true));
         assert_eq!(fits("fieldSelector", "metadata.name!=n"), Some(false));
         assert_eq!(fits("fieldSelector", "metadata.namespace=n"), Some(false));

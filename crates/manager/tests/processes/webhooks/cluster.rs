@@ -171,7 +171,7 @@ fn write_project(project: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub async fn an_operator_under_test_is_called_as_soon_as_it_is_started(
+pub async fn an_operator_under_test_is_called_as_soon_as_it_starts(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let plane = &world.plane;

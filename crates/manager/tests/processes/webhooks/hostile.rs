@@ -98,7 +98,7 @@ fn nonsense() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-pub async fn what_is_no_review_is_refused_by_a_process_that_goes_on(
+pub async fn a_request_that_is_not_a_review_is_rejected_and_the_server_keeps_running(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let mut site = Site::new(world).await?;
@@ -208,7 +208,7 @@ fn quiet(site: &Site) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub async fn what_an_api_server_lets_through_is_answered(
+pub async fn unusual_objects_from_an_api_server_are_answered(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let mut site = Site::new(world).await?;
@@ -333,7 +333,7 @@ async fn an_unknown_version(site: &Site) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub async fn many_large_bodies_at_once_stay_within_bounds(
+pub async fn many_large_bodies_at_once_use_bounded_memory(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let mut site = Site::new(world).await?;

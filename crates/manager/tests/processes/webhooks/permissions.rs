@@ -18,7 +18,9 @@ const ROUNDS: usize = 8;
 
 /// Removes one permission after the other. Without it, certificates fail, or a corrupted object is not repaired. With
 /// it again, everything is reconciled, and the replica was not restarted.
-pub async fn each_right_of_the_certificates_is_needed(world: &mut World) -> anyhow::Result<String> {
+pub async fn each_permission_of_the_certificate_rotator_is_needed(
+    world: &mut World,
+) -> anyhow::Result<String> {
     let site = Site::new(world).await?;
     let role = "webhook-certificate-role";
     let roles = [

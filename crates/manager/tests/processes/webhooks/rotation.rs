@@ -38,7 +38,7 @@ pub async fn rotated(site: &Site, old: &Value, served: &[usize]) -> anyhow::Resu
     .await
 }
 
-pub async fn certificates_need_nobody(world: &mut World) -> anyhow::Result<String> {
+pub async fn certificates_need_no_manual_steps(world: &mut World) -> anyhow::Result<String> {
     let mut site = Site::new(world).await?;
     let started = std::time::Instant::now();
     site.start(3).await?;

@@ -28,7 +28,7 @@ pub async fn refused<T>(call: impl Future<Output = kube::Result<T>>) -> anyhow::
     }
 }
 
-pub async fn an_api_server_is_answered_by_webhooks(world: &mut World) -> anyhow::Result<String> {
+pub async fn webhooks_answer_a_real_api_server(world: &mut World) -> anyhow::Result<String> {
     let mut site = Site::new(world).await?;
     site.start(1).await?;
     site.admitting().await?;
@@ -98,7 +98,7 @@ pub async fn an_api_server_is_answered_by_webhooks(world: &mut World) -> anyhow:
     Ok("defaulted, refused with two fields, warned, refused on delete".to_owned())
 }
 
-pub async fn objects_of_three_versions_are_read_in_each(
+pub async fn objects_of_three_versions_can_be_read_in_each_version(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let mut site = Site::new(world).await?;

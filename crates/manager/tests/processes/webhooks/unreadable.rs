@@ -82,7 +82,7 @@ async fn store(site: &Site) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub async fn objects_that_the_type_cannot_read_are_listed_repaired_and_deleted(
+pub async fn unreadable_objects_can_be_listed_repaired_and_deleted(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let mut site = Site::new(world).await?;

@@ -13,7 +13,7 @@ use super::{
 use crate::request;
 
 #[tokio::test(start_paused = true)]
-async fn sixty_days_later_another_is_trusted_beside_the_old_and_served_three_seconds_later() {
+async fn a_new_certificate_is_trusted_after_60_days_and_served_3_s_later() {
     let place = Place::new().await;
     let (one, first) = place.rotator_and_served();
     let mut rotators = [one, place.rotator()];
@@ -62,7 +62,7 @@ async fn sixty_days_later_another_is_trusted_beside_the_old_and_served_three_sec
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_comes_while_another_waits_waits_for_as_long() {
+async fn a_certificate_that_replaces_a_pending_one_waits_as_long() {
     let place = Place::new().await;
     let mut rotator = place.rotator();
     rotator.look(place.now).await.unwrap();
@@ -93,7 +93,7 @@ async fn one_that_comes_while_another_waits_waits_for_as_long() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_goes_and_comes_back_is_waited_for_anew() {
+async fn a_certificate_that_reappears_waits_again() {
     let place = Place::new().await;
     let mut rotator = place.rotator();
     rotator.look(place.now).await.unwrap();
@@ -107,7 +107,7 @@ async fn one_that_goes_and_comes_back_is_waited_for_anew() {
 }
 
 #[tokio::test]
-async fn whoever_serves_what_is_over_serves_the_new_one_at_once() {
+async fn an_expired_certificate_is_replaced_immediately() {
     let place = Place::new().await;
     let mut rotator = place.rotator();
     rotator.look(place.now).await.unwrap();
@@ -120,7 +120,7 @@ async fn whoever_serves_what_is_over_serves_the_new_one_at_once() {
 
 /// Other replicas serve the old one until then, and a replica that is ready is called at once.
 #[tokio::test(start_paused = true)]
-async fn one_that_begins_during_a_rotation_serves_once_the_new_one_is_known() {
+async fn a_replica_started_during_a_rotation_waits_before_it_serves() {
     let place = Place::new().await;
     let (mut one, mut other) = (place.rotator(), place.rotator());
     one.look(place.now).await.unwrap();
@@ -138,7 +138,7 @@ async fn one_that_begins_during_a_rotation_serves_once_the_new_one_is_known() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_has_missed_a_rotation_keeps_what_others_serve() {
+async fn a_replica_that_missed_a_rotation_keeps_the_cas_of_the_others() {
     let place = Place::new().await;
     let (mut one, mut other) = (place.rotator(), place.rotator());
     one.look(place.now).await.unwrap();
@@ -157,7 +157,7 @@ async fn whoever_has_missed_a_rotation_keeps_what_others_serve() {
 
 /// Like `kubectl replace`.
 #[tokio::test(start_paused = true)]
-async fn what_loses_its_authorities_during_a_rotation_trusts_what_is_served() {
+async fn a_ca_bundle_lost_during_a_rotation_is_restored_with_the_served_ca() {
     let place = Place::new().await;
     let mut rotators = [place.rotator(), place.rotator()];
     for rotator in &mut rotators {
@@ -186,7 +186,7 @@ async fn what_loses_its_authorities_during_a_rotation_trusts_what_is_served() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_jumps_loses_no_authority() {
+async fn a_clock_jump_removes_no_ca() {
     let place = Place::new().await;
     let mut rotator = place.rotator();
     rotator.look(place.now).await.unwrap();
@@ -201,7 +201,7 @@ async fn a_clock_that_jumps_loses_no_authority() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_name_is_served_once_it_is_trusted_and_one_that_cannot_be_is_left_out() {
+async fn a_new_name_is_served_once_trusted_and_an_invalid_name_is_left_out() {
     let place = Place::new().await;
     let mut rotator = place.rotator();
     rotator.look(place.now).await.unwrap();
@@ -230,7 +230,7 @@ async fn a_new_name_is_served_once_it_is_trusted_and_one_that_cannot_be_is_left_
 }
 
 #[tokio::test]
-async fn who_is_called_by_new_names_alone_serves_them_at_once() {
+async fn new_names_are_served_immediately_if_no_old_name_is_in_use() {
     let place = Place::new().await;
     let mut rotator = place.rotator();
     rotator.look(place.now).await.unwrap();
@@ -246,7 +246,7 @@ async fn who_is_called_by_new_names_alone_serves_them_at_once() {
 
 /// Two versions of an operator, each with a webhook that the other does not know.
 #[tokio::test(start_paused = true)]
-async fn replicas_that_are_called_by_different_names_agree_until_it_is_renewed() {
+async fn replicas_with_different_names_share_one_certificate_until_its_renewal() {
     let place = Place::new().await;
     let mut rotators = [place.rotator(), place.rotator()];
     for (rotator, path) in rotators.iter_mut().zip([VALIDATING, MUTATING]) {
@@ -292,7 +292,7 @@ async fn replicas_that_are_called_by_different_names_agree_until_it_is_renewed()
 }
 
 #[tokio::test]
-async fn names_that_the_certificate_does_not_have_are_not_taken_over() {
+async fn annotated_names_that_the_certificate_lacks_are_ignored() {
     let place = Place::new().await;
     let mut rotator = place.rotator();
     let wrong = Pair::new(&["elsewhere".to_owned()], place.now).unwrap();
