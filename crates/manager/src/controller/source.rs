@@ -89,14 +89,10 @@ pub(crate) fn owner<K: Object, C: Object, M: Cached>(
         let after = meta.and_then(owner_of::<K>);
         // If a child changes its owner, the earlier owner is always reconciled, too.
         if let Some(before) = before.filter(|before| Some(before) != after.as_ref()) {
-            applied.see(&before, change.key, true);
             queue.add(before);
         }
-        if let Some(after) = after {
-            applied.see(&after, change.key, passes);
-            if passes {
-                queue.add(after);
-            }
+        if let Some(after) = after.filter(|_| passes) {
+            queue.add(after);
         }
     };
     Hook {

@@ -153,7 +153,7 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
         }
     }
     if !core.queue.done(&key) {
-        core.applied.drop_seen(&key);
+        core.applied.drop_answers(&key);
     }
 }
 

@@ -21,17 +21,11 @@ struct State {
     /// The kinds for which [`forget`](Applied::forget) is called when an object is gone.
     followed: HashSet<TypeId>,
     children: HashMap<(TypeId, Key), u64>,
-    /// By the key of the owner.
-    answers: HashMap<Key, Vec<Answer>>,
+    /// Children that an apply returned, by the key of their owner.
+    answers: HashMap<Key, Vec<(Key, Answer)>>,
 }
 
-/// A child that an apply returned, kept for the reconcile that its event triggers.
-struct Answer {
-    key: Key,
-    child: Arc<dyn Any + Send + Sync>,
-    /// Whether the event has arrived.
-    seen: bool,
-}
+type Answer = Arc<dyn Any + Send + Sync>;
 
 impl Applied {
     /// Announces that [`forget`](Self::forget) is called for each child of this kind that is gone. Children of other
@@ -64,33 +58,13 @@ impl Applied {
         }
     }
 
-    /// Keeps a child whose cache has only metadata, for the reconcile that its event triggers. [`see`](Self::see) must
-    /// be called when the event arrives, or afterwards if it was faster than this.
+    /// Keeps a child whose cache has only metadata, for the reconcile that it triggers: until the current reconcile
+    /// ends and no other one of the owner follows at once.
     pub(crate) fn keep<C: Cached>(&self, owner: &Key, key: &Key, child: Arc<C>) {
         let mut state = self.lock();
         if state.followed.contains(&TypeId::of::<C>()) {
             let answers = state.answers.entry(owner.clone()).or_default();
-            answers.push(Answer {
-                key: key.clone(),
-                child,
-                seen: false,
-            });
-        }
-    }
-
-    /// Marks what was kept of a child whose event has arrived: it is dropped after the next reconcile of the owner, or
-    /// now if there is none.
-    pub(crate) fn see(&self, owner: &Key, key: &Key, triggers: bool) {
-        let mut state = self.lock();
-        let Some(answers) = state.answers.get_mut(owner) else {
-            return;
-        };
-        answers.retain_mut(|answer| {
-            answer.seen |= answer.key == *key;
-            triggers || answer.key != *key
-        });
-        if answers.is_empty() {
-            state.answers.remove(owner);
+            answers.push((key.clone(), child));
         }
     }
 
@@ -98,27 +72,16 @@ impl Applied {
     pub(crate) fn take<C: Cached>(&self, owner: &Key, key: &Key, at: &str) -> Option<Arc<C>> {
         let mut state = self.lock();
         let answers = state.answers.get_mut(owner)?;
-        let found = answers.iter().position(|answer| {
-            let child = answer.child.downcast_ref::<C>();
-            answer.key == *key && child.is_some_and(|child| version(child) == at)
+        let found = answers.iter().position(|(kept, answer)| {
+            let child = answer.downcast_ref::<C>();
+            kept == key && child.is_some_and(|child| version(child) == at)
         });
-        let answer = answers.swap_remove(found?);
-        if answers.is_empty() {
-            state.answers.remove(owner);
-        }
-        answer.child.downcast().ok()
+        answers.swap_remove(found?).1.downcast().ok()
     }
 
-    /// Drops the kept children whose event has arrived, because no reconcile follows that could take them.
-    pub(crate) fn drop_seen(&self, owner: &Key) {
-        let mut state = self.lock();
-        let Some(answers) = state.answers.get_mut(owner) else {
-            return;
-        };
-        answers.retain(|answer| !answer.seen);
-        if answers.is_empty() {
-            state.answers.remove(owner);
-        }
+    /// Drops the children that were kept for the next reconcile of an owner.
+    pub(crate) fn drop_answers(&self, owner: &Key) {
+        self.lock().answers.remove(owner);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

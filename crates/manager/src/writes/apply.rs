@@ -123,12 +123,7 @@ pub(crate) async fn apply<K: Object, C: Object>(
         core.applied.set::<C>(&key, &text, version(&*object));
         let triggers = known.version() != Some(version(&*object));
         if triggers && core.reader.caches.find::<C>().is_none() {
-            let owner = Key::of(owner);
-            core.applied.keep(&owner, &key, object.clone());
-            if Known::<C>::of(core, &key).version() != known.version() {
-                // The watch was faster than the answer.
-                core.applied.see(&owner, &key, true);
-            }
+            core.applied.keep(&Key::of(owner), &key, object.clone());
         }
     }
     Ok(object)
