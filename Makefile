@@ -9,8 +9,8 @@ help: ## Show this help
 build: ## Build kbr for release: target/release/kbr
 	cargo build --release
 
-control-plane: ## Build etcd, kube-apiserver and kubectl from Go modules, once, into setup-envtest's store
-	cargo run --quiet -- envtest build
+control-plane: ## Build the programs of a cluster from Go modules, once, into setup-envtest's store
+	cargo run --quiet -- envtest build --cluster
 
 lint: ## Check formatting and run clippy
 	cargo fmt --all --check

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use crate::diagnostic::{Diagnostic, Outcome};
 use crate::envtest::assets::{Assets, Store};
+use crate::envtest::control_plane::Cluster;
 use crate::envtest::servers::Setup;
 use crate::envtest::{build, exec, run, supervisor};
 use crate::output;
@@ -24,7 +26,7 @@ enum Command {
     /// Build etcd, kube-apiserver and kubectl from source, with Go
     ///
     /// Prints their folder. Does nothing if they exist already; the first build takes about 7 minutes on two cores.
-    Build(StoreArgs),
+    Build(BuildArgs),
     /// Print the folder of the binaries
     ///
     /// Like `setup-envtest use -i -p path`: prints `KUBEBUILDER_ASSETS` if it is set, otherwise the folder in the store.
@@ -48,6 +50,15 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
+struct BuildArgs {
+    /// Also build kube-controller-manager, kube-scheduler and kwok, which a whole cluster needs
+    #[arg(long)]
+    cluster: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Debug, clap::Args)]
 struct StoreArgs {
     /// Folder of the binaries [default: the store of setup-envtest]
     #[arg(long, value_name = "DIR")]
@@ -66,12 +77,69 @@ struct RunArgs {
     /// Timeout for the servers to become ready
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     start_timeout: u64,
+    /// Start a whole cluster: also kube-controller-manager, kube-scheduler, and kwok with fake nodes
+    ///
+    /// Deployments are rolled out, garbage is collected, namespaces are removed, Pods become `Running` and Jobs complete,
+    /// but no container runs. A Pod's annotation `kbr/pod-phase` makes it stay `Pending` or `Running`, or end as
+    /// `Succeeded` or `Failed`. The API server connects to nothing but the loopback.
+    #[arg(long)]
+    cluster: bool,
+    #[command(flatten)]
+    rest: ClusterArgs,
     /// Folder of the binaries [default: the store of setup-envtest]
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
     /// The command and its arguments
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
+}
+
+/// The rest of a cluster.
+#[derive(Debug, clap::Args)]
+pub struct ClusterArgs {
+    /// Number of fake nodes [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    nodes: Option<u16>,
+    /// Let the API server reach a Service at a port of this machine, for webhooks and conversion; repeatable
+    ///
+    /// The program on that port must have a certificate for `NAME.NAMESPACE.svc`.
+    #[arg(long, value_name = "NAMESPACE/NAME=PORT", value_parser = parse_service)]
+    map_service: Vec<(String, u16)>,
+}
+
+impl ClusterArgs {
+    /// Fails if any flag is set, because there is no cluster.
+    fn check_unused(&self) -> anyhow::Result<()> {
+        let flag = match (self.nodes, self.map_service.is_empty()) {
+            (None, true) => return Ok(()),
+            (Some(_), _) => "--nodes",
+            (None, false) => "--map-service",
+        };
+        let text = format!("`{flag}` has no effect without `--cluster`");
+        let help = format!("add `--cluster`, or leave `{flag}` out");
+        Err(Diagnostic::new(text)
+            .outcome(Outcome::Unmentioned)
+            .help(help)
+            .into())
+    }
+
+    /// As the options of a cluster.
+    pub fn into_options(self) -> Cluster {
+        Cluster {
+            nodes: self.nodes.unwrap_or(1),
+            services: self.map_service.into_iter().collect(),
+        }
+    }
+}
+
+fn parse_service(text: &str) -> Result<(String, u16), String> {
+    let parsed = text.split_once('=').and_then(|(service, port)| {
+        let (namespace, name) = service.split_once('/')?;
+        let port = port.parse().ok().filter(|port| *port != 0)?;
+        let named = !namespace.is_empty() && !name.is_empty() && !name.contains('/');
+        named.then(|| (service.to_owned(), port))
+    });
+    parsed.ok_or_else(|| "write it like `crew-system/crew-webhook=9443`".to_owned())
 }
 
 /// The servers to supervise.
@@ -100,7 +168,10 @@ struct ExecArgs {
 /// The subcommand failed.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
-        Command::Build(args) => print_folder(&build::build(&Store::new(args.store)?)?)?,
+        Command::Build(args) => {
+            let store = Store::new(args.store.store)?;
+            print_folder(&build::build(&store, args.cluster)?)?;
+        }
         Command::Path(args) => print_folder(&Assets::find(args.store)?)?,
         Command::Run(args) => return run_command(args),
         Command::Supervisor(args) => supervisor::run(&args.setup)?,
@@ -114,11 +185,15 @@ fn print_folder(assets: &Assets) -> anyhow::Result<()> {
 }
 
 fn run_command(args: RunArgs) -> anyhow::Result<ExitCode> {
+    if !args.cluster {
+        args.rest.check_unused()?;
+    }
     run::run(run::Options {
         crds: args.crds,
         keep_logs: args.keep_logs,
         start_timeout: Duration::from_secs(args.start_timeout),
         store: args.store,
+        cluster: args.cluster.then(|| args.rest.into_options()),
         command: args.command,
     })
 }

@@ -29,7 +29,13 @@ impl Cluster {
     pub fn start(store: Option<PathBuf>, limit: Duration, stop: &Stop) -> anyhow::Result<Self> {
         let started = Instant::now();
         let assets = Assets::find(store)?;
-        let mut plane = control_plane::start(&assets, None, limit, stop)?;
+        let start = control_plane::Options {
+            logs: None,
+            limit,
+            stop,
+            cluster: None,
+        };
+        let mut plane = control_plane::start(&assets, &start)?;
         plane.wait_until_ready()?;
         plane.report_server_exits();
         let seconds = started.elapsed().as_secs_f32();

@@ -2,18 +2,22 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::Context;
 
 use crate::diagnostic::{Diagnostic, Outcome};
 
-/// The programs of a complete folder.
+/// The programs of a control plane.
 pub const PROGRAMS: [&str; 3] = ["etcd", "kube-apiserver", "kubectl"];
+
+/// The programs that a whole cluster needs in addition.
+pub const CLUSTER_PROGRAMS: [&str; 3] = ["kube-controller-manager", "kube-scheduler", "kwok"];
 
 /// The Go module file that determines the versions.
 pub const GO_MOD: &str = include_str!("control-plane/go.mod");
 
-/// A folder with etcd, kube-apiserver and kubectl.
+/// A folder with [`PROGRAMS`].
 #[derive(Debug, Clone)]
 pub struct Assets {
     /// Absolute.
@@ -30,9 +34,33 @@ impl Assets {
         complete(&Store::new(store)?.folder(), "run kbr envtest build")
     }
 
-    /// The path of one of [`PROGRAMS`].
+    /// The path of one of [`PROGRAMS`] or [`CLUSTER_PROGRAMS`].
     pub fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)
+    }
+
+    /// The version of Kubernetes that kube-apiserver reports, without the `v`.
+    pub fn kubernetes(&self) -> anyhow::Result<String> {
+        let output = Command::new(self.program("kube-apiserver"))
+            .arg("--version")
+            .output();
+        let output = output.context("cannot run kube-apiserver")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let version = text.trim().strip_prefix("Kubernetes v");
+        Ok(version
+            .context("`kube-apiserver --version` prints no version")?
+            .to_owned())
+    }
+
+    /// Fails unless the folder also has [`CLUSTER_PROGRAMS`].
+    pub fn check_cluster(&self) -> anyhow::Result<()> {
+        let help = match env::var_os("KUBEBUILDER_ASSETS") {
+            Some(set) if Path::new(&set) == self.folder => {
+                "unset KUBEBUILDER_ASSETS, and run kbr envtest build --cluster"
+            }
+            _ => "run kbr envtest build --cluster",
+        };
+        check(&self.folder, &CLUSTER_PROGRAMS, help)
     }
 }
 
@@ -62,9 +90,16 @@ impl Store {
     }
 }
 
-/// `folder`, if it contains all the programs.
+/// `folder`, if it contains [`PROGRAMS`].
 pub fn complete(folder: &Path, help: &str) -> anyhow::Result<Assets> {
-    let missing: Vec<String> = PROGRAMS
+    check(folder, &PROGRAMS, help)?;
+    let folder = std::path::absolute(folder)?;
+    Ok(Assets { folder })
+}
+
+/// Fails, and names all missing programs, unless `folder` has `programs`.
+pub fn check(folder: &Path, programs: &[&str], help: &str) -> anyhow::Result<()> {
+    let missing: Vec<String> = programs
         .iter()
         .filter(|name| !is_program(&folder.join(name)))
         .map(|name| format!("`{name}`"))
@@ -76,8 +111,7 @@ pub fn complete(folder: &Path, help: &str) -> anyhow::Result<Assets> {
             .help(help)
             .into());
     }
-    let folder = std::path::absolute(folder)?;
-    Ok(Assets { folder })
+    Ok(())
 }
 
 fn is_program(path: &Path) -> bool {
@@ -99,16 +133,24 @@ pub fn required<'a>(go_mod: &'a str, prefix: &str) -> Option<&'a str> {
 }
 
 fn default_root() -> Option<PathBuf> {
+    let name = if cfg!(target_os = "macos") {
+        "io.kubebuilder.envtest"
+    } else {
+        "kubebuilder-envtest"
+    };
+    Some(data_folder()?.join(name))
+}
+
+/// The user's folder for the data of programs; `None` without a home.
+pub fn data_folder() -> Option<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty());
     if cfg!(target_os = "macos") {
-        let library = PathBuf::from(set("HOME")?).join("Library/Application Support");
-        return Some(library.join("io.kubebuilder.envtest"));
+        return Some(PathBuf::from(set("HOME")?).join("Library/Application Support"));
     }
-    let data = match set("XDG_DATA_HOME") {
-        Some(data) => PathBuf::from(data),
-        None => PathBuf::from(set("HOME")?).join(".local/share"),
-    };
-    Some(data.join("kubebuilder-envtest"))
+    match set("XDG_DATA_HOME") {
+        Some(data) => Some(PathBuf::from(data)),
+        None => Some(PathBuf::from(set("HOME")?).join(".local/share")),
+    }
 }
 
 /// The operating system, as Go calls it.

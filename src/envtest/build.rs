@@ -1,4 +1,4 @@
-//! `kbr envtest build`: builds etcd, kube-apiserver and kubectl from source, with Go and its module proxy only.
+//! `kbr envtest build`: builds the programs of a control plane or a cluster from source, with Go and its module proxy only.
 
 use std::fmt::{Display, Write};
 use std::fs::{self, File};
@@ -9,11 +9,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-use super::assets::{self, Assets, GO_MOD, PROGRAMS, Store};
+use super::assets::{self, Assets, CLUSTER_PROGRAMS, GO_MOD, PROGRAMS, Store};
 use super::progress;
 use crate::diagnostic::{Diagnostic, Outcome};
 
 const GO_SUM: &str = include_str!("control-plane/go.sum");
+
+/// kwok needs older modules of Kubernetes, so it has a module file of its own.
+const KWOK_MOD: &str = include_str!("kwok/go.mod");
+const KWOK_SUM: &str = include_str!("kwok/go.sum");
 
 /// The packages with the version that a Kubernetes program reports.
 const VERSION_PACKAGES: [&str; 2] = [
@@ -21,23 +25,38 @@ const VERSION_PACKAGES: [&str; 2] = [
     "k8s.io/client-go/pkg/version",
 ];
 
-/// Builds the programs that `store` lacks. The complete folder appears atomically; a second `build` waits for the first.
-pub fn build(store: &Store) -> anyhow::Result<Assets> {
+/// Builds the programs that `store` lacks, those of a whole cluster included if `cluster` is set. The programs appear in the
+/// folder at once, if they are the first ones; a second `build` waits for the first.
+pub fn build(store: &Store, cluster: bool) -> anyhow::Result<Assets> {
     let folder = store.folder();
-    if let Ok(assets) = assets::complete(&folder, "") {
-        return Ok(assets);
+    if missing(&folder, cluster).is_empty() {
+        return assets::complete(&folder, "");
     }
     let _lock = lock(&store.root)?;
-    if let Ok(assets) = assets::complete(&folder, "") {
-        return Ok(assets);
+    let programs = missing(&folder, cluster);
+    if !programs.is_empty() {
+        // The name is fixed, so that the next holder of the lock can remove the remains of a killed build.
+        let work = store.root.join(".kbr-build");
+        remove(&work)?;
+        let built =
+            build_in(&work, &programs).and_then(|built| publish(&built, &folder, &programs));
+        remove(&work)?;
+        built.context("nothing was added to the store")?;
     }
-    // The name is fixed, so that the next holder of the lock can remove the remains of a killed build.
-    let work = store.root.join(".kbr-build");
-    remove(&work)?;
-    let built = build_in(&work).and_then(|built| publish(&built, &folder));
-    remove(&work)?;
-    built.context("nothing was added to the store")?;
     assets::complete(&folder, "run kbr envtest build again")
+}
+
+/// The programs to build. An incomplete control plane is built again as a whole.
+fn missing(folder: &Path, cluster: bool) -> Vec<&'static str> {
+    let mut programs = Vec::new();
+    if assets::complete(folder, "").is_err() {
+        programs.extend(PROGRAMS);
+    }
+    if cluster {
+        let lacks = |name: &&str| assets::check(folder, &[name], "").is_err();
+        programs.extend(CLUSTER_PROGRAMS.into_iter().filter(lacks));
+    }
+    programs
 }
 
 fn lock(root: &Path) -> anyhow::Result<File> {
@@ -64,20 +83,57 @@ fn remove(folder: &Path) -> anyhow::Result<()> {
 }
 
 /// Builds the programs in `work`; the result is a folder that contains only them.
-fn build_in(work: &Path) -> anyhow::Result<PathBuf> {
-    let (module, out) = (work.join("module"), work.join("out"));
-    let write = || -> std::io::Result<()> {
-        fs::create_dir_all(&module)?;
-        fs::create_dir_all(&out)?;
-        fs::write(module.join("go.mod"), GO_MOD)?;
-        fs::write(module.join("go.sum"), GO_SUM)
-    };
-    write().with_context(|| format!("cannot write to `{}`", work.display()))?;
-    check_go(&module)?;
-    go_build(&module, &out)?;
-    // Go names a program by the last element of its package.
-    fs::rename(out.join("server"), out.join("etcd")).context("go built no etcd")?;
+fn build_in(work: &Path, programs: &[&str]) -> anyhow::Result<PathBuf> {
+    let out = work.join("out");
+    fs::create_dir_all(&out).with_context(|| format!("cannot write to `{}`", work.display()))?;
+    let (kwok, kubernetes): (Vec<&str>, Vec<&str>) =
+        programs.iter().copied().partition(|name| *name == "kwok");
+    if !kubernetes.is_empty() {
+        let module = module(work, "control-plane", GO_MOD, GO_SUM)?;
+        check_go(&module, GO_MOD)?;
+        let about = format!(
+            "{} of Kubernetes {}",
+            kubernetes.join(", "),
+            assets::version()
+        );
+        progress(
+            "building",
+            &format!("{about} (about 7 minutes on two cores, the first time)"),
+        );
+        go_build(&module, &out, &kubernetes, &ldflags(assets::version()))?;
+    }
+    if !kwok.is_empty() {
+        let module = module(work, "kwok", KWOK_MOD, KWOK_SUM)?;
+        check_go(&module, KWOK_MOD)?;
+        progress("building", "kwok (about two minutes)");
+        go_build(&module, &out, &kwok, "-s -w")?;
+    }
+    if programs.contains(&"etcd") {
+        // Go names a program by the last element of its package.
+        fs::rename(out.join("server"), out.join("etcd")).context("go built no etcd")?;
+    }
     Ok(out)
+}
+
+/// Writes a module; returns its folder.
+fn module(work: &Path, name: &str, go_mod: &str, go_sum: &str) -> anyhow::Result<PathBuf> {
+    let folder = work.join(name);
+    let write = || -> std::io::Result<()> {
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join("go.mod"), go_mod)?;
+        fs::write(folder.join("go.sum"), go_sum)
+    };
+    write().with_context(|| format!("cannot write to `{}`", folder.display()))?;
+    Ok(folder)
+}
+
+/// The Go package of a program.
+fn package(program: &str) -> String {
+    match program {
+        "etcd" => "go.etcd.io/etcd/server/v3".to_owned(),
+        "kwok" => "sigs.k8s.io/kwok/cmd/kwok".to_owned(),
+        _ => format!("k8s.io/kubernetes/cmd/{program}"),
+    }
 }
 
 /// Go in the module's folder, without the user's settings for workspaces and vendoring.
@@ -92,8 +148,8 @@ fn go(module: &Path) -> Command {
 }
 
 /// Fails unless Go is installed and new enough; Go itself downloads a newer toolchain if that is allowed.
-fn check_go(module: &Path) -> anyhow::Result<()> {
-    let wanted = assets::required(GO_MOD, "go ").unwrap_or("1.26.0");
+fn check_go(module: &Path, go_mod: &str) -> anyhow::Result<()> {
+    let wanted = assets::required(go_mod, "go ").unwrap_or("1.26.0");
     let help =
         format!("install Go {wanted} or newer, from https://go.dev/dl/ or your distribution");
     let output = match go(module).args(["env", "GOVERSION"]).output() {
@@ -132,19 +188,14 @@ fn too_old(found: &str, wanted: &str) -> bool {
     }
 }
 
-fn go_build(module: &Path, out: &Path) -> anyhow::Result<()> {
-    let version = assets::version();
-    progress(
-        "building",
-        &format!("etcd and Kubernetes {version} (about 7 minutes on two cores, the first time)"),
-    );
+fn go_build(module: &Path, out: &Path, programs: &[&str], flags: &str) -> anyhow::Result<()> {
     let mut child = go(module)
         .args(["build", "-v", "-trimpath", "-buildvcs=false", "-ldflags"])
-        .arg(ldflags(version))
+        .arg(flags)
         // The trailing slash makes it a folder for several programs.
         .arg("-o")
         .arg(out.join(""))
-        .arg("tool")
+        .args(programs.iter().map(|name| package(name)))
         .stderr(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
@@ -206,14 +257,14 @@ fn follow(stderr: ChildStderr) -> String {
     rest
 }
 
-/// Moves the programs of `built` to `folder`: all at once, unless an incomplete folder already exists.
-fn publish(built: &Path, folder: &Path) -> anyhow::Result<()> {
+/// Moves `programs` from `built` to `folder`: all at once, unless the folder exists already.
+fn publish(built: &Path, folder: &Path, programs: &[&str]) -> anyhow::Result<()> {
     let publish = || -> std::io::Result<()> {
         fs::create_dir_all(folder.parent().unwrap_or(folder))?;
         if fs::rename(built, folder).is_ok() {
             return Ok(());
         }
-        for program in PROGRAMS {
+        for program in programs {
             fs::rename(built.join(program), folder.join(program))?;
         }
         Ok(())
@@ -265,7 +316,7 @@ mod tests {
         for program in PROGRAMS {
             fs::write(built.join(program), "whole").unwrap();
         }
-        publish(&built, &folder).unwrap();
+        publish(&built, &folder, &PROGRAMS).unwrap();
         assert_eq!(fs::read_to_string(folder.join("etcd")).unwrap(), "whole");
         assert!(folder.join("kubectl").exists());
     }

@@ -16,8 +16,13 @@ use rcgen::{
 /// - `client-ca.crt`, and `admin.crt` and `.key` signed by it, of the group `system:masters`;
 /// - `sa.pub` and `sa.key`, which sign the tokens of service accounts.
 ///
-/// The keys of the two CAs are never written. Nothing expires, because everything is removed with the folder.
+/// The keys of the two CAs are never written. Nothing expires, because everything is removed with the folder. Does nothing if
+/// they exist, in the folder of a cluster that was kept.
 pub fn write(folder: &Path) -> anyhow::Result<()> {
+    // The last one.
+    if folder.join("sa.key").exists() {
+        return Ok(());
+    }
     let serving_ca = new_ca("kbr envtest")?;
     let serving = for_loopback("kube-apiserver")?;
     pair(folder, "apiserver", &serving, &serving_ca)?;

@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -16,10 +16,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, bail};
 
 use super::assets::Assets;
+use super::egress::{self, Services};
 use super::folder::{self, Folder};
 use super::logs::{self, tail};
-use super::servers::Setup;
-use super::{certificates, kubeconfig, progress};
+use super::servers::{Setup, free_ports};
+use super::{certificates, cluster, kubeconfig, progress, supervisor};
 use crate::diagnostic::{Diagnostic, Outcome};
 use crate::output;
 use crate::signals::Stop;
@@ -31,7 +32,30 @@ const ATTEMPTS: usize = 5;
 /// need, and the priority classes. CRDs are installed meanwhile.
 const SERVING: &str = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes";
 
-/// etcd and kube-apiserver. Dropping it stops them and removes the folder, which takes up to half a second.
+/// How to start the servers.
+#[derive(Debug)]
+pub struct Options<'a> {
+    /// The folder of the logs; without it, they are removed with the servers' folder.
+    pub logs: Option<&'a Path>,
+    /// How long the servers may take to become ready.
+    pub limit: Duration,
+    /// Ends the wait with an error.
+    pub stop: &'a Stop,
+    /// The cluster around the control plane, if it is to be a whole one.
+    pub cluster: Option<&'a Cluster>,
+}
+
+/// The rest of a cluster.
+#[derive(Debug, Clone)]
+pub struct Cluster {
+    /// The number of fake nodes.
+    pub nodes: u16,
+    /// The Services that are programs of this machine.
+    pub services: Services,
+}
+
+/// etcd and kube-apiserver, and the controllers of a cluster. Dropping it stops them and removes the folder, which takes up to
+/// half a second.
 #[derive(Debug)]
 pub struct ControlPlane {
     setup: Setup,
@@ -40,47 +64,66 @@ pub struct ControlPlane {
     /// Closing it stops the supervisor.
     pipe: Option<ChildStdin>,
     events: Option<Receiver<String>>,
-    /// Removed after the supervisor has ended; the supervisor removes it itself unless it was killed.
-    _folder: Folder,
+    /// Removed after the supervisor has ended; the supervisor removes it itself unless it was killed. `None` once detached.
+    folder: Option<Folder>,
     deadline: Instant,
     /// Ends the wait for the servers.
     stop: Stop,
+    cluster: Option<Cluster>,
     stopping: Arc<AtomicBool>,
 }
 
-/// Starts a control plane that answers the administrator's requests within `limit`. The logs go to `logs`, or are removed
-/// with the folder. Call [`ControlPlane::wait_until_ready`] next.
-/// `stop` ends the wait with an error.
-pub fn start(
-    assets: &Assets,
-    logs: Option<&Path>,
-    limit: Duration,
-    stop: &Stop,
-) -> anyhow::Result<ControlPlane> {
+/// Starts servers that answer the administrator's requests. Call [`ControlPlane::wait_until_ready`] next.
+pub fn start(assets: &Assets, options: &Options) -> anyhow::Result<ControlPlane> {
     folder::remove_stale();
-    progress("starting", "etcd and kube-apiserver");
     let mut attempt = 1;
     loop {
-        let plane = ControlPlane::launch(assets, logs, limit, stop)?;
-        match plane.wait_for(SERVING) {
-            Ok(()) => return Ok(plane),
-            Err(_) if attempt < ATTEMPTS && plane.lost_its_port() => attempt += 1,
-            Err(error) => return Err(error),
+        let folder = Folder::create()?;
+        let logs = options.logs.unwrap_or(&folder.path);
+        let setup = Setup::new(assets, &folder.path, logs, free_ports()?);
+        match start_in(folder, setup, options)? {
+            Started::Yes(plane) => return Ok(*plane),
+            Started::LostItsPort(error) if attempt == ATTEMPTS => return Err(error),
+            Started::LostItsPort(_) => attempt += 1,
         }
         progress("starting", "again, because another program took a port");
     }
 }
 
+/// The outcome of one attempt.
+pub enum Started {
+    Yes(Box<ControlPlane>),
+    /// Another program uses one of the ports.
+    LostItsPort(anyhow::Error),
+}
+
+/// Starts servers in `folder`, where certificates and data may be left from an earlier start.
+pub fn start_in(folder: Folder, mut setup: Setup, options: &Options) -> anyhow::Result<Started> {
+    setup.cluster = options.cluster.is_some();
+    let controllers = if setup.cluster {
+        ", and a cluster's controllers"
+    } else {
+        ""
+    };
+    progress("starting", &format!("etcd and kube-apiserver{controllers}"));
+    let mut plane = ControlPlane::launch(folder, setup, options)?;
+    match plane.wait_for(SERVING, |_| true) {
+        Err(error) if plane.lost_its_port() => return Ok(Started::LostItsPort(error)),
+        Err(error) => return Err(error),
+        Ok(()) => {}
+    }
+    if let Some(cluster) = options.cluster {
+        plane.order(supervisor::START_CONTROLLERS)?;
+        cluster::create_nodes(&plane, cluster.nodes)?;
+    }
+    Ok(Started::Yes(Box::new(plane)))
+}
+
 impl ControlPlane {
-    fn launch(
-        assets: &Assets,
-        logs: Option<&Path>,
-        limit: Duration,
-        stop: &Stop,
-    ) -> anyhow::Result<Self> {
-        let folder = Folder::create()?;
-        let logs = logs.unwrap_or(&folder.path);
-        let setup = Setup::new(assets, &folder.path, logs)?;
+    fn launch(folder: Folder, setup: Setup, options: &Options) -> anyhow::Result<Self> {
+        if let Some(cluster) = options.cluster {
+            egress::write(&folder.path, &cluster.services)?;
+        }
         certificates::write(&folder.path)?;
         fs::write(folder.path.join("kubeconfig"), kubeconfig::admin(&setup))?;
         let mut supervisor = Command::new(env::current_exe()?)
@@ -91,36 +134,65 @@ impl ControlPlane {
             .stderr(folder.lock()?)
             // Ctrl-C is for kbr and the command, from the first moment on.
             .process_group(0)
+            // It may outlive the folder in which kbr was called.
+            .current_dir("/")
             .spawn()
             .context("cannot start kbr envtest supervisor")?;
         Ok(Self {
             pipe: supervisor.stdin.take(),
             events: supervisor.stdout.take().map(events),
-            assets: assets.clone(),
-            deadline: Instant::now() + limit,
-            _folder: folder,
-            stop: stop.clone(),
+            assets: Assets {
+                folder: setup.assets.clone(),
+            },
+            deadline: Instant::now() + options.limit,
+            folder: Some(folder),
+            stop: options.stop.clone(),
             stopping: Arc::default(),
+            cluster: options.cluster.cloned(),
             supervisor,
             setup,
         })
     }
 
-    /// Waits until the server has finished its start and the namespace `default` exists.
-    pub fn wait_until_ready(&self) -> anyhow::Result<()> {
-        self.wait_for("/readyz")?;
-        self.wait_for("/api/v1/namespaces/default")
+    /// Gives the supervisor an order.
+    fn order(&mut self, order: &str) -> anyhow::Result<()> {
+        let pipe = self.pipe.as_mut().context("the servers are stopping")?;
+        writeln!(pipe, "{order}").context("kbr envtest supervisor has ended")
     }
 
-    /// Waits until a GET of `path` succeeds.
-    fn wait_for(&self, path: &str) -> anyhow::Result<()> {
+    /// Leaves the servers running when kbr ends.
+    pub fn detach(mut self) -> anyhow::Result<()> {
+        self.order(supervisor::DETACH)?;
+        self.stopping.store(true, Ordering::Relaxed);
+        if let Some(folder) = self.folder.take() {
+            folder.leave();
+        }
+        Ok(())
+    }
+
+    /// Waits until the server has finished its start and the namespace `default` exists; in a cluster, until Pods can run.
+    pub fn wait_until_ready(&self) -> anyhow::Result<()> {
+        self.wait_for("/readyz", |_| true)?;
+        self.wait_for("/api/v1/namespaces/default", |_| true)?;
+        match &self.cluster {
+            Some(_) => cluster::wait(self),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until a GET of `path` succeeds with an answer that is `enough`.
+    pub(super) fn wait_for(
+        &self,
+        path: &str,
+        enough: impl Fn(&[u8]) -> bool,
+    ) -> anyhow::Result<()> {
         let mut reported = Instant::now();
         loop {
             let answer = self
                 .kubectl()
                 .args(["get", "--request-timeout=5s", "--raw", path])
                 .output()?;
-            if answer.status.success() {
+            if answer.status.success() && enough(&answer.stdout) {
                 return Ok(());
             }
             if self.stop.requested() {
@@ -129,10 +201,11 @@ impl ControlPlane {
             self.check_servers()?;
             if Instant::now() > self.deadline {
                 let errors = String::from_utf8_lossy(&answer.stderr);
-                let what = format!(
-                    "kube-apiserver did not become ready in time: {}",
-                    errors.trim()
-                );
+                let answer = match errors.trim() {
+                    "" => format!("`{path}` shows that it is not ready yet"),
+                    errors => errors.to_owned(),
+                };
+                let what = format!("kube-apiserver did not become ready in time: {answer}");
                 return Err(self.with_log(
                     &what,
                     "kube-apiserver",
@@ -241,6 +314,9 @@ impl ControlPlane {
 
 impl Drop for ControlPlane {
     fn drop(&mut self) {
+        if self.folder.is_none() {
+            return;
+        }
         self.stopping.store(true, Ordering::Relaxed);
         drop(self.pipe.take());
         let _ = self.supervisor.wait();

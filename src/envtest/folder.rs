@@ -1,8 +1,9 @@
 //! The temporary folder of one control plane, and abandoned ones.
 
 use std::env;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -10,17 +11,19 @@ use anyhow::Context;
 use super::progress;
 use crate::output;
 
-const PREFIX: &str = "kbr-envtest-";
+/// The beginning of the name of each temporary folder.
+pub const PREFIX: &str = "kbr-envtest-";
 
 /// A lock on this file means that the folder is in use; the kernel releases it even if the holders are killed.
 const LOCK: &str = "supervisor.log";
 
-/// A folder, mode 0700, that is removed when dropped.
+/// A locked folder, mode 0700, that is removed when dropped unless it is to be kept.
 #[derive(Debug)]
 pub struct Folder {
     /// Absolute.
     pub path: PathBuf,
     lock: File,
+    kept: bool,
 }
 
 impl Folder {
@@ -34,9 +37,77 @@ impl Folder {
             lock.lock()?;
             fs::rename(&unnamed, folder.path().join(LOCK))?;
             let path = std::path::absolute(folder.keep())?;
-            Ok(Self { path, lock })
+            let kept = false;
+            Ok(Self { path, lock, kept })
         };
         create().with_context(|| format!("cannot make a folder in `{}`", env::temp_dir().display()))
+    }
+
+    /// Opens the folder at `path`, created if it is missing; `None` if it is in use.
+    pub fn open(path: &Path) -> anyhow::Result<Option<Self>> {
+        let open = || -> io::Result<Option<File>> {
+            loop {
+                fs::create_dir_all(path.parent().unwrap_or(path))?;
+                match DirBuilder::new().mode(0o700).create(path) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                        return Err(error);
+                    }
+                    _ => {}
+                }
+                let open = OpenOptions::new()
+                    .append(true)
+                    .create(true)
+                    .open(path.join(LOCK));
+                let lock = match open {
+                    // It is being removed.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    lock => lock?,
+                };
+                match lock.try_lock() {
+                    Err(TryLockError::WouldBlock) => return Ok(None),
+                    Err(TryLockError::Error(error)) => return Err(error),
+                    Ok(()) => {}
+                }
+                // Otherwise it was removed before it was locked.
+                let there = fs::metadata(path.join(LOCK)).map(|found| found.ino());
+                if there.is_ok_and(|ino| lock.metadata().is_ok_and(|found| found.ino() == ino)) {
+                    return Ok(Some(lock));
+                }
+            }
+        };
+        let lock = open().with_context(|| format!("cannot open `{}`", path.display()))?;
+        let path = path.to_owned();
+        Ok(lock.map(|lock| Self {
+            path,
+            lock,
+            kept: false,
+        }))
+    }
+
+    /// Removes everything in it but the lock.
+    pub fn empty(&self) -> anyhow::Result<()> {
+        let empty = || -> io::Result<()> {
+            for entry in fs::read_dir(&self.path)? {
+                let entry = entry?;
+                if entry.file_type()?.is_dir() {
+                    fs::remove_dir_all(entry.path())?;
+                } else if entry.file_name() != LOCK {
+                    fs::remove_file(entry.path())?;
+                }
+            }
+            Ok(())
+        };
+        empty().with_context(|| format!("cannot empty `{}`", self.path.display()))
+    }
+
+    /// From now on, the folder is not removed when this is dropped.
+    pub fn keep(&mut self) {
+        self.kept = true;
+    }
+
+    /// Keeps the folder.
+    pub fn leave(mut self) {
+        self.keep();
     }
 
     /// A second handle of the lock, used as the supervisor's stderr: the lock is held as long as kbr or the supervisor is alive.
@@ -47,7 +118,9 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        remove(&self.path);
+        if !self.kept {
+            remove(&self.path);
+        }
     }
 }
 
@@ -102,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_folder_is_abandoned_when_no_process_holds_its_lock() {
-        let Folder { path, lock } = &Folder::create().unwrap();
+        let Folder { path, lock, .. } = &Folder::create().unwrap();
         assert!(!is_abandoned(path));
         lock.unlock().unwrap();
         assert!(is_abandoned(path));

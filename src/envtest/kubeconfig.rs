@@ -1,7 +1,10 @@
 //! The kubeconfigs of a control plane. They are JSON, which is valid YAML and needs no quoting of paths.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
+use super::folder;
 use super::servers::Setup;
 
 /// The administrator's kubeconfig.
@@ -19,20 +22,32 @@ pub fn service_account(setup: &Setup, namespace: &str, account: &str) -> String 
     config.to_string()
 }
 
+/// The name of the context, cluster and user of the servers in `folder`: `kbr-NAME`.
+pub fn context(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    // The name of a temporary folder is random.
+    if name.starts_with(folder::PREFIX) {
+        "envtest".to_owned()
+    } else {
+        format!("kbr-{name}")
+    }
+}
+
 fn config(setup: &Setup) -> Value {
+    let context = context(&setup.folder);
     let file = |name: &str| setup.folder.join(name).display().to_string();
     json!({
         "apiVersion": "v1",
         "kind": "Config",
-        "current-context": "envtest",
-        "clusters": [{ "name": "envtest", "cluster": {
+        "current-context": context,
+        "clusters": [{ "name": context, "cluster": {
             "server": format!("https://127.0.0.1:{}", setup.port),
             "certificate-authority": file("ca.crt"),
         } }],
-        "users": [{ "name": "admin", "user": {
+        "users": [{ "name": context, "user": {
             "client-certificate": file("admin.crt"),
             "client-key": file("admin.key"),
         } }],
-        "contexts": [{ "name": "envtest", "context": { "cluster": "envtest", "user": "admin" } }],
+        "contexts": [{ "name": context, "context": { "cluster": context, "user": context } }],
     })
 }

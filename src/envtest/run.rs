@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::assets::Assets;
-use super::control_plane::{self, ControlPlane};
+use super::control_plane::{self, Cluster, ControlPlane};
 use super::{crds, exec, progress};
 use crate::signals::{self, Stop};
 use crate::workdir;
@@ -23,12 +23,14 @@ use crate::workdir;
 pub struct Options {
     /// Folders with CRDs to install in addition to the project's.
     pub crds: Vec<PathBuf>,
-    /// The folder for the logs of the two servers, if they are kept.
+    /// The folder for the logs of the servers, if they are kept.
     pub keep_logs: Option<PathBuf>,
     /// Timeout for the servers to become ready.
     pub start_timeout: Duration,
     /// The store of the binaries, if not setup-envtest's.
     pub store: Option<PathBuf>,
+    /// The rest of a cluster, if the command is to have more than an API server.
+    pub cluster: Option<Cluster>,
     /// The command and its arguments.
     pub command: Vec<OsString>,
 }
@@ -41,15 +43,19 @@ pub struct Options {
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let assets = Assets::find(options.store)?;
+    if options.cluster.is_some() {
+        assets.check_cluster()?;
+    }
     let mut definitions = definitions(&options.crds)?;
     let unconverted = crds::remove_conversion(&mut definitions);
     let logs = options.keep_logs.as_deref().map(make_folder).transpose()?;
-    let mut plane = control_plane::start(
-        &assets,
-        logs.as_deref(),
-        options.start_timeout,
-        &Stop::default(),
-    )?;
+    let start = control_plane::Options {
+        logs: logs.as_deref(),
+        limit: options.start_timeout,
+        stop: &Stop::default(),
+        cluster: options.cluster.as_ref(),
+    };
+    let mut plane = control_plane::start(&assets, &start)?;
     crds::install(&plane, &definitions)?;
     if !unconverted.is_empty() {
         let names = unconverted.join("`, `");

@@ -1,4 +1,5 @@
-//! The command lines of etcd and kube-apiserver: the flags of controller-runtime's envtest, and additional ones with reasons.
+//! The command lines of the servers. etcd and kube-apiserver have the flags of controller-runtime's envtest, and additional ones
+//! with reasons.
 
 use std::ffi::OsString;
 use std::net::TcpListener;
@@ -7,8 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::assets::Assets;
+use super::egress;
 
-/// The parameters of the two servers of one control plane; also the command line of the supervisor.
+/// The parameters of the servers of one control plane or cluster; also the command line of the supervisor.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Setup {
     /// The folder of the programs.
@@ -29,32 +31,46 @@ pub struct Setup {
     /// The port on which kube-apiserver serves HTTPS.
     #[arg(long)]
     pub port: u16,
+    /// Whether it is a whole cluster.
+    #[arg(long)]
+    pub cluster: bool,
+    /// Whether the folder is kept when the servers stop.
+    #[arg(long)]
+    pub keep: bool,
 }
 
+/// The ports of etcd for clients, of etcd for peers, and of kube-apiserver.
+pub type Ports = [u16; 3];
+
 impl Setup {
-    /// A control plane in `folder`, on three ports that are free just now.
-    pub fn new(assets: &Assets, folder: &Path, logs: &Path) -> anyhow::Result<Self> {
-        let [etcd_port, peer_port, port] = free_ports().context("no free port on 127.0.0.1")?;
-        Ok(Self {
+    /// A control plane in `folder`.
+    pub fn new(assets: &Assets, folder: &Path, logs: &Path, ports: Ports) -> Self {
+        let [etcd_port, peer_port, port] = ports;
+        Self {
             assets: assets.folder.clone(),
             folder: folder.to_owned(),
             logs: logs.to_owned(),
             etcd_port,
             peer_port,
             port,
-        })
+            cluster: false,
+            keep: false,
+        }
     }
 
     /// The arguments that make the same setup in another process.
     pub fn to_args(&self) -> Vec<OsString> {
-        vec![
+        let mut args = vec![
             flag("--assets", &self.assets),
             flag("--folder", &self.folder),
             flag("--logs", &self.logs),
             flag("--etcd-port", self.etcd_port.to_string()),
             flag("--peer-port", self.peer_port.to_string()),
             flag("--port", self.port.to_string()),
-        ]
+        ];
+        args.extend(self.cluster.then(|| "--cluster".into()));
+        args.extend(self.keep.then(|| "--keep".into()));
+        args
     }
 
     /// The log of the program `name`.
@@ -66,14 +82,17 @@ impl Setup {
     pub fn etcd(&self) -> Vec<OsString> {
         let clients = format!("http://127.0.0.1:{}", self.etcd_port);
         let peers = format!("http://127.0.0.1:{}", self.peer_port);
-        vec![
+        let mut args = vec![
             flag("--data-dir", self.folder.join("etcd")),
             flag("--listen-client-urls", &clients),
             flag("--advertise-client-urls", &clients),
             flag("--listen-peer-urls", peers),
+        ];
+        if !self.keep {
             // The data is temporary and need not survive a power loss.
-            "--unsafe-no-fsync=true".into(),
-        ]
+            args.push("--unsafe-no-fsync=true".into());
+        }
+        args
     }
 
     /// The arguments of kube-apiserver.
@@ -81,7 +100,7 @@ impl Setup {
         let file = |name| self.folder.join(name);
         let mut prefix = OsString::from("/");
         prefix.push(self.folder.file_name().unwrap_or_default());
-        vec![
+        let mut args = vec![
             flag(
                 "--etcd-servers",
                 format!("http://127.0.0.1:{}", self.etcd_port),
@@ -106,11 +125,55 @@ impl Setup {
             "--service-cluster-ip-range=10.0.0.0/24".into(),
             "--authorization-mode=RBAC".into(),
             "--allow-privileged=true".into(),
-            // No controller creates the default service account of a namespace.
-            "--disable-admission-plugins=ServiceAccount".into(),
             // Some clusters enable it: an operator then needs permissions to set the owner of an existing object, and to
             // set `blockOwnerDeletion`.
             "--enable-admission-plugins=OwnerReferencesPermissionEnforcement".into(),
+        ];
+        args.push(if self.cluster {
+            flag("--egress-selector-config-file", file(egress::CONFIG))
+        } else {
+            // No controller creates the default service account of a namespace.
+            "--disable-admission-plugins=ServiceAccount".into()
+        });
+        args
+    }
+
+    /// The arguments of kube-controller-manager.
+    pub fn kube_controller_manager(&self) -> Vec<OsString> {
+        let file = |name| self.folder.join(name);
+        vec![
+            flag("--kubeconfig", file("kubeconfig")),
+            // With these two, namespaces get their default service account, its CA bundle, and tokens.
+            flag("--service-account-private-key-file", file("sa.key")),
+            flag("--root-ca-file", file("ca.crt")),
+            "--leader-elect=false".into(),
+            // It need not serve anything.
+            "--secure-port=0".into(),
+            // Its controllers wait for nothing but this API server, and tests wait for them.
+            "--kube-api-qps=500".into(),
+            "--kube-api-burst=1000".into(),
+        ]
+    }
+
+    /// The arguments of kube-scheduler.
+    pub fn kube_scheduler(&self) -> Vec<OsString> {
+        vec![
+            flag("--kubeconfig", self.folder.join("kubeconfig")),
+            "--leader-elect=false".into(),
+            "--secure-port=0".into(),
+            "--kube-api-qps=500".into(),
+            "--kube-api-burst=1000".into(),
+        ]
+    }
+
+    /// The arguments of kwok, which reads what to do with nodes and Pods from `stages`.
+    pub fn kwok(&self, stages: &Path) -> Vec<OsString> {
+        vec![
+            flag("--kubeconfig", self.folder.join("kubeconfig")),
+            flag("--config", stages),
+            "--manage-all-nodes=true".into(),
+            "--node-ip=10.1.0.1".into(),
+            "--cidr=10.244.0.0/16".into(),
         ]
     }
 }
@@ -123,14 +186,17 @@ fn flag(name: &str, value: impl Into<OsString>) -> OsString {
 }
 
 /// Three different ports. They are released when this returns, so another program may take one before the server does.
-fn free_ports() -> std::io::Result<[u16; 3]> {
-    let bind = || TcpListener::bind(("127.0.0.1", 0));
-    let listeners = [bind()?, bind()?, bind()?];
-    let mut ports = [0; 3];
-    for (port, listener) in ports.iter_mut().zip(&listeners) {
-        *port = listener.local_addr()?.port();
-    }
-    Ok(ports)
+pub fn free_ports() -> anyhow::Result<Ports> {
+    let find = || -> std::io::Result<Ports> {
+        let bind = || TcpListener::bind(("127.0.0.1", 0));
+        let listeners = [bind()?, bind()?, bind()?];
+        let mut ports = [0; 3];
+        for (port, listener) in ports.iter_mut().zip(&listeners) {
+            *port = listener.local_addr()?.port();
+        }
+        Ok(ports)
+    };
+    find().context("no free port on 127.0.0.1")
 }
 
 #[cfg(test)]
@@ -149,10 +215,13 @@ mod tests {
         let assets = Assets {
             folder: "/a b/assets".into(),
         };
-        let setup = Setup::new(&assets, Path::new("/tmp/x"), Path::new("--logs")).unwrap();
-        let args = std::iter::once("supervisor".into()).chain(setup.to_args());
-        let parsed = Supervisor::try_parse_from(args).unwrap().setup;
-        assert_eq!(format!("{parsed:?}"), format!("{setup:?}"));
+        let mut setup = Setup::new(&assets, Path::new("/tmp/x"), Path::new("--logs"), [1, 2, 3]);
+        for cluster in [false, true] {
+            (setup.cluster, setup.keep) = (cluster, cluster);
+            let args = std::iter::once("supervisor".into()).chain(setup.to_args());
+            let parsed = Supervisor::try_parse_from(args).unwrap().setup;
+            assert_eq!(format!("{parsed:?}"), format!("{setup:?}"));
+        }
     }
 
     #[test]

@@ -1,22 +1,36 @@
 //! `kbr envtest supervisor`: the parent of the servers, which outlives kbr just long enough to clean up.
 //!
-//! It holds the reading end of a pipe from kbr. The kernel closes the other end even if kbr is killed, and then the supervisor
-//! stops the servers and removes their folder. If the supervisor itself is killed with SIGKILL, the kernel ends the servers
-//! (Linux), and kbr or the next `kbr envtest run` removes the folder.
+//! It holds the reading end of a pipe from kbr, which sends one order a line. The kernel closes the other end even if kbr is
+//! killed, and then the supervisor stops the servers and removes their folder. If the supervisor itself is killed with SIGKILL,
+//! the kernel ends the servers (Linux), and kbr or the next `kbr envtest run` removes the folder.
+//!
+//! A cluster that is left running is detached from kbr, and stopped through a socket in its folder (`control`).
 
+use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read};
-use std::process::{Child, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::io::{self, BufRead};
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use rustix::process::{Pid, Signal};
 
+use super::control::{self, Request};
+use super::egress::Proxy;
 use super::servers::Setup;
 use super::{exec, folder};
 use crate::output;
+
+/// The order to start the controller manager, the scheduler and kwok. kube-apiserver must be serving: they end without it.
+pub const START_CONTROLLERS: &str = "start controllers";
+
+/// The order to go on when kbr has ended.
+pub const DETACH: &str = "detach";
+
+/// What kwok does with nodes and Pods.
+const STAGES: &str = include_str!("stages.yaml");
 
 /// How long a server may take to stop before it is killed, which loses nothing because the data is removed anyway.
 /// kube-apiserver closes its connections within 20 ms of SIGTERM, then lingers for a second; without etcd, for minutes.
@@ -28,54 +42,97 @@ const TICK: Duration = Duration::from_millis(50);
 struct Server {
     name: &'static str,
     process: Child,
-    ended: bool,
+    ended: Option<ExitStatus>,
 }
 
-/// Runs the servers until stdin is closed. When a server ends, prints a line on stdout: `exited <program> <status>`.
+/// Something to do.
+enum Order {
+    Line(String),
+    /// kbr has ended.
+    End,
+    Request(Request),
+}
+
+/// Runs the servers until stdin is closed, or once they are detached, until they are asked to stop. When a server ends, prints a
+/// line on stdout: `exited <program> <status>`.
 pub fn run(setup: &Setup) -> anyhow::Result<()> {
-    let kbr = end_of_stdin();
+    let (sender, orders) = mpsc::channel();
     let mut servers = Vec::new();
-    let started = start(setup, &mut servers);
+    let started = start(setup, sender, &mut servers);
     if let Err(error) = &started {
         report(&format!("failed {error:#}"));
     }
-    watch(&mut servers, &kbr);
-    // kube-apiserver first: it ignores SIGTERM once etcd has stopped.
-    while let Some(server) = servers.pop() {
-        stop(server);
+    let asked = watch(setup, &mut servers, &orders);
+    // etcd last: kube-apiserver ignores SIGTERM without it.
+    let clients = servers.split_off(servers.len().min(1));
+    stop(clients);
+    stop(servers);
+    if setup.keep {
+        control::close(&setup.folder);
+    } else {
+        folder::remove(&setup.folder);
     }
-    folder::remove(&setup.folder);
+    if let Some(request) = asked {
+        request.answer("stopped");
+    }
     started
 }
 
-fn start(setup: &Setup, servers: &mut Vec<Server>) -> anyhow::Result<()> {
-    // Both at once, because kube-apiserver waits for etcd.
-    for (name, args) in [
-        ("etcd", setup.etcd()),
-        ("kube-apiserver", setup.kube_apiserver()),
-    ] {
-        let log = File::create(setup.log(name))
-            .with_context(|| format!("cannot write `{}`", setup.log(name).display()))?;
-        let mut command = exec::ending_with_us(setup.assets.join(name), Signal::KILL)?;
-        for (variable, _) in std::env::vars_os() {
-            // etcd reads a flag from each of these variables.
-            if variable.to_string_lossy().starts_with("ETCD_") {
-                command.env_remove(variable);
-            }
-        }
-        let process = command
-            .args(args)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()
-            .with_context(|| format!("cannot start {name}"))?;
-        servers.push(Server {
-            name,
-            process,
-            ended: false,
-        });
+fn start(setup: &Setup, orders: Sender<Order>, servers: &mut Vec<Server>) -> anyhow::Result<()> {
+    follow_stdin(orders.clone());
+    if setup.cluster {
+        control::listen(&setup.folder, move |request| {
+            orders.send(Order::Request(request)).is_ok()
+        })?;
+        let (folder, kubectl) = (setup.folder.clone(), setup.assets.join("kubectl"));
+        Proxy { folder, kubectl }.start()?;
     }
+    // Both at once, because kube-apiserver waits for etcd.
+    launch(setup, "etcd", setup.etcd(), servers)?;
+    launch(setup, "kube-apiserver", setup.kube_apiserver(), servers)
+}
+
+fn start_controllers(setup: &Setup, servers: &mut Vec<Server>) -> anyhow::Result<()> {
+    let stages = setup.folder.join("stages.yaml");
+    fs::write(&stages, STAGES).with_context(|| format!("cannot write `{}`", stages.display()))?;
+    let controllers = [
+        ("kube-controller-manager", setup.kube_controller_manager()),
+        ("kube-scheduler", setup.kube_scheduler()),
+        ("kwok", setup.kwok(&stages)),
+    ];
+    for (name, args) in controllers {
+        launch(setup, name, args, servers)?;
+    }
+    Ok(())
+}
+
+fn launch(
+    setup: &Setup,
+    name: &'static str,
+    args: Vec<OsString>,
+    servers: &mut Vec<Server>,
+) -> anyhow::Result<()> {
+    let log = File::create(setup.log(name))
+        .with_context(|| format!("cannot write `{}`", setup.log(name).display()))?;
+    let mut command = exec::ending_with_us(setup.assets.join(name), Signal::KILL)?;
+    for (variable, _) in std::env::vars_os() {
+        // etcd reads a flag from each of these variables.
+        if variable.to_string_lossy().starts_with("ETCD_") {
+            command.env_remove(variable);
+        }
+    }
+    let process = command
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .spawn()
+        .with_context(|| format!("cannot start {name}"))?;
+    servers.push(Server {
+        name,
+        process,
+        ended: None,
+    });
     let lines = servers
         .iter()
         .map(|server| format!("{} {}\n", server.name, server.process.id()));
@@ -83,25 +140,54 @@ fn start(setup: &Setup, servers: &mut Vec<Server>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A channel that is closed at the end of stdin.
-fn end_of_stdin() -> Receiver<()> {
-    let (sender, receiver) = mpsc::channel();
+/// Sends the lines of stdin, and its end.
+fn follow_stdin(orders: Sender<Order>) {
     thread::spawn(move || {
-        let _ = io::stdin().read_to_end(&mut Vec::new());
-        drop(sender);
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            let _ = orders.send(Order::Line(line));
+        }
+        let _ = orders.send(Order::End);
     });
-    receiver
 }
 
-fn watch(servers: &mut [Server], kbr: &Receiver<()>) {
-    while kbr.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-        for server in servers.iter_mut().filter(|server| !server.ended) {
+/// Follows orders and reports servers that end, until it is time to stop. Returns the request to stop, if there was one.
+fn watch(setup: &Setup, servers: &mut Vec<Server>, orders: &Receiver<Order>) -> Option<Request> {
+    let mut detached = false;
+    loop {
+        match orders.recv_timeout(TICK) {
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Ok(Order::End) if !detached => return None,
+            Err(RecvTimeoutError::Timeout) | Ok(Order::End) => {}
+            Ok(Order::Line(line)) if line == START_CONTROLLERS => {
+                if let Err(error) = start_controllers(setup, servers) {
+                    report(&format!("failed {error:#}"));
+                }
+            }
+            Ok(Order::Line(line)) => detached |= line == DETACH,
+            Ok(Order::Request(request)) if request.is_stop() => return Some(request),
+            Ok(Order::Request(request)) => request.answer(&status(servers)),
+        }
+        for server in servers.iter_mut().filter(|server| server.ended.is_none()) {
             if let Ok(Some(status)) = server.process.try_wait() {
-                server.ended = true;
+                server.ended = Some(status);
                 report(&format!("exited {} {status}", server.name));
             }
         }
     }
+}
+
+/// A line for each server: its name, its process id, and its exit status if it has ended.
+fn status(servers: &[Server]) -> String {
+    let line = |server: &Server| {
+        let ended = server.ended.map(|status| format!(" {status}"));
+        format!(
+            "{} {}{}",
+            server.name,
+            server.process.id(),
+            ended.unwrap_or_default()
+        )
+    };
+    servers.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Ignores errors: if kbr has ended, the report is not needed.
@@ -109,19 +195,18 @@ fn report(line: &str) {
     output::data(&format!("{line}\n")).ok();
 }
 
-fn stop(mut server: Server) {
+fn stop(mut servers: Vec<Server>) {
     let running = |server: &mut Server| matches!(server.process.try_wait(), Ok(None));
-    if !running(&mut server) {
-        return;
+    servers.retain_mut(running);
+    for server in &servers {
+        let _ = rustix::process::kill_process(Pid::from_child(&server.process), Signal::TERM);
     }
-    let _ = rustix::process::kill_process(Pid::from_child(&server.process), Signal::TERM);
     let until = Instant::now() + GRACE;
-    while running(&mut server) {
-        if Instant::now() > until {
-            let _ = server.process.kill();
-            let _ = server.process.wait();
-            return;
-        }
+    while servers.iter_mut().any(running) && Instant::now() < until {
         thread::sleep(Duration::from_millis(5));
+    }
+    for mut server in servers {
+        let _ = server.process.kill();
+        let _ = server.process.wait();
     }
 }

@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "tests")]
 
 mod build;
+mod cluster;
 mod end;
 mod place;
 mod run;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
@@ -78,7 +78,13 @@ impl Place {
 
     /// Starts `script` under kbr in a new process group, and waits until it has printed a line.
     pub fn start(&self, script: &str) -> Running {
-        let mut kbr = self.kbr(&["run", "--", "sh", "-c", script]);
+        self.start_with(&[], script)
+    }
+
+    /// Like [`start`](Self::start), with flags of `kbr envtest run`.
+    pub fn start_with(&self, flags: &[&str], script: &str) -> Running {
+        let run = [&["run"], flags, &["--", "sh", "-c", script]].concat();
+        let mut kbr = self.kbr(&run);
         let stderr = fs::File::create(self.path("stderr")).unwrap();
         kbr.process_group(0).stdout(Stdio::piped()).stderr(stderr);
         let mut child = Running(kbr.spawn().unwrap());
@@ -103,14 +109,16 @@ impl Place {
     /// The process ids of the servers of the only control plane.
     pub fn servers(&self) -> Vec<i32> {
         let file = self.left_over()[0].join("pids");
-        let pids = || -> Vec<i32> {
-            let text = fs::read_to_string(&file).unwrap_or_default();
-            let words = text.lines().filter_map(|line| line.split(' ').nth(1));
-            words.map(|word| word.parse().unwrap()).collect()
-        };
-        wait_until("both servers have been started", || pids().len() == 2);
-        pids()
+        wait_until("both servers have been started", || pids(&file).len() >= 2);
+        pids(&file)
     }
+}
+
+/// The process ids in a file with a line `NAME PID` for each server.
+pub fn pids(file: &Path) -> Vec<i32> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let words = text.lines().filter_map(|line| line.split(' ').nth(1));
+    words.map(|word| word.parse().unwrap()).collect()
 }
 
 /// A kbr that is killed with its test, and its servers with it.
@@ -145,7 +153,7 @@ fn require_binaries() {
         .success();
     assert!(
         found,
-        "no kube-apiserver found; run: cargo run -- envtest build"
+        "no kube-apiserver found; run: cargo run -- envtest build --cluster"
     );
 }
 
