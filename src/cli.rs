@@ -1,5 +1,6 @@
 //! The command line: parse, run, print the error once.
 
+mod cluster;
 mod create;
 mod dev;
 mod envtest;
@@ -42,6 +43,7 @@ enum Command {
     Manifests(manifests::Args),
     Envtest(envtest::Args),
     Dev(dev::Args),
+    Cluster(cluster::Args),
     /// Print kbr's version
     Version,
 }
@@ -82,6 +84,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Manifests(args) => manifests::run(&args)?,
         Command::Envtest(args) => return envtest::run(args),
         Command::Dev(args) => return dev::run(args),
+        Command::Cluster(args) => return cluster::run(args),
         Command::Version => output::data(&format!("kbr {}\n", env!("CARGO_PKG_VERSION")))?,
     }
     Ok(ExitCode::SUCCESS)

@@ -4,6 +4,7 @@ mod blueprint;
 mod cargo;
 mod changes;
 mod cli;
+mod cluster;
 mod comments;
 mod commit;
 mod dev;

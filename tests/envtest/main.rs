@@ -4,6 +4,7 @@
 
 mod build;
 mod cluster;
+mod clusters;
 mod end;
 mod place;
 mod run;

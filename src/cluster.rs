@@ -1,0 +1,329 @@
+//! `kbr cluster`: whole clusters without containers, which are left running.
+//!
+//! A cluster is a folder (`state`) with the files of its servers, and their supervisor, which holds the folder's lock and answers on
+//! its socket. So no process id is needed to stop it, and nothing of anybody else's can be stopped.
+
+mod contexts;
+mod state;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use serde_json::{Value, json};
+
+use self::state::State;
+use crate::diagnostic::{Diagnostic, Outcome};
+use crate::envtest::assets::Assets;
+use crate::envtest::control_plane::{self, Cluster, Started};
+use crate::envtest::folder::Folder;
+use crate::envtest::servers::{Setup, free_ports};
+use crate::envtest::{control, progress};
+use crate::output;
+use crate::signals::Stop;
+
+pub use self::state::{check_name, names};
+
+/// How long the supervisor may take to end after it has answered that all servers have stopped.
+const END: Duration = Duration::from_secs(10);
+
+/// The number of servers of a running cluster.
+const SERVERS: usize = 5;
+
+/// This file in the folder of a cluster means that its start is complete.
+const READY: &str = "ready";
+
+/// The number of attempts to start if another program takes a port.
+const ATTEMPTS: usize = 5;
+
+/// How to start a cluster.
+#[derive(Debug)]
+pub struct Options {
+    /// Nodes, and Services of this machine.
+    pub cluster: Cluster,
+    /// Whether `stop` keeps the data, for the next start.
+    pub keep: bool,
+    /// Whether to add a context to the user's kubeconfig.
+    pub merge_kubeconfig: bool,
+    /// Timeout for the servers to become ready.
+    pub start_timeout: Duration,
+    /// The store of the binaries, if not setup-envtest's.
+    pub store: Option<PathBuf>,
+}
+
+/// Starts the cluster `name`, unless it runs already, and reports how to reach it.
+///
+/// # Errors
+/// It is not ready in time, its data belongs to another version of Kubernetes, or one of its ports is taken.
+pub fn start(name: &str, options: &Options) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let path = state::folder(name)?;
+    let stop = Stop::register()?;
+    for attempt in 1.. {
+        let Some(folder) = Folder::open(&path)? else {
+            await_start(&path, name, options.start_timeout, &stop)?;
+            progress("running", &format!("`{name}` already"));
+            break;
+        };
+        match start_in(folder, name, options, &stop)? {
+            Ok(()) => {
+                let seconds = started.elapsed().as_secs_f32();
+                progress("ready", &format!("`{name}`, after {seconds:.1} s"));
+                break;
+            }
+            // Kept data belongs to its ports.
+            Err(error) if attempt == ATTEMPTS || path.exists() => return Err(error),
+            Err(_) => progress("starting", "again, because another program took a port"),
+        }
+    }
+    if options.merge_kubeconfig {
+        let mut state = State::read(&path)?;
+        state.merged = Some(contexts::merge(&path, name, &state.assets)?);
+        state.write(&path)?;
+    }
+    let kubeconfig = path.join("kubeconfig");
+    output::message(format_args!(
+        "{:>12} export KUBECONFIG={}",
+        "",
+        kubeconfig.display()
+    ));
+    Ok(())
+}
+
+/// One attempt. The inner error means that another program uses one of the ports.
+fn start_in(
+    mut folder: Folder,
+    name: &str,
+    options: &Options,
+    stop: &Stop,
+) -> anyhow::Result<anyhow::Result<()>> {
+    let assets = Assets::find(options.store.clone())?;
+    assets.check_cluster()?;
+    let state = prepare(&mut folder, name, options, &assets)?;
+    let path = folder.path.clone();
+    let mut setup = Setup::new(&assets, &path, &path, state.ports);
+    setup.keep = state.keep;
+    let start = control_plane::Options {
+        logs: None,
+        limit: options.start_timeout,
+        stop,
+        cluster: Some(&options.cluster),
+    };
+    let plane = match control_plane::start_in(folder, setup, &start)? {
+        Started::Yes(plane) => *plane,
+        Started::LostItsPort(error) => {
+            let help = format!(
+                "help: end the program that uses one of the ports {:?}",
+                state.ports
+            );
+            return Ok(Err(error.context(help)));
+        }
+    };
+    plane.wait_until_ready()?;
+    fs::write(path.join(READY), "").context("cannot write to the cluster's folder")?;
+    plane.detach()?;
+    Ok(Ok(()))
+}
+
+/// The state of the cluster that is about to start, written to its folder. Data is kept from an earlier start only if that was
+/// asked for: otherwise it is what remains of a cluster that was killed.
+fn prepare(
+    folder: &mut Folder,
+    name: &str,
+    options: &Options,
+    assets: &Assets,
+) -> anyhow::Result<State> {
+    let kubernetes = assets.kubernetes()?;
+    let kept = State::find(&folder.path)?.filter(|state| state.keep);
+    let state = if let Some(kept) = kept {
+        folder.keep();
+        kept.check_version(name, &kubernetes)?;
+        let _ = fs::remove_file(folder.path.join(READY));
+        State {
+            kubernetes,
+            nodes: options.cluster.nodes,
+            ..kept
+        }
+    } else {
+        folder.empty()?;
+        State {
+            kubernetes,
+            assets: assets.folder.clone(),
+            ports: free_ports()?,
+            nodes: options.cluster.nodes,
+            keep: options.keep,
+            merged: None,
+        }
+    };
+    state.write(&folder.path)?;
+    if state.keep {
+        folder.keep();
+    }
+    Ok(state)
+}
+
+/// Waits until the process that starts the cluster is done.
+fn await_start(path: &Path, name: &str, limit: Duration, stop: &Stop) -> anyhow::Result<()> {
+    let deadline = Instant::now() + limit;
+    while !path.join(READY).exists() {
+        if Instant::now() > deadline || stop.requested() {
+            return Err(Diagnostic::new(format_args!(
+                "the cluster `{name}` does not become ready"
+            ))
+            .outcome(Outcome::Unmentioned)
+            .help(format_args!("kbr cluster stop {name}"))
+            .into());
+        }
+        sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+/// Stops the cluster `name`. Its data is removed unless it was started to be kept; with `delete`, in any case. Does nothing if
+/// there is no such cluster.
+///
+/// # Errors
+/// Its supervisor does not answer, or its files cannot be removed.
+pub fn stop(name: &str, delete: bool) -> anyhow::Result<()> {
+    let path = state::folder(name)?;
+    let Some(state) = State::find(&path)? else {
+        progress("missing", &format!("no cluster `{name}`"));
+        return Ok(());
+    };
+    let stopped = control::stop(&path).context("cannot reach the supervisor of the cluster")?;
+    let deadline = Instant::now() + END;
+    // The supervisor has answered and is about to end, or it was killed.
+    let folder = loop {
+        match Folder::open(&path)? {
+            Some(folder) => break folder,
+            None if Instant::now() > deadline => anyhow::bail!("`{name}` is being started"),
+            None => sleep(Duration::from_millis(10)),
+        }
+    };
+    if let Some(merged) = &state.merged {
+        contexts::remove(merged, &path, &state.assets);
+    }
+    let what = if stopped.is_some() {
+        "stopped"
+    } else {
+        "removing"
+    };
+    if state.keep && !delete {
+        folder.leave();
+        progress(what, &format!("`{name}`; its data is kept"));
+    } else {
+        // Dropping it removes it.
+        progress(what, &format!("`{name}`"));
+    }
+    Ok(())
+}
+
+/// What is known of a cluster.
+#[derive(Debug)]
+pub struct Status {
+    name: String,
+    state: State,
+    folder: PathBuf,
+    /// A line for each server: name, process id, and its exit status if it has ended.
+    servers: Option<String>,
+}
+
+impl Status {
+    /// The status of the cluster `name`; `None` if there is none.
+    pub fn of(name: &str) -> anyhow::Result<Option<Self>> {
+        let folder = state::folder(name)?;
+        let Some(state) = State::find(&folder)? else {
+            return Ok(None);
+        };
+        let servers = control::status(&folder).context("cannot reach the cluster's supervisor")?;
+        Ok(Some(Self {
+            name: name.to_owned(),
+            state,
+            folder,
+            servers,
+        }))
+    }
+
+    /// Whether all its servers run, and it has been ready.
+    pub fn is_running(&self) -> bool {
+        let complete = |servers: &String| {
+            let count = servers.lines().count();
+            count == SERVERS && servers.lines().all(|line| line.split(' ').count() == 2)
+        };
+        self.servers.as_ref().is_some_and(complete) && self.folder.join(READY).exists()
+    }
+
+    /// One word, or the servers that have ended.
+    fn summary(&self) -> String {
+        let Some(servers) = &self.servers else {
+            return if self.state.keep { "stopped" } else { "killed" }.to_owned();
+        };
+        let ended = servers.lines().filter_map(|line| {
+            let (name, rest) = line.split_once(' ')?;
+            let (_, status) = rest.split_once(' ')?;
+            Some(format!("{name} ended ({status})"))
+        });
+        let ended: Vec<String> = ended.collect();
+        match ended.join(", ") {
+            ended if !ended.is_empty() => ended,
+            _ if self.is_running() => "running".to_owned(),
+            _ => "starting".to_owned(),
+        }
+    }
+
+    /// A line for people.
+    pub fn line(&self) -> String {
+        let State {
+            kubernetes,
+            nodes,
+            ports: [.., port],
+            ..
+        } = &self.state;
+        format!(
+            "{:<20} {:<10} Kubernetes {kubernetes}, {nodes} nodes, https://127.0.0.1:{port}\n",
+            self.name,
+            self.summary()
+        )
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Value {
+        let servers = self.servers.iter().flat_map(|servers| servers.lines());
+        let servers = servers.map(|line| {
+            let mut words = line.splitn(3, ' ');
+            let name = words.next();
+            let pid = words.next().and_then(|pid| pid.parse::<u32>().ok());
+            json!({ "name": name, "pid": pid, "ended": words.next() })
+        });
+        json!({
+            "name": self.name,
+            "running": self.is_running(),
+            "kubernetes": self.state.kubernetes,
+            "nodes": self.state.nodes,
+            "keep": self.state.keep,
+            "server": format!("https://127.0.0.1:{}", self.state.ports[2]),
+            "kubeconfig": self.folder.join("kubeconfig"),
+            "logs": self.folder,
+            "servers": servers.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// The kubeconfig of the running cluster `name`, with certificates and key in it.
+///
+/// # Errors
+/// It does not run.
+pub fn kubeconfig(name: &str) -> anyhow::Result<String> {
+    let status = Status::of(name)?.filter(|status| status.servers.is_some());
+    let Some(status) = status else {
+        return Err(
+            Diagnostic::new(format_args!("the cluster `{name}` does not run"))
+                .outcome(Outcome::Unmentioned)
+                .help(format_args!("kbr cluster start {name}"))
+                .into(),
+        );
+    };
+    contexts::flat(&status.folder, &status.state.assets)
+}
