@@ -18,12 +18,15 @@ fn the_guide_works_as_written() {
     let shown = foo.run("sh", &["-e", "-c", &script]);
     for expected in [
         "foo.samplecontroller.c9g.io/foo-sample condition met",
-        r#""availableReplicas":3"#,
-        "deployment.apps/foo-sample   3/5",
+        "deployment \"foo-sample\" successfully rolled out",
+        "deployment.apps/foo-sample   3/3",
+        "deployment.apps/foo-sample   5/5",
+        "foo.samplecontroller.c9g.io \"foo-sample\" deleted",
     ] {
         assert!(shown.contains(expected), "{expected:?} is not in:\n{shown}");
     }
     foo.lint();
+    foo.run("make", &["test-cluster"]);
 
     // The fields that the API server knows of a Foo, and objects that it rejects.
     foo.cluster(

@@ -84,7 +84,8 @@ impl Cluster {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    /// Deletes the namespace. If no controller empties it, as in envtest, it stays and is not used again.
+    /// Deletes the namespace. Without a controller that empties it, as with an API server alone, it stays and is not used
+    /// again.
     ///
     /// # Errors
     /// If the API server rejects the deletion. Also if it has forbidden an operator of this test a request; the error

@@ -22,3 +22,27 @@ async fn the_sample_becomes_ready() -> anyhow::Result<()> {
     ])?;
     cluster.close().await
 }
+
+/// In a cluster, which `make test-cluster` starts, the garbage collector deletes what the sample owns before the sample itself.
+#[cfg(feature = "cluster")]
+#[tokio::test]
+async fn a_deleted_sample_is_removed_with_what_it_owns() -> anyhow::Result<()> {
+    let cluster = Cluster::connect().await?;
+    let _operator = cluster.operator(env!("CARGO_BIN_EXE_captains"))?;
+    cluster.kubectl(&["apply", "-f", SAMPLE])?;
+    cluster.kubectl(&[
+        "wait",
+        "--for=condition=Ready",
+        "--timeout=60s",
+        "-f",
+        SAMPLE,
+    ])?;
+    cluster.kubectl(&[
+        "delete",
+        "--cascade=foreground",
+        "--timeout=60s",
+        "-f",
+        SAMPLE,
+    ])?;
+    cluster.close().await
+}
