@@ -26,7 +26,7 @@ pub struct Node<'a> {
     pub meta: bool,
     /// Whether it is in `metadata`, `apiVersion` or `kind` of the root, where defaults are not allowed.
     pub root_meta: bool,
-    /// The outermost list or map around it whose items have no identity, so that `oldSelf` is not available.
+    /// The outermost list around it whose items have no identity, so that `oldSelf` is not available.
     pub unrelated: Option<String>,
     /// The maximum number of occurrences in one object; `None` if only the size of a request bounds it.
     pub occurrences: Option<u64>,
@@ -95,7 +95,6 @@ fn descend<'a>(node: &Node<'a>, visit: &mut impl FnMut(&Node<'a>)) {
     visit(node);
     for (name, schema) in node.get("properties").as_object().into_iter().flatten() {
         let meta = node.is_resource() && ["apiVersion", "kind", "metadata"].contains(&&**name);
-        let atomic = node.text("x-kubernetes-map-type") == "atomic";
         descend(
             &Node {
                 path: format!("{}.{name}", node.path),
@@ -103,7 +102,7 @@ fn descend<'a>(node: &Node<'a>, visit: &mut impl FnMut(&Node<'a>)) {
                 level: Level::Field,
                 meta: node.meta || meta,
                 root_meta: node.root_meta || meta && node.level == Level::Root,
-                unrelated: unrelated(node, atomic),
+                unrelated: node.unrelated.clone(),
                 occurrences: node.occurrences,
             },
             visit,

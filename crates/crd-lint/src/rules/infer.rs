@@ -54,36 +54,40 @@ impl Checker {
             Expr::Ident(name) => self.scope.name(name),
             Expr::Select(select) => self.select(select),
             Expr::List(list) => {
-                let mut items = Vec::new();
-                for (position, item) in list.elements.iter().enumerate() {
-                    let optional = list.optional_indices.contains(&position);
-                    items.push(given(self.infer(item)?, optional));
-                }
-                let open = list.elements.iter().any(|item| self.is_open(item));
-                if let Some(other) = items.iter().find(|kind| open && **kind != Type::Dyn) {
-                    return Err(
-                        format!("a value of any type and {other} cannot be in one list").into(),
-                    );
-                }
-                Ok(Type::List(Box::new(joined(items)?)))
+                let optional = |position| list.optional_indices.contains(&position);
+                let items = list.elements.iter().enumerate();
+                let items = items.map(|(position, item)| (item, optional(position)));
+                Ok(Type::List(Box::new(self.common(items)?)))
             }
             Expr::Map(map) => {
-                let (mut keys, mut values) = (Vec::new(), Vec::new());
-                for entry in &map.entries {
-                    if let EntryExpr::MapEntry(entry) = &entry.expr {
-                        keys.push(self.infer(&entry.key)?);
-                        values.push(given(self.infer(&entry.value)?, entry.optional));
-                    }
-                }
-                Ok(Type::Map(
-                    Box::new(joined(keys)?),
-                    Box::new(joined(values)?),
-                ))
+                let entries = || {
+                    map.entries.iter().filter_map(|entry| match &entry.expr {
+                        EntryExpr::MapEntry(entry) => Some(entry),
+                        EntryExpr::StructField(_) => None,
+                    })
+                };
+                let keys = self.common(entries().map(|entry| (&entry.key, false)))?;
+                let values = entries().map(|entry| (&entry.value, entry.optional));
+                Ok(Type::Map(Box::new(keys), Box::new(self.common(values)?)))
             }
             Expr::Comprehension(comprehension) => self.comprehension(comprehension),
             Expr::Call(call) => self.call(call),
             Expr::Struct(_) | Expr::Unspecified => Ok(Type::Dyn),
         }
+    }
+
+    /// The type of the items of a list, or of the keys or values of a map. With each item, whether it may be missing.
+    fn common<'a>(&mut self, items: impl Iterator<Item = (&'a IdedExpr, bool)>) -> Inferred {
+        let (mut kinds, mut open) = (Vec::new(), false);
+        for (item, optional) in items {
+            kinds.push(given(self.infer(item)?, optional));
+            open |= self.is_open(item);
+        }
+        if let Some(other) = kinds.iter().find(|kind| open && **kind != Type::Dyn) {
+            let text = format!("a value of any type and {other} cannot be in one list or map");
+            return Err(text.into());
+        }
+        joined(kinds)
     }
 
     fn select(&mut self, select: &SelectExpr) -> Inferred {
