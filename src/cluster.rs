@@ -5,35 +5,28 @@
 
 mod contexts;
 mod state;
+mod status;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
-use serde_json::{Value, json};
-
 use self::state::State;
 use crate::diagnostic::{Diagnostic, Outcome};
 use crate::envtest::assets::Assets;
-use crate::envtest::control_plane::{self, Cluster, Started};
 use crate::envtest::folder::Folder;
 use crate::envtest::servers::{Setup, free_ports};
+use crate::envtest::start::{self, Cluster, Started};
 use crate::envtest::{control, progress};
 use crate::output;
 use crate::signals::Stop;
+use anyhow::Context;
 
 pub use self::state::{check_name, names};
+pub use self::status::Status;
 
 /// How long the supervisor may take to end after it has answered that all servers have stopped.
 const END: Duration = Duration::from_secs(10);
-
-/// The number of servers of a running cluster.
-const SERVERS: usize = 5;
-
-/// This file in the folder of a cluster means that its start is complete.
-const READY: &str = "ready";
 
 /// The number of attempts to start if another program takes a port.
 const ATTEMPTS: usize = 5;
@@ -105,13 +98,13 @@ fn start_in(
     let path = folder.path.clone();
     let mut setup = Setup::new(&assets, &path, &path, state.ports);
     setup.keep = state.keep;
-    let start = control_plane::Options {
+    let start = start::Options {
         logs: None,
         limit: options.start_timeout,
         stop,
         cluster: Some(&options.cluster),
     };
-    let plane = match control_plane::start_in(folder, setup, &start)? {
+    let plane = match start::start_in(folder, setup, &start)? {
         Started::Yes(plane) => *plane,
         Started::LostItsPort(error) => {
             let help = format!(
@@ -121,8 +114,8 @@ fn start_in(
             return Ok(Err(error.context(help)));
         }
     };
-    plane.wait_until_ready()?;
-    fs::write(path.join(READY), "").context("cannot write to the cluster's folder")?;
+    start::wait_until_ready(&plane, &start)?;
+    state::set_ready(&path)?;
     plane.detach()?;
     Ok(Ok(()))
 }
@@ -140,7 +133,7 @@ fn prepare(
     let state = if let Some(kept) = kept {
         folder.keep();
         kept.check_version(name, &kubernetes)?;
-        let _ = fs::remove_file(folder.path.join(READY));
+        state::unset_ready(&folder.path);
         State {
             kubernetes,
             nodes: options.cluster.nodes,
@@ -167,7 +160,7 @@ fn prepare(
 /// Waits until the process that starts the cluster is done.
 fn await_start(path: &Path, name: &str, limit: Duration, stop: &Stop) -> anyhow::Result<()> {
     let deadline = Instant::now() + limit;
-    while !path.join(READY).exists() {
+    while !state::is_ready(path) {
         if Instant::now() > deadline || stop.requested() {
             return Err(Diagnostic::new(format_args!(
                 "the cluster `{name}` does not become ready"
@@ -220,104 +213,12 @@ pub fn stop(name: &str, delete: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is known of a cluster.
-#[derive(Debug)]
-pub struct Status {
-    name: String,
-    state: State,
-    folder: PathBuf,
-    /// A line for each server: name, process id, and its exit status if it has ended.
-    servers: Option<String>,
-}
-
-impl Status {
-    /// The status of the cluster `name`; `None` if there is none.
-    pub fn of(name: &str) -> anyhow::Result<Option<Self>> {
-        let folder = state::folder(name)?;
-        let Some(state) = State::find(&folder)? else {
-            return Ok(None);
-        };
-        let servers = control::status(&folder).context("cannot reach the cluster's supervisor")?;
-        Ok(Some(Self {
-            name: name.to_owned(),
-            state,
-            folder,
-            servers,
-        }))
-    }
-
-    /// Whether all its servers run, and it has been ready.
-    pub fn is_running(&self) -> bool {
-        let complete = |servers: &String| {
-            let count = servers.lines().count();
-            count == SERVERS && servers.lines().all(|line| line.split(' ').count() == 2)
-        };
-        self.servers.as_ref().is_some_and(complete) && self.folder.join(READY).exists()
-    }
-
-    /// One word, or the servers that have ended.
-    fn summary(&self) -> String {
-        let Some(servers) = &self.servers else {
-            return if self.state.keep { "stopped" } else { "killed" }.to_owned();
-        };
-        let ended = servers.lines().filter_map(|line| {
-            let (name, rest) = line.split_once(' ')?;
-            let (_, status) = rest.split_once(' ')?;
-            Some(format!("{name} ended ({status})"))
-        });
-        let ended: Vec<String> = ended.collect();
-        match ended.join(", ") {
-            ended if !ended.is_empty() => ended,
-            _ if self.is_running() => "running".to_owned(),
-            _ => "starting".to_owned(),
-        }
-    }
-
-    /// A line for people.
-    pub fn line(&self) -> String {
-        let State {
-            kubernetes,
-            nodes,
-            ports: [.., port],
-            ..
-        } = &self.state;
-        format!(
-            "{:<20} {:<10} Kubernetes {kubernetes}, {nodes} nodes, https://127.0.0.1:{port}\n",
-            self.name,
-            self.summary()
-        )
-    }
-
-    /// For programs.
-    pub fn json(&self) -> Value {
-        let servers = self.servers.iter().flat_map(|servers| servers.lines());
-        let servers = servers.map(|line| {
-            let mut words = line.splitn(3, ' ');
-            let name = words.next();
-            let pid = words.next().and_then(|pid| pid.parse::<u32>().ok());
-            json!({ "name": name, "pid": pid, "ended": words.next() })
-        });
-        json!({
-            "name": self.name,
-            "running": self.is_running(),
-            "kubernetes": self.state.kubernetes,
-            "nodes": self.state.nodes,
-            "keep": self.state.keep,
-            "server": format!("https://127.0.0.1:{}", self.state.ports[2]),
-            "kubeconfig": self.folder.join("kubeconfig"),
-            "logs": self.folder,
-            "servers": servers.collect::<Vec<_>>(),
-        })
-    }
-}
-
 /// The kubeconfig of the running cluster `name`, with certificates and key in it.
 ///
 /// # Errors
 /// It does not run.
 pub fn kubeconfig(name: &str) -> anyhow::Result<String> {
-    let status = Status::of(name)?.filter(|status| status.servers.is_some());
-    let Some(status) = status else {
+    let Some(status) = Status::of(name)?.filter(Status::is_supervised) else {
         return Err(
             Diagnostic::new(format_args!("the cluster `{name}` does not run"))
                 .outcome(Outcome::Unmentioned)
@@ -325,5 +226,5 @@ pub fn kubeconfig(name: &str) -> anyhow::Result<String> {
                 .into(),
         );
     };
-    contexts::flat(&status.folder, &status.state.assets)
+    contexts::flat(&state::folder(name)?, &status.state.assets)
 }

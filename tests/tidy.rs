@@ -27,8 +27,9 @@ const PRINTS: [&str; 5] = ["print!(", "println!(", "dbg!(", "stdout()", "stderr(
 
 /// The modules that may change files: the commit in projects, the test environment in its store and temporary folders, and the build
 /// script in cargo's output folder.
-const WRITERS: [&str; 5] = [
+const WRITERS: [&str; 6] = [
     "src/build.rs",
+    "src/cluster/",
     "src/commit.rs",
     "src/commit/",
     "src/envtest.rs",

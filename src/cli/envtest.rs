@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::diagnostic::{Diagnostic, Outcome};
 use crate::envtest::assets::{Assets, Store};
-use crate::envtest::control_plane::Cluster;
 use crate::envtest::servers::Setup;
+use crate::envtest::start::Cluster;
 use crate::envtest::{build, exec, run, supervisor};
 use crate::output;
 

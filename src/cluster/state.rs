@@ -14,6 +14,9 @@ use crate::envtest::servers::Ports;
 /// The record, in the folder of the cluster.
 const FILE: &str = "cluster.json";
 
+/// This file in the folder of a cluster means that its start is complete.
+const READY: &str = "ready";
+
 /// The longest name of a cluster, which is part of the path of a socket.
 const LONGEST_NAME: usize = 32;
 
@@ -85,6 +88,22 @@ impl State {
             .help(help)
             .into())
     }
+}
+
+/// Records that the start of the cluster in `folder` is complete.
+pub fn set_ready(folder: &Path) -> anyhow::Result<()> {
+    let path = folder.join(READY);
+    fs::write(&path, "").with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// Forgets an earlier start.
+pub fn unset_ready(folder: &Path) {
+    let _ = fs::remove_file(folder.join(READY));
+}
+
+/// Whether the start of the cluster in `folder` is complete.
+pub fn is_ready(folder: &Path) -> bool {
+    folder.join(READY).exists()
 }
 
 /// The folder of the cluster `name`: `$XDG_DATA_HOME/kbr/clusters/NAME`.

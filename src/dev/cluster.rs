@@ -10,8 +10,8 @@ use super::service_account::ServiceAccount;
 use super::webhooks::Webhooks;
 use crate::envtest::apply::{apply, report_installed};
 use crate::envtest::assets::Assets;
-use crate::envtest::control_plane::{self, ControlPlane};
-use crate::envtest::{crds, progress};
+use crate::envtest::control_plane::ControlPlane;
+use crate::envtest::{crds, progress, start};
 use crate::output;
 use crate::signals::Stop;
 
@@ -29,14 +29,14 @@ impl Cluster {
     pub fn start(store: Option<PathBuf>, limit: Duration, stop: &Stop) -> anyhow::Result<Self> {
         let started = Instant::now();
         let assets = Assets::find(store)?;
-        let start = control_plane::Options {
+        let start = start::Options {
             logs: None,
             limit,
             stop,
             cluster: None,
         };
-        let mut plane = control_plane::start(&assets, &start)?;
-        plane.wait_until_ready()?;
+        let mut plane = start::start(&assets, &start)?;
+        start::wait_until_ready(&plane, &start)?;
         plane.report_server_exits();
         let seconds = started.elapsed().as_secs_f32();
         progress(

@@ -16,43 +16,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, bail};
 
 use super::assets::Assets;
-use super::egress::{self, Services};
-use super::folder::{self, Folder};
+use super::folder::Folder;
 use super::logs::{self, tail};
-use super::servers::{Setup, free_ports};
-use super::{certificates, cluster, kubeconfig, progress, supervisor};
+use super::servers::Setup;
+use super::{certificates, kubeconfig, progress, supervisor};
 use crate::diagnostic::{Diagnostic, Outcome};
 use crate::output;
 use crate::signals::Stop;
-
-/// The number of attempts to start if another program takes a port.
-const ATTEMPTS: usize = 5;
-
-/// The readiness check without two parts that take a second: RBAC's default roles, which `system:masters` does not
-/// need, and the priority classes. CRDs are installed meanwhile.
-const SERVING: &str = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes";
-
-/// How to start the servers.
-#[derive(Debug)]
-pub struct Options<'a> {
-    /// The folder of the logs; without it, they are removed with the servers' folder.
-    pub logs: Option<&'a Path>,
-    /// How long the servers may take to become ready.
-    pub limit: Duration,
-    /// Ends the wait with an error.
-    pub stop: &'a Stop,
-    /// The cluster around the control plane, if it is to be a whole one.
-    pub cluster: Option<&'a Cluster>,
-}
-
-/// The rest of a cluster.
-#[derive(Debug, Clone)]
-pub struct Cluster {
-    /// The number of fake nodes.
-    pub nodes: u16,
-    /// The Services that are programs of this machine.
-    pub services: Services,
-}
 
 /// etcd and kube-apiserver, and the controllers of a cluster. Dropping it stops them and removes the folder, which takes up to
 /// half a second.
@@ -69,61 +39,18 @@ pub struct ControlPlane {
     deadline: Instant,
     /// Ends the wait for the servers.
     stop: Stop,
-    cluster: Option<Cluster>,
     stopping: Arc<AtomicBool>,
 }
 
-/// Starts servers that answer the administrator's requests. Call [`ControlPlane::wait_until_ready`] next.
-pub fn start(assets: &Assets, options: &Options) -> anyhow::Result<ControlPlane> {
-    folder::remove_stale();
-    let mut attempt = 1;
-    loop {
-        let folder = Folder::create()?;
-        let logs = options.logs.unwrap_or(&folder.path);
-        let setup = Setup::new(assets, &folder.path, logs, free_ports()?);
-        match start_in(folder, setup, options)? {
-            Started::Yes(plane) => return Ok(*plane),
-            Started::LostItsPort(error) if attempt == ATTEMPTS => return Err(error),
-            Started::LostItsPort(_) => attempt += 1,
-        }
-        progress("starting", "again, because another program took a port");
-    }
-}
-
-/// The outcome of one attempt.
-pub enum Started {
-    Yes(Box<ControlPlane>),
-    /// Another program uses one of the ports.
-    LostItsPort(anyhow::Error),
-}
-
-/// Starts servers in `folder`, where certificates and data may be left from an earlier start.
-pub fn start_in(folder: Folder, mut setup: Setup, options: &Options) -> anyhow::Result<Started> {
-    setup.cluster = options.cluster.is_some();
-    let controllers = if setup.cluster {
-        ", and a cluster's controllers"
-    } else {
-        ""
-    };
-    progress("starting", &format!("etcd and kube-apiserver{controllers}"));
-    let mut plane = ControlPlane::launch(folder, setup, options)?;
-    match plane.wait_for(SERVING, |_| true) {
-        Err(error) if plane.lost_its_port() => return Ok(Started::LostItsPort(error)),
-        Err(error) => return Err(error),
-        Ok(()) => {}
-    }
-    if let Some(cluster) = options.cluster {
-        plane.order(supervisor::START_CONTROLLERS)?;
-        cluster::create_nodes(&plane, cluster.nodes)?;
-    }
-    Ok(Started::Yes(Box::new(plane)))
-}
-
 impl ControlPlane {
-    fn launch(folder: Folder, setup: Setup, options: &Options) -> anyhow::Result<Self> {
-        if let Some(cluster) = options.cluster {
-            egress::write(&folder.path, &cluster.services)?;
-        }
+    /// Starts the supervisor and, through it, etcd and kube-apiserver. `stop` ends later waits with an error, and they fail after
+    /// `limit`.
+    pub(super) fn launch(
+        folder: Folder,
+        setup: Setup,
+        limit: Duration,
+        stop: &Stop,
+    ) -> anyhow::Result<Self> {
         certificates::write(&folder.path)?;
         fs::write(folder.path.join("kubeconfig"), kubeconfig::admin(&setup))?;
         let mut supervisor = Command::new(env::current_exe()?)
@@ -135,7 +62,7 @@ impl ControlPlane {
             // Ctrl-C is for kbr and the command, from the first moment on.
             .process_group(0)
             // It may outlive the folder in which kbr was called.
-            .current_dir("/")
+            .current_dir(&setup.folder)
             .spawn()
             .context("cannot start kbr envtest supervisor")?;
         Ok(Self {
@@ -144,11 +71,10 @@ impl ControlPlane {
             assets: Assets {
                 folder: setup.assets.clone(),
             },
-            deadline: Instant::now() + options.limit,
+            deadline: Instant::now() + limit,
             folder: Some(folder),
-            stop: options.stop.clone(),
+            stop: stop.clone(),
             stopping: Arc::default(),
-            cluster: options.cluster.cloned(),
             supervisor,
             setup,
         })
@@ -170,14 +96,9 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Waits until the server has finished its start and the namespace `default` exists; in a cluster, until Pods can run.
-    pub fn wait_until_ready(&self) -> anyhow::Result<()> {
-        self.wait_for("/readyz", |_| true)?;
-        self.wait_for("/api/v1/namespaces/default", |_| true)?;
-        match &self.cluster {
-            Some(_) => cluster::wait(self),
-            None => Ok(()),
-        }
+    /// Starts the controllers of a cluster. kube-apiserver must be serving.
+    pub(super) fn start_controllers(&mut self) -> anyhow::Result<()> {
+        self.order(supervisor::START_CONTROLLERS)
     }
 
     /// Waits until a GET of `path` succeeds with an answer that is `enough`.
@@ -244,7 +165,8 @@ impl ControlPlane {
         error.help(help).into()
     }
 
-    fn lost_its_port(&self) -> bool {
+    /// Whether a server ended because another program uses its port.
+    pub(super) fn lost_its_port(&self) -> bool {
         let end = |name| logs::end(&self.setup.log(name)).unwrap_or_default();
         ["etcd", "kube-apiserver"]
             .map(end)

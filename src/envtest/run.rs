@@ -13,7 +13,8 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::assets::Assets;
-use super::control_plane::{self, Cluster, ControlPlane};
+use super::control_plane::ControlPlane;
+use super::start::{self, Cluster};
 use super::{crds, exec, progress};
 use crate::signals::{self, Stop};
 use crate::workdir;
@@ -49,20 +50,20 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let mut definitions = definitions(&options.crds)?;
     let unconverted = crds::remove_conversion(&mut definitions);
     let logs = options.keep_logs.as_deref().map(make_folder).transpose()?;
-    let start = control_plane::Options {
+    let start = start::Options {
         logs: logs.as_deref(),
         limit: options.start_timeout,
         stop: &Stop::default(),
         cluster: options.cluster.as_ref(),
     };
-    let mut plane = control_plane::start(&assets, &start)?;
+    let mut plane = start::start(&assets, &start)?;
     crds::install(&plane, &definitions)?;
     if !unconverted.is_empty() {
         let names = unconverted.join("`, `");
         let why = "no operator serves it yet, as it does with `kbr dev`";
         progress("installed", &format!("`{names}` without conversion: {why}"));
     }
-    plane.wait_until_ready()?;
+    start::wait_until_ready(&plane, &start)?;
     progress(
         "ready",
         &format!("after {:.1} s", started.elapsed().as_secs_f32()),

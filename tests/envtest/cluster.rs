@@ -107,7 +107,7 @@ fn controllers_scheduler_and_pods_work_and_webhooks_reach_only_mapped_programs()
         let secret = entry.path().extension().is_some_and(|it| it == "key");
         let mode = entry.metadata().unwrap().permissions().mode();
         assert!(
-            !secret || mode & 0o077 == 0,
+            !secret || mode.is_multiple_of(0o100),
             "{}: {mode:o}",
             entry.path().display()
         );

@@ -48,16 +48,14 @@ fn a_server_that_is_never_ready_is_an_error() {
 #[test]
 fn a_start_with_a_taken_port_is_retried_five_times() {
     let place = Place::new();
-    let etcd = "echo start >> starts; echo bind: address already in use; exit 1";
-    place.fakes(etcd, "exec sleep 1000", "exit 1");
-    let output = place.run("echo never");
-    assert_eq!(
-        fs::read_to_string(place.path("starts"))
-            .unwrap()
-            .lines()
-            .count(),
-        5
+    let starts = place.path("starts");
+    let etcd = format!(
+        "echo start >> '{}'; echo bind: address already in use; exit 1",
+        starts.display()
     );
+    place.fakes(&etcd, "exec sleep 1000", "exit 1");
+    let output = place.run("echo never");
+    assert_eq!(fs::read_to_string(starts).unwrap().lines().count(), 5);
     assert!(text(&output.stderr).contains("error: etcd ended during startup"));
     assert_eq!(place.left_over(), Vec::<PathBuf>::new());
 }

@@ -1,4 +1,4 @@
-//! What a cluster has besides its servers: fake nodes, which kwok keeps ready.
+//! The fake nodes of a cluster, which kwok keeps ready.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::apply::apply;
 use super::control_plane::ControlPlane;
 
 /// Creates `node-0` and so on, unless they exist.
-pub fn create_nodes(plane: &ControlPlane, count: u16) -> anyhow::Result<()> {
+pub fn create(plane: &ControlPlane, count: u16) -> anyhow::Result<()> {
     let nodes: Vec<Value> = (0..count).map(node).collect();
     apply(plane, &nodes, "nodes")
 }
