@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use self::state::State;
 use crate::diagnostic::{Diagnostic, Outcome};
 use crate::envtest::assets::Assets;
+use crate::envtest::control_plane::ControlPlane;
 use crate::envtest::folder::Folder;
 use crate::envtest::servers::{Setup, free_ports};
 use crate::envtest::start::{self, Cluster, Started};
@@ -61,7 +62,8 @@ pub fn start(name: &str, options: &Options) -> anyhow::Result<()> {
             break;
         };
         match start_in(folder, name, options, &stop)? {
-            Ok(()) => {
+            Ok(plane) => {
+                plane.detach()?;
                 let seconds = started.elapsed().as_secs_f32();
                 progress("ready", &format!("`{name}`, after {seconds:.1} s"));
                 break;
@@ -85,13 +87,31 @@ pub fn start(name: &str, options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Starts the cluster `name`, which keeps its data, until the result is dropped.
+///
+/// # Errors
+/// Like [`start`], and if it runs already.
+pub fn attach(name: &str, options: &Options, stop: &Stop) -> anyhow::Result<ControlPlane> {
+    let Some(folder) = Folder::open(&state::folder(name)?)? else {
+        return Err(
+            Diagnostic::new(format_args!("the cluster `{name}` runs already"))
+                .outcome(Outcome::Unmentioned)
+                .help(format_args!(
+                    "end the other `kbr dev`, or run kbr cluster stop {name}"
+                ))
+                .into(),
+        );
+    };
+    start_in(folder, name, options, stop)?
+}
+
 /// One attempt. The inner error means that another program uses one of the ports.
 fn start_in(
     mut folder: Folder,
     name: &str,
     options: &Options,
     stop: &Stop,
-) -> anyhow::Result<anyhow::Result<()>> {
+) -> anyhow::Result<anyhow::Result<ControlPlane>> {
     let assets = Assets::find(options.store.clone())?;
     assets.check_cluster()?;
     let state = prepare(&mut folder, name, options, &assets)?;
@@ -116,8 +136,7 @@ fn start_in(
     };
     start::wait_until_ready(&plane, &start)?;
     state::set_ready(&path)?;
-    plane.detach()?;
-    Ok(Ok(()))
+    Ok(Ok(plane))
 }
 
 /// The state of the cluster that is about to start, written to its folder. Data is kept from an earlier start only if that was
@@ -136,6 +155,7 @@ fn prepare(
         state::unset_ready(&folder.path);
         State {
             kubernetes,
+            assets: assets.folder.clone(),
             nodes: options.cluster.nodes,
             ..kept
         }

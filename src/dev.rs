@@ -2,6 +2,8 @@
 
 mod cluster;
 mod operator;
+mod render;
+mod samples;
 mod service_account;
 mod webhooks;
 
@@ -15,7 +17,7 @@ use anyhow::Context;
 use self::cluster::Cluster;
 use self::operator::Operator;
 use crate::cargo;
-use crate::envtest::progress;
+use crate::envtest::{progress, start};
 use crate::manifests::{self, Problem};
 use crate::output;
 use crate::signals::Stop;
@@ -27,6 +29,12 @@ use crate::workdir;
 pub struct Options {
     /// Against the cluster of the kubeconfig, where nothing is installed.
     pub use_existing_cluster: bool,
+    /// The rest of a cluster, if the operator is to have more than an API server.
+    pub cluster: Option<start::Cluster>,
+    /// Whether the cluster keeps its data for the next run.
+    pub keep: bool,
+    /// Whether to apply the samples.
+    pub samples: bool,
     /// Timeout for the servers to become ready.
     pub start_timeout: Duration,
     /// The store of their binaries, if not setup-envtest's.
@@ -46,7 +54,8 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let cluster = if options.use_existing_cluster {
         None
     } else {
-        let started = Cluster::start(options.store, options.start_timeout, &stop);
+        let name = workdir::load(&root)?.head.name;
+        let started = Cluster::start(&options, &name, &stop);
         if stop.requested() {
             return Ok(stop.exit_code());
         }
@@ -74,6 +83,9 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         }
         while !stop.requested() && !watch.changed() {
             session.notice_its_end();
+            if let Some(cluster) = &mut session.cluster {
+                cluster.apply_samples();
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -129,6 +141,7 @@ impl Session {
         }
         if let Some(cluster) = &mut self.cluster {
             cluster.install_webhooks(&self.root)?;
+            cluster.read_samples(&self.root)?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use super::envtest::ClusterArgs;
 use crate::dev::{self, Options};
 
 /// Run the operator locally with its own API server, and restart it whenever a source changes
@@ -13,7 +14,9 @@ use crate::dev::{self, Options};
 /// the manifests, installs the CRDs, builds and starts the operator, and lets the API server call its webhooks. If the build
 /// fails, the running operator is left alone. The operator runs as its service account, with exactly the permissions that
 /// `config/default` grants. To use the API server in another terminal, run the printed line
-/// `export KUBECONFIG=…` there. Ctrl-C stops everything and discards the objects in the API server.
+/// `export KUBECONFIG=…` there. Ctrl-C stops everything and discards the objects in the API server, unless they are to be kept.
+///
+/// With `--cluster`, Deployments are rolled out, garbage is collected and Jobs end, as in `kbr envtest run --cluster`.
 ///
 /// With `ENABLE_WEBHOOKS=false` the API server does not call webhooks, and kinds are not converted.
 #[derive(Debug, clap::Args)]
@@ -21,6 +24,19 @@ pub struct Args {
     /// Use the cluster in your kubeconfig and install nothing there: like `make run` after each change
     #[arg(long)]
     use_existing_cluster: bool,
+    /// Start a whole cluster, not only an API server
+    #[arg(long, conflicts_with = "use_existing_cluster")]
+    cluster: bool,
+    #[command(flatten)]
+    rest: ClusterArgs,
+    /// Keep the objects of the cluster for the next run
+    ///
+    /// They are in the cluster `dev-<project>`; `kbr cluster stop dev-<project> --delete` removes them.
+    #[arg(long, requires = "cluster")]
+    keep: bool,
+    /// Apply the samples in config/samples once the operator runs, and again when they change
+    #[arg(long, conflicts_with = "use_existing_cluster")]
+    samples: bool,
     /// Timeout for the servers to become ready
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     start_timeout: u64,
@@ -37,7 +53,11 @@ pub struct Args {
 /// # Errors
 /// As [`dev::run`].
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let cluster = args.rest.of(args.cluster)?;
     dev::run(Options {
+        cluster,
+        keep: args.keep,
+        samples: args.samples,
         use_existing_cluster: args.use_existing_cluster,
         start_timeout: Duration::from_secs(args.start_timeout),
         store: args.store,

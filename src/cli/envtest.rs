@@ -108,10 +108,13 @@ pub struct ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// Fails if any flag is set, because there is no cluster.
-    fn check_unused(&self) -> anyhow::Result<()> {
+    /// As the options of a cluster, if there is to be one; otherwise fails if any flag is set.
+    pub fn of(self, cluster: bool) -> anyhow::Result<Option<Cluster>> {
+        if cluster {
+            return Ok(Some(self.into_options()));
+        }
         let flag = match (self.nodes, self.map_service.is_empty()) {
-            (None, true) => return Ok(()),
+            (None, true) => return Ok(None),
             (Some(_), _) => "--nodes",
             (None, false) => "--map-service",
         };
@@ -185,15 +188,13 @@ fn print_folder(assets: &Assets) -> anyhow::Result<()> {
 }
 
 fn run_command(args: RunArgs) -> anyhow::Result<ExitCode> {
-    if !args.cluster {
-        args.rest.check_unused()?;
-    }
+    let cluster = args.rest.of(args.cluster)?;
     run::run(run::Options {
         crds: args.crds,
         keep_logs: args.keep_logs,
         start_timeout: Duration::from_secs(args.start_timeout),
         store: args.store,
-        cluster: args.cluster.then(|| args.rest.into_options()),
+        cluster,
         command: args.command,
     })
 }

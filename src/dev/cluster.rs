@@ -1,13 +1,16 @@
 //! kbr's own API server, and the objects installed in it.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Instant;
 
 use serde_json::Value;
 
+use super::Options;
+use super::samples::Samples;
 use super::service_account::ServiceAccount;
 use super::webhooks::Webhooks;
+use crate::cluster;
 use crate::envtest::apply::{apply, report_installed};
 use crate::envtest::assets::Assets;
 use crate::envtest::control_plane::ControlPlane;
@@ -21,22 +24,44 @@ pub struct Cluster {
     definitions: Vec<Value>,
     configurations: Vec<Value>,
     account: ServiceAccount,
+    samples: Option<Samples>,
     plane: ControlPlane,
 }
 
-impl Cluster {
-    /// Starts it, and prints how to reach it. Fails after `limit`, or when `stop` is set.
-    pub fn start(store: Option<PathBuf>, limit: Duration, stop: &Stop) -> anyhow::Result<Self> {
-        let started = Instant::now();
-        let assets = Assets::find(store)?;
-        let start = start::Options {
-            logs: None,
-            limit,
-            stop,
-            cluster: None,
+fn start(options: &Options, project: &str, stop: &Stop) -> anyhow::Result<ControlPlane> {
+    if let Some(cluster) = options.cluster.clone().filter(|_| options.keep) {
+        // The longest name of a project has 40 characters, that of a cluster 32.
+        let name: String = format!("dev-{project}").chars().take(32).collect();
+        let options = cluster::Options {
+            cluster,
+            keep: true,
+            merge_kubeconfig: false,
+            start_timeout: options.start_timeout,
+            store: options.store.clone(),
         };
-        let mut plane = start::start(&assets, &start)?;
-        start::wait_until_ready(&plane, &start)?;
+        return cluster::attach(name.trim_end_matches('-'), &options, stop);
+    }
+    let assets = Assets::find(options.store.clone())?;
+    if options.cluster.is_some() {
+        assets.check_cluster()?;
+    }
+    let start = start::Options {
+        logs: None,
+        limit: options.start_timeout,
+        stop,
+        cluster: options.cluster.as_ref(),
+    };
+    let plane = start::start(&assets, &start)?;
+    start::wait_until_ready(&plane, &start)?;
+    Ok(plane)
+}
+
+impl Cluster {
+    /// Starts it, and prints how to reach it. Fails after the time limit, or when `stop` is set. `project` names the cluster whose
+    /// data is kept.
+    pub fn start(options: &Options, project: &str, stop: &Stop) -> anyhow::Result<Self> {
+        let started = Instant::now();
+        let mut plane = start(options, project, stop)?;
         plane.report_server_exits();
         let seconds = started.elapsed().as_secs_f32();
         progress(
@@ -54,8 +79,24 @@ impl Cluster {
             definitions: Vec::new(),
             configurations: Vec::new(),
             account: ServiceAccount::default(),
+            samples: options.samples.then(Samples::default),
             plane,
         })
+    }
+
+    /// Reads the samples, if they are to be applied.
+    pub fn read_samples(&mut self, root: &Path) -> anyhow::Result<()> {
+        match &mut self.samples {
+            Some(samples) => samples.read(&self.plane, root),
+            None => Ok(()),
+        }
+    }
+
+    /// Applies the samples if they have changed.
+    pub fn apply_samples(&mut self) {
+        if let Some(samples) = &mut self.samples {
+            samples.apply(&self.plane);
+        }
     }
 
     /// The flags that make this API server able to call the operator's webhooks.

@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::{Value, json};
 
-use crate::envtest::apply::{apply, indented};
+use super::render::render;
+use crate::envtest::apply::apply;
 use crate::envtest::control_plane::ControlPlane;
-use crate::envtest::{crds, progress};
+use crate::envtest::progress;
 
 /// The overlay that `make deploy` deploys.
 const OVERLAY: &str = "config/default";
@@ -54,7 +55,7 @@ impl ServiceAccount {
             }
             return Ok(());
         }
-        let objects = render(plane, &overlay)?;
+        let objects = render(plane, root, OVERLAY)?;
         let identity = Identity::of(&objects).with_context(|| {
             format!("`{OVERLAY}` has no Deployment with a `serviceAccountName`")
         })?;
@@ -96,19 +97,6 @@ impl ServiceAccount {
         }
         environment
     }
-}
-
-/// All objects of the overlay.
-fn render(plane: &ControlPlane, overlay: &Path) -> anyhow::Result<Vec<Value>> {
-    let rendered = plane.kubectl().arg("kustomize").arg(overlay).output()?;
-    if !rendered.status.success() {
-        bail!(
-            "`kubectl kustomize {OVERLAY}` fails:\n{}",
-            indented(&rendered)
-        );
-    }
-    crds::parse(&String::from_utf8_lossy(&rendered.stdout))
-        .with_context(|| format!("`{OVERLAY}` does not render YAML"))
 }
 
 impl Identity {

@@ -40,12 +40,16 @@ END
 "#;
 
 const OWN: &str = r#"
-start
+start --cluster --samples
 printed 'installed 2 webhooks' 1
 kubectl() { "$(kbr envtest path)/kubectl" "$@"; }
 export KUBECONFIG=$(sed -n 's/.*export KUBECONFIG=//p' dev.log)
 folder=$(dirname "$KUBECONFIG")
 defaulted ahoy
+
+# The samples are applied once the webhooks are served.
+printed 'applied 1 sample' 1
+kubectl wait --for=condition=Ready --timeout=60s captain/captain-sample
 kubectl create namespace crew
 kubectl --namespace crew create -f object.yaml
 kubectl --namespace crew wait --for=condition=Ready --timeout=60s captain/a
@@ -74,6 +78,11 @@ runs=$(grep -c 'Finished' dev.log)
 touch config/samples/crew_v1_captain.yaml
 printed 'Finished' $((runs + 1))
 test "$(grep -c 'started captains' dev.log)" = 3
+
+# A changed sample is applied again.
+sed -i 's/^spec:.*/spec:\n  message: aweigh/' config/samples/crew_v1_captain.yaml
+printed 'applied 1 sample' 2
+test "$(kubectl get captain captain-sample -o jsonpath='{.spec.message}')" = aweigh
 
 # The end of the operator is reported, and a change restarts it.
 operator=
@@ -111,6 +120,26 @@ if kubectl get namespaces; then exit 1; fi
 test ! -e "$folder"
 "#;
 
+const KEPT: &str = r#"
+export KUBEBUILDER_ASSETS=$(kbr envtest path) XDG_DATA_HOME=$PWD/target/data
+kubectl() { "$KUBEBUILDER_ASSETS/kubectl" "$@"; }
+export KUBECONFIG=$XDG_DATA_HOME/kbr/clusters/dev-captains/kubeconfig
+start --cluster --keep
+printed 'started captains' 1
+kubectl create namespace kept
+if kbr dev --cluster --keep 2>error; then exit 1; fi
+grep 'the cluster `dev-captains` runs already' error
+end
+start --cluster --keep
+printed 'started captains' 1
+kubectl get namespace kept
+kubectl create deployment web --image=nginx
+kubectl rollout status deployment web --timeout=60s
+end
+kbr cluster stop dev-captains --delete
+test ! -e "$XDG_DATA_HOME/kbr/clusters/dev-captains"
+"#;
+
 const EXISTING: &str = r#"
 kubectl get crd captains.crew.my.domain
 start --use-existing-cluster
@@ -140,6 +169,7 @@ fn an_operator_is_rebuilt_and_restarted_whenever_its_sources_change() {
         object.spec.message.get_or_insert_with(|| \"ahoy\".to_owned());",
     );
     captains.run("bash", &["-e", "-c", &format!("{TOOLS}{OWN}")]);
+    captains.run("bash", &["-e", "-c", &format!("{TOOLS}{KEPT}")]);
     captains.run(
         "kbr",
         &[

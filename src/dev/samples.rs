@@ -1,0 +1,55 @@
+//! The project's samples: applied once the operator runs, and again when they change.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::render::render;
+use crate::envtest::apply::apply;
+use crate::envtest::control_plane::ControlPlane;
+use crate::envtest::progress;
+use crate::output;
+
+const FOLDER: &str = "config/samples";
+
+/// How long the API server may reject the samples: until the operator serves its webhooks.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The samples as they were applied.
+#[derive(Debug, Default)]
+pub struct Samples {
+    applied: Vec<Value>,
+    /// Those to apply, and since when.
+    pending: Option<(Vec<Value>, Instant)>,
+}
+
+impl Samples {
+    /// Reads the samples, which are applied next if they have changed.
+    pub fn read(&mut self, plane: &ControlPlane, root: &Path) -> anyhow::Result<()> {
+        if !root.join(FOLDER).join("kustomization.yaml").is_file() {
+            return Ok(());
+        }
+        let samples = render(plane, root, FOLDER)?;
+        self.pending = (samples != self.applied).then(|| (samples, Instant::now()));
+        Ok(())
+    }
+
+    /// Applies the samples if they have changed. If the API server rejects them, the next call tries again, until the time limit.
+    pub fn apply(&mut self, plane: &ControlPlane) {
+        let Some((samples, since)) = &self.pending else {
+            return;
+        };
+        match apply(plane, samples, "samples") {
+            Ok(()) => {
+                let count = samples.len();
+                let s = if count == 1 { "" } else { "s" };
+                progress("applied", &format!("{count} sample{s}"));
+                self.applied.clone_from(samples);
+            }
+            Err(_) if since.elapsed() < LIMIT => return,
+            Err(error) => output::message(format_args!("error: {error:#}")),
+        }
+        self.pending = None;
+    }
+}
