@@ -2,6 +2,7 @@
 
 mod cluster;
 mod operator;
+mod options;
 mod render;
 mod samples;
 mod service_account;
@@ -10,38 +11,19 @@ mod webhooks;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::Context;
 
 use self::cluster::Cluster;
 use self::operator::Operator;
+pub use self::options::Options;
 use crate::cargo;
-use crate::envtest::{progress, start};
+use crate::envtest::progress;
 use crate::manifests::{self, Problem};
 use crate::output;
 use crate::signals::Stop;
 use crate::watch::Watch;
 use crate::workdir;
-
-/// Options for running the operator.
-#[derive(Debug)]
-pub struct Options {
-    /// Against the cluster of the kubeconfig, where nothing is installed.
-    pub use_existing_cluster: bool,
-    /// The rest of a cluster, if the operator is to have more than an API server.
-    pub cluster: Option<start::Cluster>,
-    /// Whether the cluster keeps its data for the next run.
-    pub keep: bool,
-    /// Whether to apply the samples.
-    pub samples: bool,
-    /// Timeout for the servers to become ready.
-    pub start_timeout: Duration,
-    /// The store of their binaries, if not setup-envtest's.
-    pub store: Option<PathBuf>,
-    /// Flags for the operator.
-    pub operator: Vec<OsString>,
-}
 
 /// Runs until a signal ends it: then the exit code is 0, or 128 + n if signal n came before the API server was ready.
 ///

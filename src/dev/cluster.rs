@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::Options;
+use super::options::Options;
 use super::samples::Samples;
 use super::service_account::ServiceAccount;
 use super::webhooks::Webhooks;

@@ -1,7 +1,6 @@
 //! Makes the API server call the operator's webhooks through a `url` on the loopback.
 
 use std::ffi::OsString;
-use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
@@ -27,8 +26,6 @@ impl Webhooks {
     /// Creates a certificate in `folder`, and picks a free port. Like the operator, it respects `ENABLE_WEBHOOKS`.
     pub fn new(folder: &Path) -> anyhow::Result<Self> {
         let folder = folder.join("webhooks");
-        // The folder of a kept cluster has an older one.
-        let _ = fs::remove_dir_all(&folder);
         Ok(Self {
             port: TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
             ca_bundle: BASE64_STANDARD.encode(certificates::loopback(&folder)?),

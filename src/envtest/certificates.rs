@@ -42,8 +42,10 @@ pub fn write(folder: &Path) -> anyhow::Result<()> {
     file(folder, "sa.key", &tokens.serialize_pem())
 }
 
-/// Creates `folder` with `tls.crt` and `tls.key` for a server on the loopback; returns the PEM of the CA that signed.
+/// Creates `folder` again, with `tls.crt` and `tls.key` for a server on the loopback; returns the PEM of the CA that signed.
 pub fn loopback(folder: &Path) -> anyhow::Result<String> {
+    // A cluster that is kept has an older one.
+    let _ = fs::remove_dir_all(folder);
     fs::create_dir(folder)?;
     let ca = new_ca("kbr dev")?;
     let serving = for_loopback("webhooks")?;

@@ -1,0 +1,26 @@
+//! The options of `kbr dev`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::envtest::start;
+
+/// Options for running the operator.
+#[derive(Debug)]
+pub struct Options {
+    /// Against the cluster of the kubeconfig, where nothing is installed.
+    pub use_existing_cluster: bool,
+    /// The rest of a cluster, if the operator is to have more than an API server.
+    pub cluster: Option<start::Cluster>,
+    /// Whether the cluster keeps its data for the next run.
+    pub keep: bool,
+    /// Whether to apply the samples.
+    pub samples: bool,
+    /// Timeout for the servers to become ready.
+    pub start_timeout: Duration,
+    /// The store of their binaries, if not setup-envtest's.
+    pub store: Option<PathBuf>,
+    /// Flags for the operator.
+    pub operator: Vec<OsString>,
+}
