@@ -151,6 +151,27 @@ fn nothing_of_a_cluster_remains_after_kbr_ends_or_is_killed() {
     }
 }
 
+/// Fifty starts before a release, and three otherwise.
+#[test]
+fn clusters_start_one_after_another_and_four_side_by_side() {
+    let place = Place::new();
+    let release = std::env::var("KBR_TESTS").as_deref() == Ok("release");
+    let run = || {
+        let mut kbr = place.kbr(&["run", "--cluster", "--", "kubectl", "get", "nodes"]);
+        kbr.stdout(Stdio::piped()).stderr(Stdio::piped());
+        kbr.spawn().unwrap()
+    };
+    let succeeds = |kbr: std::process::Child| {
+        let output = kbr.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    for _ in 0..if release { 50 } else { 3 } {
+        succeeds(run());
+    }
+    [(); 4].map(|()| run()).into_iter().for_each(succeeds);
+    assert_eq!(place.left_over(), Vec::<PathBuf>::new());
+}
+
 #[test]
 fn the_flags_of_a_cluster_are_checked() {
     let place = Place::new();
