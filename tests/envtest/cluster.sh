@@ -73,7 +73,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: { name: map, labels: { hook: $1 } }
 E
-  for attempt in 1 2 3 4 5 6 7 8 9 10; do
+  for attempt in $(seq 100); do
     if timeout 60 kubectl create -f map.yaml >rejected 2>&1; then kubectl delete configmap map; sleep 0.2; continue; fi
     cat rejected
     grep -q "$2" rejected
@@ -110,7 +110,7 @@ E
 kubectl apply -f crd.yaml
 kubectl wait --for=condition=Established crd/ships.crew.example.com --timeout=120s
 printf 'apiVersion: crew.example.com/v1\nkind: Ship\nmetadata: { name: argo, namespace: hooks }\n' >ship.yaml
-for attempt in 1 2 3 4 5 6 7 8 9 10; do kubectl apply -f ship.yaml && break; sleep 0.5; done
+for attempt in $(seq 60); do kubectl apply -f ship.yaml && break; sleep 0.5; done
 if timeout 60 kubectl get ships.v2.crew.example.com argo -n hooks >rejected 2>&1; then cat rejected; exit 1; fi
 grep 'is not mapped to a program of this machine' rejected
 kubectl create deployment other --image=nginx
