@@ -20,6 +20,7 @@ use crate::dev::{self, Options};
 ///
 /// With `ENABLE_WEBHOOKS=false` the API server does not call webhooks, and kinds are not converted.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct Args {
     /// Use the cluster in your kubeconfig and install nothing there: like `make run` after each change
     #[arg(long)]
