@@ -70,11 +70,18 @@ pub fn main() -> ExitCode {
     };
     match run(cli) {
         Ok(code) => code,
-        Err(error) => {
-            output::message(format_args!("error: {error:#}"));
-            ExitCode::FAILURE
-        }
+        Err(error) => failed(&error, 1),
     }
+}
+
+/// Prints the error of a command that ends with `code`.
+fn failed(error: &anyhow::Error, code: u8) -> ExitCode {
+    output::message(format_args!("error: {error:#}"));
+    ExitCode::from(code)
+}
+
+fn print_version() -> anyhow::Result<()> {
+    output::data(&format!("kbr {}\n", env!("CARGO_PKG_VERSION")))
 }
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
@@ -85,7 +92,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Envtest(args) => return envtest::run(args),
         Command::Dev(args) => return dev::run(args),
         Command::Cluster(args) => return cluster::run(args),
-        Command::Version => output::data(&format!("kbr {}\n", env!("CARGO_PKG_VERSION")))?,
+        Command::Version => print_version()?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -18,7 +18,7 @@ use crate::envtest::control_plane::ControlPlane;
 use crate::envtest::folder::Folder;
 use crate::envtest::servers::{Setup, free_ports};
 use crate::envtest::start::{self, Cluster, Started};
-use crate::envtest::{control, progress};
+use crate::envtest::{control, installed, progress};
 use crate::output;
 use crate::signals::Stop;
 use anyhow::Context;
@@ -112,7 +112,7 @@ fn start_in(
     options: &Options,
     stop: &Stop,
 ) -> anyhow::Result<anyhow::Result<ControlPlane>> {
-    let assets = Assets::find(options.store.clone())?;
+    let assets = installed::find(options.store.clone())?;
     assets.check_cluster()?;
     let state = prepare(&mut folder, name, options, &assets)?;
     let path = folder.path.clone();

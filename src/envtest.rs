@@ -1,23 +1,36 @@
 //! `kbr envtest`: a real etcd and kube-apiserver to test against, without a cluster.
 //!
-//! `build` builds the binaries from source into the store of setup-envtest (`assets`). `run` starts a control
-//! plane (`control_plane`) through a supervisor process (`supervisor`), which tears it down even if kbr is killed.
+//! `build` builds the binaries from source into the store of setup-envtest (`assets`), and `provide` downloads them: it chooses a
+//! version (`selector`, `index`), downloads (`download`) and unpacks (`archive`) it, and adds it to the store (`install`). `run`
+//! starts a control plane (`control_plane`) through a supervisor process (`supervisor`), which tears it down even if kbr is killed.
 
+mod address;
 pub mod apply;
+mod archive;
 pub mod assets;
 pub mod build;
 pub mod certificates;
 pub mod control;
 pub mod control_plane;
 pub mod crds;
+mod download;
 mod egress;
 pub mod exec;
 pub mod folder;
 mod go;
+mod http;
+pub mod index;
+pub mod install;
+pub mod installed;
 pub mod kubeconfig;
 mod logs;
 mod nodes;
+pub mod or_build;
+pub mod platform;
+pub mod provide;
+mod receive;
 pub mod run;
+pub mod selector;
 pub mod servers;
 pub mod start;
 pub mod supervisor;

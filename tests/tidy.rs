@@ -215,7 +215,7 @@ fn in_cycles(mut imports: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
 }
 
 /// The modules of kbr that do no I/O: they use no files, environment or processes.
-const PURE: [&str; 15] = [
+const PURE: [&str; 19] = [
     "blueprint",
     "comments",
     "diagnostic",
@@ -231,6 +231,10 @@ const PURE: [&str; 15] = [
     "vars",
     "changes/conflict",
     "changes/record",
+    "envtest/address",
+    "envtest/index",
+    "envtest/platform",
+    "envtest/selector",
 ];
 
 #[test]

@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     start_timeout: u64,
     /// Folder of the binaries [default: the store of setup-envtest]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, visible_alias = "bin-dir", value_name = "DIR")]
     store: Option<PathBuf>,
     /// Flags for the operator
     #[arg(last = true, value_name = "ARGS")]

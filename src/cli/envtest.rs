@@ -1,5 +1,8 @@
 //! `kbr envtest`: arguments and output.
 
+mod selection;
+mod versions;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Outcome};
 use crate::envtest::assets::{Assets, Store};
 use crate::envtest::servers::Setup;
 use crate::envtest::start::Cluster;
-use crate::envtest::{build, exec, run, supervisor};
+use crate::envtest::{build, exec, installed, run, supervisor};
 use crate::output;
 
 /// Test against a real API server, without a cluster
@@ -29,8 +32,29 @@ enum Command {
     Build(BuildArgs),
     /// Print the folder of the binaries
     ///
-    /// Like `setup-envtest use -i -p path`: prints `KUBEBUILDER_ASSETS` if it is set, otherwise the folder in the store.
+    /// Prints `KUBEBUILDER_ASSETS` if it is set, otherwise the folder of kbr's own version of Kubernetes in the store, or of the newest
+    /// patch of the same minor version: the one that `kbr envtest run` and `kbr dev` use.
     Path(StoreArgs),
+    /// Find a version in the store, or download it, and print where it is
+    ///
+    /// Like `setup-envtest use`, with the same store: selectors, flags, output and exit code are the same. The archive's SHA-512 is
+    /// compared with the index. An interrupted download is continued by the next one. Examples:
+    ///
+    ///     kbr envtest use 1.36
+    ///     source <(kbr envtest use -i -p env 1.36)
+    ///     kbr envtest use '1.36!' --or-build
+    #[command(verbatim_doc_comment)]
+    Use(versions::UseArgs),
+    /// List versions in the store and in the index
+    List(versions::ListArgs),
+    /// Remove versions from the store
+    ///
+    /// Without a version, all versions for this platform are removed. Nothing is asked. Partial downloads are removed, too.
+    Cleanup(versions::CleanupArgs),
+    /// Add a version to the store, from an archive on standard input
+    Sideload(versions::SideloadArgs),
+    /// Print kbr's version
+    Version,
     /// Run a command with its own API server
     ///
     /// Starts etcd and kube-apiserver on free ports of the loopback, installs the project's CRDs, runs the command,
@@ -61,7 +85,7 @@ struct BuildArgs {
 #[derive(Debug, clap::Args)]
 struct StoreArgs {
     /// Folder of the binaries [default: the store of setup-envtest]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, visible_alias = "bin-dir", value_name = "DIR")]
     store: Option<PathBuf>,
 }
 
@@ -87,7 +111,7 @@ struct RunArgs {
     #[command(flatten)]
     rest: ClusterArgs,
     /// Folder of the binaries [default: the store of setup-envtest]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, visible_alias = "bin-dir", value_name = "DIR")]
     store: Option<PathBuf>,
     /// The command and its arguments
     #[arg(last = true, required = true)]
@@ -165,7 +189,8 @@ struct ExecArgs {
     command: Vec<OsString>,
 }
 
-/// Runs `kbr envtest`. The exit code is that of the command, if there is one (128 + n for signal n), otherwise 0.
+/// Runs `kbr envtest`. The exit code is that of the command, if there is one (128 + n for signal n), otherwise 0; it is 2 if a
+/// subcommand of setup-envtest failed.
 ///
 /// # Errors
 /// The subcommand failed.
@@ -175,12 +200,25 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             let store = Store::new(args.store.store)?;
             print_folder(&build::build(&store, args.cluster)?)?;
         }
-        Command::Path(args) => print_folder(&Assets::find(args.store)?)?,
+        Command::Path(args) => print_folder(&installed::find(args.store)?)?,
+        Command::Use(args) => return Ok(like_setup_envtest(versions::use_version(&args))),
+        Command::List(args) => return Ok(like_setup_envtest(versions::list(&args))),
+        Command::Cleanup(args) => return Ok(like_setup_envtest(versions::cleanup(&args))),
+        Command::Sideload(args) => return Ok(like_setup_envtest(versions::sideload(&args))),
+        Command::Version => super::print_version()?,
         Command::Run(args) => return run_command(args),
         Command::Supervisor(args) => supervisor::run(&args.setup)?,
         Command::Exec(args) => return exec_command(args),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The exit code is 2 whatever failed: scripts for setup-envtest may compare it.
+fn like_setup_envtest(result: anyhow::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => super::failed(&error, 2),
+    }
 }
 
 fn print_folder(assets: &Assets) -> anyhow::Result<()> {

@@ -12,9 +12,8 @@ use super::service_account::ServiceAccount;
 use super::webhooks::Webhooks;
 use crate::cluster;
 use crate::envtest::apply::{apply, report_installed};
-use crate::envtest::assets::Assets;
 use crate::envtest::control_plane::ControlPlane;
-use crate::envtest::{crds, progress, start};
+use crate::envtest::{crds, installed, progress, start};
 use crate::output;
 use crate::signals::Stop;
 
@@ -41,7 +40,7 @@ fn start(options: &Options, project: &str, stop: &Stop) -> anyhow::Result<Contro
         };
         return cluster::attach(name.trim_end_matches('-'), &options, stop);
     }
-    let assets = Assets::find(options.store.clone())?;
+    let assets = installed::find(options.store.clone())?;
     if options.cluster.is_some() {
         assets.check_cluster()?;
     }

@@ -25,15 +25,6 @@ pub struct Assets {
 }
 
 impl Assets {
-    /// The binaries in `KUBEBUILDER_ASSETS` if it is set, else those in the store (see [`Store::new`]).
-    pub fn find(store: Option<PathBuf>) -> anyhow::Result<Self> {
-        if let Some(folder) = env::var_os("KUBEBUILDER_ASSETS").filter(|value| !value.is_empty()) {
-            let help = "unset KUBEBUILDER_ASSETS, or set it to a folder with etcd, kube-apiserver and kubectl";
-            return complete(Path::new(&folder), help);
-        }
-        complete(&Store::new(store)?.folder(), "run kbr envtest build")
-    }
-
     /// The path of one of [`PROGRAMS`] or [`CLUSTER_PROGRAMS`].
     pub fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)
@@ -62,6 +53,12 @@ impl Assets {
         };
         check(&self.folder, &CLUSTER_PROGRAMS, help)
     }
+}
+
+/// The folder in `KUBEBUILDER_ASSETS`, if that is set.
+pub fn set_by_user() -> Option<PathBuf> {
+    let folder = env::var_os("KUBEBUILDER_ASSETS").filter(|value| !value.is_empty());
+    folder.map(PathBuf::from)
 }
 
 /// The store of setup-envtest: `<root>/k8s/<version>-<os>-<arch>/{etcd,kube-apiserver,kubectl}`.
@@ -114,7 +111,8 @@ pub fn check(folder: &Path, programs: &[&str], help: &str) -> anyhow::Result<()>
     Ok(())
 }
 
-fn is_program(path: &Path) -> bool {
+/// Whether `path` is a file that can be run.
+pub fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata()
         .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)

@@ -15,7 +15,7 @@ use signal_hook::iterator::Signals;
 use super::assets::Assets;
 use super::control_plane::ControlPlane;
 use super::start::{self, Cluster};
-use super::{crds, exec, progress};
+use super::{crds, exec, installed, progress};
 use crate::signals::{self, Stop};
 use crate::workdir;
 
@@ -43,7 +43,7 @@ pub struct Options {
 /// If kbr is killed with SIGKILL, the command gets SIGTERM (on Linux; elsewhere it only loses its API server).
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let assets = Assets::find(options.store)?;
+    let assets = installed::find(options.store)?;
     if options.cluster.is_some() {
         assets.check_cluster()?;
     }

@@ -219,8 +219,8 @@ fn missing_binaries_are_an_error_with_the_command_to_run() {
         let output = kbr.env("HOME", place.path("home")).output().unwrap();
         let stderr = text(&output.stderr);
         assert!(
-            stderr.ends_with(
-                "` has no `etcd`, no `kube-apiserver`, no `kubectl`\nhelp: run kbr envtest build\n"
+            stderr.contains(
+                "` has no `etcd`, no `kube-apiserver`, no `kubectl`\nhelp: run kbr envtest build, or kbr envtest use "
             ),
             "{stderr}"
         );
