@@ -2,8 +2,10 @@
 
 use std::fmt::Display;
 use std::io::Read;
+use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::crypto::ring;
 use ureq::http::{Response, header};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body};
@@ -97,6 +99,7 @@ fn agent(url: &str) -> anyhow::Result<Agent> {
     })?;
     let tls = TlsConfig::builder()
         .root_certs(RootCerts::PlatformVerifier)
+        .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
         .build();
     let mut config = Agent::config_builder()
         .tls_config(tls)

@@ -4,6 +4,7 @@
 
 mod archives;
 mod build;
+mod https;
 mod network;
 mod place;
 mod resumed;

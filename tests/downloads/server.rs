@@ -1,10 +1,17 @@
 //! A server for files that can answer wrongly.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
+
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+/// A connection, with or without TLS.
+trait Connection: Read + Write + Send {}
+
+impl<T: Read + Write + Send> Connection for T {}
 
 /// An answer, which is sent as it is before the connection is closed.
 pub struct Reply {
@@ -22,32 +29,58 @@ struct State {
     files: HashMap<String, Handler>,
     /// The first line of each request, and its range: `GET /a bytes=5-`.
     requests: Vec<String>,
-    hanging: Vec<TcpStream>,
+    hanging: Vec<Box<dyn Connection>>,
 }
 
 pub struct Server {
     pub address: String,
+    scheme: &'static str,
     state: Arc<Mutex<State>>,
 }
 
 impl Server {
     pub fn new() -> Self {
+        Server::start("http", |stream| {
+            // What is not text may have no end of a line: TLS, for example.
+            let mut first = [0];
+            stream.peek(&mut first).ok()?;
+            first[0]
+                .is_ascii_alphabetic()
+                .then(|| Box::new(stream) as _)
+        })
+    }
+
+    pub fn with_tls(config: Arc<ServerConfig>) -> Self {
+        Server::start("https", move |stream| {
+            let tls = ServerConnection::new(config.clone()).ok()?;
+            Some(Box::new(StreamOwned::new(tls, stream)))
+        })
+    }
+
+    fn start(
+        scheme: &'static str,
+        accept: impl Fn(TcpStream) -> Option<Box<dyn Connection>> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let state = Arc::new(Mutex::new(State::default()));
-        let shared = state.clone();
+        let (shared, accept) = (state.clone(), Arc::new(accept));
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let shared = shared.clone();
+                let (shared, accept) = (shared.clone(), accept.clone());
                 // A client may close the connection at any time.
-                thread::spawn(move || answer(stream, &shared).ok());
+                thread::spawn(move || accept(stream).map(|stream| answer(stream, &shared).ok()));
             }
         });
-        Server { address, state }
+        Server {
+            address,
+            scheme,
+            state,
+        }
     }
 
     pub fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        format!("{}://{}{path}", self.scheme, self.address)
     }
 
     /// Serves `path` from now on.
@@ -125,14 +158,9 @@ impl Reply {
     }
 }
 
-fn answer(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
-    let mut first = [0];
-    stream.peek(&mut first)?;
-    // TLS, for example, may have no end of a line.
-    if !first[0].is_ascii_alphabetic() {
-        return Ok(());
-    }
-    let mut lines = BufReader::new(stream.try_clone()?).lines();
+fn answer(mut stream: Box<dyn Connection>, state: &Mutex<State>) -> std::io::Result<()> {
+    // A request has no body, so nothing is lost with the buffer.
+    let mut lines = BufReader::new(&mut stream).lines();
     let first = lines.next().transpose()?.unwrap_or_default();
     let mut range = None;
     for line in lines {
@@ -166,6 +194,7 @@ fn answer(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
     let reply = handler.map_or_else(|| status("404 Not Found"), |handler| handler(number, start));
     stream.write_all(reply.head.as_bytes())?;
     stream.write_all(&reply.body)?;
+    stream.flush()?;
     if reply.hang {
         state.lock().unwrap().hanging.push(stream);
     }
