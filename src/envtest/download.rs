@@ -99,10 +99,11 @@ fn fetch(url: &str, file: &Path) -> anyhow::Result<()> {
         } else {
             failed + 1
         };
-        if !error.is::<Unavailable>() || !received || failed > ATTEMPTS {
-            if size(file) == 0 {
-                remove(file)?;
-            }
+        let is_wrong = !error.is::<Unavailable>();
+        if is_wrong || size(file) == 0 {
+            remove(file)?;
+        }
+        if is_wrong || !received || failed > ATTEMPTS {
             return Err(error);
         }
         progress("interrupted", &format!("at {}", megabytes(size(file))));
@@ -133,11 +134,13 @@ fn attempt(url: &str, file: &Path, have: u64) -> anyhow::Result<()> {
         .map(|total| format!(" of {}", megabytes(total)))
         .unwrap_or_default();
     let report = |count| progress("downloaded", &format!("{}{of}", megabytes(start + count)));
-    receive::copy(body, &mut out, ARCHIVE_LIMIT - start, report).map_err(|why| match why {
-        Stopped::Writing(error) => {
-            anyhow::Error::from(error).context(format!("cannot write `{}`", file.display()))
+    receive::copy(body, &mut out, ARCHIVE_LIMIT.saturating_sub(start), report).map_err(|why| {
+        match why {
+            Stopped::Writing(error) => {
+                anyhow::Error::from(error).context(format!("cannot write `{}`", file.display()))
+            }
+            why => stopped(url, why),
         }
-        why => stopped(url, why),
     })
 }
 

@@ -20,7 +20,7 @@ const ANSWER: Duration = Duration::from_secs(60);
 const REDIRECTS: u32 = 5;
 const USER_AGENT: &str = concat!("kbr/", env!("CARGO_PKG_VERSION"));
 
-/// A file or version could not be had: nothing wrong was received.
+/// Nothing could be downloaded; nothing wrong was received either.
 #[derive(Debug)]
 pub struct Unavailable(pub Diagnostic);
 
@@ -50,7 +50,7 @@ pub enum Answer {
     /// The file from byte `start` on.
     Part {
         start: u64,
-        /// The number of bytes from there on, if the server tells it.
+        /// The number of bytes from there on, if the server reports it.
         length: Option<u64>,
         body: Box<dyn Read + Send>,
     },

@@ -34,7 +34,7 @@ pub fn add(
         .and_then(|()| replace(&version.folder, &unpacked, &work.path("replaced")))
 }
 
-/// Moves `new` to `folder`, and what was there to `old`.
+/// Moves `new` to `folder`, and what was there to `old`, which is then removed.
 fn replace(folder: &Path, new: &Path, old: &Path) -> anyhow::Result<()> {
     remove_folder(old)?;
     let exchange = || -> io::Result<()> {
@@ -51,7 +51,8 @@ fn replace(folder: &Path, new: &Path, old: &Path) -> anyhow::Result<()> {
         }
         moved
     };
-    exchange().with_context(|| format!("cannot write to `{}`", folder.display()))
+    exchange().with_context(|| format!("cannot write to `{}`", folder.display()))?;
+    remove_folder(old)
 }
 
 /// Removes a version from the store.
@@ -119,7 +120,6 @@ impl Drop for WorkFolder {
     fn drop(&mut self) {
         // What cannot be removed now is removed by the next download.
         let _ = remove_folder(&self.path("unpacked"));
-        let _ = remove_folder(&self.path("replaced"));
         // Fails if there are partial downloads.
         let _ = fs::remove_dir(&self.folder);
     }

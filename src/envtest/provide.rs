@@ -36,7 +36,7 @@ pub struct Options {
 /// A version that is in the store now.
 #[derive(Debug)]
 pub struct Provided {
-    /// None for a folder of the user's whose name does not tell.
+    /// None for a folder of the user's without a version in its name.
     pub version: Option<Version>,
     pub platform: Platform,
     /// SHA-512 of the archive, if the index was read.
@@ -94,7 +94,7 @@ fn installed_or_downloaded(store: &Store, options: &Options) -> anyhow::Result<P
             "--force downloads, which -i, ENVTEST_INSTALLED_ONLY and latest-on-disk rule out";
         return Err(failure(text).help("leave out one of them").into());
     }
-    let mut index = Index {
+    let mut index = LazyIndex {
         url: &options.index,
         archives: None,
     };
@@ -120,12 +120,12 @@ fn installed_or_downloaded(store: &Store, options: &Options) -> anyhow::Result<P
 }
 
 /// The index, which is downloaded at most once.
-struct Index<'a> {
+struct LazyIndex<'a> {
     url: &'a str,
     archives: Option<PublishedArchives>,
 }
 
-impl Index<'_> {
+impl LazyIndex<'_> {
     fn read(&mut self) -> anyhow::Result<&PublishedArchives> {
         if self.archives.is_none() {
             self.archives = Some(published(self.url)?);
@@ -148,7 +148,11 @@ fn installed_only(options: &Options) -> bool {
 
 /// The version to use, in the order of setup-envtest: one that matches in the store is enough, unless the selector asks for the newest
 /// in the index; even then, a newer one in the store stays.
-fn choose(store: &Store, options: &Options, index: &mut Index) -> anyhow::Result<InstalledVersion> {
+fn choose(
+    store: &Store,
+    options: &Options,
+    index: &mut LazyIndex,
+) -> anyhow::Result<InstalledVersion> {
     let (selector, platform) = (&options.selector, &options.platform);
     if let Some(version) = selector.versions.only() {
         if !platform.is_concrete() {

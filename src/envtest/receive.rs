@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 /// How long a server may send nothing.
 const SILENCE: Duration = Duration::from_secs(60);
-const REPORT_EVERY: Duration = Duration::from_secs(3);
+/// How often to report.
+const REPORT: Duration = Duration::from_secs(3);
 
 /// Why not everything was copied.
 #[derive(Debug)]
@@ -19,29 +20,29 @@ pub enum Stopped {
     Writing(io::Error),
 }
 
-/// Copies everything, at most `limit` bytes, and reports the number of bytes so far every few seconds.
+/// Copies everything, at most `limit` bytes, and reports the number of bytes so far every few seconds and at the end.
 pub fn copy(
     from: impl Read + Send + 'static,
     to: &mut impl Write,
     limit: u64,
-    report: impl Fn(u64),
+    report: impl FnMut(u64),
 ) -> Result<(), Stopped> {
-    copy_within(SILENCE, from, to, limit, report)
+    copy_within([SILENCE, REPORT], from, to, limit, report)
 }
 
 fn copy_within(
-    silence: Duration,
+    [silence, every]: [Duration; 2],
     from: impl Read + Send + 'static,
     to: &mut impl Write,
     limit: u64,
-    report: impl Fn(u64),
+    mut report: impl FnMut(u64),
 ) -> Result<(), Stopped> {
     let parts = read_in_thread(from);
     let (mut count, mut reported) = (0, Instant::now());
     loop {
         let part = match parts.recv_timeout(silence) {
             Ok(part) => part.map_err(Stopped::Reading)?,
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
                 let text = format!("the server sent nothing for {} s", silence.as_secs());
                 return Err(Stopped::Reading(io::Error::new(ErrorKind::TimedOut, text)));
@@ -52,11 +53,13 @@ fn copy_within(
             return Err(Stopped::TooLarge);
         }
         to.write_all(&part).map_err(Stopped::Writing)?;
-        if reported.elapsed() >= REPORT_EVERY {
+        if reported.elapsed() >= every {
             reported = Instant::now();
             report(count);
         }
     }
+    report(count);
+    Ok(())
 }
 
 /// Reads in a thread, because a read of a silent connection does not return. The channel is closed at the end.
@@ -110,12 +113,32 @@ mod tests {
         let (_sender, end) = mpsc::channel();
         let silent = Silent { end, sent: false };
         let mut out = Vec::new();
-        let result = copy_within(Duration::from_millis(50), silent, &mut out, 10, |_| ());
+        let result = copy_within(
+            [Duration::from_millis(50), REPORT],
+            silent,
+            &mut out,
+            10,
+            |_| (),
+        );
         let Err(Stopped::Reading(error)) = result else {
             panic!("{result:?}");
         };
         assert_eq!(error.kind(), ErrorKind::TimedOut);
         assert_eq!(out, b"a");
+    }
+
+    #[test]
+    fn the_number_of_bytes_is_reported_now_and_then_and_at_the_end() {
+        let reports = |every| {
+            let (bytes, mut reports) = (vec![b'a'; 200_000], Vec::new());
+            let report = |count| reports.push(count);
+            let bytes = io::Cursor::new(bytes);
+            copy_within([SILENCE, every], bytes, &mut Vec::new(), 200_000, report).unwrap();
+            reports
+        };
+        assert_eq!(reports(Duration::MAX), [200_000]);
+        let all = reports(Duration::ZERO);
+        assert!(all.len() > 3 && all.is_sorted(), "{all:?}");
     }
 
     #[test]

@@ -76,6 +76,7 @@ fn a_download_goes_on_where_the_connection_ended() {
     ];
     assert_eq!(server.requests_of(&archive_path()), expected);
     assert_eq!(stderr.matches("interrupted").count(), 2, "{stderr}");
+    assert!(stderr.contains("downloaded 0.3 MB of 0.3 MB"), "{stderr}");
 }
 
 #[test]

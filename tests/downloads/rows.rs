@@ -1,5 +1,6 @@
 //! Command lines, and the answers of setup-envtest to them.
 
+pub mod different;
 pub mod offline;
 pub mod online;
 

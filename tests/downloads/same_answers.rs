@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::archives::{archive, serve, sha512};
 use crate::place::{OFFLINE, Place, text};
-use crate::rows::{INSTALLED, PUBLISHED, offline, online};
+use crate::rows::{INSTALLED, PUBLISHED, different, offline, online};
 use crate::server::Server;
 
 /// A program with setup-envtest's command line.
@@ -110,6 +110,14 @@ pub fn wrong_answers(program: &Program) -> Vec<String> {
 fn kbr_answers_as_setup_envtest_does() {
     let wrong = wrong_answers(&Program::Kbr);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn kbr_answers_otherwise_only_where_that_is_documented() {
+    for ((row, _, _), code, stdout) in different::ROWS {
+        let found = answer(&Program::Kbr, &store(), OFFLINE, row);
+        assert_eq!(found, (*code, (*stdout).to_owned()), "{row}");
+    }
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::same_answers::{Program, wrong_answers};
+use crate::place::OFFLINE;
+use crate::rows::different;
+use crate::same_answers::{Program, answer, store, wrong_answers};
 
 /// Builds setup-envtest from Go modules.
 fn setup_envtest() -> PathBuf {
@@ -24,6 +26,11 @@ fn setup_envtest() -> PathBuf {
 #[test]
 #[ignore = "builds setup-envtest from Go modules"]
 fn setup_envtest_gives_the_answers_of_the_table() {
-    let wrong = wrong_answers(&Program::SetupEnvtest(setup_envtest()));
+    let program = Program::SetupEnvtest(setup_envtest());
+    let wrong = wrong_answers(&program);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for ((row, code, stdout), _, _) in different::ROWS {
+        let found = answer(&program, &store(), OFFLINE, row);
+        assert_eq!(found, (*code, (*stdout).to_owned()), "{row}");
+    }
 }
