@@ -22,6 +22,8 @@ fn an_argument_that_is_not_utf_8_is_a_usage_error() {
         "init --domain a.example true",
         "init --frobnicate",
         "envtest run --start-timeout",
+        "envtest use",
+        "envtest list --os",
     ] {
         for last in [&b"\xff"[..], b"-\xff", b"--\xff", b"--make=\xff", b"a\xffb"] {
             let folder = tempfile::tempdir().unwrap();
