@@ -36,8 +36,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let cluster = if options.use_existing_cluster {
         None
     } else {
-        let name = workdir::load(&root)?.head.name;
-        let started = Cluster::start(&options, &name, &stop);
+        let started = Cluster::start(&options, &root, &stop);
         if stop.requested() {
             return Ok(stop.exit_code());
         }

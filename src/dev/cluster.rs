@@ -16,6 +16,7 @@ use crate::envtest::control_plane::ControlPlane;
 use crate::envtest::{crds, installed, progress, start};
 use crate::output;
 use crate::signals::Stop;
+use crate::workdir;
 
 /// kbr's own API server, and the objects installed in it.
 pub struct Cluster {
@@ -27,8 +28,9 @@ pub struct Cluster {
     plane: ControlPlane,
 }
 
-fn start(options: &Options, project: &str, stop: &Stop) -> anyhow::Result<ControlPlane> {
+fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<ControlPlane> {
     if let Some(cluster) = options.cluster.clone().filter(|_| options.keep) {
+        let project = workdir::load(root)?.head.name;
         // The longest name of a project has 40 characters, that of a cluster 32.
         let name: String = format!("dev-{project}").chars().take(32).collect();
         let options = cluster::Options {
@@ -56,11 +58,11 @@ fn start(options: &Options, project: &str, stop: &Stop) -> anyhow::Result<Contro
 }
 
 impl Cluster {
-    /// Starts it, and prints how to reach it. Fails after the time limit, or when `stop` is set. `project` names the cluster whose
-    /// data is kept.
-    pub fn start(options: &Options, project: &str, stop: &Stop) -> anyhow::Result<Self> {
+    /// Starts it, and prints how to reach it. Fails after the time limit, or when `stop` is set. If the data is kept, the cluster is
+    /// named after the project in `root`.
+    pub fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<Self> {
         let started = Instant::now();
-        let mut plane = start(options, project, stop)?;
+        let mut plane = start(options, root, stop)?;
         plane.report_server_exits();
         let seconds = started.elapsed().as_secs_f32();
         progress(

@@ -83,6 +83,8 @@ pub fn start_in(folder: Folder, mut setup: Setup, options: &Options) -> anyhow::
         Ok(()) => {}
     }
     if let Some(cluster) = options.cluster {
+        // kube-controller-manager ends if this takes ten more seconds, as it may on a busy machine.
+        plane.wait_for("/healthz", |_| true)?;
         plane.start_controllers()?;
         nodes::create(&plane, cluster.nodes)?;
     }
