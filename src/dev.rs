@@ -3,7 +3,6 @@
 mod cluster;
 mod operator;
 mod options;
-mod render;
 mod samples;
 mod service_account;
 mod webhooks;

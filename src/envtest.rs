@@ -26,6 +26,7 @@ pub mod kubeconfig;
 mod logs;
 mod nodes;
 pub mod or_build;
+pub mod overlay;
 pub mod platform;
 pub mod provide;
 mod receive;

@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::render::render;
 use crate::envtest::apply::apply;
 use crate::envtest::control_plane::ControlPlane;
-use crate::envtest::progress;
+use crate::envtest::{overlay, progress};
 use crate::output;
 
 const FOLDER: &str = "config/samples";
@@ -30,7 +29,7 @@ impl Samples {
         if !root.join(FOLDER).join("kustomization.yaml").is_file() {
             return Ok(());
         }
-        let samples = render(plane, root, FOLDER)?;
+        let samples = overlay::render(plane.kubectl(), root, FOLDER)?;
         self.pending = (samples != self.applied).then(|| (samples, Instant::now()));
         Ok(())
     }
