@@ -120,6 +120,7 @@ fn start_in(
     setup.keep = state.keep;
     let start = start::Options {
         logs: None,
+        audit: None,
         limit: options.start_timeout,
         stop,
         cluster: Some(&options.cluster),

@@ -8,6 +8,7 @@ mod address;
 pub mod apply;
 mod archive;
 pub mod assets;
+mod audit;
 pub mod build;
 pub mod certificates;
 pub mod control;

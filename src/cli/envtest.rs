@@ -98,6 +98,10 @@ struct RunArgs {
     /// Write the servers' logs to this folder
     #[arg(long, value_name = "DIR")]
     keep_logs: Option<PathBuf>,
+    /// Log every request to this file, as JSON lines without the objects; `kbr manifests --check-permissions FILE` compares
+    /// those of the operator with its permissions. A file that exists is overwritten
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
     /// Timeout for the servers to become ready
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     start_timeout: u64,
@@ -230,6 +234,7 @@ fn run_command(args: RunArgs) -> anyhow::Result<ExitCode> {
     run::run(run::Options {
         crds: args.crds,
         keep_logs: args.keep_logs,
+        audit: args.audit,
         start_timeout: Duration::from_secs(args.start_timeout),
         store: args.store,
         cluster,

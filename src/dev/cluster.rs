@@ -48,6 +48,7 @@ fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<ControlP
     }
     let start = start::Options {
         logs: None,
+        audit: None,
         limit: options.start_timeout,
         stop,
         cluster: options.cluster.as_ref(),

@@ -26,6 +26,8 @@ pub struct Options {
     pub crds: Vec<PathBuf>,
     /// The folder for the logs of the servers, if they are kept.
     pub keep_logs: Option<PathBuf>,
+    /// The audit log of the API server, if it writes one.
+    pub audit: Option<PathBuf>,
     /// Timeout for the servers to become ready.
     pub start_timeout: Duration,
     /// The store of the binaries, if not setup-envtest's.
@@ -50,8 +52,10 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let mut definitions = definitions(&options.crds)?;
     let unconverted = crds::remove_conversion(&mut definitions);
     let logs = options.keep_logs.as_deref().map(make_folder).transpose()?;
+    let audit = options.audit.as_deref().map(absolute).transpose()?;
     let start = start::Options {
         logs: logs.as_deref(),
+        audit: audit.as_deref(),
         limit: options.start_timeout,
         stop: &Stop::default(),
         cluster: options.cluster.as_ref(),
@@ -71,6 +75,9 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     plane.report_server_exits();
     let status = run_command(&plane, &assets, &options.command)?;
     drop(plane);
+    if let Some(log) = &options.audit {
+        report_audit(log);
+    }
     Ok(exit_code(status))
 }
 
@@ -92,6 +99,16 @@ fn make_folder(path: &Path) -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(path)
         .and_then(|()| std::path::absolute(path))
         .with_context(|| format!("cannot make the folder `{}`", path.display()))
+}
+
+fn report_audit(log: &Path) {
+    let log = log.display();
+    let next = format!("`kbr manifests --check-permissions {log}`");
+    progress("logged", &format!("all requests; next: {next}"));
+}
+
+fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("`{}`", path.display()))
 }
 
 fn run_command(

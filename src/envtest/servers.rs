@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::assets::Assets;
-use super::egress;
+use super::{audit, egress};
 
 /// The parameters of the servers of one control plane or cluster; also the command line of the supervisor.
 #[derive(Debug, Clone, clap::Args)]
@@ -22,6 +22,9 @@ pub struct Setup {
     /// The folder of the logs.
     #[arg(long)]
     pub logs: PathBuf,
+    /// The audit log of kube-apiserver, if it writes one.
+    #[arg(long)]
+    pub audit: Option<PathBuf>,
     /// The port on which etcd serves clients.
     #[arg(long)]
     pub etcd_port: u16,
@@ -50,6 +53,7 @@ impl Setup {
             assets: assets.folder.clone(),
             folder: folder.to_owned(),
             logs: logs.to_owned(),
+            audit: None,
             etcd_port,
             peer_port,
             port,
@@ -70,6 +74,7 @@ impl Setup {
         ];
         args.extend(self.cluster.then(|| "--cluster".into()));
         args.extend(self.keep.then(|| "--keep".into()));
+        args.extend(self.audit.as_ref().map(|log| flag("--audit", log)));
         args
     }
 
@@ -135,6 +140,10 @@ impl Setup {
             // No controller creates the default service account of a namespace.
             "--disable-admission-plugins=ServiceAccount".into()
         });
+        if let Some(log) = &self.audit {
+            let flags = audit::flags(&self.folder, log);
+            args.extend(flags.map(|(name, value)| flag(name, value)));
+        }
         args
     }
 
@@ -216,6 +225,7 @@ mod tests {
             folder: "/a b/assets".into(),
         };
         let mut setup = Setup::new(&assets, Path::new("/tmp/x"), Path::new("--logs"), [1, 2, 3]);
+        setup.audit = Some("--an audit.log".into());
         for cluster in [false, true] {
             (setup.cluster, setup.keep) = (cluster, cluster);
             let args = std::iter::once("supervisor".into()).chain(setup.to_args());

@@ -8,7 +8,7 @@ use super::control_plane::ControlPlane;
 use super::egress::{self, Services};
 use super::folder::{self, Folder};
 use super::servers::{Setup, free_ports};
-use super::{nodes, progress};
+use super::{audit, nodes, progress};
 use crate::signals::Stop;
 
 /// The number of attempts to start if another program takes a port.
@@ -23,6 +23,8 @@ const SERVING: &str = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclud
 pub struct Options<'a> {
     /// The folder of the logs; without it, they are removed with the servers' folder.
     pub logs: Option<&'a Path>,
+    /// The audit log of kube-apiserver, if it is to write one. Absolute.
+    pub audit: Option<&'a Path>,
     /// How long the servers may take to become ready.
     pub limit: Duration,
     /// Ends the wait with an error.
@@ -73,6 +75,10 @@ pub fn start_in(folder: Folder, mut setup: Setup, options: &Options) -> anyhow::
         ""
     };
     progress("starting", &format!("etcd and kube-apiserver{controllers}"));
+    if let Some(log) = options.audit {
+        audit::prepare(&folder.path, log)?;
+        setup.audit = Some(log.to_owned());
+    }
     if let Some(cluster) = options.cluster {
         egress::write(&folder.path, &cluster.services)?;
     }
