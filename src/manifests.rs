@@ -1,6 +1,7 @@
 //! `kbr manifests`: CRDs from the types of the `api` crate, roles and webhooks from `+kbr:` comments.
 
 mod allow;
+pub mod audit;
 mod crd;
 mod descriptions;
 mod files;

@@ -1,12 +1,12 @@
 //! `kbr manifests`: arguments and output.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use super::report;
 use crate::changes::Change;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Outcome};
 use crate::manifests::{self, Compared, Generated, Options, Run};
 use crate::output;
 use crate::watch::Watch;
@@ -41,6 +41,17 @@ pub struct Args {
     /// Run again whenever a source changes, until interrupted; prints one line per run
     #[arg(long, conflicts_with = "check")]
     pub watch: bool,
+    /// Generate nothing, but compare the operator's permissions with its requests in AUDIT, a log of `kbr envtest run --audit`
+    ///
+    /// Prints the permissions in `config/default` that were denied, that are wider than used (`*`), and that were never used. The last
+    /// means that no test used them, not that the operator never needs them. Fails if a permission was denied; all else is only
+    /// reported.
+    #[arg(
+        long,
+        value_name = "AUDIT",
+        conflicts_with_all = ["check", "crd_only", "prune", "max_description_length", "watch"]
+    )]
+    pub check_permissions: Option<PathBuf>,
 }
 
 impl Args {
@@ -58,10 +69,13 @@ impl Args {
 ///
 /// # Errors
 /// The code does not compile, or the API server would reject what it describes: all problems are reported at once, and nothing
-/// is written. With `--check`, also if anything is stale.
+/// is written. With `--check`, also if anything is stale. With `--check-permissions`, only if a permission was denied.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let folder = std::env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&folder)?;
+    if let Some(log) = &args.check_permissions {
+        return check_permissions(&root, log);
+    }
     if args.watch {
         watch(&root, args);
     }
@@ -74,6 +88,26 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let compared = manifests::write(&root, &generated, args.prune)?;
     print_changes(&generated, &compared);
+    Ok(())
+}
+
+/// Prints the report on stdout.
+///
+/// # Errors
+/// A permission was denied.
+fn check_permissions(root: &Path, log: &Path) -> anyhow::Result<()> {
+    let report = manifests::audit::check(root, log)?;
+    output::data(&report.text)?;
+    if report.denied > 0 {
+        let permissions = if report.denied == 1 {
+            "1 permission was".to_owned()
+        } else {
+            format!("{} permissions were", report.denied)
+        };
+        let help = "add the comments, run `kbr manifests`, and test again with `--audit`";
+        let error = Diagnostic::new(format_args!("{permissions} denied"));
+        return Err(error.outcome(Outcome::Unmentioned).help(help).into());
+    }
     Ok(())
 }
 

@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 
 use super::markers::Marker;
 use super::problem::Problem;
-use rule::Rule;
-pub use rule::Set;
+pub use rule::{Rule, Set};
 
 /// Namespace (empty: a `ClusterRole`) and name.
 type RoleKey = (String, String);
@@ -123,6 +122,32 @@ fn policy_rule(rule: &Rule) -> Value {
         }
     }
     policy
+}
+
+/// The rule of one marker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// `src/main.rs:12`.
+    pub at: String,
+    /// Empty for a `ClusterRole`.
+    pub namespace: String,
+    /// The name of the role.
+    pub role: String,
+    pub rule: Rule,
+}
+
+/// The rule of each valid marker. `default` is the role of those without `roleName`.
+pub fn sources(default: &str, markers: &[Marker]) -> Vec<Source> {
+    let source = |marker: &Marker| {
+        let grant = read::grant(marker, &[]).ok()?;
+        Some(Source {
+            at: marker.at.clone(),
+            namespace: grant.namespace,
+            role: grant.role_name.unwrap_or_else(|| default.to_owned()),
+            rule: grant.rule,
+        })
+    };
+    markers.iter().filter_map(source).collect()
 }
 
 /// Splits a rule into one for each resource, so that the result does not depend on which resources share a marker.

@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, reason = "tests")]
 
+mod audit;
 mod build;
 mod cluster;
 mod clusters;

@@ -1,0 +1,236 @@
+//! One line of an audit log -> what the API server decided about the permissions of a user.
+
+use serde::Deserialize;
+
+use super::access::Access;
+
+/// An event of API group `audit.k8s.io`, without what is not needed here.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    kind: String,
+    api_version: String,
+    stage: Stage,
+    verb: String,
+    user: User,
+    /// Whom the user acts as.
+    impersonated_user: Option<User>,
+    #[serde(rename = "requestURI", default)]
+    request_uri: String,
+    object_ref: Option<ObjectRef>,
+    response_status: Option<Status>,
+    #[serde(default)]
+    annotations: Annotations,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+enum Stage {
+    RequestReceived,
+    /// Only of long-running requests, such as watches.
+    ResponseStarted,
+    ResponseComplete,
+    Panic,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct User {
+    #[serde(default)]
+    username: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ObjectRef {
+    namespace: String,
+    name: String,
+    api_group: String,
+    resource: String,
+    subresource: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    code: u16,
+    message: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Annotations {
+    #[serde(rename = "authorization.k8s.io/decision", default)]
+    decision: String,
+    #[serde(rename = "authorization.k8s.io/reason", default)]
+    reason: String,
+}
+
+/// The API server's decision about one permission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    pub access: Access,
+    /// Empty for objects of the cluster, and for all namespaces.
+    pub namespace: String,
+    pub verdict: Verdict,
+}
+
+/// Allowed, and why; or denied, with the message to the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Allowed(String),
+    Denied(String),
+}
+
+impl Event {
+    /// Parses a line.
+    ///
+    /// # Errors
+    /// Why it is not an audit event.
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
+        let event: Self = serde_json::from_slice(line).map_err(|error| {
+            let text = error.to_string();
+            // The line is that of the log, which is counted elsewhere.
+            let (reason, _) = text.rsplit_once(" at line ").unwrap_or((&text, ""));
+            reason.to_owned()
+        })?;
+        if event.kind != "Event" || !event.api_version.starts_with("audit.k8s.io/") {
+            return Err(format!("it is `{}` of `{}`", event.kind, event.api_version));
+        }
+        Ok(event)
+    }
+
+    /// The namespace and name of the `ServiceAccount` that acted; `None` for other users.
+    pub fn account(&self) -> Option<(&str, &str)> {
+        let name = self.user().strip_prefix("system:serviceaccount:")?;
+        name.split_once(':')
+    }
+
+    fn user(&self) -> &str {
+        let user = self.impersonated_user.as_ref().unwrap_or(&self.user);
+        &user.username
+    }
+
+    /// The permissions that the request needed, as far as the log shows. Requests that never came to authorization needed none.
+    pub fn decisions(&self) -> Vec<Decision> {
+        let complete = match self.stage {
+            Stage::RequestReceived => return Vec::new(),
+            Stage::ResponseStarted => false,
+            Stage::ResponseComplete | Stage::Panic => true,
+        };
+        let (asked, namespace) = self.asked();
+        let decided = |access: Access, verdict: Verdict| Decision {
+            access,
+            namespace: namespace.to_owned(),
+            verdict,
+        };
+        let allowed = |access: Access| {
+            let reason = self.annotations.reason.clone();
+            decided(access, Verdict::Allowed(reason))
+        };
+        let denied = |access: Access| decided(access, Verdict::Denied(self.message().to_owned()));
+        let mut found = Vec::new();
+        match self.annotations.decision.as_str() {
+            "forbid" if complete => found.push(denied(asked)),
+            // It follows when the request ends.
+            "forbid" => {}
+            decision => {
+                if decision == "allow" {
+                    found.extend(self.implied(&asked).map(allowed));
+                    found.push(allowed(asked.clone()));
+                }
+                if complete && self.code() == 403 {
+                    found.extend(self.denied_within(&asked).map(denied));
+                }
+            }
+        }
+        found
+    }
+
+    /// What the request asks for, and its namespace.
+    fn asked(&self) -> (Access, &str) {
+        let verb = self.verb.clone();
+        let Some(object) = &self.object_ref else {
+            let url = self.request_uri.split('?').next().unwrap_or_default();
+            let access = Access {
+                url: url.to_owned(),
+                verb,
+                ..Access::default()
+            };
+            return (access, "");
+        };
+        let (mut resource, mut name) = (object.resource.clone(), object.name.clone());
+        if !object.subresource.is_empty() {
+            resource = format!("{resource}/{}", object.subresource);
+        } else if verb == "create" {
+            // It comes from the new object; authorization does not know it.
+            name.clear();
+        }
+        let access = Access {
+            group: object.api_group.clone(),
+            resource,
+            name,
+            url: String::new(),
+            verb,
+        };
+        (access, &object.namespace)
+    }
+
+    /// The permission to create, which the API server also checks if a patch or an update creates the object, and if a GET
+    /// opens a stream to a Pod.
+    fn implied(&self, asked: &Access) -> Option<Access> {
+        const STREAMS: [&str; 3] = ["pods/attach", "pods/exec", "pods/portforward"];
+        let creates = match asked.verb.as_str() {
+            "patch" | "update" => self.code() == 201,
+            "get" => asked.group.is_empty() && STREAMS.contains(&asked.resource.as_str()),
+            _ => false,
+        };
+        creates.then(|| Access {
+            verb: "create".to_owned(),
+            ..asked.clone()
+        })
+    }
+
+    /// The permission that the API server denied while it handled a request that was allowed.
+    fn denied_within(&self, asked: &Access) -> Option<Access> {
+        let message = self.message();
+        let another = |resource: &str, verb: &str| Access {
+            resource: resource.to_owned(),
+            verb: verb.to_owned(),
+            ..Access::default()
+        };
+        if message.contains("cannot set an ownerRef on a resource you can't delete") {
+            return Some(Access {
+                verb: "delete".to_owned(),
+                ..asked.clone()
+            });
+        }
+        if message.contains("a resource you can't set finalizers on") {
+            // The message does not name the owner.
+            return Some(Access {
+                group: "<the owner's group>".to_owned(),
+                ..another("<the owner's resource>/finalizers", "update")
+            });
+        }
+        let (_, rest) = message.split_once(&format!("User \"{}\" cannot ", self.user()))?;
+        let (verb, rest) = rest.split_once(" resource \"")?;
+        let (resource, rest) = rest.split_once("\" in API group \"")?;
+        let (group, _) = rest.split_once('"')?;
+        Some(Access {
+            group: group.to_owned(),
+            ..another(resource, verb)
+        })
+    }
+
+    fn code(&self) -> u16 {
+        self.response_status
+            .as_ref()
+            .map_or(0, |status| status.code)
+    }
+
+    fn message(&self) -> &str {
+        self.response_status
+            .as_ref()
+            .map_or("", |status| &status.message)
+    }
+}
+
+#[cfg(test)]
+mod tests;
