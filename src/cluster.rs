@@ -112,8 +112,7 @@ fn start_in(
     options: &Options,
     stop: &Stop,
 ) -> anyhow::Result<anyhow::Result<ControlPlane>> {
-    let assets = installed::find(options.store.clone())?;
-    assets.check_cluster()?;
+    let assets = installed::find_for_cluster(options.store.clone())?;
     let state = prepare(&mut folder, name, options, &assets)?;
     let path = folder.path.clone();
     let mut setup = Setup::new(&assets, &path, &path, state.ports);

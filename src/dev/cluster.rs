@@ -42,10 +42,10 @@ fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<ControlP
         };
         return cluster::attach(name.trim_end_matches('-'), &options, stop);
     }
-    let assets = installed::find(options.store.clone())?;
-    if options.cluster.is_some() {
-        assets.check_cluster()?;
-    }
+    let assets = match &options.cluster {
+        Some(_) => installed::find_for_cluster(options.store.clone())?,
+        None => installed::find(options.store.clone())?,
+    };
     let start = start::Options {
         logs: None,
         audit: None,

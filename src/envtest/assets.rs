@@ -42,17 +42,6 @@ impl Assets {
             .context("`kube-apiserver --version` prints no version")?
             .to_owned())
     }
-
-    /// Fails unless the folder also has [`CLUSTER_PROGRAMS`].
-    pub fn check_cluster(&self) -> anyhow::Result<()> {
-        let help = match env::var_os("KUBEBUILDER_ASSETS") {
-            Some(set) if Path::new(&set) == self.folder => {
-                "unset KUBEBUILDER_ASSETS, and run kbr envtest build --cluster"
-            }
-            _ => "run kbr envtest build --cluster",
-        };
-        check(&self.folder, &CLUSTER_PROGRAMS, help)
-    }
 }
 
 /// The folder in `KUBEBUILDER_ASSETS`, if that is set.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use super::assets::{self, Assets, Store};
+use super::assets::{self, Assets, CLUSTER_PROGRAMS, Store};
 use super::platform::{self, Platform};
 use super::selector::{Selector, Version};
 
@@ -105,6 +105,23 @@ pub fn find(store: Option<PathBuf>) -> anyhow::Result<Assets> {
         Some(version) => assets::complete(&version.folder, &help),
         None => found,
     }
+}
+
+/// The programs for a whole cluster: those in `KUBEBUILDER_ASSETS`, or in the store of kbr's own version.
+///
+/// # Errors
+/// A program is missing.
+pub fn find_for_cluster(store: Option<PathBuf>) -> anyhow::Result<Assets> {
+    let help = "run kbr envtest build --cluster";
+    if assets::set_by_user().is_none() {
+        let assets = assets::complete(&Store::new(store)?.folder(), help)?;
+        assets::check(&assets.folder, &CLUSTER_PROGRAMS, help)?;
+        return Ok(assets);
+    }
+    let assets = find(store)?;
+    let help = format!("unset KUBEBUILDER_ASSETS, and {help}");
+    assets::check(&assets.folder, &CLUSTER_PROGRAMS, &help)?;
+    Ok(assets)
 }
 
 #[cfg(test)]

@@ -45,10 +45,10 @@ pub struct Options {
 /// If kbr is killed with SIGKILL, the command gets SIGTERM (on Linux; elsewhere it only loses its API server).
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let assets = installed::find(options.store)?;
-    if options.cluster.is_some() {
-        assets.check_cluster()?;
-    }
+    let assets = match &options.cluster {
+        Some(_) => installed::find_for_cluster(options.store)?,
+        None => installed::find(options.store)?,
+    };
     let mut definitions = definitions(&options.crds)?;
     let unconverted = crds::remove_conversion(&mut definitions);
     let logs = options.keep_logs.as_deref().map(make_folder).transpose()?;
