@@ -213,10 +213,6 @@ impl Lane {
     /// Creates an event, or updates the count of a recent one.
     async fn try_send(&mut self, client: &Client, event: &Event) -> kube::Result<()> {
         let (hash, now) = (event.hash(), Instant::now());
-        if self.series.len() >= REMEMBERED {
-            self.series
-                .retain(|_, series| now.duration_since(series.last) < SERIES);
-        }
         if let Some(series) = self.series.get_mut(&hash)
             && now.duration_since(series.last) < SERIES
         {
@@ -233,17 +229,21 @@ impl Lane {
         let namespace = body["metadata"]["namespace"].as_str().unwrap_or_default();
         let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
         request::post(client, &path, &body).await?;
-        if self.series.len() < REMEMBERED {
-            let name = body["metadata"]["name"].as_str().unwrap_or_default();
-            let series = Series {
-                path: format!("{path}/{name}"),
-                count: 1,
-                created: now,
-                sent: now,
-                last: now,
-            };
-            self.series.insert(hash, series);
+        // The oldest one makes room: most repetitions follow soon.
+        if self.series.len() >= REMEMBERED
+            && let Some((&oldest, _)) = self.series.iter().min_by_key(|(_, series)| series.last)
+        {
+            self.series.remove(&oldest);
         }
+        let name = body["metadata"]["name"].as_str().unwrap_or_default();
+        let series = Series {
+            path: format!("{path}/{name}"),
+            count: 1,
+            created: now,
+            sent: now,
+            last: now,
+        };
+        self.series.insert(hash, series);
         Ok(())
     }
 
@@ -360,6 +360,24 @@ mod tests {
             .map(|event| event["series"]["count"].as_u64())
             .collect();
         assert_eq!(counts, [Some(6), None]);
+    }
+
+    #[tokio::test]
+    async fn a_quick_repetition_is_not_a_new_event_after_many_others() {
+        let api = FakeApi::new();
+        let (recorder, mut publisher) = Recorder::new("pod");
+        // All in one lane.
+        let events = (0..).map(|n| event(&format!("object-{n}"), "same"));
+        let events = events.filter(|event| event.hash().is_multiple_of(LANES as u64));
+        let objects = REMEMBERED + 100;
+        for event in events.take(objects) {
+            recorder.publish(event.clone());
+            recorder.publish(event);
+        }
+        publisher.flush(&api.client()).await;
+        assert_eq!(api.requests().len(), objects);
+        let remembered = publisher.lanes.iter().map(|lane| lane.series.len());
+        assert!(remembered.max() <= Some(REMEMBERED));
     }
 
     #[tokio::test]
