@@ -36,6 +36,7 @@ pub mod selector;
 pub mod servers;
 pub mod start;
 pub mod supervisor;
+pub mod work;
 
 use crate::output;
 

@@ -1,11 +1,13 @@
 //! `kbr envtest build`: builds the programs of a control plane or a cluster from source, with Go and its module proxy only.
 
-use std::fs::{self, File};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use super::assets::{self, Assets, CLUSTER_PROGRAMS, GO_MOD, PROGRAMS, Store};
+use super::work::{BUILD, WorkFolder, remove_folder};
 use super::{go, progress};
 
 const GO_SUM: &str = include_str!("control-plane/go.sum");
@@ -21,16 +23,15 @@ pub fn build(store: &Store, cluster: bool) -> anyhow::Result<Assets> {
     if missing(&folder, cluster).is_empty() {
         return assets::complete(&folder, "");
     }
-    let _lock = lock(&store.root)?;
+    let work = WorkFolder::lock(store)?;
     let programs = missing(&folder, cluster);
     if !programs.is_empty() {
-        // The name is fixed, so that the next holder of the lock can remove the remains of a killed build.
-        let work = store.root.join(".kbr-build");
-        remove(&work)?;
-        let built =
-            build_in(&work, &programs).and_then(|built| publish(&built, &folder, &programs));
-        remove(&work)?;
-        built.context("nothing was added to the store")?;
+        let build = work.path(BUILD);
+        // The remains of a killed build.
+        remove_folder(&build)?;
+        build_in(&build, &programs)
+            .and_then(|built| publish(&built, &folder, &programs))
+            .context("nothing was added to the store")?;
     }
     assets::complete(&folder, "run kbr envtest build again")
 }
@@ -46,29 +47,6 @@ fn missing(folder: &Path, cluster: bool) -> Vec<&'static str> {
         programs.extend(CLUSTER_PROGRAMS.into_iter().filter(lacks));
     }
     programs
-}
-
-fn lock(root: &Path) -> anyhow::Result<File> {
-    let path = root.join(".kbr-build.lock");
-    let open = || -> std::io::Result<File> {
-        fs::create_dir_all(root)?;
-        let file = File::create(&path)?;
-        if file.try_lock().is_err() {
-            progress("waiting", "for another kbr envtest build");
-            file.lock()?;
-        }
-        Ok(file)
-    };
-    open().with_context(|| format!("cannot lock `{}`", path.display()))
-}
-
-fn remove(folder: &Path) -> anyhow::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove `{}`", folder.display()))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Builds the programs in `work`; the result is a folder that contains only them.
@@ -138,6 +116,8 @@ fn publish(built: &Path, folder: &Path, programs: &[&str]) -> anyhow::Result<()>
         if fs::rename(built, folder).is_ok() {
             return Ok(());
         }
+        // setup-envtest makes it read-only.
+        fs::set_permissions(folder, Permissions::from_mode(0o755))?;
         for program in programs {
             fs::rename(built.join(program), folder.join(program))?;
         }

@@ -40,14 +40,14 @@ fn two_concurrent_commands_download_once() {
 #[test]
 fn cleanup_removes_partial_downloads() {
     let place = Place::with(&[NAME]);
-    fs::create_dir_all(place.path("store/.kbr-download")).unwrap();
-    fs::write(place.path("store/.kbr-download/a.partial"), "a").unwrap();
+    fs::create_dir_all(place.path("store/.kbr-work")).unwrap();
+    fs::write(place.path("store/.kbr-work/a.partial"), "a").unwrap();
     let output = place
         .kbr("cleanup --os linux --arch amd64 1.20")
         .output()
         .unwrap();
     check(&output, 0, "");
-    assert!(!place.path("store/.kbr-download").exists());
+    assert!(!place.path("store/.kbr-work").exists());
     assert_eq!(place.versions(), [NAME]);
 }
 

@@ -29,7 +29,7 @@ fn path_of(place: &Place) -> String {
 
 fn partial(place: &Place, bytes: &[u8]) -> std::path::PathBuf {
     let name = format!("{NAME}-{}.partial", &sha512(bytes)[..16]);
-    place.path("store/.kbr-download").join(name)
+    place.path("store/.kbr-work").join(name)
 }
 
 /// Runs `use`, which must succeed and leave only the version in the store.
@@ -172,7 +172,7 @@ fn a_complete_download_is_not_repeated() {
     let (server, bytes) = server();
     server.serve_file(&archive_path(), &bytes);
     let place = Place::new();
-    fs::create_dir_all(place.path("store/.kbr-download")).unwrap();
+    fs::create_dir_all(place.path("store/.kbr-work")).unwrap();
     fs::write(partial(&place, &bytes), &bytes).unwrap();
     use_it(&place, &server);
     assert_eq!(
@@ -187,7 +187,7 @@ fn a_beginning_that_is_not_the_archives_is_downloaded_again() {
         let (server, bytes) = server();
         server.serve_file(&archive_path(), &bytes);
         let place = Place::new();
-        fs::create_dir_all(place.path("store/.kbr-download")).unwrap();
+        fs::create_dir_all(place.path("store/.kbr-work")).unwrap();
         fs::write(partial(&place, &bytes), vec![b'a'; length]).unwrap();
         use_it(&place, &server);
         let expected = [format!("bytes={length}-"), "all".to_owned()];
@@ -200,7 +200,7 @@ fn without_a_checksum_nothing_of_an_earlier_download_is_used() {
     let (server, bytes) = server();
     server.serve_file(&archive_path(), &bytes);
     let place = Place::new();
-    fs::create_dir_all(place.path("store/.kbr-download")).unwrap();
+    fs::create_dir_all(place.path("store/.kbr-work")).unwrap();
     fs::write(partial(&place, &bytes), "other").unwrap();
     let index = server.url("/index.yaml");
     let output = place
@@ -229,5 +229,5 @@ fn a_server_that_sends_nothing_leaves_nothing() {
     server.serve(&archive_path(), move |_, start| file(&bytes, start).cut(0));
     let place = Place::new();
     fail(&place, &server);
-    assert!(!place.path("store/.kbr-download").exists());
+    assert!(!place.path("store/.kbr-work").exists());
 }

@@ -152,7 +152,7 @@ fn a_version_that_setup_envtest_has_made_read_only_is_replaced_and_removed() {
     let found = answer(&Program::Kbr, &place, &index, "use --force -p path 1.35.9");
     assert_eq!(found, (0, "[store]/k8s/1.35.9-linux-amd64".to_owned()));
     place.assert_complete("1.35.9-linux-amd64");
-    assert!(!place.path("store/.kbr-download").exists());
+    assert!(!place.path("store/.kbr-work").exists());
     read_only();
     let found = answer(&Program::Kbr, &place, &index, "cleanup 1.35.9");
     assert_eq!(found.0, 0);
