@@ -1,15 +1,18 @@
 //! `kbr cluster`: whole clusters without containers, which are left running.
 //!
 //! A cluster is a folder (`state`) with the files of its servers, and their supervisor, which holds the folder's lock and answers on
-//! its socket. So no process id is needed to stop it, and nothing of anybody else's can be stopped.
+//! its socket. So stopping needs no process id, which may belong to another program by then.
 
 mod contexts;
 mod state;
 mod status;
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use anyhow::Context;
 
 use self::state::State;
 use crate::diagnostic::{Diagnostic, Outcome};
@@ -21,16 +24,12 @@ use crate::envtest::start::{self, Cluster, Started};
 use crate::envtest::{control, installed, progress};
 use crate::output;
 use crate::signals::Stop;
-use anyhow::Context;
 
 pub use self::state::{check_name, names};
 pub use self::status::Status;
 
 /// How long the supervisor may take to end after it has answered that all servers have stopped.
 const END: Duration = Duration::from_secs(10);
-
-/// The number of attempts to start if another program takes a port.
-const ATTEMPTS: usize = 5;
 
 /// How to start a cluster.
 #[derive(Debug)]
@@ -47,7 +46,7 @@ pub struct Options {
     pub store: Option<PathBuf>,
 }
 
-/// Starts the cluster `name`, unless it runs already, and reports how to reach it.
+/// Starts the cluster `name`, unless it runs already, leaves it running, and reports how to reach it.
 ///
 /// # Errors
 /// It is not ready in time, its data belongs to another version of Kubernetes, or one of its ports is taken.
@@ -55,27 +54,20 @@ pub fn start(name: &str, options: &Options) -> anyhow::Result<()> {
     let started = Instant::now();
     let path = state::folder(name)?;
     let stop = Stop::register()?;
-    for attempt in 1.. {
-        let Some(folder) = Folder::open(&path)? else {
-            await_start(&path, name, options.start_timeout, &stop)?;
-            progress("running", &format!("`{name}` already"));
-            break;
-        };
-        match start_in(folder, name, options, &stop)? {
-            Ok(plane) => {
-                plane.detach()?;
-                let seconds = started.elapsed().as_secs_f32();
-                progress("ready", &format!("`{name}`, after {seconds:.1} s"));
-                break;
-            }
-            // Kept data belongs to its ports.
-            Err(error) if attempt == ATTEMPTS || path.exists() => return Err(error),
-            Err(_) => progress("starting", "again, because another program took a port"),
-        }
+    if let Some(plane) = launch(name, options, &stop)? {
+        plane.detach()?;
+        let seconds = started.elapsed().as_secs_f32();
+        progress("ready", &format!("`{name}`, after {seconds:.1} s"));
+    } else {
+        await_start(&path, name, options.start_timeout, &stop)?;
+        progress(
+            "running",
+            &format!("`{name}` already; its options stay as they are"),
+        );
     }
     if options.merge_kubeconfig {
         let mut state = State::read(&path)?;
-        state.merged = Some(contexts::merge(&path, name, &state.assets)?);
+        state.merged = Some(contexts::merge(&context(name), &path, &state.assets)?);
         state.write(&path)?;
     }
     let kubeconfig = path.join("kubeconfig");
@@ -87,36 +79,22 @@ pub fn start(name: &str, options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Starts the cluster `name`, which keeps its data, until the result is dropped.
+/// Runs the cluster `name`, which keeps its data, until the result is dropped.
 ///
 /// # Errors
-/// Like [`start`], and if it runs already.
-pub fn attach(name: &str, options: &Options, stop: &Stop) -> anyhow::Result<ControlPlane> {
-    let Some(folder) = Folder::open(&state::folder(name)?)? else {
-        return Err(
-            Diagnostic::new(format_args!("the cluster `{name}` runs already"))
-                .outcome(Outcome::Unmentioned)
-                .help(format_args!(
-                    "end the other `kbr dev`, or run kbr cluster stop {name}"
-                ))
-                .into(),
-        );
-    };
-    start_in(folder, name, options, stop)?
+/// As for [`start`], and if it runs already.
+pub fn run(name: &str, options: &Options, stop: &Stop) -> anyhow::Result<ControlPlane> {
+    launch(name, options, stop)?.ok_or_else(|| {
+        let text = format!("the cluster `{name}` runs already");
+        let help = format!("end the other `kbr dev`, or run kbr cluster stop {name}");
+        failure(text, help)
+    })
 }
 
-/// One attempt. The inner error means that another program uses one of the ports.
-fn start_in(
-    mut folder: Folder,
-    name: &str,
-    options: &Options,
-    stop: &Stop,
-) -> anyhow::Result<anyhow::Result<ControlPlane>> {
+/// Starts the cluster `name`, and waits until it is ready; `None` if it runs already.
+fn launch(name: &str, options: &Options, stop: &Stop) -> anyhow::Result<Option<ControlPlane>> {
     let assets = installed::find_for_cluster(options.store.clone())?;
-    let state = prepare(&mut folder, name, options, &assets)?;
-    let path = folder.path.clone();
-    let mut setup = Setup::new(&assets, &path, &path, state.ports);
-    setup.keep = state.keep;
+    let path = state::folder(name)?;
     let start = start::Options {
         logs: None,
         audit: None,
@@ -124,19 +102,47 @@ fn start_in(
         stop,
         cluster: Some(&options.cluster),
     };
-    let plane = match start::start_in(folder, setup, &start)? {
-        Started::Yes(plane) => *plane,
-        Started::LostItsPort(error) => {
-            let help = format!(
-                "help: end the program that uses one of the ports {:?}",
-                state.ports
-            );
-            return Ok(Err(error.context(help)));
+    for attempt in 1.. {
+        let Some(mut folder) = Folder::open(&path)? else {
+            break;
+        };
+        let state = prepare(&mut folder, name, options, &assets)?;
+        // Kept data belongs to its ports.
+        let is_last = folder.is_kept() || attempt == start::ATTEMPTS;
+        let mut setup = Setup::new(&assets, &path, &path, state.ports);
+        setup.keep = state.keep;
+        setup.context = context(name);
+        match start::start_in(folder, setup, &start)? {
+            Started::Yes(mut plane) => {
+                start::wait_until_ready(&plane, &start)?;
+                state::set_ready(&path)?;
+                if state.keep {
+                    plane.keep_folder();
+                }
+                return Ok(Some(*plane));
+            }
+            Started::LostItsPort(_) if is_last => {
+                let ports = state.ports;
+                let text = format!("another program uses one of the ports {ports:?} of `{name}`");
+                let help = "end that program, and try again";
+                return Err(failure(text, help));
+            }
+            Started::LostItsPort(_) => {
+                progress("starting", "again, because another program took a port");
+            }
         }
-    };
-    start::wait_until_ready(&plane, &start)?;
-    state::set_ready(&path)?;
-    Ok(Ok(plane))
+    }
+    Ok(None)
+}
+
+/// The name of the cluster's context in a kubeconfig.
+fn context(name: &str) -> String {
+    format!("kbr-{name}")
+}
+
+fn failure(text: impl Display, help: impl Display) -> anyhow::Error {
+    let error = Diagnostic::new(text).outcome(Outcome::Unmentioned);
+    error.help(help).into()
 }
 
 /// The state of the cluster that is about to start, written to its folder. Data is kept from an earlier start only if that was
@@ -171,9 +177,6 @@ fn prepare(
         }
     };
     state.write(&folder.path)?;
-    if state.keep {
-        folder.keep();
-    }
     Ok(state)
 }
 
@@ -182,12 +185,8 @@ fn await_start(path: &Path, name: &str, limit: Duration, stop: &Stop) -> anyhow:
     let deadline = Instant::now() + limit;
     while !state::is_ready(path) {
         if Instant::now() > deadline || stop.requested() {
-            return Err(Diagnostic::new(format_args!(
-                "the cluster `{name}` does not become ready"
-            ))
-            .outcome(Outcome::Unmentioned)
-            .help(format_args!("kbr cluster stop {name}"))
-            .into());
+            let text = format!("the cluster `{name}` does not become ready");
+            return Err(failure(text, format!("kbr cluster stop {name}")));
         }
         sleep(Duration::from_millis(50));
     }
@@ -195,7 +194,7 @@ fn await_start(path: &Path, name: &str, limit: Duration, stop: &Stop) -> anyhow:
 }
 
 /// Stops the cluster `name`. Its data is removed unless it was started to be kept; with `delete`, in any case. Does nothing if
-/// there is no such cluster.
+/// it does not exist.
 ///
 /// # Errors
 /// Its supervisor does not answer, or its files cannot be removed.
@@ -216,7 +215,7 @@ pub fn stop(name: &str, delete: bool) -> anyhow::Result<()> {
         }
     };
     if let Some(merged) = &state.merged {
-        contexts::remove(merged, &path, &state.assets);
+        contexts::remove(&context(name), merged, &state.assets);
     }
     let what = if stopped.is_some() {
         "stopped"
@@ -239,12 +238,8 @@ pub fn stop(name: &str, delete: bool) -> anyhow::Result<()> {
 /// It does not run.
 pub fn kubeconfig(name: &str) -> anyhow::Result<String> {
     let Some(status) = Status::of(name)?.filter(Status::is_supervised) else {
-        return Err(
-            Diagnostic::new(format_args!("the cluster `{name}` does not run"))
-                .outcome(Outcome::Unmentioned)
-                .help(format_args!("kbr cluster start {name}"))
-                .into(),
-        );
+        let text = format!("the cluster `{name}` does not run");
+        return Err(failure(text, format!("kbr cluster start {name}")));
     };
     contexts::flat(&state::folder(name)?, &status.state.assets)
 }

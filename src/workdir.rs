@@ -14,7 +14,7 @@ use crate::project::{self, PROJECT, Project};
 /// The project's root: `start` or its nearest parent that contains PROJECT or an unfinished commit.
 ///
 /// # Errors
-/// There is no such folder.
+/// The folder does not exist.
 pub fn find_root(start: &Path) -> anyhow::Result<PathBuf> {
     let is_root = |folder: &&Path| {
         let is_file = |name| fs::symlink_metadata(folder.join(name)).is_ok_and(|it| it.is_file());

@@ -6,8 +6,6 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
-use crate::envtest::kubeconfig;
-
 /// The kubeconfig in `folder`, with certificates and key in it.
 pub fn flat(folder: &Path, assets: &Path) -> anyhow::Result<String> {
     run(
@@ -17,65 +15,53 @@ pub fn flat(folder: &Path, assets: &Path) -> anyhow::Result<String> {
     )
 }
 
-/// Adds the cluster's context to the user's kubeconfig, and makes it the current one; returns the path of that kubeconfig.
-pub fn merge(folder: &Path, name: &str, assets: &Path) -> anyhow::Result<PathBuf> {
+/// Adds `context`, for the cluster in `folder`, to the user's kubeconfig, and makes it the current one; returns the path of that
+/// kubeconfig.
+pub fn merge(context: &str, folder: &Path, assets: &Path) -> anyhow::Result<PathBuf> {
     let path = users_kubeconfig()?;
-    let context = kubeconfig::context(folder);
     let file = |name: &str| folder.join(name).display().to_string();
+    let server = "--output=jsonpath={.clusters[0].cluster.server}";
     let server = run(
         assets,
         &folder.join("kubeconfig"),
-        &[
-            "config",
-            "view",
-            "--output",
-            "jsonpath={.clusters[0].cluster.server}",
-        ],
+        &["config", "view", server],
     )?;
-    let edit = |args: &[&str]| run(assets, &path, args);
-    edit(&[
-        "config",
-        "set-cluster",
-        &context,
+    let (ca, certificate, key) = (file("ca.crt"), file("admin.crt"), file("admin.key"));
+    let cluster = [
         "--embed-certs",
         "--server",
         &server,
         "--certificate-authority",
-        &file("ca.crt"),
-    ])?;
-    edit(&[
-        "config",
-        "set-credentials",
-        &context,
+        &ca,
+    ];
+    let user = [
         "--embed-certs",
         "--client-certificate",
-        &file("admin.crt"),
+        &certificate,
         "--client-key",
-        &file("admin.key"),
-    ])?;
-    edit(&[
-        "config",
-        "set-context",
-        &context,
-        "--cluster",
-        &context,
-        "--user",
-        &context,
-    ])?;
-    edit(&["config", "use-context", &context])
-        .with_context(|| format!("cannot add the context of `{name}` to `{}`", path.display()))?;
+        &key,
+    ];
+    let parts = ["--cluster", context, "--user", context];
+    for (what, flags) in [
+        ("set-cluster", &cluster[..]),
+        ("set-credentials", &user),
+        ("set-context", &parts),
+        ("use-context", &[]),
+    ] {
+        run(assets, &path, &[&["config", what, context], flags].concat())
+            .with_context(|| format!("cannot add `{context}` to `{}`", path.display()))?;
+    }
     Ok(path)
 }
 
-/// Removes the context from the kubeconfig `path`. It may be gone, so errors do not matter.
-pub fn remove(path: &Path, folder: &Path, assets: &Path) {
-    let context = kubeconfig::context(folder);
+/// Removes `context` from the kubeconfig `path`. It may be gone, so errors do not matter.
+pub fn remove(context: &str, path: &Path, assets: &Path) {
     let edit = |args: &[&str]| run(assets, path, args);
     if edit(&["config", "current-context"]).is_ok_and(|current| current.trim() == context) {
         let _ = edit(&["config", "unset", "current-context"]);
     }
     for what in ["delete-context", "delete-cluster", "delete-user"] {
-        let _ = edit(&["config", what, &context]);
+        let _ = edit(&["config", what, context]);
     }
 }
 

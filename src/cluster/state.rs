@@ -17,8 +17,8 @@ const FILE: &str = "cluster.json";
 /// This file in the folder of a cluster means that its start is complete.
 const READY: &str = "ready";
 
-/// The longest name of a cluster, which is part of the path of a socket.
-const LONGEST_NAME: usize = 32;
+/// The longest name of a cluster, which is part of the path of a socket: `dev-` and the longest name of a project.
+const LONGEST_NAME: usize = 44;
 
 /// What is recorded of a cluster.
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub struct State {
 }
 
 impl State {
-    /// The record in `folder`; `None` if there is no cluster.
+    /// The record in `folder`; `None` if that contains no cluster.
     pub fn find(folder: &Path) -> anyhow::Result<Option<Self>> {
         let path = folder.join(FILE);
         match fs::read_to_string(&path) {
@@ -135,7 +135,7 @@ pub fn names() -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// A name as it is, if it is a DNS label of at most 32 characters.
+/// A name as it is, if it is a DNS label of at most 44 characters.
 pub fn check_name(name: &str) -> Result<String, String> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let valid = !name.is_empty()
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_name_is_a_dns_label() {
-        for name in ["a", "demo-2", "0", &"a".repeat(32)] {
+        for name in ["a", "demo-2", "0", &"a".repeat(44)] {
             assert_eq!(check_name(name).as_deref(), Ok(name));
         }
         for name in [
@@ -205,7 +205,7 @@ mod tests {
             "a/b",
             "..",
             "ä",
-            &"a".repeat(33),
+            &"a".repeat(45),
         ] {
             assert!(check_name(name).is_err(), "{name}");
         }

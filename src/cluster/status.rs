@@ -6,7 +6,7 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::state::{self, State};
-use crate::envtest::control;
+use crate::envtest::control::{self, Server};
 
 /// The number of servers of a running cluster.
 const SERVERS: usize = 5;
@@ -17,12 +17,12 @@ pub struct Status {
     name: String,
     pub(super) state: State,
     folder: PathBuf,
-    /// A line for each server: name, process id, and its exit status if it has ended.
-    servers: Option<String>,
+    /// `None` if its supervisor does not run.
+    servers: Option<Vec<Server>>,
 }
 
 impl Status {
-    /// The status of the cluster `name`; `None` if there is none.
+    /// The status of the cluster `name`; `None` if it does not exist.
     pub fn of(name: &str) -> anyhow::Result<Option<Self>> {
         let folder = state::folder(name)?;
         let Some(state) = State::find(&folder)? else {
@@ -44,9 +44,8 @@ impl Status {
 
     /// Whether all its servers run, and it has been ready.
     pub fn is_running(&self) -> bool {
-        let complete = |servers: &String| {
-            let count = servers.lines().count();
-            count == SERVERS && servers.lines().all(|line| line.split(' ').count() == 2)
+        let complete = |servers: &Vec<Server>| {
+            servers.len() == SERVERS && servers.iter().all(|server| server.ended.is_none())
         };
         self.servers.as_ref().is_some_and(complete) && state::is_ready(&self.folder)
     }
@@ -56,10 +55,9 @@ impl Status {
         let Some(servers) = &self.servers else {
             return if self.state.keep { "stopped" } else { "killed" }.to_owned();
         };
-        let ended = servers.lines().filter_map(|line| {
-            let (name, rest) = line.split_once(' ')?;
-            let (_, status) = rest.split_once(' ')?;
-            Some(format!("{name} ended ({status})"))
+        let ended = servers.iter().filter_map(|server| {
+            let status = server.ended.as_ref()?;
+            Some(format!("{} ended ({status})", server.name))
         });
         let ended: Vec<String> = ended.collect();
         match ended.join(", ") {
@@ -86,13 +84,9 @@ impl Status {
 
     /// For programs.
     pub fn json(&self) -> Value {
-        let servers = self.servers.iter().flat_map(|servers| servers.lines());
-        let servers = servers.map(|line| {
-            let mut words = line.splitn(3, ' ');
-            let name = words.next();
-            let pid = words.next().and_then(|pid| pid.parse::<u32>().ok());
-            json!({ "name": name, "pid": pid, "ended": words.next() })
-        });
+        let servers = self.servers.iter().flatten();
+        let servers = servers
+            .map(|Server { name, pid, ended }| json!({ "name": name, "pid": pid, "ended": ended }));
         json!({
             "name": self.name,
             "running": self.is_running(),

@@ -31,8 +31,6 @@ pub struct Cluster {
 fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<ControlPlane> {
     if let Some(cluster) = options.cluster.clone().filter(|_| options.keep) {
         let project = workdir::load(root)?.head.name;
-        // The longest name of a project has 40 characters, that of a cluster 32.
-        let name: String = format!("dev-{project}").chars().take(32).collect();
         let options = cluster::Options {
             cluster,
             keep: true,
@@ -40,7 +38,7 @@ fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<ControlP
             start_timeout: options.start_timeout,
             store: options.store.clone(),
         };
-        return cluster::attach(name.trim_end_matches('-'), &options, stop);
+        return cluster::run(&format!("dev-{project}"), &options, stop);
     }
     let assets = match &options.cluster {
         Some(_) => installed::find_for_cluster(options.store.clone())?,

@@ -27,8 +27,8 @@ pub fn prepare(folder: &Path, log: &Path) -> anyhow::Result<()> {
 
 /// What is logged: who requested what, the decision of RBAC, and the status of the response, but no objects.
 ///
-/// The API server evaluates a policy before impersonation: requests of service accounts that the administrator impersonates cannot
-/// be told from the administrator's own. Long-running requests, such as watches, are logged when they start and when they end; others
+/// The API server evaluates a policy before impersonation: requests of service accounts that the administrator impersonates look
+/// like the administrator's own. Long-running requests, such as watches, are logged when they start and when they end; others
 /// when they end.
 fn policy() -> Value {
     let discovery = ["/api", "/api/*", "/apis", "/apis/*", "/openapi/*"];

@@ -1,7 +1,7 @@
 //! The socket through which a cluster that was left running is asked for its status, and to stop.
 //!
-//! A process id does not prove whose process it is: after a restart of the machine it may be any other's. Whoever answers on the
-//! socket is the supervisor.
+//! A process id does not prove whose process it is: after a restart of the machine it may belong to another program. Only the
+//! supervisor answers on the socket.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -72,9 +72,31 @@ pub fn close(folder: &Path) {
     let _ = fs::remove_file(folder.join(SOCKET));
 }
 
-/// The status of the servers, a line each: name, process id, and the exit status if it has ended; `None` if no supervisor runs.
-pub fn status(folder: &Path) -> io::Result<Option<String>> {
-    ask(folder, STATUS, Some(TIMEOUT))
+/// One server of a running cluster.
+#[derive(Debug, PartialEq)]
+pub struct Server {
+    pub name: String,
+    pub pid: u32,
+    /// Its exit status if it has ended.
+    pub ended: Option<String>,
+}
+
+impl Server {
+    /// Parses a line `<name> <pid>`, followed by the exit status if it has ended.
+    fn parse(line: &str) -> Option<Self> {
+        let mut words = line.splitn(3, ' ');
+        Some(Self {
+            name: words.next()?.to_owned(),
+            pid: words.next()?.parse().ok()?,
+            ended: words.next().map(str::to_owned),
+        })
+    }
+}
+
+/// The servers; `None` if no supervisor runs.
+pub fn status(folder: &Path) -> io::Result<Option<Vec<Server>>> {
+    let answer = ask(folder, STATUS, Some(TIMEOUT))?;
+    Ok(answer.map(|answer| answer.lines().filter_map(Server::parse).collect()))
 }
 
 /// Stops the servers, and waits until they have stopped; `None` if no supervisor runs.
@@ -100,4 +122,23 @@ fn ask(folder: &Path, line: &str, timeout: Option<Duration>) -> io::Result<Optio
     let mut answer = String::new();
     connection.read_to_string(&mut answer)?;
     Ok(Some(answer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_shows_which_servers_have_ended() {
+        let server = |name: &str, pid, ended: Option<&str>| Server {
+            name: name.to_owned(),
+            pid,
+            ended: ended.map(str::to_owned),
+        };
+        assert_eq!(Server::parse("etcd 7"), Some(server("etcd", 7, None)));
+        let ended = Some("signal: 9 (SIGKILL)");
+        let line = "kwok 8 signal: 9 (SIGKILL)";
+        assert_eq!(Server::parse(line), Some(server("kwok", 8, ended)));
+        assert_eq!(Server::parse("etcd"), None);
+    }
 }

@@ -86,6 +86,13 @@ impl ControlPlane {
         writeln!(pipe, "{order}").context("kbr envtest supervisor has ended")
     }
 
+    /// Keeps the folder when this is dropped.
+    pub fn keep_folder(&mut self) {
+        if let Some(folder) = &mut self.folder {
+            folder.keep();
+        }
+    }
+
     /// Leaves the servers running when kbr ends.
     pub fn detach(mut self) -> anyhow::Result<()> {
         self.order(supervisor::DETACH)?;
@@ -151,7 +158,11 @@ impl ControlPlane {
             Ok(event) => match exited(&event) {
                 Some((name, status)) => {
                     let what = format!("{name} ended during startup ({status})");
-                    Err(self.with_log(&what, name, "pass --keep-logs DIR to keep the whole log"))
+                    Err(self.with_log(
+                        &what,
+                        name,
+                        "kbr envtest run --keep-logs DIR keeps whole logs",
+                    ))
                 }
                 None => Err(anyhow!("{}", event.trim_start_matches("failed "))),
             },

@@ -165,7 +165,7 @@ fn open(file: &Path, start: u64) -> io::Result<File> {
     Ok(out)
 }
 
-/// Zero if there is no such file.
+/// Zero if the file does not exist.
 fn size(file: &Path) -> u64 {
     file.metadata().map_or(0, |found| found.len())
 }

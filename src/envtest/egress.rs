@@ -45,7 +45,7 @@ pub fn write(folder: &Path, services: &Services) -> anyhow::Result<()> {
     let socket = folder.join(SOCKET);
     anyhow::ensure!(
         socket.as_os_str().len() <= LONGEST_SOCKET,
-        "the path `{}` is too long for a Unix socket\nhelp: set TMPDIR to a shorter path",
+        "the path `{}` is too long for a Unix socket\nhelp: set TMPDIR, or XDG_DATA_HOME for kbr cluster, to a shorter path",
         socket.display()
     );
     let through_the_proxy = json!({
@@ -98,7 +98,7 @@ impl Proxy {
 
     /// Connects kube-apiserver to a program, and copies in both directions until one of them closes.
     fn serve(&self, mut client: UnixStream) {
-        // If kube-apiserver closes the connection, nobody is left to handle an error.
+        // An error means that kube-apiserver has closed the connection.
         let _ = match self.connect(&client) {
             Ok(program) => client
                 .write_all(b"HTTP/1.1 200 OK\r\n\r\n")

@@ -11,8 +11,7 @@ use anyhow::Context;
 use super::progress;
 use crate::output;
 
-/// The beginning of the name of each temporary folder.
-pub const PREFIX: &str = "kbr-envtest-";
+const PREFIX: &str = "kbr-envtest-";
 
 /// A lock on this file means that the folder is in use; the kernel releases it even if the holders are killed.
 const LOCK: &str = "supervisor.log";
@@ -103,6 +102,11 @@ impl Folder {
     /// From now on, the folder is not removed when this is dropped.
     pub fn keep(&mut self) {
         self.kept = true;
+    }
+
+    /// Whether the folder stays when this is dropped.
+    pub fn is_kept(&self) -> bool {
+        self.kept
     }
 
     /// Keeps the folder.

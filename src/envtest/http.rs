@@ -61,7 +61,7 @@ pub enum Answer {
 /// Requests `url` from byte `start` on; a server may answer with the whole file instead.
 ///
 /// # Errors
-/// [`Unavailable`], if there is no such answer.
+/// [`Unavailable`], if the server does not answer so.
 pub fn get(url: &str, start: u64) -> anyhow::Result<Answer> {
     let mut request = agent(url)?.get(url);
     if start > 0 {

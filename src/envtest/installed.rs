@@ -52,7 +52,7 @@ pub fn list(
     let mut read = || -> io::Result<()> {
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
-            // A link is not a version: whoever made it would lose its target to `cleanup`.
+            // A link is not a version: `cleanup` would remove its target, which belongs to the user.
             if !entry.file_type()?.is_dir() {
                 continue;
             }

@@ -1,10 +1,7 @@
 //! The kubeconfigs of a control plane. They are JSON, which is valid YAML and needs no quoting of paths.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
-use super::folder;
 use super::servers::Setup;
 
 /// The administrator's kubeconfig.
@@ -22,19 +19,8 @@ pub fn service_account(setup: &Setup, namespace: &str, account: &str) -> String 
     config.to_string()
 }
 
-/// The name of the context, cluster and user of the servers in `folder`: `kbr-NAME`.
-pub fn context(folder: &Path) -> String {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    // The name of a temporary folder is random.
-    if name.starts_with(folder::PREFIX) {
-        "envtest".to_owned()
-    } else {
-        format!("kbr-{name}")
-    }
-}
-
 fn config(setup: &Setup) -> Value {
-    let context = context(&setup.folder);
+    let context = &setup.context;
     let file = |name: &str| setup.folder.join(name).display().to_string();
     json!({
         "apiVersion": "v1",

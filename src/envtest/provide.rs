@@ -8,10 +8,11 @@ use anyhow::Context;
 use super::assets::{self, Store};
 use super::http::Unavailable;
 use super::index::{self, PublishedArchive, PublishedArchives};
-use super::install::{self, WorkFolder};
+use super::install;
 use super::installed::{self, InstalledVersion};
 use super::platform::{self, Platform};
 use super::selector::{Lookup, Selector, Version};
+use super::work::WorkFolder;
 use super::{download, progress};
 use crate::diagnostic::{Diagnostic, Outcome};
 
@@ -83,7 +84,7 @@ pub fn set_by_user() -> Option<Provided> {
 /// Provides the version that `options` ask for.
 ///
 /// # Errors
-/// The options contradict each other, or there is no such version, or what was downloaded is wrong; the store is then unchanged.
+/// The options contradict each other, no version matches, or what was downloaded is wrong; the store is then unchanged.
 pub fn provide(store: &Store, options: &Options) -> anyhow::Result<Provided> {
     installed_or_downloaded(store, options).context(UNCHANGED)
 }

@@ -34,6 +34,9 @@ pub struct Setup {
     /// The port on which kube-apiserver serves HTTPS.
     #[arg(long)]
     pub port: u16,
+    /// The name of the context, cluster and user in its kubeconfig.
+    #[arg(long)]
+    pub context: String,
     /// Whether it is a whole cluster.
     #[arg(long)]
     pub cluster: bool,
@@ -57,6 +60,7 @@ impl Setup {
             etcd_port,
             peer_port,
             port,
+            context: "envtest".to_owned(),
             cluster: false,
             keep: false,
         }
@@ -71,6 +75,7 @@ impl Setup {
             flag("--etcd-port", self.etcd_port.to_string()),
             flag("--peer-port", self.peer_port.to_string()),
             flag("--port", self.port.to_string()),
+            flag("--context", &self.context),
         ];
         args.extend(self.cluster.then(|| "--cluster".into()));
         args.extend(self.keep.then(|| "--keep".into()));

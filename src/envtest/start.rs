@@ -12,7 +12,7 @@ use super::{audit, nodes, progress};
 use crate::signals::Stop;
 
 /// The number of attempts to start if another program takes a port.
-const ATTEMPTS: usize = 5;
+pub const ATTEMPTS: usize = 5;
 
 /// The readiness check without two parts that take a second: RBAC's default roles, which `system:masters` does not
 /// need, and the priority classes. CRDs are installed meanwhile.

@@ -15,7 +15,7 @@ fn a_server_that_ends_during_startup_is_an_error_with_the_end_of_its_log() {
     );
     let output = place.run("echo never");
     let expected = "error: etcd ended during startup (exit status: 3); the end of its log:\n  \
-        the disk is full\nhelp: pass --keep-logs DIR to keep the whole log\n";
+        the disk is full\nhelp: kbr envtest run --keep-logs DIR keeps whole logs\n";
     assert_eq!(text(&output.stderr).split_once('\n').unwrap().1, expected);
     assert_eq!(
         (text(&output.stdout), output.status.code()),

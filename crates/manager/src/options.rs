@@ -96,7 +96,7 @@ pub struct Options {
     #[arg(help_heading = "Webhooks")]
     pub webhook_cert_key: String,
 
-    /// Never: servers speak HTTP/1.1 only. The flag is there to say so to whoever knows it from kubebuilder
+    /// Never: servers speak HTTP/1.1 only. The flag exists to say so to users of kubebuilder
     #[arg(
         long,
         hide = true,

@@ -7,8 +7,9 @@ use anyhow::Context as _;
 
 use super::selection::{IndexArgs, SelectionArgs, chosen_or_set};
 use crate::diagnostic::{Diagnostic, Outcome};
-use crate::envtest::install::{self, WorkFolder};
+use crate::envtest::install;
 use crate::envtest::provide::{self, Provided};
+use crate::envtest::work::WorkFolder;
 use crate::envtest::{installed, or_build};
 use crate::output;
 
@@ -23,13 +24,9 @@ enum Format {
     Env,
 }
 
-/// The arguments of `use`.
+/// What to print, as an argument.
 #[derive(Debug, clap::Args)]
-pub struct UseArgs {
-    #[command(flatten)]
-    selection: SelectionArgs,
-    #[command(flatten)]
-    index: IndexArgs,
+struct PrintArgs {
     /// What to print
     #[arg(
         short,
@@ -39,6 +36,17 @@ pub struct UseArgs {
         default_value = "overview"
     )]
     print: Format,
+}
+
+/// The arguments of `use`.
+#[derive(Debug, clap::Args)]
+pub struct UseArgs {
+    #[command(flatten)]
+    selection: SelectionArgs,
+    #[command(flatten)]
+    index: IndexArgs,
+    #[command(flatten)]
+    format: PrintArgs,
     /// Download the version again if it is in the store
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     force: Option<bool>,
@@ -60,7 +68,7 @@ pub fn use_version(args: &UseArgs) -> anyhow::Result<()> {
     if chosen_or_set(args.use_env, "ENVTEST_USE_ENV")
         && let Some(found) = provide::set_by_user()
     {
-        return print(&found, args.print);
+        return print(&found, args.format.print);
     }
     let options = provide::Options {
         selector: selection.version.clone(),
@@ -75,7 +83,7 @@ pub fn use_version(args: &UseArgs) -> anyhow::Result<()> {
     } else {
         provide::provide(&store, &options)
     };
-    print(&found?, args.print)
+    print(&found?, args.format.print)
 }
 
 fn print(found: &Provided, format: Format) -> anyhow::Result<()> {
@@ -197,15 +205,8 @@ pub fn cleanup(args: &CleanupArgs) -> anyhow::Result<()> {
 pub struct SideloadArgs {
     #[command(flatten)]
     selection: SelectionArgs,
-    /// What to print
-    #[arg(
-        short,
-        long,
-        value_name = "FORMAT",
-        value_enum,
-        default_value = "overview"
-    )]
-    print: Format,
+    #[command(flatten)]
+    format: PrintArgs,
 }
 
 /// Adds the archive on standard input to the store.
@@ -227,5 +228,5 @@ pub fn sideload(args: &SideloadArgs) -> anyhow::Result<()> {
     let work = WorkFolder::lock(&store)?;
     let from = "the archive on standard input";
     install::add(&version, &work, io::stdin().lock(), from).context(provide::UNCHANGED)?;
-    print(&Provided::installed(version, None), args.print)
+    print(&Provided::installed(version, None), args.format.print)
 }
