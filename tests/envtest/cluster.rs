@@ -119,6 +119,22 @@ fn controllers_scheduler_and_pods_work_and_webhooks_reach_only_mapped_programs()
     assert_eq!(place.left_over(), Vec::<PathBuf>::new());
 }
 
+/// kube-controller-manager waits 50 s for a sign of life from a node before it marks the node, and all Pods on it.
+#[test]
+fn nodes_stay_ready_although_they_have_no_kubelets() {
+    let place = Place::new();
+    let script =
+        "kubectl wait --for=condition=Ready=Unknown --timeout=75s node/node-0 2>&1 || true";
+    let flags = ["run", "--cluster", "--", "sh", "-c", script];
+    let output = place.kbr(&flags).output().unwrap();
+    let printed = text(&output.stdout);
+    assert!(
+        printed.contains("timed out waiting"),
+        "{printed}{}",
+        text(&output.stderr)
+    );
+}
+
 #[test]
 fn each_server_that_is_killed_is_named_and_nothing_remains() {
     let place = Place::new();
