@@ -1,24 +1,24 @@
 //! `kbr dev`: runs the operator on this machine, and generates, builds and restarts it whenever its sources change.
 
 mod cluster;
+mod observer;
 mod operator;
 mod options;
 mod samples;
+mod screen;
 mod service_account;
+mod session;
 mod webhooks;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use anyhow::Context;
 
 use self::cluster::Cluster;
-use self::operator::Operator;
 pub use self::options::Options;
-use crate::cargo;
-use crate::envtest::progress;
-use crate::manifests::{self, Problem};
+use self::screen::{Command, Screen, Update};
+use self::session::Session;
 use crate::output;
 use crate::signals::Stop;
 use crate::watch::Watch;
@@ -32,6 +32,10 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let stop = Stop::register()?;
     let folder = std::env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&folder)?;
+    let project = workdir::load(&root)?.head.name;
+    let with_screen = !options.plain && output::has_screen();
+    let screen = with_screen.then(|| Screen::open(&project, &stop));
+    let screen = screen.transpose()?;
     let cluster = if options.use_existing_cluster {
         None
     } else {
@@ -41,110 +45,40 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         }
         Some(started?)
     };
-    let mut session = Session {
-        root,
-        cluster,
-        arguments: options.operator,
-        operator: None,
-        reported: Vec::new(),
-    };
+    // Dropped before the screen, which shows how it ends.
+    let mut session = Session::new(root, cluster, options.operator, screen.as_ref())?;
     while !stop.requested() {
         let mut watch = Watch::new(&session.root);
+        let began = Instant::now();
+        session.report(|| Update::Building);
         let updated = session.generate().and_then(|written| {
             for path in &written {
                 watch.wrote(path);
             }
             session.update()
         });
+        let ok = updated.is_ok();
         match updated {
             // Ctrl-C also ends cargo.
             Err(error) if !stop.requested() => session.wait_after(&error),
             _ => {}
         }
+        let took = began.elapsed();
+        session.report(|| Update::Built { ok, took });
         while !stop.requested() && !watch.changed() {
             session.notice_its_end();
+            match screen.as_ref().and_then(Screen::command) {
+                Some(Command::Restart) => {
+                    session.stop_operator();
+                    break;
+                }
+                Some(Command::ApplySamples) => session.request_samples(),
+                None => {}
+            }
             if let Some(cluster) = &mut session.cluster {
                 cluster.apply_samples();
             }
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The state that is kept between changes. Dropping it stops everything, the operator first.
-struct Session {
-    root: PathBuf,
-    operator: Option<Operator>,
-    /// `None` with the user's own cluster.
-    cluster: Option<Cluster>,
-    arguments: Vec<OsString>,
-    /// The warnings that were already printed.
-    reported: Vec<Problem>,
-}
-
-impl Session {
-    /// Updates the manifests; returns the written paths.
-    fn generate(&mut self) -> anyhow::Result<Vec<String>> {
-        let quietly = manifests::Options {
-            quiet: true,
-            ..manifests::Options::default()
-        };
-        let run = manifests::regenerate(&self.root, quietly, false, &mut self.reported)?;
-        for warning in &run.warnings {
-            output::message(format_args!("warning: {warning}"));
-        }
-        output::message(format_args!("manifests: {}", run.summary));
-        Ok(run.written)
-    }
-
-    /// Updates the API server and the operator.
-    fn update(&mut self) -> anyhow::Result<()> {
-        let name = workdir::load(&self.root)?.head.name;
-        if let Some(cluster) = &mut self.cluster {
-            cluster.install_definitions(&self.root)?;
-            cluster.install_permissions(&self.root)?;
-        }
-        let executable = cargo::build(&self.root, &name, false)?;
-        self.notice_its_end();
-        let cluster = self.cluster.as_ref();
-        let environment = cluster.map(Cluster::environment).unwrap_or_default();
-        let running = self.operator.as_mut();
-        if !running.is_some_and(|running| running.runs() && running.is(&executable, &environment)) {
-            // Stop the old one first: otherwise both would reconcile, and use the same port.
-            self.operator = None;
-            let mut arguments = self.arguments.clone();
-            if let Some(cluster) = cluster {
-                arguments.splice(0..0, cluster.arguments());
-            }
-            self.operator = Some(Operator::start(executable, arguments, environment)?);
-            progress("started", &name);
-        }
-        if let Some(cluster) = &mut self.cluster {
-            cluster.install_webhooks(&self.root)?;
-            cluster.read_samples(&self.root)?;
-        }
-        Ok(())
-    }
-
-    /// Reports the error, and what happens now.
-    fn wait_after(&mut self, error: &anyhow::Error) {
-        output::message(format_args!("error: {error:#}"));
-        let runs = self.operator.as_mut().is_some_and(Operator::runs);
-        let meanwhile = if runs {
-            "; the operator keeps running"
-        } else {
-            ""
-        };
-        progress("waiting", &format!("for a change{meanwhile}"));
-    }
-
-    /// Reports, once, that the operator has ended by itself.
-    fn notice_its_end(&mut self) {
-        if let Some(status) = self.operator.as_mut().and_then(Operator::end) {
-            progress(
-                "ended",
-                &format!("the operator ({status}); the next change restarts it"),
-            );
-        }
-    }
 }

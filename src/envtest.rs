@@ -11,6 +11,7 @@ pub mod assets;
 mod audit;
 pub mod build;
 pub mod certificates;
+pub mod client;
 pub mod control;
 pub mod control_plane;
 pub mod crds;

@@ -2,12 +2,21 @@
 //!
 //! A closed pipe does not stop a command: a reader such as `head -1` may have read enough, but the command still completes.
 
+use std::env;
 use std::fmt::Display;
-use std::io::{self, ErrorKind, IsTerminal as _, Read, Write as _};
-use std::process::{Command, Output, Stdio};
+use std::io::{
+    self, BufRead as _, BufReader, ErrorKind, IsTerminal as _, Read, Stderr, Write as _,
+};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::Context as _;
+use rustix::process::{Pid, Signal};
+
+use crate::signals::Stop;
 
 /// Prints a line for people.
 pub fn message(line: impl Display) {
@@ -31,6 +40,45 @@ pub fn data(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Where text for people goes instead of standard error, and what interrupts programs meanwhile.
+struct Redirection {
+    to: Box<dyn Fn(String) + Send>,
+    stop: Stop,
+}
+
+static REDIRECTION: Mutex<Option<Redirection>> = Mutex::new(None);
+
+/// Passes text for people to `to` instead of printing it, until [`restore`]. A screen reads the keys of the terminal meanwhile, so
+/// Ctrl-C interrupts no program; a request to `stop` does.
+pub fn redirect(stop: &Stop, to: impl Fn(String) + Send + 'static) {
+    let stop = stop.clone();
+    *redirection() = Some(Redirection {
+        to: Box::new(to),
+        stop,
+    });
+}
+
+/// Prints text for people again.
+pub fn restore() {
+    *redirection() = None;
+}
+
+fn redirection() -> MutexGuard<'static, Option<Redirection>> {
+    // A panic elsewhere leaves it complete.
+    REDIRECTION.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a screen can be shown: a terminal that can move its cursor, and keys.
+pub fn has_screen() -> bool {
+    let dumb = env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    io::stderr().is_terminal() && io::stdin().is_terminal() && !dumb
+}
+
+/// The terminal, to draw a screen on.
+pub fn screen() -> Stderr {
+    io::stderr()
+}
+
 /// Runs `command` and returns its standard output; its messages go to the standard error of kbr.
 ///
 /// Unless standard error is a terminal, the messages pass through this process, because a program fails if its standard error is closed.
@@ -38,29 +86,72 @@ pub fn data(text: &str) -> anyhow::Result<()> {
 /// # Errors
 /// The command cannot be started.
 pub fn of(command: &mut Command) -> io::Result<Output> {
-    let relayed = !io::stderr().is_terminal();
+    let stop = redirection()
+        .as_ref()
+        .map(|redirection| redirection.stop.clone());
+    let relayed = stop.is_some() || !io::stderr().is_terminal();
     let stderr = if relayed {
         Stdio::piped()
     } else {
         Stdio::inherit()
     };
+    if stop.is_some() {
+        command.process_group(0);
+    }
     let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn()?;
     let stderr = child.stderr.take();
     thread::scope(|scope| {
         if let Some(stderr) = stderr {
             scope.spawn(|| relay(stderr));
         }
-        child.wait_with_output()
+        let Some(stop) = stop else {
+            return child.wait_with_output();
+        };
+        let stdout = child.stdout.take();
+        let stdout = scope.spawn(|| read(stdout));
+        let status = wait(&mut child, &stop)?;
+        Ok(Output {
+            status,
+            stdout: stdout.join().unwrap_or_default(),
+            stderr: Vec::new(),
+        })
     })
 }
 
-/// Copies `from` to standard error.
-fn relay(mut from: impl Read) {
-    let mut buffer = [0; 4096];
+/// Waits for the end of a program, and interrupts its process group once if `stop` is requested.
+fn wait(child: &mut Child, stop: &Stop) -> io::Result<ExitStatus> {
+    let mut interrupted = false;
     loop {
-        match from.read(&mut buffer) {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if stop.requested() && !interrupted {
+            interrupted = true;
+            // Its exit status has not been collected, so the process id is still valid.
+            rustix::process::kill_process_group(Pid::from_child(child), Signal::INT)?;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn read(from: Option<impl Read>) -> Vec<u8> {
+    let mut all = Vec::new();
+    if let Some(mut from) = from {
+        // What was read until an error is all that there is.
+        let _ = from.read_to_end(&mut all);
+    }
+    all
+}
+
+/// Copies `from` to standard error, line by line.
+fn relay(from: impl Read) {
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match from.read_until(b'\n', &mut line) {
             Ok(0) => return,
-            Ok(count) => bytes(&buffer[..count]),
+            Ok(_) => bytes(&line),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) => return,
         }
@@ -68,6 +159,9 @@ fn relay(mut from: impl Read) {
 }
 
 fn bytes(bytes: &[u8]) {
+    if let Some(redirection) = &*redirection() {
+        return (redirection.to)(String::from_utf8_lossy(bytes).into_owned());
+    }
     // An error on standard error cannot be reported anywhere.
     io::stderr().write_all(bytes).ok();
 }

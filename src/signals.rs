@@ -32,6 +32,12 @@ impl Stop {
         self.0.load(Ordering::Relaxed) != 0
     }
 
+    /// Ends the command as Ctrl-C would.
+    pub fn request(&self) {
+        let interrupt = usize::try_from(SIGINT).unwrap_or_default();
+        self.0.store(interrupt, Ordering::Relaxed);
+    }
+
     /// The exit code: 128 + n for signal n, as in a shell; success if none has arrived.
     pub fn exit_code(&self) -> ExitCode {
         match self.0.load(Ordering::Relaxed) {

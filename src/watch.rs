@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 /// The interval at which the files are checked.
-const INTERVAL: Duration = Duration::from_millis(300);
+const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The modification time and the length of each file.
 type Seen = BTreeMap<PathBuf, (SystemTime, u64)>;

@@ -1,18 +1,18 @@
 //! Questions on a terminal: kbr with a pseudo-terminal as its input and output, and typed answers.
 
+#[path = "support/terminal.rs"]
+mod pty;
+
 use std::{
-    ffi::OsStr,
-    fs::{File, OpenOptions},
-    io::{Read as _, Write as _},
-    os::unix::ffi::OsStrExt as _,
+    fs::File,
+    io::Write as _,
     path::Path,
-    process::{Child, Command, Stdio},
-    sync::mpsc::{self, Receiver},
-    thread,
+    process::{Child, Command},
+    sync::mpsc::Receiver,
     time::Duration,
 };
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use pty::Pty;
 
 /// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -27,40 +27,20 @@ struct Session {
 
 impl Session {
     fn start(folder: &Path, arguments: &[&str]) -> Self {
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
-        grantpt(&ours).expect("a terminal of ours");
-        unlockpt(&ours).expect("a terminal that opens");
-        let name = ptsname(&ours, Vec::new()).expect("a terminal with a name");
-        let end = || -> Stdio {
-            let path = OsStr::from_bytes(name.to_bytes());
-            let opened = OpenOptions::new().read(true).write(true).open(path);
-            opened.expect("the terminal").into()
-        };
+        let pty = Pty::open();
         let kbr = Command::new(env!("CARGO_BIN_EXE_kbr"))
             .args(arguments)
             .current_dir(folder)
             .env("TERM", "xterm")
-            .stdin(end())
-            .stdout(end())
-            .stderr(end())
+            .stdin(pty.end())
+            .stdout(pty.end())
+            .stderr(pty.end())
             .spawn()
             .expect("kbr runs");
-        let keys = File::from(ours);
-        let mut output = keys.try_clone().expect("a second handle");
-        let (sender, screen) = mpsc::channel();
-        thread::spawn(move || {
-            let mut bytes = [0; 1024];
-            // Reading the terminal fails once no process has it open.
-            while let Ok(read @ 1..) = output.read(&mut bytes) {
-                if sender.send(bytes[..read].to_vec()).is_err() {
-                    break;
-                }
-            }
-        });
         Session {
             kbr,
-            keys,
-            screen,
+            screen: pty.output(),
+            keys: pty.keys,
             seen: String::new(),
         }
     }

@@ -18,6 +18,9 @@ use crate::dev::{self, Options};
 ///
 /// With `--cluster`, Deployments are rolled out, garbage is collected and Jobs end, as in `kbr envtest run --cluster`.
 ///
+/// On a terminal, a screen shows the operator, the last build, the objects of its kinds and what they own, events, and errors; its
+/// last line lists the keys. Otherwise, or with `--plain`, kbr prints lines.
+///
 /// With `ENABLE_WEBHOOKS=false` the API server does not call webhooks, and kinds are not converted.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -38,6 +41,9 @@ pub struct Args {
     /// Apply the samples in config/samples once the operator runs, and again when they change
     #[arg(long, conflicts_with = "use_existing_cluster")]
     samples: bool,
+    /// Print lines, even on a terminal
+    #[arg(long)]
+    plain: bool,
     /// Timeout for the servers to become ready
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     start_timeout: u64,
@@ -59,6 +65,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         cluster,
         keep: args.keep,
         samples: args.samples,
+        plain: args.plain,
         use_existing_cluster: args.use_existing_cluster,
         start_timeout: Duration::from_secs(args.start_timeout),
         store: args.store,

@@ -12,6 +12,7 @@ use super::service_account::ServiceAccount;
 use super::webhooks::Webhooks;
 use crate::cluster;
 use crate::envtest::apply::{apply, report_installed};
+use crate::envtest::client::Client;
 use crate::envtest::control_plane::ControlPlane;
 use crate::envtest::{crds, installed, progress, start};
 use crate::output;
@@ -68,20 +69,34 @@ impl Cluster {
             "ready",
             &format!("after {seconds:.1} s; in another terminal:"),
         );
-        let kubeconfig = plane.folder().join("kubeconfig");
-        output::message(format_args!(
-            "{:>12} export KUBECONFIG={}",
-            "",
-            kubeconfig.display()
-        ));
-        Ok(Self {
+        let cluster = Self {
             webhooks: Webhooks::new(plane.folder())?,
             definitions: Vec::new(),
             configurations: Vec::new(),
             account: ServiceAccount::default(),
             samples: options.samples.then(Samples::default),
             plane,
-        })
+        };
+        output::message(format_args!("{:>12} {}", "", cluster.export()));
+        Ok(cluster)
+    }
+
+    /// How to use it in another terminal.
+    pub fn export(&self) -> String {
+        let kubeconfig = self.plane.folder().join("kubeconfig");
+        format!("export KUBECONFIG={}", kubeconfig.display())
+    }
+
+    /// A client for its API server.
+    pub fn client(&self) -> anyhow::Result<Client> {
+        self.plane.client()
+    }
+
+    /// Applies the samples next, and whenever they change.
+    pub fn request_samples(&mut self, root: &Path) -> anyhow::Result<()> {
+        self.samples
+            .insert(Samples::default())
+            .read(&self.plane, root)
     }
 
     /// Reads the samples, if they are to be applied.

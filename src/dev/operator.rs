@@ -1,15 +1,18 @@
 //! The operator as a process.
 
 use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
-use std::thread::sleep;
+use std::sync::mpsc::Sender;
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
 use rustix::process::{Pid, Signal};
 
+use super::screen::Update;
 use crate::envtest::{exec, progress};
 
 /// The time limit for stopping: a little longer than the operator's own shutdown (`--shutdown-timeout` is 30 s).
@@ -27,21 +30,32 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Starts it. On Linux it ends with kbr, even if kbr is killed.
+    /// Starts it. On Linux it ends with kbr, even if kbr is killed. Its log goes to the screen, if there is one.
     pub fn start(
         executable: PathBuf,
         arguments: Vec<OsString>,
         environment: Vec<(&'static str, OsString)>,
+        screen: Option<&Sender<Update>>,
     ) -> anyhow::Result<Self> {
         let built = built(&executable);
-        let process = exec::ending_with_us(&executable, Signal::TERM)?
+        let output = || match screen {
+            Some(_) => Stdio::piped(),
+            None => Stdio::inherit(),
+        };
+        let mut process = exec::ending_with_us(&executable, Signal::TERM)?
             .args(arguments)
             .envs(environment.clone())
             .stdin(Stdio::null())
+            .stdout(output())
+            .stderr(output())
             // Ctrl-C must reach only kbr, which then stops the operator.
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start `{}`", executable.display()))?;
+        if let Some(screen) = screen {
+            show(process.stdout.take(), screen);
+            show(process.stderr.take(), screen);
+        }
         Ok(Self {
             process,
             executable,
@@ -86,6 +100,21 @@ impl Drop for Operator {
             let _ = self.process.wait();
         }
     }
+}
+
+/// Sends each line to the screen.
+fn show(from: Option<impl Read + Send + 'static>, screen: &Sender<Update>) {
+    let (Some(from), screen) = (from, screen.clone()) else {
+        return;
+    };
+    thread::spawn(move || {
+        let mut lines = BufReader::new(from).split(b'\n').map_while(Result::ok);
+        // Reads on without a screen: the operator must not wait for a reader.
+        lines.all(|line| {
+            drop(screen.send(Update::Log(String::from_utf8_lossy(&line).into_owned())));
+            true
+        });
+    });
 }
 
 fn built(executable: &Path) -> Option<SystemTime> {

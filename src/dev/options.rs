@@ -8,6 +8,7 @@ use crate::envtest::start;
 
 /// Options for running the operator.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct Options {
     /// Against the cluster of the kubeconfig, where nothing is installed.
     pub use_existing_cluster: bool,
@@ -17,6 +18,8 @@ pub struct Options {
     pub keep: bool,
     /// Whether to apply the samples.
     pub samples: bool,
+    /// Whether to print lines even on a terminal.
+    pub plain: bool,
     /// Timeout for the servers to become ready.
     pub start_timeout: Duration,
     /// The store of their binaries, if not setup-envtest's.

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, bail};
 
 use super::assets::Assets;
+use super::client::Client;
 use super::folder::Folder;
 use super::logs::{self, tail};
 use super::servers::Setup;
@@ -192,6 +193,11 @@ impl ControlPlane {
         kubectl.env("KUBERC", "off");
         kubectl.envs(self.environment()).stdin(Stdio::null());
         kubectl
+    }
+
+    /// A client for the API server, as administrator.
+    pub fn client(&self) -> anyhow::Result<Client> {
+        Client::new(&self.setup)
     }
 
     /// Its folder with the kubeconfig, readable only by the user.

@@ -27,7 +27,7 @@ fn config(setup: &Setup) -> Value {
         "kind": "Config",
         "current-context": context,
         "clusters": [{ "name": context, "cluster": {
-            "server": format!("https://127.0.0.1:{}", setup.port),
+            "server": setup.server(),
             "certificate-authority": file("ca.crt"),
         } }],
         "users": [{ "name": context, "user": {

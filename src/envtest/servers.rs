@@ -66,6 +66,11 @@ impl Setup {
         }
     }
 
+    /// The URL of the API server.
+    pub fn server(&self) -> String {
+        format!("https://127.0.0.1:{}", self.port)
+    }
+
     /// The arguments that make the same setup in another process.
     pub fn to_args(&self) -> Vec<OsString> {
         let mut args = vec![

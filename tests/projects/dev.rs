@@ -1,6 +1,12 @@
 //! `kbr dev` on a generated project.
 
-use super::project::{Project, alone};
+use std::{fs, path::Path};
+
+use super::{
+    project::{Project, alone},
+    screen::Screen,
+    support::KBR,
+};
 
 /// The common part of both scripts: `kbr dev` as a job, its output, and an object that shows which code runs.
 const TOOLS: &str = r#"
@@ -154,6 +160,86 @@ end
 kubectl get captain a
 "#;
 
+/// A Deployment that the sample owns.
+const DEPLOYMENT: &str = r#"
+kubectl() { "$(kbr envtest path)/kubectl" "$@"; }
+uid=$(kubectl get captain captain-sample -o jsonpath='{.metadata.uid}')
+kubectl create deployment web --image=nginx
+kubectl patch deployment web --type=merge -p '{ "metadata": { "ownerReferences": [{ "apiVersion": "crew.my.domain/v1",
+  "kind": "Captain", "name": "captain-sample", "uid": "'"$uid"'", "controller": true }] } }'
+"#;
+
+/// A day's work on the screen of `kbr dev`.
+fn on_a_terminal(captains: &Project) {
+    let code = "src/webhooks/crew_v1_captain.rs";
+    let api = "api/src/crew/v1/captain.rs";
+    let command = captains.command("setsid", &["--ctty", "--wait", KBR, "dev", "--cluster"]);
+    let mut screen = Screen::start(command, 40, 150);
+
+    // A sample is applied by a key, and its Captain is shown.
+    screen.shows("operator  running for");
+    screen.press("a");
+    screen.shows("1 of 1 ready");
+    screen.shows("default/captain-sample            True");
+
+    // So is what it owns, until the Deployment is available.
+    let export = screen.line("export KUBECONFIG=");
+    let script = format!("{export}\n{DEPLOYMENT}");
+    captains.run("bash", &["-e", "-c", &script]);
+    screen.shows("MinimumReplicasAvailable");
+    screen.shows("ScalingReplicaSet");
+
+    // Broken code is shown, and the operator keeps running.
+    let whole = fs::read_to_string(captains.0.join(code)).expect("a file");
+    captains.replace(
+        code,
+        "tracing::debug!(name = cx.name(), generation);",
+        "generation.sail();",
+    );
+    screen.shows("first error");
+    screen.shows("failed");
+    screen.shows("operator  running for");
+    screen.press("b");
+    screen.shows("error: could not compile");
+    screen.press("\x1b");
+    screen.shows("first error");
+    fs::write(captains.0.join(code), whole).expect("a writable file");
+    screen.shows("build     took");
+
+    // A changed type updates the CRD.
+    captains.replace(api, "/// Another one.", "/// One more.");
+    screen.press("l");
+    screen.press("/");
+    screen.press("installed 1 CRD");
+    screen.press("\r");
+    screen.shows("log, 2 lines");
+    screen.press("\x1b");
+    screen.hides("filter:");
+    screen.press("\x1b");
+    screen.shows("build     took");
+    screen.shows(" events ");
+
+    // A filter hides the rest, on a smaller terminal too.
+    screen.press("/Minimum\r");
+    screen.hides("default/captain-sample ");
+    screen.shows("MinimumReplicasAvailable");
+    screen.press("\x1b");
+    screen.resize(16, 70);
+    screen.shows("a apply samples");
+    screen.shows("default/captain-sample ");
+
+    // A key restarts the operator.
+    screen.press("r");
+    screen.press("l");
+    screen.shows("shutting down");
+    screen.press("q");
+    screen.ends();
+    let folder = export
+        .trim_start_matches("export KUBECONFIG=")
+        .trim_end_matches("/kubeconfig");
+    assert!(!Path::new(folder).exists(), "{folder}");
+}
+
 #[test]
 fn an_operator_is_rebuilt_and_restarted_whenever_its_sources_change() {
     let _turn = alone();
@@ -170,6 +256,7 @@ fn an_operator_is_rebuilt_and_restarted_whenever_its_sources_change() {
     );
     captains.run("bash", &["-e", "-c", &format!("{TOOLS}{OWN}")]);
     captains.run("bash", &["-e", "-c", &format!("{TOOLS}{KEPT}")]);
+    on_a_terminal(&captains);
     captains.run(
         "kbr",
         &[

@@ -2,6 +2,8 @@
 //!
 //! All projects share a target folder, so that third-party crates are built only once.
 
+#[path = "../support/terminal.rs"]
+mod pty;
 #[path = "../support/mod.rs"]
 mod support;
 mod webhooks;
@@ -17,5 +19,6 @@ mod library;
 mod markers;
 mod permissions;
 mod project;
+mod screen;
 mod states;
 mod third_party;

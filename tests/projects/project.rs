@@ -84,7 +84,8 @@ impl Project {
         printed
     }
 
-    fn command(&self, program: &str, args: &[&str]) -> Command {
+    /// A command in the project, which finds kbr.
+    pub fn command(&self, program: &str, args: &[&str]) -> Command {
         library::keep(&self.0, &build());
         let kbr = Path::new(KBR)
             .parent()
