@@ -2,6 +2,7 @@
 
 use std::{
     fmt::Write as _,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -10,6 +11,7 @@ use std::{
 
 use hyper::{Method, StatusCode};
 
+use crate::error::panic_message;
 use crate::servers::{
     http::{Reply, Request},
     stall_detector::StallDetector,
@@ -129,6 +131,11 @@ fn add(
     name: &str,
     check: impl Fn() -> Outcome + Send + Sync + 'static,
 ) {
+    // A check's state is used only by that check.
+    let check = move || match catch_unwind(AssertUnwindSafe(&check)) {
+        Ok(outcome) => outcome,
+        Err(panic) => Err(format!("the check panicked: {}", panic_message(&*panic))),
+    };
     let mut checks = checks.lock().unwrap_or_else(PoisonError::into_inner);
     checks.push((name.to_owned(), Box::new(check)));
 }
@@ -253,6 +260,17 @@ mod tests {
         check(&health, "/readyz/database", 503, text);
         assert_eq!(get(&health, "/readyz/unknown").0, 404);
         assert_eq!(get(&health, "/healthz/database").0, 404);
+    }
+
+    #[test]
+    fn a_check_that_panics_fails_and_the_others_are_still_made() {
+        let health = troubled();
+        health.add_live("engine", || panic!("no steam"));
+        health.add_live("hull", || Ok(()));
+        let text = "[+]ping ok\n[+]reconciles ok\n[+]runtime ok\n[-]engine failed: the check panicked: no steam\n\
+            [+]hull ok\nhealthz check failed\n";
+        check(&health, "/healthz", 503, text);
+        check(&health, "/healthz", 503, text);
     }
 
     #[test]
