@@ -1,5 +1,7 @@
 //! The change to one file.
 
+use toml::de::DeTable;
+
 use super::{Change, Verb, cargo, conflict};
 use crate::blueprint::{Differing, Lines, WantedFile};
 use crate::diagnostic::Problem;
@@ -124,7 +126,7 @@ pub(super) fn check_syntax(change: &Change) -> Result<(), Vec<Problem>> {
     };
     let checked = match format {
         "toml" => text().and_then(|text| {
-            toml::from_str::<toml::Table>(text)
+            DeTable::parse(text)
                 .map(drop)
                 .map_err(|error| conflict::broken(&change.path, "TOML", error))
         }),
