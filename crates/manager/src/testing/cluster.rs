@@ -12,6 +12,10 @@ use tokio::time::{Instant, sleep};
 
 use super::operators::Operators;
 
+/// How long the API server or the operator may take for a change. Only a test that fails waits for so long, and one on a machine whose
+/// cores are all busy waits for some of it.
+pub(super) const LIMIT: Duration = Duration::from_secs(180);
+
 /// A namespace on a real API server, for one test.
 #[derive(Clone)]
 pub struct Cluster {

@@ -1,17 +1,14 @@
 //! Makes the API server call an operator, and waits until it does. The API server accepts such a change at once,
 //! applies it later, and does not report when. So each change contains a mark that shows in the server's answers.
 
-use std::{thread, time::Duration};
+use std::thread;
 
 use hyper::{Request, header};
 use kube::{Client, Config};
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
-use super::cluster::eventually;
-
-/// How long an API server may take to apply a change.
-const LIMIT: Duration = Duration::from_secs(60);
+use super::cluster::{LIMIT, eventually};
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 

@@ -17,14 +17,12 @@ use serde_json::{Value, json};
 
 use super::{
     Cluster,
+    cluster::LIMIT,
     deployment::{Deployment, GRANTS},
 };
 
 /// The overlay that `make deploy` deploys.
 const OVERLAY: &str = "config/default";
-
-/// How long the API server may take to apply new roles.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// Numbers the kubeconfigs: each operator removes its own.
 static NUMBER: AtomicUsize = AtomicUsize::new(0);

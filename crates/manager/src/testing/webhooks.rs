@@ -18,15 +18,13 @@ use serde_json::{Value, json};
 
 use super::{
     Cluster,
+    cluster::LIMIT,
     noticed::{block_on, called, convert, probe},
 };
 
 /// The manifests that `kbr manifests` writes.
 const MANIFESTS: &str = "config/webhook/manifests.yaml";
 const CRDS: &str = "config/crd/bases";
-
-/// How long the operator may take to serve its webhooks.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// The conversion endpoints of the operators in this process, by port. Tests share the CRDs, which name the last one.
 static CONVERTING: Mutex<Vec<(u16, Value)>> = Mutex::new(Vec::new());

@@ -16,7 +16,7 @@ async fn the_sample_becomes_ready() -> anyhow::Result<()> {
     cluster.kubectl(&[
         "wait",
         "--for=condition=Ready",
-        "--timeout=60s",
+        "--timeout=3m",
         "-f",
         SAMPLE,
     ])?;
@@ -33,14 +33,14 @@ async fn a_deleted_sample_is_removed_with_what_it_owns() -> anyhow::Result<()> {
     cluster.kubectl(&[
         "wait",
         "--for=condition=Ready",
-        "--timeout=60s",
+        "--timeout=3m",
         "-f",
         SAMPLE,
     ])?;
     cluster.kubectl(&[
         "delete",
         "--cascade=foreground",
-        "--timeout=60s",
+        "--timeout=3m",
         "-f",
         SAMPLE,
     ])?;
