@@ -42,18 +42,22 @@ pub fn output(root: &Path, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// Builds the binary `name` of the workspace at `root`; returns its path as reported by cargo.
+/// Builds the binary `name` of the workspace at `root`, and `others` beside it; returns its path as reported by cargo.
 ///
 /// With `--workspace`, features are unified for all binaries, so that no dependency is built a second time. Without `--locked`: a kind
 /// from another crate makes cargo resolve once, which it reports. `quiet`: cargo reports only errors.
-pub fn build(root: &Path, name: &str, quiet: bool) -> anyhow::Result<PathBuf> {
-    let binary = format!("--bin={name}");
+///
+/// # Errors
+/// One of them does not compile.
+pub fn build(root: &Path, name: &str, others: &[&str], quiet: bool) -> anyhow::Result<PathBuf> {
     let mut arguments = vec![
         "build",
         "--workspace",
-        &binary,
         "--message-format=json-render-diagnostics",
     ];
+    for binary in [name].iter().chain(others) {
+        arguments.extend(["--bin", binary]);
+    }
     if quiet {
         arguments.push("--quiet");
     }

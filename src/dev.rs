@@ -11,13 +11,12 @@ mod session;
 mod webhooks;
 
 use std::process::ExitCode;
-use std::time::Instant;
 
 use anyhow::Context;
 
 use self::cluster::Cluster;
 pub use self::options::Options;
-use self::screen::{Command, Screen, Update};
+use self::screen::{Command, Screen};
 use self::session::Session;
 use crate::output;
 use crate::signals::Stop;
@@ -48,37 +47,23 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     // Dropped before the screen, which shows how it ends.
     let mut session = Session::new(root, cluster, options.operator, screen.as_ref())?;
     while !stop.requested() {
-        let mut watch = Watch::new(&session.root);
-        let began = Instant::now();
-        session.report(|| Update::Building);
-        let updated = session.generate().and_then(|written| {
-            for path in &written {
-                watch.wrote(path);
-            }
-            session.update()
-        });
-        let ok = updated.is_ok();
-        match updated {
-            // Ctrl-C also ends cargo.
-            Err(error) if !stop.requested() => session.wait_after(&error),
-            _ => {}
-        }
-        let took = began.elapsed();
-        session.report(|| Update::Built { ok, took });
-        while !stop.requested() && !watch.changed() {
-            session.notice_its_end();
-            match screen.as_ref().and_then(Screen::command) {
-                Some(Command::Restart) => {
-                    session.stop_operator();
-                    break;
-                }
-                Some(Command::ApplySamples) => session.request_samples(),
-                None => {}
-            }
-            if let Some(cluster) = &mut session.cluster {
-                cluster.apply_samples();
-            }
-        }
+        let watch = session.run_once(&stop);
+        wait_for_a_change(&mut session, screen.as_ref(), &watch, &stop);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Obeys the keys of the screen meanwhile.
+fn wait_for_a_change(session: &mut Session, screen: Option<&Screen>, watch: &Watch, stop: &Stop) {
+    while !stop.requested() && !watch.changed() {
+        session.notice_its_end();
+        let commands = screen.map(Screen::commands).unwrap_or_default();
+        if commands.contains(&Command::ApplySamples) {
+            session.request_samples();
+        }
+        if commands.contains(&Command::Restart) {
+            return session.request_restart();
+        }
+        session.apply_samples();
+    }
 }

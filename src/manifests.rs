@@ -87,6 +87,16 @@ pub fn regenerate(
     })
 }
 
+/// The binary that prints the CRDs of the project at `root`; `None` without one.
+///
+/// # Errors
+/// The workspace cannot be read.
+pub fn generator(root: &Path) -> anyhow::Result<Option<&'static str>> {
+    let packages = packages::packages(root)?;
+    let has_generator = packages.iter().any(|package| package.crdgen);
+    Ok(has_generator.then_some(packages::CRDGEN))
+}
+
 /// Recovers an interrupted commit before its files are read; returns a warning instead if nothing may be written.
 fn recover(root: &Path, read_only: bool) -> anyhow::Result<Option<Problem>> {
     match commit::unfinished(root)? {

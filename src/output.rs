@@ -14,7 +14,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, getpgrp};
+use rustix::termios::tcgetpgrp;
 
 use crate::signals::Stop;
 
@@ -25,7 +26,7 @@ pub fn message(line: impl Display) {
 
 /// Prints text for people unchanged, in one call: standard error has no buffer, and each part would be a system call.
 pub fn text(text: &str) {
-    bytes(text.as_bytes());
+    bytes(Origin::Kbr, text.as_bytes());
 }
 
 /// Prints data for programs unchanged.
@@ -40,9 +41,17 @@ pub fn data(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Who prints a text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Origin {
+    Kbr,
+    /// A program that kbr runs.
+    Program,
+}
+
 /// Where text for people goes instead of standard error, and what interrupts programs meanwhile.
 struct Redirection {
-    to: Box<dyn Fn(String) + Send>,
+    to: Box<dyn Fn(Origin, String) + Send>,
     stop: Stop,
 }
 
@@ -50,7 +59,7 @@ static REDIRECTION: Mutex<Option<Redirection>> = Mutex::new(None);
 
 /// Passes text for people to `to` instead of printing it, until [`restore`]. A screen reads the keys of the terminal meanwhile, so
 /// Ctrl-C interrupts no program; a request to `stop` does.
-pub fn redirect(stop: &Stop, to: impl Fn(String) + Send + 'static) {
+pub fn redirect(stop: &Stop, to: impl Fn(Origin, String) + Send + 'static) {
     let stop = stop.clone();
     *redirection() = Some(Redirection {
         to: Box::new(to),
@@ -70,8 +79,10 @@ fn redirection() -> MutexGuard<'static, Option<Redirection>> {
 
 /// Whether a screen can be shown: a terminal that can move its cursor, and keys.
 pub fn has_screen() -> bool {
+    // A background job that changes its terminal is stopped.
+    let is_in_foreground = tcgetpgrp(io::stdin()).is_ok_and(|group| group == getpgrp());
     let dumb = env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-    io::stderr().is_terminal() && io::stdin().is_terminal() && !dumb
+    io::stderr().is_terminal() && is_in_foreground && !dumb
 }
 
 /// The terminal, to draw a screen on.
@@ -151,16 +162,16 @@ fn relay(from: impl Read) {
         line.clear();
         match from.read_until(b'\n', &mut line) {
             Ok(0) => return,
-            Ok(_) => bytes(&line),
+            Ok(_) => bytes(Origin::Program, &line),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) => return,
         }
     }
 }
 
-fn bytes(bytes: &[u8]) {
+fn bytes(origin: Origin, bytes: &[u8]) {
     if let Some(redirection) = &*redirection() {
-        return (redirection.to)(String::from_utf8_lossy(bytes).into_owned());
+        return (redirection.to)(origin, String::from_utf8_lossy(bytes).into_owned());
     }
     // An error on standard error cannot be reported anywhere.
     io::stderr().write_all(bytes).ok();

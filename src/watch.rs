@@ -7,27 +7,41 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
-/// The interval at which the files are checked.
+/// The interval at which the files are checked; longer if checking takes more than a twentieth of it.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The modification time and the length of each file.
-type Seen = BTreeMap<PathBuf, (SystemTime, u64)>;
+pub type Seen = BTreeMap<PathBuf, (SystemTime, u64)>;
+
+/// The YAML and JSON files below a folder, which kustomizations consist of.
+pub fn manifests(root: &Path) -> Seen {
+    let mut seen = look(root);
+    seen.retain(|path, _| {
+        let extension = path.extension().unwrap_or_default();
+        ["yaml", "yml", "json"].iter().any(|it| extension == *it)
+    });
+    seen
+}
 
 /// A snapshot of the sources below a folder.
 #[derive(Debug)]
 pub struct Watch {
     root: PathBuf,
     seen: Seen,
+    interval: Duration,
 }
 
 impl Watch {
     /// Create it before reading the sources, so that it notices a change meanwhile.
     pub fn new(root: &Path) -> Self {
+        let began = Instant::now();
+        let seen = look(root);
         Self {
             root: root.to_owned(),
-            seen: look(root),
+            seen,
+            interval: INTERVAL.max(began.elapsed() * 20),
         }
     }
 
@@ -39,13 +53,13 @@ impl Watch {
     /// Whether a source has changed. Waits a moment, so that it can be called in a loop. After a change it waits until the sources are
     /// stable: an editor that saves several files, or a change of branches, is one change.
     pub fn changed(&self) -> bool {
-        sleep(INTERVAL);
+        sleep(self.interval);
         let mut now = look(&self.root);
         if now == self.seen {
             return false;
         }
         loop {
-            sleep(INTERVAL);
+            sleep(self.interval);
             let before = std::mem::replace(&mut now, look(&self.root));
             if before == now {
                 return true;

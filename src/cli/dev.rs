@@ -10,15 +10,15 @@ use crate::dev::{self, Options};
 
 /// Run the operator locally with its own API server, and restart it whenever a source changes
 ///
-/// Starts etcd and kube-apiserver on free ports of the loopback, like `kbr envtest run`. Then, and after each change, it generates
-/// the manifests, installs the CRDs, builds and starts the operator, and lets the API server call its webhooks. If the build
+/// Starts etcd and kube-apiserver on free ports of the loopback, like `kbr envtest run`. Then, and after each change, it builds the
+/// operator, generates the manifests, installs the CRDs, starts the operator, and lets the API server call its webhooks. If the build
 /// fails, the running operator is left alone. The operator runs as its service account, with exactly the permissions that
 /// `config/default` grants. To use the API server in another terminal, run the printed line
 /// `export KUBECONFIG=…` there. Ctrl-C stops everything and discards the objects in the API server, unless they are to be kept.
 ///
 /// With `--cluster`, Deployments are rolled out, garbage is collected and Jobs end, as in `kbr envtest run --cluster`.
 ///
-/// On a terminal, a screen shows the operator, the last build, the objects of its kinds and what they own, events, and errors; its
+/// On a terminal, a screen shows the operator, the last build, the operator's objects and what they own, events, and errors; the
 /// last line lists the keys. Otherwise, or with `--plain`, kbr prints lines.
 ///
 /// With `ENABLE_WEBHOOKS=false` the API server does not call webhooks, and kinds are not converted.

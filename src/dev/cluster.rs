@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::options::Options;
-use super::samples::Samples;
+use super::samples::{self, Samples};
 use super::service_account::ServiceAccount;
 use super::webhooks::Webhooks;
 use crate::cluster;
@@ -94,6 +94,11 @@ impl Cluster {
 
     /// Applies the samples next, and whenever they change.
     pub fn request_samples(&mut self, root: &Path) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            samples::exist(root),
+            "the project has no samples: `{}` does not exist",
+            samples::KUSTOMIZATION
+        );
         self.samples
             .insert(Samples::default())
             .read(&self.plane, root)

@@ -1,23 +1,25 @@
-//! Watches objects and events for the screen: those of the operator's kinds, what they own, and all events.
+//! Watches objects and events for the screen: those of the operator's kinds, what they own, and events.
 
-use std::collections::BTreeSet;
-use std::io::{BufReader, Read};
-use std::process::{Child, ChildStdout, Stdio};
-use std::sync::mpsc::Sender;
+mod source;
+
+use std::collections::BTreeMap;
+use std::io::BufReader;
+use std::sync::mpsc::{SendError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Context;
-use rustix::process::Signal;
 use serde_json::Value;
 
+pub use self::source::Source;
 use super::screen::{Event, Object, Update, controller};
-use crate::envtest::client::Client;
-use crate::envtest::exec;
 use crate::project::Project;
 
 /// The pause before a watch that has ended begins again.
 const RETRY: Duration = Duration::from_secs(2);
+
+/// The longest pause; each failure doubles it until then.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// The kinds that controllers usually create, of which only owned objects are shown: kind and path.
 const CHILDREN: [(&str, &str); 5] = [
@@ -30,188 +32,285 @@ const CHILDREN: [(&str, &str); 5] = [
 
 const EVENTS: &str = "/apis/events.k8s.io/v1/events";
 
-/// How to reach the API server.
-#[derive(Clone, Debug)]
-pub enum Source {
-    /// kbr's own.
-    Own(Client),
-    /// That of the user's kubeconfig, which kubectl reads.
-    Kubectl,
-}
-
-/// The watches that run. They end with kbr, or once nobody receives their updates.
+/// The watches that run, each in a thread. They end with kbr, or once the screen is closed.
 #[derive(Debug)]
 pub struct Observer {
     source: Source,
     updates: Sender<Update>,
-    /// The paths that are watched.
-    watched: BTreeSet<String>,
+    shown: Arc<Mutex<Shown>>,
 }
 
-/// The objects of a kind.
-#[derive(Clone, Debug)]
-struct Observed {
+/// What is shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Shown {
+    /// The operator's kinds: kind and group, by path.
+    kinds: BTreeMap<String, (String, String)>,
+}
+
+/// What one watch shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Scope {
+    /// All objects of one of the operator's kinds.
+    All,
+    /// Objects that belong to one of the operator's kinds.
+    Owned,
+    Events,
+}
+
+/// One watch.
+struct Watch {
     kind: String,
     path: String,
-    /// The kinds and groups of the owners whose children are shown; `None` shows every object.
-    owners: Option<Vec<(String, String)>>,
+    scope: Scope,
+    shown: Arc<Mutex<Shown>>,
+    source: Source,
+    updates: Sender<Update>,
 }
 
 impl Observer {
     pub fn new(source: Source, updates: Sender<Update>) -> Self {
-        Self {
+        let observer = Self {
             source,
             updates,
-            watched: BTreeSet::new(),
+            shown: Arc::default(),
+        };
+        for (kind, path) in CHILDREN {
+            observer.start(kind, path, Scope::Owned);
         }
+        observer.start("Event", EVENTS, Scope::Events);
+        observer
     }
 
-    /// Watches the kinds of the project that are not watched yet.
-    pub fn observe(&mut self, project: &Project) {
-        for observed in observed(project) {
-            if self.watched.insert(observed.path.clone()) {
-                let (source, updates) = (self.source.clone(), self.updates.clone());
-                thread::spawn(move || {
-                    // Fails once the screen is closed.
-                    while observed.watch(&source, &updates).is_ok() {
-                        thread::sleep(RETRY);
-                    }
-                });
+    /// Watches the kinds of the project; watches of other kinds end.
+    pub fn observe(&self, project: &Project) {
+        let now = Shown::of(project);
+        let before = std::mem::replace(&mut *lock(&self.shown), now.clone());
+        for (path, (kind, group)) in &now.kinds {
+            if !before.kinds.contains_key(path) {
+                self.start(&now.label(kind, group), path, Scope::All);
             }
         }
     }
-}
 
-/// What is watched for a project.
-fn observed(project: &Project) -> Vec<Observed> {
-    let mut owners = Vec::new();
-    let mut all = Vec::new();
-    for target in project.targets() {
-        let (group, version, plural) = (&target.full_group, &target.version, &target.plural);
-        let owner = (target.kind.clone(), group.clone());
-        if owners.contains(&owner) {
-            continue;
-        }
-        owners.push(owner);
-        let path = match group.as_str() {
-            "" => format!("/api/{version}/{plural}"),
-            group => format!("/apis/{group}/{version}/{plural}"),
+    fn start(&self, kind: &str, path: &str, scope: Scope) {
+        let watch = Watch {
+            kind: kind.to_owned(),
+            path: path.to_owned(),
+            scope,
+            shown: self.shown.clone(),
+            source: self.source.clone(),
+            updates: self.updates.clone(),
         };
-        all.push(Observed {
-            kind: target.kind.clone(),
-            path,
-            owners: None,
-        });
+        thread::spawn(move || watch.run());
     }
-    let children = CHILDREN.iter().map(|(kind, path)| Observed {
-        kind: (*kind).to_owned(),
-        path: (*path).to_owned(),
-        owners: Some(owners.clone()),
-    });
-    all.extend(children);
-    all.push(Observed {
-        kind: "Event".to_owned(),
-        path: EVENTS.to_owned(),
-        owners: None,
-    });
-    all
 }
 
-impl Observed {
-    /// Reports the objects, and each change, until the API server ends the watch. Fails if nobody receives the updates.
-    fn watch(&self, source: &Source, updates: &Sender<Update>) -> anyhow::Result<()> {
-        let kind = self.kind.clone();
-        let mut stream = match source.watch(&self.path) {
+impl Shown {
+    fn of(project: &Project) -> Self {
+        let mut kinds: BTreeMap<String, (String, String)> = BTreeMap::new();
+        for target in project.targets() {
+            let (group, version, plural) = (&target.full_group, &target.version, &target.plural);
+            let kind = (target.kind.clone(), group.clone());
+            // Objects are the same in each version.
+            if kinds.values().any(|known| *known == kind) {
+                continue;
+            }
+            let path = match group.as_str() {
+                "" => format!("/api/{version}/{plural}"),
+                group => format!("/apis/{group}/{version}/{plural}"),
+            };
+            kinds.insert(path, kind);
+        }
+        Self { kinds }
+    }
+
+    /// The kind, with its group if another kind has the same name.
+    fn label(&self, kind: &str, group: &str) -> String {
+        let own = self.kinds.values().filter(|(known, _)| known == kind);
+        let is_child = CHILDREN.iter().any(|(known, _)| *known == kind);
+        if own.count() + usize::from(is_child) > 1 {
+            return format!("{kind}.{group}");
+        }
+        kind.to_owned()
+    }
+}
+
+/// A thread that panicked has not changed it.
+fn lock(shown: &Mutex<Shown>) -> MutexGuard<'_, Shown> {
+    shown.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Watch {
+    /// Watches until the kind is no longer shown, or the screen is closed.
+    fn run(&self) {
+        let mut pause = RETRY;
+        loop {
+            match self.watch() {
+                Err(SendError(_)) => return,
+                Ok(true) => pause = RETRY,
+                Ok(false) => pause = LONGEST.min(pause * 2),
+            }
+            thread::sleep(pause);
+            if self.scope == Scope::All && !lock(&self.shown).kinds.contains_key(&self.path) {
+                let kind = self.kind.clone();
+                // It fails if the screen is closed.
+                return drop(self.updates.send(Update::Forgotten { kind }));
+            }
+        }
+    }
+
+    /// Reports the objects, and each change, until the API server ends the watch. Returns whether there was one; fails once the
+    /// screen is closed.
+    fn watch(&self) -> Result<bool, SendError<Update>> {
+        let mut stream = match self.source.watch(&self.path) {
             Ok(stream) => stream,
-            Err(_) if self.is_optional() => return Ok(()),
-            Err(error) => {
-                let reason = format!("cannot be watched: {error:#}");
-                return Ok(updates.send(Update::Unreadable { kind, reason })?);
-            }
+            Err(error) => return self.fail(&error).map(|()| false),
         };
-        if !self.is_optional() {
-            updates.send(Update::Listing { kind })?;
+        let mut begun = stream.is_answered();
+        if begun {
+            self.begin()?;
         }
-        let stream = BufReader::new(&mut stream);
-        let changes = serde_json::Deserializer::from_reader(stream).into_iter::<Value>();
+        let changes = serde_json::Deserializer::from_reader(BufReader::new(&mut stream));
         // A stream that breaks off has ended.
-        for change in changes.map_while(Result::ok) {
+        for change in changes.into_iter::<Value>().map_while(Result::ok) {
+            if !begun {
+                self.begin()?;
+                begun = true;
+            }
             if let Some(update) = self.update(&change) {
-                updates.send(update)?;
+                self.updates.send(update)?;
             }
         }
-        Ok(())
+        if let Err(error) = stream.end() {
+            self.fail(&error)?;
+            return Ok(false);
+        }
+        Ok(begun)
     }
 
-    /// Whether the screen shows the kind only if there are objects.
-    fn is_optional(&self) -> bool {
-        self.owners.is_some() || self.path == EVENTS
+    /// All objects follow.
+    fn begin(&self) -> Result<(), SendError<Update>> {
+        let kind = self.kind.clone();
+        match self.scope {
+            Scope::All => self.updates.send(Update::Listing { kind }),
+            Scope::Owned => self.updates.send(Update::Forgotten { kind }),
+            Scope::Events => Ok(()),
+        }
+    }
+
+    /// Only the operator's kinds must exist and be readable.
+    fn fail(&self, error: &anyhow::Error) -> Result<(), SendError<Update>> {
+        if self.scope != Scope::All {
+            return Ok(());
+        }
+        let (kind, reason) = (self.kind.clone(), format!("cannot be watched: {error:#}"));
+        self.updates.send(Update::Unreadable { kind, reason })
     }
 
     fn update(&self, change: &Value) -> Option<Update> {
         let object = &change["object"];
-        let shown = || match &self.owners {
-            None => true,
-            Some(owners) => controller(object).is_some_and(|owner| owners.contains(&owner)),
+        let what = change["type"].as_str()?;
+        if !["ADDED", "MODIFIED", "DELETED"].contains(&what) {
+            return None;
+        }
+        let is_shown = match self.scope {
+            Scope::All => true,
+            Scope::Owned => {
+                let shown = lock(&self.shown);
+                let owner = controller(object);
+                owner.is_some_and(|owner| shown.kinds.values().any(|known| *known == owner))
+            }
+            Scope::Events if what == "DELETED" || !self.is_near(object) => return None,
+            Scope::Events => return Some(Update::Event(Event::of(object))),
         };
         let kind = self.kind.clone();
-        match change["type"].as_str()? {
-            "ADDED" | "MODIFIED" if self.path == EVENTS => Some(Update::Event(Event::of(object))),
-            "ADDED" | "MODIFIED" if shown() => Some(Update::Object {
-                kind,
-                object: Object::of(object),
-            }),
-            "DELETED" if shown() && self.path != EVENTS => Some(Update::Deleted {
-                kind,
-                name: Object::of(object).name,
-            }),
-            _ => None,
+        let object = Object::of(object);
+        if is_shown && what != "DELETED" {
+            return Some(Update::Object { kind, object });
         }
+        let name = object.name;
+        Some(Update::Gone { kind, name })
+    }
+
+    /// Whether an event is shown: in the user's own cluster, only if it is about a kind that is.
+    fn is_near(&self, event: &Value) -> bool {
+        let about = &event["regarding"]["kind"];
+        matches!(self.source, Source::Own(_))
+            || CHILDREN.iter().any(|(kind, _)| about == kind)
+            || lock(&self.shown)
+                .kinds
+                .values()
+                .any(|(kind, _)| about == kind)
     }
 }
 
-/// The body of a watch.
-enum Stream {
-    Own(Box<dyn Read>),
-    Kubectl(Child, ChildStdout),
-}
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
 
-impl Source {
-    /// A watch that begins with the objects that exist.
-    fn watch(&self, path: &str) -> anyhow::Result<Stream> {
-        let path = format!("{path}?watch=1");
-        match self {
-            Source::Own(client) => Ok(Stream::Own(Box::new(client.get(&path)?))),
-            Source::Kubectl => {
-                let mut kubectl = exec::ending_with_us("kubectl", Signal::KILL)?
-                    .args(["get", "--raw", &path])
-                    .stdin(Stdio::null())
-                    .stdout(Stdio::piped())
-                    .stderr(Stdio::null())
-                    .spawn()
-                    .context("cannot run kubectl")?;
-                let stdout = kubectl.stdout.take().context("kubectl has no output")?;
-                Ok(Stream::Kubectl(kubectl, stdout))
-            }
+    use serde_json::json;
+
+    use super::*;
+
+    fn watch(scope: Scope, kinds: &[(&str, &str)]) -> Watch {
+        let kinds = kinds
+            .iter()
+            .enumerate()
+            .map(|(at, (kind, group))| (at.to_string(), ((*kind).to_owned(), (*group).to_owned())));
+        let shown = Shown {
+            kinds: kinds.collect(),
+        };
+        Watch {
+            kind: "Deployment".to_owned(),
+            path: String::new(),
+            scope,
+            shown: Arc::new(Mutex::new(shown)),
+            source: Source::Kubectl,
+            updates: mpsc::channel().0,
         }
     }
-}
 
-impl Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        match self {
-            Stream::Own(body) => body.read(buffer),
-            Stream::Kubectl(_, stdout) => stdout.read(buffer),
-        }
+    fn deployment(what: &str, owner: &str) -> Value {
+        let owner =
+            json!({ "apiVersion": "crew.example.com/v1", "kind": owner, "controller": true });
+        json!({ "type": what, "object": { "metadata": { "name": "a", "ownerReferences": [owner] } } })
     }
-}
 
-impl Drop for Stream {
-    fn drop(&mut self) {
-        if let Stream::Kubectl(kubectl, _) = self {
-            // It may have ended.
-            let _ = kubectl.kill();
-            let _ = kubectl.wait();
-        }
+    #[test]
+    fn only_children_of_the_operators_kinds_are_shown() {
+        let watch = watch(Scope::Owned, &[("Captain", "crew.example.com")]);
+        let is_object =
+            |change: &Value| matches!(watch.update(change), Some(Update::Object { .. }));
+        let is_gone = |change: &Value| matches!(watch.update(change), Some(Update::Gone { .. }));
+        assert!(is_object(&deployment("ADDED", "Captain")));
+        assert!(is_gone(&deployment("DELETED", "Captain")));
+        // It may have belonged to a Captain before.
+        assert!(is_gone(&deployment("MODIFIED", "Mate")));
+        assert!(watch.update(&deployment("BOOKMARK", "Captain")).is_none());
+    }
+
+    #[test]
+    fn events_of_the_users_own_cluster_are_about_the_operators_kinds() {
+        let watch = watch(Scope::Events, &[("Captain", "crew.example.com")]);
+        let event =
+            |kind: &str| json!({ "type": "ADDED", "object": { "regarding": { "kind": kind } } });
+        assert!(watch.update(&event("Captain")).is_some());
+        assert!(watch.update(&event("Job")).is_some());
+        assert!(watch.update(&event("Node")).is_none());
+    }
+
+    #[test]
+    fn a_kind_is_shown_with_its_group_if_another_one_has_its_name() {
+        let two = [
+            ("Captain", "a.io"),
+            ("Captain", "b.io"),
+            ("Job", "c.io"),
+            ("Mate", "a.io"),
+        ];
+        let watch = watch(Scope::All, &two);
+        let label = |kind: &str, group: &str| lock(&watch.shown).label(kind, group);
+        assert_eq!(label("Captain", "a.io"), "Captain.a.io");
+        assert_eq!(label("Job", "c.io"), "Job.c.io");
+        assert_eq!(label("Mate", "a.io"), "Mate");
     }
 }

@@ -12,6 +12,14 @@ use crate::output;
 
 const FOLDER: &str = "config/samples";
 
+/// Lists the samples.
+pub const KUSTOMIZATION: &str = "config/samples/kustomization.yaml";
+
+/// Whether the project at `root` has samples.
+pub fn exist(root: &Path) -> bool {
+    root.join(KUSTOMIZATION).is_file()
+}
+
 /// How long the API server may reject the samples: until the operator serves its webhooks.
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -26,7 +34,7 @@ pub struct Samples {
 impl Samples {
     /// Reads the samples, which are applied next if they have changed.
     pub fn read(&mut self, plane: &ControlPlane, root: &Path) -> anyhow::Result<()> {
-        if !root.join(FOLDER).join("kustomization.yaml").is_file() {
+        if !exist(root) {
             return Ok(());
         }
         let samples = overlay::render(plane.kubectl(), root, FOLDER)?;

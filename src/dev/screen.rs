@@ -1,77 +1,81 @@
 //! The screen of `kbr dev`, if it runs on a terminal.
 //!
-//! A thread draws it. The session sends updates, and receives commands.
+//! One thread reads keys, and one draws. The session sends updates, and receives commands.
 
+mod age;
+mod lines;
 mod object;
+mod overview;
 mod state;
+mod terminal;
 #[cfg(test)]
 mod tests;
+mod update;
 mod view;
 
-use std::io::{self, Stderr};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::event::{self, KeyCode, KeyEvent, KeyModifiers};
-use ratatui::crossterm::{cursor, execute, terminal};
 
 pub use self::object::{Event, Object, controller};
-pub use self::state::{Command, Operator, Update};
-use self::state::{Key, State};
-use crate::output;
+use self::state::State;
+use self::terminal::{Input, RawTerminal};
+pub use self::update::{Command, Operator, Update};
+use crate::output::{self, Origin};
 use crate::signals::Stop;
 
-/// How long a key or an update may wait to be shown.
-const LATENCY: Duration = Duration::from_millis(50);
+/// How often the screen is drawn at most.
+const FRAME: Duration = Duration::from_millis(50);
 
-/// How often the screen is drawn without an update, because it shows ages.
+/// How often it is drawn without an update, because it shows ages.
 const SECOND: Duration = Duration::from_secs(1);
+
+/// The number of updates between two frames: a log that grows faster than this must not stop the screen.
+const UPDATES: usize = 5000;
 
 /// A terminal that shows the screen. Dropping it restores the terminal.
 #[derive(Debug)]
 pub struct Screen {
     updates: Sender<Update>,
     commands: Receiver<Command>,
-    closing: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    /// Dropped to close it.
+    open: Option<Sender<()>>,
+    /// Returns the updates that were not shown.
+    thread: Option<JoinHandle<Vec<Update>>>,
 }
 
 impl Screen {
     /// Opens it. From now on, what kbr and its programs print goes to the screen. A key that quits requests `stop`.
     pub fn open(project: &str, stop: &Stop) -> anyhow::Result<Self> {
-        let mut terminal = RawTerminal::open().context("cannot use the terminal")?;
+        let terminal = RawTerminal::open().context("cannot use the terminal")?;
         let (updates, received) = mpsc::channel();
         let (sender, commands) = mpsc::channel();
-        let closing = Arc::<AtomicBool>::default();
-        let text = updates.clone();
-        output::redirect(stop, move |printed| drop(text.send(Update::Text(printed))));
-        let mut state = State::new(project, SystemTime::now());
-        let thread = thread::spawn({
-            let (stop, closing) = (stop.clone(), closing.clone());
-            move || {
-                while !closing.load(Ordering::Relaxed) {
-                    // The terminal is gone.
-                    if terminal
-                        .show(&mut state, &received, &sender, &stop)
-                        .is_err()
-                    {
-                        stop.request();
-                        break;
-                    }
-                }
-            }
+        let (open, closed) = mpsc::channel();
+        let printed = updates.clone();
+        output::redirect(stop, move |origin, text| {
+            let update = match origin {
+                Origin::Kbr => Update::Message(text),
+                Origin::Program => Update::Printed(text),
+            };
+            // It is restored before the screen closes.
+            drop(printed.send(update));
         });
+        let drawing = Drawing {
+            terminal,
+            state: State::new(project, SystemTime::now()),
+            inputs: terminal::inputs(),
+            updates: received,
+            commands: sender,
+            closed,
+            stop: stop.clone(),
+        };
         Ok(Self {
             updates,
             commands,
-            closing,
-            thread: Some(thread),
+            open: Some(open),
+            thread: Some(thread::spawn(|| drawing.run())),
         })
     }
 
@@ -80,111 +84,92 @@ impl Screen {
         &self.updates
     }
 
-    /// The next command of the user, if there is one.
-    pub fn command(&self) -> Option<Command> {
-        self.commands.try_recv().ok()
+    /// The commands of the user since the last call, each once.
+    pub fn commands(&self) -> Vec<Command> {
+        let mut commands: Vec<Command> = self.commands.try_iter().collect();
+        commands.dedup();
+        commands
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
+        drop(self.open.take());
+        let rest = self.thread.take().map(JoinHandle::join);
         output::restore();
-        self.closing.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            // A panic has been printed.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// The terminal without echo and line buffering, on its second screen. Dropping it restores the terminal.
-struct RawTerminal {
-    terminal: Terminal<CrosstermBackend<Stderr>>,
-    drawn: Instant,
-}
-
-impl RawTerminal {
-    fn open() -> io::Result<Self> {
-        terminal::enable_raw_mode()?;
-        let opened = || -> io::Result<Self> {
-            execute!(
-                output::screen(),
-                terminal::EnterAlternateScreen,
-                cursor::Hide
-            )?;
-            Ok(Self {
-                terminal: Terminal::new(CrosstermBackend::new(output::screen()))?,
-                drawn: Instant::now(),
-            })
-        };
-        opened().inspect_err(|_| drop(terminal::disable_raw_mode()))
-    }
-
-    /// Waits a moment for keys, applies them and all updates, and draws the result.
-    fn show(
-        &mut self,
-        state: &mut State,
-        updates: &Receiver<Update>,
-        commands: &Sender<Command>,
-        stop: &Stop,
-    ) -> io::Result<()> {
-        let mut changed = self.drawn.elapsed() > SECOND;
-        if event::poll(LATENCY)? {
-            changed = true;
-            if let event::Event::Key(key) = event::read()?
-                && let Some(key) = known(key)
-            {
-                if let Some(command) = state.press(key) {
-                    // The session may have ended.
-                    let _ = commands.send(command);
-                }
-                if state.stopping {
-                    stop.request();
-                }
+        // What came too late for the screen. A panic has been printed.
+        for update in rest.and_then(Result::ok).into_iter().flatten() {
+            if let Update::Message(text) = update {
+                output::text(&text);
             }
         }
-        for update in updates.try_iter() {
+    }
+}
+
+/// What the thread that draws owns.
+struct Drawing {
+    terminal: RawTerminal,
+    state: State,
+    inputs: Receiver<Input>,
+    updates: Receiver<Update>,
+    commands: Sender<Command>,
+    closed: Receiver<()>,
+    stop: Stop,
+}
+
+impl Drawing {
+    /// Draws until the screen closes.
+    fn run(mut self) -> Vec<Update> {
+        // Also after a panic, so that kbr does not continue without a screen.
+        let _quit = RequestAtEnd(self.stop.clone());
+        let mut drawn: Option<Instant> = None;
+        while self.closed.try_recv() != Err(mpsc::TryRecvError::Disconnected) {
+            let changed = self.receive();
+            let is_old = drawn.is_none_or(|drawn| drawn.elapsed() > SECOND);
+            if (changed || is_old) && self.terminal.draw(&mut self.state).is_err() {
+                break;
+            }
+            if changed || is_old {
+                drawn = Some(Instant::now());
+            }
+        }
+        self.updates.try_iter().collect()
+    }
+
+    /// Applies the inputs until the next frame, and the updates. Returns whether anything has changed.
+    fn receive(&mut self) -> bool {
+        let frame = Instant::now() + FRAME;
+        let mut changed = false;
+        while let Ok(input) = self
+            .inputs
+            .recv_timeout(frame.saturating_duration_since(Instant::now()))
+        {
             changed = true;
-            state.apply(update, SystemTime::now());
+            let Input::Key(key) = input else { continue };
+            if let Some(command) = self.state.press(key) {
+                // The session may have ended.
+                let _ = self.commands.send(command);
+            }
+            if self.state.stopping {
+                self.stop.request();
+            }
         }
-        state.stopping |= stop.requested();
-        if changed {
-            self.drawn = Instant::now();
-            self.terminal
-                .draw(|frame| view::draw(frame, state, SystemTime::now()))?;
+        // The thread that reads keys ends with the terminal.
+        thread::sleep(frame.saturating_duration_since(Instant::now()));
+        for update in self.updates.try_iter().take(UPDATES) {
+            changed = true;
+            self.state.apply(update, SystemTime::now());
         }
-        Ok(())
+        self.state.stopping |= self.stop.requested();
+        changed
     }
 }
 
-impl Drop for RawTerminal {
+/// Requests a stop when it is dropped.
+struct RequestAtEnd(Stop);
+
+impl Drop for RequestAtEnd {
     fn drop(&mut self) {
-        // An error here means that the terminal is gone.
-        let _ = terminal::disable_raw_mode();
-        let _ = execute!(
-            output::screen(),
-            terminal::LeaveAlternateScreen,
-            cursor::Show
-        );
+        self.0.request();
     }
-}
-
-/// The key, if the screen knows it.
-fn known(key: KeyEvent) -> Option<Key> {
-    let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    Some(match key.code {
-        KeyCode::Char('c' | 'd') if control => Key::Interrupt,
-        KeyCode::Char(_) if control => return None,
-        KeyCode::Char(character) => Key::Char(character),
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Esc => Key::Escape,
-        KeyCode::Backspace => Key::Backspace,
-        KeyCode::Up => Key::Scroll(-1),
-        KeyCode::Down => Key::Scroll(1),
-        KeyCode::PageUp => Key::ScrollPages(-1),
-        KeyCode::PageDown => Key::ScrollPages(1),
-        KeyCode::Home => Key::First,
-        KeyCode::End => Key::Last,
-        _ => return None,
-    })
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use super::cluster::Cluster;
 use super::observer::{Observer, Source};
@@ -13,17 +13,23 @@ use crate::cargo;
 use crate::envtest::progress;
 use crate::manifests::{self, Problem};
 use crate::output;
+use crate::signals::Stop;
+use crate::watch::{self, Seen, Watch};
 use crate::workdir;
 
 /// The state that is kept between changes. Dropping it stops everything, the operator first.
 pub struct Session {
-    pub root: PathBuf,
+    root: PathBuf,
     operator: Option<Operator>,
     /// `None` with the user's own cluster.
-    pub cluster: Option<Cluster>,
+    cluster: Option<Cluster>,
     arguments: Vec<OsString>,
     /// The warnings that were already printed.
     reported: Vec<Problem>,
+    /// Whether to restart the operator although it is up to date.
+    restart: bool,
+    /// The manifests that are installed in the cluster.
+    installed: Option<Seen>,
     screen: Option<Sender<Update>>,
     observer: Option<Observer>,
 }
@@ -43,6 +49,8 @@ impl Session {
         let session = Self {
             operator: None,
             reported: Vec::new(),
+            restart: false,
+            installed: None,
             observer: screen.clone().map(|screen| Observer::new(source, screen)),
             root,
             cluster,
@@ -65,8 +73,37 @@ impl Session {
         }
     }
 
+    /// Brings everything up to date with the sources. The result notices the next change of them.
+    pub fn run_once(&mut self, stop: &Stop) -> Watch {
+        let mut watch = Watch::new(&self.root);
+        let began = Instant::now();
+        self.report(|| Update::Building);
+        let updated = self.build().and_then(|executable| {
+            for path in self.generate()? {
+                watch.wrote(&path);
+            }
+            self.update(executable)
+        });
+        let ok = updated.is_ok();
+        match updated {
+            // Ctrl-C also ends cargo.
+            Err(error) if !stop.requested() => self.wait_after(&error),
+            _ => {}
+        }
+        let took = began.elapsed();
+        self.report(|| Update::Built { ok, took });
+        watch
+    }
+
+    /// Builds the operator, and at the same time the generator of its CRDs, because both depend on the types.
+    fn build(&self) -> anyhow::Result<PathBuf> {
+        let name = workdir::load(&self.root)?.head.name;
+        let generator = manifests::generator(&self.root)?;
+        cargo::build(&self.root, &name, generator.as_slice(), false)
+    }
+
     /// Updates the manifests; returns the written paths.
-    pub fn generate(&mut self) -> anyhow::Result<Vec<String>> {
+    fn generate(&mut self) -> anyhow::Result<Vec<String>> {
         let quietly = manifests::Options {
             quiet: true,
             ..manifests::Options::default()
@@ -80,32 +117,37 @@ impl Session {
     }
 
     /// Updates the API server and the operator.
-    pub fn update(&mut self) -> anyhow::Result<()> {
+    fn update(&mut self, executable: PathBuf) -> anyhow::Result<()> {
         let project = workdir::load(&self.root)?;
         let name = &project.head.name;
-        if let Some(cluster) = &mut self.cluster {
+        // Rendering with kubectl takes longer than everything else.
+        let manifests = watch::manifests(&self.root);
+        let changed = self.installed.as_ref() != Some(&manifests);
+        if let Some(cluster) = self.cluster.as_mut().filter(|_| changed) {
             cluster.install_definitions(&self.root)?;
             cluster.install_permissions(&self.root)?;
         }
-        let executable = cargo::build(&self.root, name, false)?;
         self.notice_its_end();
         let cluster = self.cluster.as_ref();
         let environment = cluster.map(Cluster::environment).unwrap_or_default();
-        let running = self.operator.as_mut();
-        if !running.is_some_and(|running| running.runs() && running.is(&executable, &environment)) {
+        let is_current =
+            |it: &mut Operator| it.runs() && it.is(&executable, &environment) && !self.restart;
+        if !self.operator.as_mut().is_some_and(is_current) {
             // Stop the old one first: otherwise both would reconcile, and use the same port.
-            self.operator = None;
+            self.stop_operator();
             let arguments = self.arguments();
             let screen = self.screen.as_ref();
             let operator = Operator::start(executable, arguments, environment, screen)?;
             self.operator = Some(operator);
+            self.restart = false;
             self.report(|| screen::Operator::Running(SystemTime::now()).into());
             progress("started", name);
         }
-        if let Some(cluster) = &mut self.cluster {
+        if let Some(cluster) = self.cluster.as_mut().filter(|_| changed) {
             cluster.install_webhooks(&self.root)?;
             cluster.read_samples(&self.root)?;
         }
+        self.installed = Some(manifests);
         if let Some(observer) = &mut self.observer {
             observer.observe(&project);
         }
@@ -125,12 +167,28 @@ impl Session {
         arguments
     }
 
-    pub fn stop_operator(&mut self) {
-        self.operator = None;
-        self.report(|| screen::Operator::NotStarted.into());
+    fn stop_operator(&mut self) {
+        if self.operator.is_some() {
+            self.report(|| screen::Operator::Stopping.into());
+            self.operator = None;
+            self.report(|| screen::Operator::NotStarted.into());
+        }
     }
 
-    /// Applies the samples, as the user asks for it by a key.
+    /// Restarts the operator once it is built, and installs all manifests again.
+    pub fn request_restart(&mut self) {
+        self.restart = true;
+        self.installed = None;
+    }
+
+    /// Applies the samples if they have changed.
+    pub fn apply_samples(&mut self) {
+        if let Some(cluster) = &mut self.cluster {
+            cluster.apply_samples();
+        }
+    }
+
+    /// Applies the samples when the user presses `a`.
     pub fn request_samples(&mut self) {
         let requested = match &mut self.cluster {
             Some(cluster) => cluster.request_samples(&self.root),
@@ -144,7 +202,7 @@ impl Session {
     }
 
     /// Reports the error, and what happens now.
-    pub fn wait_after(&mut self, error: &anyhow::Error) {
+    fn wait_after(&mut self, error: &anyhow::Error) {
         output::message(format_args!("error: {error:#}"));
         let runs = self.operator.as_mut().is_some_and(Operator::runs);
         let meanwhile = if runs {
@@ -160,7 +218,7 @@ impl Session {
         if let Some(status) = self.operator.as_mut().and_then(Operator::end) {
             progress(
                 "ended",
-                &format!("the operator ({status}); the next change restarts it"),
+                &format!("the operator ({status}); the next change starts it again"),
             );
             self.report(|| screen::Operator::Ended(status.to_string()).into());
         }

@@ -29,11 +29,11 @@ impl Client {
             let path = setup.folder.join(name);
             fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
         };
-        let authority = Certificate::from_pem(&read("ca.crt")?)?;
+        let ca = Certificate::from_pem(&read("ca.crt")?)?;
         let certificate = Certificate::from_pem(&read("admin.crt")?)?;
         let key = PrivateKey::from_pem(&read("admin.key")?)?;
         let tls = TlsConfig::builder()
-            .root_certs(RootCerts::new_with_certs(&[authority]))
+            .root_certs(RootCerts::new_with_certs(&[ca]))
             .client_cert(Some(ClientCert::new_with_certs(&[certificate], key)))
             .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
             .build();
@@ -53,7 +53,7 @@ impl Client {
     /// The body of the answer to a GET of `path`. The body of a watch ends when the API server closes it.
     ///
     /// # Errors
-    /// The API server does not answer, or not with status 200.
+    /// The API server does not answer, or the status is not 200.
     pub fn get(&self, path: &str) -> anyhow::Result<impl Read + Send + use<>> {
         let answer = self.agent.get(format!("{}{path}", self.server)).call()?;
         if answer.status() != 200 {

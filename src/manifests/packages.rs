@@ -11,7 +11,7 @@ use crate::cargo::{self, BuildTarget};
 use crate::output;
 
 /// The binary that prints the CRDs of a project.
-const CRDGEN: &str = "crdgen";
+pub const CRDGEN: &str = "crdgen";
 
 /// One package of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl std::error::Error for Failed {}
 
 /// Builds and runs `crdgen`, and returns its output: a CRD for each version of each kind. With `quiet`, cargo prints errors only.
 pub fn crds(root: &Path, quiet: bool) -> anyhow::Result<Vec<Value>> {
-    let crdgen = cargo::build(root, CRDGEN, quiet)?;
+    let crdgen = cargo::build(root, CRDGEN, &[], quiet)?;
     let shown = crdgen.display();
     let mut command = Command::new(&crdgen);
     command.current_dir(root).stdin(Stdio::null());

@@ -233,6 +233,8 @@ fn on_a_terminal(captains: &Project) {
     screen.press("l");
     screen.shows("shutting down");
     screen.press("q");
+    screen.shows("a apply samples");
+    screen.press("q");
     screen.ends();
     let folder = export
         .trim_start_matches("export KUBECONFIG=")

@@ -13,13 +13,19 @@ pub struct Object {
     pub name: String,
     /// The status of its condition: `True`, `False`, `Unknown`, or empty without one.
     pub ready: String,
-    /// The condition's reason, and its message unless it is true.
+    /// The condition's reason, followed by its message unless it is true.
     pub reason: String,
     pub created: Option<SystemTime>,
 }
 
-/// The conditions that tell whether an object is ready; the first one that it has counts. The last two are those of a Job.
+/// The conditions that show whether an object is ready; the first one that it has counts. The last two are those of a Job.
 const CONDITIONS: [&str; 4] = ["Ready", "Available", "Complete", "Failed"];
+
+/// How many of its Pods are ready, and how many it wants: a `StatefulSet`, and a `DaemonSet`.
+const COUNTS: [[&str; 2]; 2] = [
+    ["/status/readyReplicas", "/spec/replicas"],
+    ["/status/numberReady", "/status/desiredNumberScheduled"],
+];
 
 impl Object {
     /// Reads the JSON of an object.
@@ -28,7 +34,7 @@ impl Object {
         let (ready, reason) = if metadata["deletionTimestamp"].is_null() {
             readiness(object)
         } else {
-            ("", deletion(metadata))
+            ("Unknown", deletion(metadata))
         };
         Self {
             name: name(&metadata["namespace"], &metadata["name"]),
@@ -39,13 +45,13 @@ impl Object {
     }
 }
 
-/// The status and the explanation of the condition that counts.
+/// The status and the explanation of the condition that counts, or of the number of Pods.
 fn readiness(object: &Value) -> (&str, String) {
     let conditions = object["status"]["conditions"].as_array();
     let conditions = conditions.map(Vec::as_slice).unwrap_or_default();
     let named = |name: &&str| conditions.iter().find(|it| it["type"] == **name);
     let Some(condition) = CONDITIONS.iter().find_map(named) else {
-        return ("", String::new());
+        return counted(object);
     };
     let field = |name: &str| condition[name].as_str().unwrap_or_default();
     let status = match (field("type"), field("status")) {
@@ -57,6 +63,25 @@ fn readiness(object: &Value) -> (&str, String) {
         (_, message) => format!("{}: {message}", field("reason")),
     };
     (status, reason)
+}
+
+/// Only built-in kinds are known to mean these fields.
+fn counted(object: &Value) -> (&'static str, String) {
+    if object["apiVersion"] != "apps/v1" {
+        return ("", String::new());
+    }
+    let count = |path: &str| object.pointer(path).and_then(Value::as_u64);
+    let counts = COUNTS.iter().find_map(|[ready, wanted]| {
+        let wanted = count(wanted)?;
+        // The API leaves out a zero.
+        let ready = count(ready).unwrap_or_default();
+        object["status"].is_object().then_some((ready, wanted))
+    });
+    match counts {
+        None => ("", String::new()),
+        Some((ready, wanted)) if ready >= wanted => ("True", String::new()),
+        Some((ready, wanted)) => ("False", format!("{ready} of {wanted} Pods are ready")),
+    }
 }
 
 /// Why an object that is being deleted still exists.
@@ -73,13 +98,18 @@ fn deletion(metadata: &Value) -> String {
 pub fn controller(object: &Value) -> Option<(String, String)> {
     let owners = object["metadata"]["ownerReferences"].as_array()?;
     let owner = owners.iter().find(|owner| owner["controller"] == true)?;
-    let (group, _) = owner["apiVersion"].as_str()?.rsplit_once('/')?;
+    // The core group has no name.
+    let (group, _) = owner["apiVersion"]
+        .as_str()?
+        .rsplit_once('/')
+        .unwrap_or_default();
     Some((owner["kind"].as_str()?.to_owned(), group.to_owned()))
 }
 
 /// An event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
+    pub uid: String,
     pub time: Option<SystemTime>,
     pub warning: bool,
     /// `<Kind> <namespace>/<name>`.
@@ -100,6 +130,7 @@ impl Event {
             &event["deprecatedLastTimestamp"],
         ];
         Self {
+            uid: field(&event["metadata"]["uid"]),
             time: times.into_iter().find_map(time),
             warning: event["type"] == "Warning",
             about: format!(
@@ -127,89 +158,4 @@ fn time(text: &Value) -> Option<SystemTime> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use serde_json::json;
-
-    use super::*;
-
-    fn with(conditions: &Value) -> (String, String) {
-        let object = Object::of(
-            &json!({ "metadata": { "name": "a" }, "status": { "conditions": conditions } }),
-        );
-        (object.ready, object.reason)
-    }
-
-    fn pair(ready: &str, reason: &str) -> (String, String) {
-        (ready.to_owned(), reason.to_owned())
-    }
-
-    #[test]
-    fn readiness_is_the_condition_that_the_kind_has() {
-        let progressing = json!({ "type": "Progressing", "status": "True" });
-        let available =
-            json!({ "type": "Available", "status": "False", "reason": "Few", "message": "1 of 3" });
-        let ready = json!({ "type": "Ready", "status": "True", "reason": "Reconciled", "message": "all is well" });
-        let failed = json!({ "type": "Failed", "status": "True", "reason": "Backoff" });
-        assert_eq!(
-            with(&json!([progressing, available])),
-            pair("False", "Few: 1 of 3")
-        );
-        assert_eq!(with(&json!([available, ready])), pair("True", "Reconciled"));
-        assert_eq!(with(&json!([failed])), pair("False", "Backoff"));
-        assert_eq!(with(&json!([progressing])), pair("", ""));
-        assert_eq!(with(&json!("no list")), pair("", ""));
-    }
-
-    #[test]
-    fn an_object_that_is_being_deleted_names_its_finalizers() {
-        let metadata = json!({ "name": "a", "namespace": "n", "deletionTimestamp": "2026-01-01T00:00:00Z",
-            "finalizers": ["x/y"], "creationTimestamp": "1970-01-01T00:01:00Z" });
-        let object = Object::of(&json!({ "metadata": metadata }));
-        let created = SystemTime::UNIX_EPOCH + Duration::from_secs(60);
-        assert_eq!(
-            object,
-            Object {
-                name: "n/a".to_owned(),
-                ready: String::new(),
-                reason: "is being deleted; finalizers: x/y".to_owned(),
-                created: Some(created),
-            }
-        );
-    }
-
-    #[test]
-    fn an_event_has_the_time_of_its_last_repetition() {
-        let event = |times: Value| {
-            let mut event = json!({ "type": "Warning", "reason": "R", "note": "N",
-                "regarding": { "kind": "Captain", "namespace": "n", "name": "a" } });
-            for (name, time) in times.as_object().unwrap() {
-                event[name] = time.clone();
-            }
-            Event::of(&event)
-        };
-        let at = |seconds| Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
-        let once = event(json!({ "eventTime": "1970-01-01T00:00:01.000000Z" }));
-        assert_eq!(
-            (once.time, once.about.as_str(), once.warning),
-            (at(1), "Captain n/a", true)
-        );
-        let series = json!({ "lastObservedTime": "1970-01-01T00:00:03.000000Z" });
-        let repeated = json!({ "eventTime": "1970-01-01T00:00:01.000000Z", "series": series });
-        assert_eq!(event(repeated).time, at(3));
-        let old = json!({ "eventTime": null, "deprecatedLastTimestamp": "1970-01-01T00:00:02Z" });
-        assert_eq!(event(old).time, at(2));
-    }
-
-    #[test]
-    fn only_an_owner_that_is_the_controller_counts() {
-        let owner = |controller| json!({ "apiVersion": "crew.example.com/v1", "kind": "Captain", "controller": controller });
-        let object =
-            |owners: Value| controller(&json!({ "metadata": { "ownerReferences": owners } }));
-        let found = Some(("Captain".to_owned(), "crew.example.com".to_owned()));
-        assert_eq!(object(json!([owner(false), owner(true)])), found);
-        assert_eq!(object(json!([owner(false)])), None);
-        assert_eq!(object(Value::Null), None);
-    }
-}
+mod tests;

@@ -3,53 +3,15 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, SystemTime};
 
+use super::lines::{is_problem, plain, wrapped};
 use super::object::{Event, Object};
+use super::update::{Command, Key, Operator, Update};
 
-/// The number of lines of the log, and of events, that are kept.
-const KEPT: usize = 5000;
+/// The number of lines that are kept of the log.
+const LINES: usize = 5000;
 
-/// A change of what the screen shows.
-#[derive(Debug)]
-pub enum Update {
-    /// How to reach the API server.
-    Cluster(String),
-    /// Manifests and the operator are being built.
-    Building,
-    /// They are built, and the operator runs; or the code has errors.
-    Built { ok: bool, took: Duration },
-    /// The operator.
-    Operator(Operator),
-    /// Text for people, which is printed where there is no screen.
-    Text(String),
-    /// A line of the operator's log.
-    Log(String),
-    /// An object of a kind was created or changed.
-    Object { kind: String, object: Object },
-    /// An object was deleted.
-    Deleted { kind: String, name: String },
-    /// All objects of the kind follow.
-    Listing { kind: String },
-    /// The objects of the kind cannot be read.
-    Unreadable { kind: String, reason: String },
-    /// An event happened.
-    Event(Event),
-}
-
-/// Whether the operator runs.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Operator {
-    #[default]
-    NotStarted,
-    Running(SystemTime),
-    /// With its exit status.
-    Ended(String),
-}
-
-impl From<Operator> for Update {
-    fn from(operator: Operator) -> Self {
-        Update::Operator(operator)
-    }
-}
+/// The number of events, and of errors and warnings, that are kept.
+const EVENTS: usize = 1000;
 
 /// The last build.
 #[derive(Debug, Default, PartialEq)]
@@ -84,29 +46,6 @@ pub enum Page {
     Build,
 }
 
-/// A key, as far as the screen knows keys.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Key {
-    Char(char),
-    Enter,
-    Escape,
-    Backspace,
-    Interrupt,
-    /// Scrolls by so many lines, up if negative.
-    Scroll(isize),
-    /// Scrolls by so many pages.
-    ScrollPages(isize),
-    First,
-    Last,
-}
-
-/// What the user asks the session to do.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Command {
-    ApplySamples,
-    Restart,
-}
-
 /// Everything that the screen shows.
 #[derive(Debug)]
 pub struct State {
@@ -115,27 +54,27 @@ pub struct State {
     pub cluster: String,
     pub operator: Operator,
     pub build: Build,
-    /// The text of the last build.
-    pub output: Vec<String>,
-    /// The last line that reports progress.
+    /// What was printed during the last build.
+    pub output: VecDeque<String>,
+    /// The last message about progress.
     pub progress: String,
     pub kinds: BTreeMap<String, Kind>,
     /// The newest is the last one.
     pub events: VecDeque<Event>,
-    /// Errors and warnings, with the time at which they came.
+    /// Errors and warnings since the operator was started, with their times. The newest is the last one.
     pub problems: VecDeque<(SystemTime, String)>,
     pub log: VecDeque<String>,
     pub page: Page,
-    /// Only lines and objects with this text are shown.
+    /// Only lines, objects and events with this text are shown.
     pub filter: String,
     /// Whether keys change the filter.
     pub typing: bool,
-    /// How many lines the page is scrolled up from its end.
+    /// How many rows the page is scrolled up from its end.
     pub scrolled: usize,
-    /// Whether kbr ends.
+    /// Whether kbr is shutting down.
     pub stopping: bool,
-    /// The number of lines of the screen that a page shows.
-    pub height: usize,
+    /// The columns and rows of the screen that a page fills.
+    pub size: (usize, usize),
 }
 
 impl State {
@@ -146,7 +85,7 @@ impl State {
             cluster: String::new(),
             operator: Operator::default(),
             build: Build::default(),
-            output: Vec::new(),
+            output: VecDeque::new(),
             progress: String::new(),
             kinds: BTreeMap::new(),
             events: VecDeque::new(),
@@ -157,7 +96,7 @@ impl State {
             typing: false,
             scrolled: 0,
             stopping: false,
-            height: 20,
+            size: (80, 20),
         }
     }
 
@@ -170,58 +109,93 @@ impl State {
                 self.build = Build::Running(now);
             }
             Update::Built { ok, took } => self.build = Build::Done { ok, took, at: now },
-            Update::Operator(operator) => self.operator = operator,
-            Update::Text(text) => text.lines().for_each(|line| self.text(line, now)),
+            Update::Operator(operator) => {
+                if matches!(operator, Operator::Running(_)) {
+                    self.problems.clear();
+                }
+                self.operator = operator;
+            }
+            Update::Message(text) => self.message(&plain(&text), now),
+            Update::Printed(line) => self.printed(&plain(&line)),
             Update::Log(line) => {
-                if is_error(&line) {
-                    push(&mut self.problems, (now, line.clone()));
+                let line = plain(&line);
+                if is_problem(&line) {
+                    self.problem(now, &line);
                 }
                 self.line(line);
             }
-            Update::Object { kind, object } => {
-                let kind = self.kinds.entry(kind).or_default();
-                kind.objects.insert(object.name.clone(), object);
-            }
-            Update::Deleted { kind, name } => {
-                let kind = self.kinds.entry(kind).or_default();
-                kind.objects.remove(&name);
-            }
             Update::Listing { kind } => drop(self.kinds.insert(kind, Kind::default())),
+            Update::Object { kind, object } => {
+                let objects = &mut self.kinds.entry(kind).or_default().objects;
+                objects.insert(object.name.clone(), object);
+            }
+            Update::Gone { kind, name } => {
+                if let Some(kind) = self.kinds.get_mut(&kind) {
+                    kind.objects.remove(&name);
+                }
+            }
             Update::Unreadable { kind, reason } => {
                 self.kinds.entry(kind).or_default().problem = Some(reason);
             }
+            Update::Forgotten { kind } => drop(self.kinds.remove(&kind)),
             Update::Event(event) => {
-                // A watch begins with the events so far, in any order.
+                // The next watch begins with the known events, in any order.
+                self.events.retain(|known| known.uid != event.uid);
                 let at = self.events.partition_point(|it| it.time <= event.time);
                 self.events.insert(at, event);
-                if self.events.len() > KEPT {
+                if self.events.len() > EVENTS {
                     self.events.pop_front();
                 }
             }
         }
     }
 
-    fn text(&mut self, line: &str, now: SystemTime) {
-        if matches!(self.build, Build::Running(_)) {
-            self.output.push(line.to_owned());
-        } else if line.starts_with("error: ") || line.starts_with("warning: ") {
-            push(&mut self.problems, (now, line.to_owned()));
+    /// A message of kbr, of one or more lines.
+    fn message(&mut self, text: &str, now: SystemTime) {
+        if text.starts_with("error: ") || text.starts_with("warning: ") {
+            self.problem(now, text.trim_end());
         }
-        line.trim().clone_into(&mut self.progress);
-        self.line(line.to_owned());
+        // Reports of progress are indented; the line to type in another terminal has a place of its own.
+        if text.starts_with(' ') && !text.trim_start().starts_with("export ") {
+            text.trim().clone_into(&mut self.progress);
+        }
+        self.printed(text);
+    }
+
+    fn printed(&mut self, text: &str) {
+        for line in text.lines() {
+            if matches!(self.build, Build::Running(_)) {
+                push(&mut self.output, line.to_owned(), LINES);
+            }
+            self.line(line.to_owned());
+        }
     }
 
     fn line(&mut self, line: String) {
         // What is on the screen stays there while the log grows.
         if self.page == Page::Log && self.scrolled > 0 && line.contains(&self.filter) {
-            self.scrolled += 1;
+            self.scrolled += wrapped(&line, self.size.0).count();
         }
-        push(&mut self.log, line);
+        push(&mut self.log, line, LINES);
+    }
+
+    /// Adds an error or a warning, or moves a known one to the end.
+    fn problem(&mut self, now: SystemTime, text: &str) {
+        let message = |text: &str| {
+            let (first, rest) = text.split_once(' ').unwrap_or(("", text));
+            // A line of the log begins with its time.
+            let is_time = first.starts_with(|c: char| c.is_ascii_digit());
+            if is_time { rest } else { text }.to_owned()
+        };
+        let new = message(text);
+        self.problems.retain(|(_, known)| message(known) != new);
+        push(&mut self.problems, (now, text.to_owned()), EVENTS);
     }
 
     /// Applies a key. The result is what the session is to do.
     pub fn press(&mut self, key: Key) -> Option<Command> {
         match key {
+            Key::Interrupt => self.stopping = true,
             Key::Char(character) if self.typing => self.filter.push(character),
             Key::Backspace if self.typing => drop(self.filter.pop()),
             Key::Enter if self.typing => self.typing = false,
@@ -229,15 +203,15 @@ impl State {
                 self.typing = false;
                 self.filter.clear();
             }
-            Key::Escape => self.open(Page::Overview),
-            Key::Interrupt | Key::Char('q') => self.stopping = true,
+            Key::Char('q') if self.page == Page::Overview => self.stopping = true,
+            Key::Escape | Key::Char('q') => self.open(Page::Overview),
             Key::Char('a') => return Some(Command::ApplySamples),
             Key::Char('r') => return Some(Command::Restart),
             Key::Char('/') => self.typing = true,
             Key::Char('l') => self.open(Page::Log),
             Key::Char('b') => self.open(Page::Build),
             Key::Scroll(lines) => self.scroll(lines),
-            Key::ScrollPages(pages) => self.scroll(pages * self.height.cast_signed()),
+            Key::ScrollPages(pages) => self.scroll(pages * self.size.1.cast_signed()),
             Key::First => self.scrolled = usize::MAX,
             Key::Last => self.scrolled = 0,
             Key::Char(_) | Key::Enter | Key::Backspace => {}
@@ -259,20 +233,20 @@ impl State {
         self.scrolled = self.scrolled.saturating_add_signed(-lines);
     }
 
-    /// The lines of the page that fit on the screen, and the number of all.
+    /// The rows of the page that fit on the screen, and the number of all lines. Long lines fill several rows.
     pub fn visible(&mut self) -> (Vec<&str>, usize) {
-        let lines: Box<dyn DoubleEndedIterator<Item = &String>> = match self.page {
-            Page::Build => Box::new(self.output.iter()),
-            Page::Overview | Page::Log => Box::new(self.log.iter()),
+        let lines = match self.page {
+            Page::Build => &self.output,
+            Page::Overview | Page::Log => &self.log,
         };
-        let lines: Vec<&str> = lines
-            .map(String::as_str)
-            .filter(|line| line.contains(&self.filter))
-            .collect();
-        self.scrolled = self.scrolled.min(lines.len().saturating_sub(self.height));
-        let end = lines.len() - self.scrolled;
-        let start = end.saturating_sub(self.height);
-        (lines[start..end].to_vec(), lines.len())
+        let (width, height) = self.size;
+        let shown = lines.iter().filter(|line| line.contains(&self.filter));
+        let count = shown.clone().count();
+        let rows: Vec<&str> = shown.flat_map(|line| wrapped(line, width)).collect();
+        self.scrolled = self.scrolled.min(rows.len().saturating_sub(height));
+        let end = rows.len() - self.scrolled;
+        let start = end.saturating_sub(height);
+        (rows[start..end].to_vec(), count)
     }
 
     /// The number of warnings of the last build.
@@ -285,27 +259,19 @@ impl State {
     }
 
     /// The first error of the failed build.
-    pub fn first_error(&self) -> &[String] {
+    pub fn first_error(&self) -> Vec<&str> {
         if !matches!(self.build, Build::Done { ok: false, .. }) {
-            return &[];
+            return Vec::new();
         }
-        let starts = |line: &String| line.starts_with("error");
-        let start = self.output.iter().position(starts).unwrap_or(0);
-        let error = &self.output[start..];
-        let end = error.iter().position(String::is_empty);
-        &error[..end.unwrap_or(error.len())]
+        let lines = self.output.iter().map(String::as_str);
+        let error = lines.skip_while(|line| !line.starts_with("error"));
+        error.take_while(|line| !line.is_empty()).collect()
     }
 }
 
-/// Whether a line of the operator's log reports an error, as text or JSON.
-fn is_error(line: &str) -> bool {
-    let level = line.split_whitespace().nth(1);
-    level == Some("ERROR") || line.contains(r#""level":"ERROR""#) || line.starts_with("Error:")
-}
-
-fn push<T>(lines: &mut VecDeque<T>, line: T) {
+fn push<T>(lines: &mut VecDeque<T>, line: T, most: usize) {
     lines.push_back(line);
-    if lines.len() > KEPT {
+    if lines.len() > most {
         lines.pop_front();
     }
 }

@@ -9,7 +9,8 @@ use ratatui::backend::TestBackend;
 use serde_json::{Value, json};
 
 use super::object::{Event, Object};
-use super::state::{Command, Key, Operator, State, Update};
+use super::state::State;
+use super::update::{Command, Key, Operator, Update};
 use super::view::draw;
 
 /// Seconds after the screen was opened.
@@ -41,6 +42,7 @@ fn object(name: &str, created: u64, condition: &Value) -> Object {
 
 fn event(time: u64, about: &str, reason: &str, note: &str) -> Update {
     Update::Event(Event {
+        uid: format!("{time}"),
         time: Some(at(time)),
         warning: reason == "ReconcileFailed",
         about: about.to_owned(),
@@ -69,13 +71,15 @@ fn running() -> State {
         (4, Update::Building),
         (
             5,
-            Update::Text(
+            Update::Printed(
                 "   Compiling captains v0.1.0\nwarning: unused variable: `ship`\n".to_owned(),
             ),
         ),
         (
             5,
-            Update::Text("warning: `captains` (bin \"captains\") generated 1 warning\n".to_owned()),
+            Update::Printed(
+                "warning: `captains` (bin \"captains\") generated 1 warning\n".to_owned(),
+            ),
         ),
         (6, Operator::Running(at(6)).into()),
         (
@@ -143,7 +147,7 @@ fn broken() -> State {
         41 |         shp.sail();\n   |         ^^^ help: a local variable with a similar name exists: `ship`\n\n\
         error: could not compile `captains` (bin \"captains\") due to 1 previous error\n";
     state.apply(Update::Building, at(60));
-    state.apply(Update::Text(error.to_owned()), at(61));
+    state.apply(Update::Printed(error.to_owned()), at(61));
     let took = Duration::from_secs(1);
     state.apply(Update::Built { ok: false, took }, at(61));
     state
@@ -254,16 +258,13 @@ fn objects_go_when_they_are_deleted_or_their_kind_is_listed_again() {
     let mut state = running();
     let kind = "Captain".to_owned();
     let name = "default/nemo".to_owned();
-    state.apply(
-        Update::Deleted {
-            kind: kind.clone(),
-            name,
-        },
-        at(9),
-    );
+    let gone = Update::Gone { kind, name };
+    state.apply(gone, at(9));
     let screen = rendered(&mut state, 66, 100, 21);
     assert!(screen.contains("0 of 1 ready"), "{screen}");
-    state.apply(Update::Listing { kind: kind.clone() }, at(9));
+    let kind = "Captain".to_owned();
+    state.apply(Update::Listing { kind }, at(9));
+    let kind = "Captain".to_owned();
     let reason = "cannot be watched: HTTP status 403".to_owned();
     state.apply(Update::Unreadable { kind, reason }, at(9));
     let screen = rendered(&mut state, 66, 100, 21);
@@ -272,4 +273,52 @@ fn objects_go_when_they_are_deleted_or_their_kind_is_listed_again() {
         "{screen}"
     );
     assert!(!screen.contains("default/ahab      "), "{screen}");
+    let kind = "Captain".to_owned();
+    state.apply(Update::Forgotten { kind }, at(9));
+    assert!(!rendered(&mut state, 66, 100, 21).contains("403"));
+}
+
+#[test]
+fn an_event_that_happens_again_is_shown_once() {
+    let mut state = running();
+    let before = state.events.len();
+    let mut again = event(20, "Captain default/ahab", "ReconcileFailed", "no ship");
+    if let Update::Event(event) = &mut again {
+        event.uid = "8".to_owned();
+    }
+    state.apply(again, at(20));
+    assert_eq!(state.events.len(), before);
+    assert_eq!(state.events.back().unwrap().note, "no ship");
+}
+
+#[test]
+fn a_problem_is_shown_once_and_whole_until_the_operator_starts_again() {
+    let mut state = State::new("captains", at(0));
+    let log = |seconds: u64| {
+        let line = format!("2027-01-15T08:00:{seconds:02}Z  WARN manager: the list fails");
+        Update::Log(line)
+    };
+    state.apply(log(1), at(1));
+    state.apply(log(2), at(2));
+    let message = "error: the API server rejects the samples:\n  spec.ship: Required value\n";
+    state.apply(Update::Message(message.to_owned()), at(3));
+    let screen = rendered(&mut state, 10, 80, 24);
+    assert_eq!(screen.matches("the list fails").count(), 1, "{screen}");
+    assert!(screen.contains("spec.ship: Required value"), "{screen}");
+    state.apply(Operator::Running(at(11)).into(), at(11));
+    assert!(state.problems.is_empty());
+}
+
+#[test]
+fn a_long_line_of_the_log_is_readable_to_its_end() {
+    let mut state = State::new("captains", at(0));
+    let line = format!("{}end", "x".repeat(200));
+    state.apply(Update::Log(line), at(1));
+    state.press(Key::Char('l'));
+    assert!(rendered(&mut state, 1, 80, 15).contains("end"));
+    // `q` closes a page; on the overview it quits.
+    state.press(Key::Char('q'));
+    assert!(!state.stopping);
+    state.press(Key::Char('q'));
+    assert!(state.stopping);
 }
