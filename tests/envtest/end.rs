@@ -91,12 +91,15 @@ fn the_next_run_cleans_up_after_a_killed_run_and_leaves_a_running_one_alone() {
     wait_until("the folder is gone", || place.left_over().is_empty());
 }
 
+const PROJECT: &str =
+    "layout = \"v1\"\nkbr = \"0.2.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
+
 #[test]
 fn control_c_ends_kbr_dev_while_its_api_server_starts() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let place = Place::new();
         place.fakes("exec sleep 1000", "exec sleep 1000", "touch polled; exit 1");
-        place.write("PROJECT", "");
+        place.write("PROJECT", PROJECT);
         let mut dev = place.command("dev");
         dev.process_group(0).stderr(Stdio::null());
         let mut dev = Running(dev.spawn().unwrap());

@@ -162,8 +162,8 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() {
         assert!(
-            began.elapsed() < Duration::from_secs(30),
-            "timed out after 30 s: {what}"
+            began.elapsed() < Duration::from_secs(180),
+            "timed out after 3 minutes: {what}"
         );
         std::thread::sleep(Duration::from_millis(10));
     }

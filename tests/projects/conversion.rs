@@ -16,7 +16,7 @@ use manager::testing::{Cluster, eventually};
 use serde_json::{Value, json};
 
 const FIELDS: [(&str, &str); 3] = [("v1", "message"), ("v2", "salute"), ("v3", "words")];
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 
 struct Captains {
     cluster: Cluster,

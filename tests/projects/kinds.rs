@@ -19,7 +19,7 @@ use kube::core::ErrorResponse;
 use manager::testing::{Cluster, eventually};
 use serde_json::{Value, json};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 
 const WIDGETS: &str = r#"
 apiVersion: apiextensions.k8s.io/v1

@@ -30,7 +30,7 @@ async fn objects_are_defaulted_rejected_and_protected() -> anyhow::Result<()> {
     let _operator = cluster.operator(env!("CARGO_BIN_EXE_PROJECT"))?;
     let api: Api<KIND> = cluster.api();
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
-    let rejected = eventually(Duration::from_secs(30), "a rejection", || async {
+    let rejected = eventually(Duration::from_secs(180), "a rejection", || async {
         Ok(api.create(&dry_run, &object("a", Some("wrong"))).await.err())
     })
     .await?;
@@ -41,7 +41,7 @@ async fn objects_are_defaulted_rejected_and_protected() -> anyhow::Result<()> {
     assert_eq!(fields, ["spec.message"], "{status:?}");
     assert!(status.message.contains("spec.message: Invalid value: \"wrong\""), "{status:?}");
 
-    let made = eventually(Duration::from_secs(30), "a default", || async {
+    let made = eventually(Duration::from_secs(180), "a default", || async {
         let made = api.create(&dry_run, &object("a", None)).await?;
         Ok(made.spec.message)
     })

@@ -118,7 +118,7 @@ async fn scrape() -> String {
             .contains("\nleader_election_master_status{name=\"test.example.com\"} 1")
             .then_some(text))
     };
-    let text = eventually(Duration::from_secs(30), "the metrics of a leader", look).await;
+    let text = eventually(Duration::from_secs(180), "the metrics of a leader", look).await;
     let _ = stop.send(());
     running.await.unwrap().unwrap();
     text.unwrap()
