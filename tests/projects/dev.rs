@@ -33,7 +33,7 @@ printed() {
 }
 # The API server notices a configuration with some delay.
 defaulted() {
-  for _ in $(seq 300); do
+  for _ in $(seq 1800); do
     if kubectl create --dry-run=server -o jsonpath='{.spec.message}' -f object.yaml | grep -x "$1"; then return; fi
     sleep 0.1
   done
@@ -55,10 +55,10 @@ defaulted ahoy
 
 # The samples are applied once the webhooks are served.
 printed 'applied 1 sample' 1
-kubectl wait --for=condition=Ready --timeout=60s captain/captain-sample
+kubectl wait --for=condition=Ready --timeout=3m captain/captain-sample
 kubectl create namespace crew
 kubectl --namespace crew create -f object.yaml
-kubectl --namespace crew wait --for=condition=Ready --timeout=60s captain/a
+kubectl --namespace crew wait --for=condition=Ready --timeout=3m captain/a
 
 # The new code runs, on the same API server.
 sed -i 's/ahoy/avast/' $code
@@ -76,6 +76,11 @@ cp before $code
 sed -i 's|^    pub message: Option<String>,|&\n\n    /// Another one.\n    pub another: Option<String>,|' api/src/crew/v1/captain.rs
 printed 'installed 1 CRD' 2
 printed 'started captains' 3
+# The API server publishes the schema some time after it has accepted the CRD.
+for _ in $(seq 1800); do
+  if kubectl explain captains.spec.another; then break; fi
+  sleep 0.1
+done
 kubectl explain captains.spec.another
 defaulted avast
 
@@ -107,7 +112,7 @@ cp $role before
 sed -i '/captains.status/d' $role
 printed 'installed the permissions' 2
 account=system:serviceaccount:captains-system:captains-controller-manager
-for _ in $(seq 300); do
+for _ in $(seq 1800); do
   if ! kubectl auth can-i patch captains --subresource=status --as $account; then break; fi
   sleep 0.1
 done
@@ -116,7 +121,7 @@ printed "$account.* cannot patch resource .*captains/status" 1
 cp before $role
 printed 'installed the permissions' 3
 # The rebuilt operator reconciles it at once.
-kubectl --namespace crew wait --for=jsonpath='{.status.observedGeneration}'=2 --timeout=60s captain/a
+kubectl --namespace crew wait --for=jsonpath='{.status.observedGeneration}'=2 --timeout=3m captain/a
 
 # Nothing remains. A background job of a script ignores SIGINT.
 kill -TERM $dev
@@ -140,7 +145,7 @@ start --cluster --keep
 printed 'started captains' 1
 kubectl get namespace kept
 kubectl create deployment web --image=nginx
-kubectl rollout status deployment web --timeout=60s
+kubectl rollout status deployment web --timeout=3m
 end
 kbr cluster stop dev-captains --delete
 test ! -e "$XDG_DATA_HOME/kbr/clusters/dev-captains"
@@ -151,7 +156,7 @@ kubectl get crd captains.crew.my.domain
 start --use-existing-cluster
 printed 'started captains' 1
 kubectl apply -f object.yaml
-kubectl wait --for=condition=Ready --timeout=60s captain/a
+kubectl wait --for=condition=Ready --timeout=3m captain/a
 sed -i 's/belay/ahoy/' $code
 printed 'started captains' 2
 if grep installed dev.log; then exit 1; fi
