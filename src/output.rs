@@ -110,17 +110,16 @@ pub fn of(command: &mut Command) -> io::Result<Output> {
         command.process_group(0);
     }
     let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn()?;
-    let stderr = child.stderr.take();
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     thread::scope(|scope| {
         if let Some(stderr) = stderr {
             scope.spawn(|| relay(stderr));
         }
-        let Some(stop) = stop else {
-            return child.wait_with_output();
-        };
-        let stdout = child.stdout.take();
         let stdout = scope.spawn(|| read(stdout));
-        let status = wait(&mut child, &stop)?;
+        let status = match stop {
+            Some(stop) => wait(&mut child, &stop)?,
+            None => child.wait()?,
+        };
         Ok(Output {
             status,
             stdout: stdout.join().unwrap_or_default(),

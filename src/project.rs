@@ -7,6 +7,7 @@ pub mod manifests;
 pub mod name;
 mod table;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
@@ -166,11 +167,9 @@ impl Project {
     }
 }
 
-/// PROJECT as deserialized by serde, each table with its position in the file.
+/// The tables as deserialized by serde, each with its position in the file.
 #[derive(Deserialize)]
-struct Document {
-    #[serde(flatten)]
-    head: Head,
+struct Tables {
     #[serde(default)]
     manifests: Manifests,
     #[serde(default, rename = "api")]
@@ -218,13 +217,12 @@ pub fn parse(text: &str) -> anyhow::Result<Project> {
         }
         _ => {}
     }
-    let Ok(document) = Document::deserialize(Deserializer::from(parsed)) else {
-        return Err(invalid(text).into());
-    };
+    let head = deserialized(parsed.clone(), text)?;
+    let tables: Tables = deserialized(parsed, text)?;
     let project = Project {
-        head: document.head.clone(),
-        manifests: document.manifests.clone(),
-        tables: document.in_order(),
+        head,
+        manifests: tables.manifests.clone(),
+        tables: tables.in_order(),
     };
     match &check::problems(&project)[..] {
         [] => Ok(project),
@@ -232,30 +230,17 @@ pub fn parse(text: &str) -> anyhow::Result<Project> {
     }
 }
 
-/// The error for a text that is TOML, but not that of PROJECT. Parses it again, without `flatten`, which loses the line of an error.
-fn invalid(text: &str) -> Diagnostic {
-    let error = match toml::from_str::<Head>(text) {
-        Ok(_) => toml::from_str::<Tables>(text).err(),
-        Err(error) => Some(error),
-    };
-    error.map_or_else(|| broken(&"it is not valid"), |error| broken(&error))
+fn deserialized<T: DeserializeOwned>(
+    parsed: Spanned<DeTable>,
+    text: &str,
+) -> Result<T, Diagnostic> {
+    T::deserialize(Deserializer::from(parsed))
+        // Only an error about the text shows the line.
+        .or_else(|_| toml::from_str(text))
+        .map_err(|error| broken(&error))
 }
 
-/// The tables alone, for errors.
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "read only by serde")]
-struct Tables {
-    #[serde(default)]
-    manifests: Manifests,
-    #[serde(default, rename = "api")]
-    apis: Vec<Resource>,
-    #[serde(default, rename = "controller")]
-    controllers: Vec<Controller>,
-    #[serde(default, rename = "webhook")]
-    webhooks: Vec<Webhook>,
-}
-
-impl Document {
+impl Tables {
     /// All tables, in the order of the file.
     fn in_order(self) -> Vec<Table> {
         let mut all: Vec<(usize, Table)> = Vec::new();

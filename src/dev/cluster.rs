@@ -14,7 +14,7 @@ use crate::cluster;
 use crate::envtest::apply::{apply, report_installed};
 use crate::envtest::client::Client;
 use crate::envtest::control_plane::ControlPlane;
-use crate::envtest::{crds, installed, progress, start};
+use crate::envtest::{crds, installed, overlay, progress, start};
 use crate::output;
 use crate::signals::Stop;
 use crate::workdir;
@@ -95,9 +95,9 @@ impl Cluster {
     /// Applies the samples next, and whenever they change.
     pub fn request_samples(&mut self, root: &Path) -> anyhow::Result<()> {
         anyhow::ensure!(
-            samples::exist(root),
-            "the project has no samples: `{}` does not exist",
-            samples::KUSTOMIZATION
+            overlay::exists(root, samples::FOLDER),
+            "the project has no kustomization in `{}`",
+            samples::FOLDER
         );
         self.samples
             .insert(Samples::default())

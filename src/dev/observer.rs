@@ -38,6 +38,8 @@ pub struct Observer {
     source: Source,
     updates: Sender<Update>,
     shown: Arc<Mutex<Shown>>,
+    /// Whether children and events are watched.
+    started: bool,
 }
 
 /// What is shown.
@@ -69,22 +71,25 @@ struct Watch {
 
 impl Observer {
     pub fn new(source: Source, updates: Sender<Update>) -> Self {
-        let observer = Self {
+        Self {
             source,
             updates,
             shown: Arc::default(),
-        };
-        for (kind, path) in CHILDREN {
-            observer.start(kind, path, Scope::Owned);
+            started: false,
         }
-        observer.start("Event", EVENTS, Scope::Events);
-        observer
     }
 
-    /// Watches the kinds of the project; watches of other kinds end.
-    pub fn observe(&self, project: &Project) {
+    /// Watches the kinds of the project; watches of other kinds end. Call it before the operator starts, which creates children.
+    pub fn observe(&mut self, project: &Project) {
         let now = Shown::of(project);
         let before = std::mem::replace(&mut *lock(&self.shown), now.clone());
+        // A watch begins with the objects that exist, so the kinds that own them must be known.
+        if !std::mem::replace(&mut self.started, true) {
+            for (kind, path) in CHILDREN {
+                self.start(kind, path, Scope::Owned);
+            }
+            self.start("Event", EVENTS, Scope::Events);
+        }
         for (path, (kind, group)) in &now.kinds {
             if !before.kinds.contains_key(path) {
                 self.start(&now.label(kind, group), path, Scope::All);
@@ -141,7 +146,7 @@ fn lock(shown: &Mutex<Shown>) -> MutexGuard<'_, Shown> {
 }
 
 impl Watch {
-    /// Watches until the kind is no longer shown, or the screen is closed.
+    /// Watches until the project has dropped the kind, or the screen is closed.
     fn run(&self) {
         let mut pause = RETRY;
         loop {

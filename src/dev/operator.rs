@@ -108,12 +108,11 @@ fn show(from: Option<impl Read + Send + 'static>, screen: &Sender<Update>) {
         return;
     };
     thread::spawn(move || {
-        let mut lines = BufReader::new(from).split(b'\n').map_while(Result::ok);
-        // Reads on without a screen: the operator must not wait for a reader.
-        lines.all(|line| {
-            drop(screen.send(Update::Log(String::from_utf8_lossy(&line).into_owned())));
-            true
-        });
+        for line in BufReader::new(from).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line).into_owned();
+            // Reads on after the screen has closed: the operator must not wait for a reader.
+            drop(screen.send(Update::Log(line)));
+        }
     });
 }
 

@@ -10,15 +10,8 @@ use crate::envtest::control_plane::ControlPlane;
 use crate::envtest::{overlay, progress};
 use crate::output;
 
-const FOLDER: &str = "config/samples";
-
-/// Lists the samples.
-pub const KUSTOMIZATION: &str = "config/samples/kustomization.yaml";
-
-/// Whether the project at `root` has samples.
-pub fn exist(root: &Path) -> bool {
-    root.join(KUSTOMIZATION).is_file()
-}
+/// The kustomization of the samples.
+pub const FOLDER: &str = "config/samples";
 
 /// How long the API server may reject the samples: until the operator serves its webhooks.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -34,7 +27,7 @@ pub struct Samples {
 impl Samples {
     /// Reads the samples, which are applied next if they have changed.
     pub fn read(&mut self, plane: &ControlPlane, root: &Path) -> anyhow::Result<()> {
-        if !exist(root) {
+        if !overlay::exists(root, FOLDER) {
             return Ok(());
         }
         let samples = overlay::render(plane.kubectl(), root, FOLDER)?;

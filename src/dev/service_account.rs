@@ -32,7 +32,7 @@ pub struct ServiceAccount {
 impl ServiceAccount {
     /// Installs the permissions in the project's `config/default` if they have changed.
     pub fn install(&mut self, plane: &ControlPlane, root: &Path) -> anyhow::Result<()> {
-        if !overlay::exists(root) {
+        if !overlay::exists(root, OVERLAY) {
             self.identity = None;
             let before = self.installed.replace(Vec::new());
             if before.is_none_or(|before| !before.is_empty()) {

@@ -13,6 +13,7 @@ use crate::cargo;
 use crate::envtest::progress;
 use crate::manifests::{self, Problem};
 use crate::output;
+use crate::project::Project;
 use crate::signals::Stop;
 use crate::watch::{self, Seen, Watch};
 use crate::workdir;
@@ -78,11 +79,12 @@ impl Session {
         let mut watch = Watch::new(&self.root);
         let began = Instant::now();
         self.report(|| Update::Building);
-        let updated = self.build().and_then(|executable| {
+        let updated = workdir::load(&self.root).and_then(|project| {
+            let executable = self.build(&project.head.name)?;
             for path in self.generate()? {
                 watch.wrote(&path);
             }
-            self.update(executable)
+            self.update(&project, executable)
         });
         let ok = updated.is_ok();
         match updated {
@@ -96,10 +98,9 @@ impl Session {
     }
 
     /// Builds the operator, and at the same time the generator of its CRDs, because both depend on the types.
-    fn build(&self) -> anyhow::Result<PathBuf> {
-        let name = workdir::load(&self.root)?.head.name;
+    fn build(&self, name: &str) -> anyhow::Result<PathBuf> {
         let generator = manifests::generator(&self.root)?;
-        cargo::build(&self.root, &name, generator.as_slice(), false)
+        cargo::build(&self.root, name, generator.as_slice(), false)
     }
 
     /// Updates the manifests; returns the written paths.
@@ -117,8 +118,7 @@ impl Session {
     }
 
     /// Updates the API server and the operator.
-    fn update(&mut self, executable: PathBuf) -> anyhow::Result<()> {
-        let project = workdir::load(&self.root)?;
+    fn update(&mut self, project: &Project, executable: PathBuf) -> anyhow::Result<()> {
         let name = &project.head.name;
         // Rendering with kubectl takes longer than everything else.
         let manifests = watch::manifests(&self.root);
@@ -126,6 +126,9 @@ impl Session {
         if let Some(cluster) = self.cluster.as_mut().filter(|_| changed) {
             cluster.install_definitions(&self.root)?;
             cluster.install_permissions(&self.root)?;
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.observe(project);
         }
         self.notice_its_end();
         let cluster = self.cluster.as_ref();
@@ -148,9 +151,6 @@ impl Session {
             cluster.read_samples(&self.root)?;
         }
         self.installed = Some(manifests);
-        if let Some(observer) = &mut self.observer {
-            observer.observe(&project);
-        }
         Ok(())
     }
 

@@ -12,9 +12,9 @@ use super::crds;
 /// The overlay that `make deploy` deploys.
 pub const OVERLAY: &str = "config/default";
 
-/// Whether the project at `root` has the overlay.
-pub fn exists(root: &Path) -> bool {
-    root.join(OVERLAY).join("kustomization.yaml").is_file()
+/// Whether the project at `root` has a kustomization in `folder`.
+pub fn exists(root: &Path, folder: &str) -> bool {
+    root.join(folder).join("kustomization.yaml").is_file()
 }
 
 /// All objects of the kustomization in `folder` of the project `root`. `kubectl` has no arguments yet.

@@ -69,7 +69,7 @@ pub fn check(root: &Path, path: &Path) -> anyhow::Result<Report> {
 
 /// The permissions that `config/default` grants to the operator, and its identity.
 fn permissions(root: &Path) -> anyhow::Result<(Vec<granted::Permission>, Identity)> {
-    if !overlay::exists(root) {
+    if !overlay::exists(root, OVERLAY) {
         let what = format!("no `{OVERLAY}`, and thus no ServiceAccount of the operator");
         return Err(failed(&what, "without it, tests run the operator as administrator").into());
     }

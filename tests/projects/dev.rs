@@ -174,6 +174,32 @@ kubectl patch deployment web --type=merge -p '{ "metadata": { "ownerReferences":
   "kind": "Captain", "name": "captain-sample", "uid": "'"$uid"'", "controller": true }] } }'
 "#;
 
+/// An object, and what it owns, exist before `kbr dev` starts.
+const BEFORE: &str = r#"
+kubectl apply -f object.yaml
+kubectl create deployment web --image=nginx
+uid=$(kubectl get captain a -o jsonpath='{.metadata.uid}')
+kubectl patch deployment web --type=merge -p '{ "metadata": { "ownerReferences": [{ "apiVersion": "crew.my.domain/v1",
+  "kind": "Captain", "name": "a", "uid": "'"$uid"'", "controller": true }] } }'
+exec kbr dev --use-existing-cluster
+"#;
+
+/// The screen with the user's own cluster, where kubectl watches.
+fn on_the_users_cluster(captains: &Project) {
+    let run = [
+        "--ctty", "--wait", KBR, "envtest", "run", "--", "sh", "-e", "-c", BEFORE,
+    ];
+    let mut screen = Screen::start(captains.command("setsid", &run), 40, 150);
+    screen.shows("cluster   that of your kubeconfig");
+    screen.shows("operator  running for");
+    screen.shows("default/a                         True");
+    screen.shows("default/web");
+    screen.press("a");
+    screen.shows("kbr installs nothing in your own cluster");
+    screen.press("q");
+    screen.ends();
+}
+
 /// A day's work on the screen of `kbr dev`.
 fn on_a_terminal(captains: &Project) {
     let code = "src/webhooks/crew_v1_captain.rs";
@@ -233,10 +259,17 @@ fn on_a_terminal(captains: &Project) {
     screen.shows("a apply samples");
     screen.shows("default/captain-sample ");
 
-    // A key restarts the operator.
-    screen.press("r");
+    // A key restarts the operator: its log has one more such line. Unfiltered, later lines soon displace it.
     screen.press("l");
-    screen.shows("shutting down");
+    screen.press("/shutting down");
+    screen.shows("type to filter");
+    screen.press("\r");
+    screen.shows("arrows");
+    let before = screen.line("log, ");
+    screen.press("r");
+    screen.hides(&before);
+    screen.press("\x1b");
+    screen.hides("filter:");
     screen.press("q");
     screen.shows("a apply samples");
     screen.press("q");
@@ -264,6 +297,7 @@ fn an_operator_is_rebuilt_and_restarted_whenever_its_sources_change() {
     captains.run("bash", &["-e", "-c", &format!("{TOOLS}{OWN}")]);
     captains.run("bash", &["-e", "-c", &format!("{TOOLS}{KEPT}")]);
     on_a_terminal(&captains);
+    on_the_users_cluster(&captains);
     captains.run(
         "kbr",
         &[

@@ -24,7 +24,7 @@ pub enum Input {
     Other,
 }
 
-/// What the user does from now on. It is read in a thread of its own, which nobody waits for: reading ends only with the next key.
+/// What the user does next. A thread of its own reads it, which is never joined: reading ends only with the next key.
 pub fn inputs() -> Receiver<Input> {
     let (sender, inputs) = mpsc::channel();
     thread::spawn(move || {

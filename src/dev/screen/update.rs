@@ -1,4 +1,4 @@
-//! What the screen is told, and what its keys ask for.
+//! The screen's input, and the commands of its keys.
 
 use std::time::{Duration, SystemTime};
 
@@ -15,7 +15,7 @@ pub enum Update {
     Built { ok: bool, took: Duration },
     /// The operator.
     Operator(Operator),
-    /// A message of kbr, which is printed where there is no screen.
+    /// A message of kbr, which is printed if no screen is shown.
     Message(String),
     /// A line that a program printed, such as cargo.
     Printed(String),
@@ -29,7 +29,7 @@ pub enum Update {
     Gone { kind: String, name: String },
     /// The objects of the kind cannot be read.
     Unreadable { kind: String, reason: String },
-    /// The kind is no longer watched.
+    /// The watch of the kind has ended.
     Forgotten { kind: String },
     /// An event happened, or happened again.
     Event(Event),
