@@ -26,6 +26,7 @@ pub mod install;
 pub mod installed;
 pub mod kubeconfig;
 mod logs;
+pub mod modules;
 mod nodes;
 pub mod or_build;
 pub mod overlay;

@@ -8,8 +8,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
 use crate::diagnostic::{Diagnostic, Outcome};
 use crate::envtest::assets::{Assets, Store};
+use crate::envtest::modules::{self, Module};
 use crate::envtest::servers::Setup;
 use crate::envtest::start::Cluster;
 use crate::envtest::{build, exec, installed, run, supervisor};
@@ -32,7 +35,7 @@ enum Command {
     Build(BuildArgs),
     /// Print the folder of the binaries
     ///
-    /// Prints `KUBEBUILDER_ASSETS` if it is set, otherwise the folder of kbr's own version of Kubernetes in the store, or of the newest
+    /// Prints `KUBEBUILDER_ASSETS` if it is set, otherwise the folder of kbr's newest version of Kubernetes in the store, or of the newest
     /// patch of the same minor version: the one that `kbr envtest run` and `kbr dev` use.
     Path(StoreArgs),
     /// Find a version in the store, or download it, and print where it is
@@ -40,9 +43,9 @@ enum Command {
     /// Like `setup-envtest use`, with the same store: selectors, flags, output and exit code are the same. The archive's SHA-512 is
     /// compared with the index. An interrupted download is continued by the next one. Examples:
     ///
-    ///     kbr envtest use 1.36
-    ///     source <(kbr envtest use -i -p env 1.36)
-    ///     kbr envtest use '1.36!' --or-build
+    ///     kbr envtest use 1.37
+    ///     source <(kbr envtest use -i -p env 1.37)
+    ///     kbr envtest use '1.37!' --or-build
     #[command(verbatim_doc_comment)]
     Use(versions::UseArgs),
     /// List versions in the store and in the index
@@ -75,6 +78,9 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct BuildArgs {
+    /// Version of Kubernetes
+    #[arg(long, value_name = "VERSION", value_parser = version_to_build(), default_value = modules::newest().kubernetes())]
+    kubernetes: &'static Module,
     /// Also build kube-controller-manager, kube-scheduler and kwok, which a whole cluster needs
     #[arg(long)]
     cluster: bool,
@@ -173,6 +179,15 @@ fn parse_service(text: &str) -> Result<(String, u16), String> {
     parsed.ok_or_else(|| "write it like `crew-system/crew-webhook=9443`".to_owned())
 }
 
+fn version_to_build() -> impl TypedValueParser<Value = &'static Module> {
+    PossibleValuesParser::new(modules::versions()).try_map(|version| {
+        let found = modules::find(|known| known.to_string() == version);
+        found
+            .map(|(module, _)| module)
+            .ok_or("not a version that kbr builds")
+    })
+}
+
 /// The servers to supervise.
 #[derive(Debug, clap::Args)]
 struct SupervisorArgs {
@@ -202,7 +217,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Build(args) => {
             let store = Store::new(args.store.store)?;
-            print_folder(&build::build(&store, args.cluster)?)?;
+            print_folder(&build::build(&store, args.kubernetes, args.cluster)?)?;
         }
         Command::Path(args) => print_folder(&installed::find(args.store)?)?,
         Command::Use(args) => return Ok(like_setup_envtest(versions::use_version(&args))),

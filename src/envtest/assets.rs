@@ -14,9 +14,6 @@ pub const PROGRAMS: [&str; 3] = ["etcd", "kube-apiserver", "kubectl"];
 /// The programs that a whole cluster needs in addition.
 pub const CLUSTER_PROGRAMS: [&str; 3] = ["kube-controller-manager", "kube-scheduler", "kwok"];
 
-/// The Go module file that determines the versions.
-pub const GO_MOD: &str = include_str!("control-plane/go.mod");
-
 /// A folder with [`PROGRAMS`].
 #[derive(Debug, Clone)]
 pub struct Assets {
@@ -69,9 +66,9 @@ impl Store {
         Ok(Self { root })
     }
 
-    /// The folder of kbr's own version of Kubernetes, for this platform.
-    pub fn folder(&self) -> PathBuf {
-        let name = format!("{}-{}-{}", version(), os(), arch());
+    /// The folder of a version of Kubernetes, for this platform.
+    pub fn folder(&self, version: &str) -> PathBuf {
+        let name = format!("{version}-{}-{}", os(), arch());
         self.root.join("k8s").join(name)
     }
 }
@@ -105,18 +102,6 @@ pub fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata()
         .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-}
-
-/// The version of Kubernetes that [`GO_MOD`] names, without the `v`.
-pub fn version() -> &'static str {
-    required(GO_MOD, "k8s.io/kubernetes v").unwrap_or("unknown")
-}
-
-/// The text up to the next space after `prefix` in the line of `go_mod` that begins with it.
-pub fn required<'a>(go_mod: &'a str, prefix: &str) -> Option<&'a str> {
-    let mut lines = go_mod.lines();
-    let rest = lines.find_map(|line| line.trim_start().strip_prefix(prefix))?;
-    rest.split_whitespace().next()
 }
 
 fn default_root() -> Option<PathBuf> {
@@ -163,15 +148,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_comes_from_the_module_file() {
-        assert_eq!(version(), "1.36.3");
-    }
-
-    #[test]
     fn a_store_has_the_layout_of_setup_envtest() {
         let store = Store::new(Some(PathBuf::from("/store"))).unwrap();
-        let expected = format!("/store/k8s/1.36.3-{}-{}", os(), arch());
-        assert_eq!(store.folder(), Path::new(&expected));
+        let expected = format!("/store/k8s/1.37.2-{}-{}", os(), arch());
+        assert_eq!(store.folder("1.37.2"), Path::new(&expected));
     }
 
     #[test]

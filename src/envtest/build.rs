@@ -6,20 +6,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::assets::{self, Assets, CLUSTER_PROGRAMS, GO_MOD, PROGRAMS, Store};
+use super::assets::{self, Assets, CLUSTER_PROGRAMS, PROGRAMS, Store};
+use super::modules::{KWOK, Module};
 use super::work::{BUILD, WorkFolder, remove_folder};
 use super::{go, progress};
 
-const GO_SUM: &str = include_str!("control-plane/go.sum");
-
-/// kwok needs older modules of Kubernetes, so it has a module file of its own.
-const KWOK_MOD: &str = include_str!("kwok/go.mod");
-const KWOK_SUM: &str = include_str!("kwok/go.sum");
-
-/// Builds the programs that `store` lacks, those of a whole cluster included if `cluster` is set. The programs appear in the
-/// folder at once, if they are the first ones; a second `build` waits for the first.
-pub fn build(store: &Store, cluster: bool) -> anyhow::Result<Assets> {
-    let folder = store.folder();
+/// Builds the programs of a version of Kubernetes that `store` lacks, those of a whole cluster included if `cluster` is set. The
+/// programs appear in the folder at once, if they are the first ones; a second `build` waits for the first.
+pub fn build(store: &Store, kubernetes: &Module, cluster: bool) -> anyhow::Result<Assets> {
+    let folder = store.folder(kubernetes.kubernetes());
     if missing(&folder, cluster).is_empty() {
         return assets::complete(&folder, "");
     }
@@ -29,7 +24,7 @@ pub fn build(store: &Store, cluster: bool) -> anyhow::Result<Assets> {
         let build = work.path(BUILD);
         // The remains of a killed build.
         remove_folder(&build)?;
-        build_in(&build, &programs)
+        build_in(&build, kubernetes, &programs)
             .and_then(|built| publish(&built, &folder, &programs))
             .context("nothing was added to the store")?;
     }
@@ -50,35 +45,25 @@ fn missing(folder: &Path, cluster: bool) -> Vec<&'static str> {
 }
 
 /// Builds the programs in `work`; the result is a folder that contains only them.
-fn build_in(work: &Path, programs: &[&str]) -> anyhow::Result<PathBuf> {
+fn build_in(work: &Path, kubernetes: &Module, programs: &[&str]) -> anyhow::Result<PathBuf> {
     let out = work.join("out");
     fs::create_dir_all(&out).with_context(|| format!("cannot write to `{}`", work.display()))?;
-    let (kwok, kubernetes): (Vec<&str>, Vec<&str>) =
+    let (kwok, others): (Vec<&str>, Vec<&str>) =
         programs.iter().copied().partition(|name| *name == "kwok");
-    if !kubernetes.is_empty() {
-        let module = module(work, "control-plane", GO_MOD, GO_SUM)?;
-        go::check(&module, GO_MOD)?;
-        let about = format!(
-            "{} of Kubernetes {}",
-            kubernetes.join(", "),
-            assets::version()
-        );
+    if !others.is_empty() {
+        let folder = write(kubernetes, &work.join("control-plane"))?;
+        let version = kubernetes.kubernetes();
+        let about = format!("{} of Kubernetes {version}", others.join(", "));
         progress(
             "building",
             &format!("{about} (about 7 minutes on two cores, the first time)"),
         );
-        go::build(
-            &module,
-            &out,
-            &packages(&kubernetes),
-            &go::ldflags(assets::version()),
-        )?;
+        go::build(&folder, &out, &packages(&others), &go::ldflags(version))?;
     }
     if !kwok.is_empty() {
-        let module = module(work, "kwok", KWOK_MOD, KWOK_SUM)?;
-        go::check(&module, KWOK_MOD)?;
+        let folder = write(&KWOK, &work.join("kwok"))?;
         progress("building", "kwok (about two minutes)");
-        go::build(&module, &out, &packages(&kwok), "-s -w")?;
+        go::build(&folder, &out, &packages(&kwok), "-s -w")?;
     }
     if programs.contains(&"etcd") {
         // Go names a program by the last element of its package.
@@ -87,16 +72,16 @@ fn build_in(work: &Path, programs: &[&str]) -> anyhow::Result<PathBuf> {
     Ok(out)
 }
 
-/// Writes a module; returns its folder.
-fn module(work: &Path, name: &str, go_mod: &str, go_sum: &str) -> anyhow::Result<PathBuf> {
-    let folder = work.join(name);
+/// Writes a module to `folder`, and checks that Go is new enough for it; returns the folder.
+fn write(module: &Module, folder: &Path) -> anyhow::Result<PathBuf> {
     let write = || -> std::io::Result<()> {
-        fs::create_dir_all(&folder)?;
-        fs::write(folder.join("go.mod"), go_mod)?;
-        fs::write(folder.join("go.sum"), go_sum)
+        fs::create_dir_all(folder)?;
+        fs::write(folder.join("go.mod"), module.go_mod)?;
+        fs::write(folder.join("go.sum"), module.go_sum)
     };
     write().with_context(|| format!("cannot write to `{}`", folder.display()))?;
-    Ok(folder)
+    go::check(folder, module.go())?;
+    Ok(folder.to_owned())
 }
 
 /// The Go packages of programs.

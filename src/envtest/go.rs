@@ -28,9 +28,8 @@ fn go(module: &Path) -> Command {
     go
 }
 
-/// Fails unless Go is installed and new enough; Go itself downloads a newer toolchain if that is allowed.
-pub fn check(module: &Path, go_mod: &str) -> anyhow::Result<()> {
-    let wanted = assets::required(go_mod, "go ").unwrap_or("1.26.0");
+/// Fails unless Go is installed, and not older than `wanted`; Go itself downloads a newer toolchain if that is allowed.
+pub fn check(module: &Path, wanted: &str) -> anyhow::Result<()> {
     let help =
         format!("install Go {wanted} or newer, from https://go.dev/dl/ or your distribution");
     let output = match go(module).args(["env", "GOVERSION"]).output() {

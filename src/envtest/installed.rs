@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use super::assets::{self, Assets, CLUSTER_PROGRAMS, Store};
+use super::modules;
 use super::platform::{self, Platform};
 use super::selector::{Selector, Version};
 
@@ -80,8 +81,8 @@ pub fn list(
     Ok(found)
 }
 
-/// The programs for the control plane: those in `KUBEBUILDER_ASSETS`, or in the store (see [`Store::new`]) of kbr's own version, or of
-/// the newest patch of its minor version.
+/// The programs for the control plane: those in `KUBEBUILDER_ASSETS`, or in the store (see [`Store::new`]) of kbr's newest version, or
+/// of the newest patch of its minor version.
 ///
 /// # Errors
 /// There are none, or a program is missing.
@@ -92,10 +93,11 @@ pub fn find(store: Option<PathBuf>) -> anyhow::Result<Assets> {
         return assets::complete(&folder, help);
     }
     let store = Store::new(store)?;
-    let own: Version = assets::version().parse().map_err(anyhow::Error::msg)?;
+    let newest = modules::newest().kubernetes();
+    let own: Version = newest.parse().map_err(anyhow::Error::msg)?;
     let minor = format!("{}.{}", own.major, own.minor);
     let help = format!("run kbr envtest build, or kbr envtest use {minor} to download it");
-    let found = assets::complete(&store.folder(), &help);
+    let found = assets::complete(&store.folder(newest), &help);
     if found.is_ok() {
         return found;
     }
@@ -107,14 +109,15 @@ pub fn find(store: Option<PathBuf>) -> anyhow::Result<Assets> {
     }
 }
 
-/// The programs for a whole cluster: those in `KUBEBUILDER_ASSETS`, or in the store of kbr's own version.
+/// The programs for a whole cluster: those in `KUBEBUILDER_ASSETS`, or in the store of kbr's newest version.
 ///
 /// # Errors
 /// A program is missing.
 pub fn find_for_cluster(store: Option<PathBuf>) -> anyhow::Result<Assets> {
     let help = "run kbr envtest build --cluster";
     if assets::set_by_user().is_none() {
-        let assets = assets::complete(&Store::new(store)?.folder(), help)?;
+        let folder = Store::new(store)?.folder(modules::newest().kubernetes());
+        let assets = assets::complete(&folder, help)?;
         assets::check(&assets.folder, &CLUSTER_PROGRAMS, help)?;
         return Ok(assets);
     }

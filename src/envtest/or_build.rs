@@ -2,31 +2,34 @@
 
 use anyhow::Context;
 
-use super::assets::{self, Store};
+use super::assets::Store;
 use super::http::Unavailable;
+use super::modules::{self, Module};
 use super::platform::Platform;
 use super::provide::{Options, Provided, UNCHANGED, failure, provide};
 use super::selector::Version;
 use super::{build, progress};
 
-/// Like [`provide`], and builds kbr's own version if nothing can be downloaded.
+/// Like [`provide`], and builds one of kbr's versions if nothing can be downloaded.
 ///
 /// # Errors
-/// As [`provide`]; or another minor version was asked for, or it cannot be built.
+/// As [`provide`]; or kbr builds no version with the minor version that was asked for, or it cannot be built.
 pub fn provide_or_build(store: &Store, options: &Options) -> anyhow::Result<Provided> {
     match provide(store, options) {
         Err(error) if error.is::<Unavailable>() => {
-            let own = version_to_build(options, &error).context(UNCHANGED)?;
-            build_instead(store, own)
+            let (module, version) = version_to_build(options, &error).context(UNCHANGED)?;
+            build_instead(store, module, version)
         }
         result => result,
     }
 }
 
-/// kbr's own version, if it has the minor version that was asked for.
-fn version_to_build(options: &Options, cause: &anyhow::Error) -> anyhow::Result<Version> {
+/// The newest of kbr's versions with a minor version that was asked for.
+fn version_to_build(
+    options: &Options,
+    cause: &anyhow::Error,
+) -> anyhow::Result<(&'static Module, Version)> {
     let (selector, host) = (&options.selector, Platform::host());
-    let own: Version = assets::version().parse().map_err(anyhow::Error::msg)?;
     let cause = cause.root_cause().to_string();
     let cause = cause.lines().next().unwrap_or_default();
     if !options.platform.matches(&host) {
@@ -34,23 +37,24 @@ fn version_to_build(options: &Options, cause: &anyhow::Error) -> anyhow::Result<
         let text = format!("kbr builds only for this platform, {host}, and not for {platform}");
         return Err(failure(text).details(cause).into());
     }
-    if !selector.versions.accepts_minor_of(own) {
-        let minor = format!("{}.{}", own.major, own.minor);
+    let found = modules::find(|version| selector.versions.accepts_minor_of(version));
+    let Some((module, version)) = found else {
+        let minors = modules::minors();
         let text =
-            format!("`{selector}` cannot be downloaded, and kbr builds only Kubernetes {minor}");
-        let help = format!("for Kubernetes {minor}, run kbr envtest use --or-build {minor}");
+            format!("`{selector}` cannot be downloaded, and kbr builds only Kubernetes {minors}");
+        let help = "ask for one of these: kbr envtest use --or-build VERSION";
         return Err(failure(text).details(cause).help(help).into());
-    }
+    };
     progress("unavailable", cause);
-    let instead = format!("Kubernetes {own}, which kbr builds, for `{selector}`");
+    let instead = format!("Kubernetes {version}, which kbr builds, for `{selector}`");
     progress("providing", &instead);
-    Ok(own)
+    Ok((module, version))
 }
 
-fn build_instead(store: &Store, own: Version) -> anyhow::Result<Provided> {
-    let built = build::build(store, false)?;
+fn build_instead(store: &Store, module: &Module, version: Version) -> anyhow::Result<Provided> {
+    let built = build::build(store, module, false)?;
     Ok(Provided {
-        version: Some(own),
+        version: Some(version),
         platform: Platform::host(),
         sha512: None,
         folder: built.folder,

@@ -8,25 +8,34 @@ use crate::archives::{archive, file_name, serve, serve_index};
 use crate::place::{OFFLINE, Place, check, text};
 use crate::server::Server;
 
-/// The version that kbr builds: `1.36.3`.
+/// The newest version that kbr builds: `1.37.2`.
 fn own() -> String {
-    let module = include_str!("../../src/envtest/control-plane/go.mod");
+    kubernetes(include_str!("../../src/envtest/control-plane/go.mod"))
+}
+
+/// The other version that kbr builds: `1.36.3`.
+fn older() -> String {
+    kubernetes(include_str!("../../src/envtest/control-plane-1.36/go.mod"))
+}
+
+fn kubernetes(module: &str) -> String {
     let line = module
         .lines()
         .find_map(|line| line.trim().strip_prefix("k8s.io/kubernetes v"));
     line.unwrap().split(' ').next().unwrap().to_owned()
 }
 
-/// The minor version of [`own`], and another patch of it: `1.36`, `1.36.99`.
+/// The minor version of [`own`], and another patch of it: `1.37`, `1.37.99`.
 fn minor() -> (String, String) {
-    let (minor, _) = own()
-        .rsplit_once('.')
-        .map(|(a, b)| (a.to_owned(), b.to_owned()))
-        .unwrap();
+    let minor = minor_of(&own());
     (minor.clone(), format!("{minor}.99"))
 }
 
-/// `1.36.3-linux-amd64`, on this machine.
+fn minor_of(version: &str) -> String {
+    version.rsplit_once('.').unwrap().0.to_owned()
+}
+
+/// `1.37.2-linux-amd64`, on this machine.
 fn on_host(version: &str) -> String {
     let os = std::env::consts::OS.replace("macos", "darwin");
     let arch = match std::env::consts::ARCH {
@@ -66,29 +75,35 @@ fn was_built(place: &Place) -> bool {
 #[test]
 fn where_nothing_can_be_downloaded_the_same_minor_version_is_built() {
     let (minor, other_patch) = minor();
-    let own = own();
-    for version in [
-        &own,
-        &minor,
-        &format!("~{minor}.99"),
-        &other_patch,
-        &format!("{minor}!"),
-        &"latest".to_owned(),
+    let (own, older) = (own(), older());
+    let older_minor = minor_of(&older);
+    for (version, built) in [
+        (own.clone(), &own),
+        (minor.clone(), &own),
+        (format!("~{minor}.99"), &own),
+        (other_patch, &own),
+        (format!("{minor}!"), &own),
+        ("latest".to_owned(), &own),
+        (older.clone(), &older),
+        (older_minor.clone(), &older),
+        (format!("{older_minor}.99"), &older),
+        (format!("<{minor}"), &older),
+        (format!("<={older_minor}"), &older),
     ] {
         let place = place();
         let output = run(
             &place,
             &format!("use --or-build {version} --index {OFFLINE}"),
         );
-        let folder = place.path("store/k8s").join(on_host(&own));
+        let folder = place.path("store/k8s").join(on_host(built));
         let platform = on_host("").trim_start_matches('-').replace('-', "/");
         let stdout = format!(
-            "Version: {own}\nOS/Arch: {platform}\nPath: {}\n",
+            "Version: {built}\nOS/Arch: {platform}\nPath: {}\n",
             folder.display()
         );
         let stderr = check(&output, 0, &stdout);
         assert!(was_built(&place), "{stderr}");
-        let expected = format!("Kubernetes {own}, which kbr builds, for `{version}`");
+        let expected = format!("Kubernetes {built}, which kbr builds, for `{version}`");
         assert!(stderr.contains(&expected), "{stderr}");
         assert!(
             stderr.contains(&format!("cannot get `{OFFLINE}`")),
@@ -99,7 +114,7 @@ fn where_nothing_can_be_downloaded_the_same_minor_version_is_built() {
 
 #[test]
 fn another_minor_version_is_never_built() {
-    let (minor, _) = minor();
+    let minors = format!("{} and {}", minor().0, minor_of(&older()));
     for version in [
         "1.20", "1.20.3", "~1.20.1", "<1.21", "<=1.20", "1.999", "1.999.0!",
     ] {
@@ -110,12 +125,11 @@ fn another_minor_version_is_never_built() {
         );
         let stderr = check(&output, 2, "");
         let expected = format!(
-            "error: the store is unchanged: `{version}` cannot be downloaded, and kbr builds only Kubernetes {minor}\n    cannot get `{OFFLINE}`: "
+            "error: the store is unchanged: `{version}` cannot be downloaded, and kbr builds only Kubernetes {minors}\n    cannot get `{OFFLINE}`: "
         );
         assert!(stderr.starts_with(&expected), "{stderr}");
-        let help =
-            format!("\nhelp: for Kubernetes {minor}, run kbr envtest use --or-build {minor}\n");
-        assert!(stderr.ends_with(&help), "{stderr}");
+        let help = "\nhelp: ask for one of these: kbr envtest use --or-build VERSION\n";
+        assert!(stderr.ends_with(help), "{stderr}");
         assert!(!was_built(&place) && !place.path("store").exists());
     }
 }
@@ -187,14 +201,10 @@ fn a_wrong_archive_is_an_error_and_not_a_reason_to_build() {
 }
 
 #[test]
-fn path_finds_kbrs_version_or_the_newest_patch_of_its_minor_version_and_no_other() {
+fn path_finds_kbrs_newest_version_or_the_newest_patch_of_its_minor_version_and_no_other() {
     let (minor, other_patch) = minor();
-    let place = Place::with(
-        &["1.20.0", "1.999.0"]
-            .map(on_host)
-            .each_ref()
-            .map(String::as_str),
-    );
+    let others = ["1.20.0", "1.999.0", &older()].map(on_host);
+    let place = Place::with(&others.each_ref().map(String::as_str));
     let output = place.kbr("path").output().unwrap();
     let stderr = check(&output, 1, "");
     let help = format!("help: run kbr envtest build, or kbr envtest use {minor} to download it\n");

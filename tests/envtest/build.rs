@@ -7,11 +7,11 @@ use std::process::{Child, Command, Stdio};
 
 use crate::place::{Place, text};
 
-/// A `go` that records its arguments, and creates empty programs.
+/// A `go` that records the version of Kubernetes that it builds, and creates empty programs.
 fn fake_go(place: &Place, version: &str) -> String {
     let script = format!(
         "#!/bin/sh\ncase $1 in env) echo {version}; exit;; esac\n\
-         echo build >> '{}'\nsleep 0.2\n\
+         sed -n 's/.*k8s.io.kubernetes v\\([0-9.]*\\) .*/\\1/p' go.mod >> '{}'\nsleep 0.2\n\
          while [ \"$1\" != -o ]; do shift; done\n\
          for p in server kube-apiserver kubectl; do echo '#!' > $2/$p; chmod +x $2/$p; done\n",
         place.path("builds").display()
@@ -24,9 +24,9 @@ fn fake_go(place: &Place, version: &str) -> String {
     )
 }
 
-fn build(place: &Place, path: &str) -> Command {
+fn build(place: &Place, path: &str, flags: &[&str]) -> Command {
     fs::create_dir_all(place.path("assets")).unwrap();
-    let mut kbr = place.kbr(&["build", "--store", "store"]);
+    let mut kbr = place.kbr(&[&["build", "--store", "store"], flags].concat());
     kbr.env("PATH", path)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -47,7 +47,7 @@ fn two_concurrent_builds_build_once_and_leave_only_the_programs() {
     let place = Place::new();
     let path = fake_go(&place, "go1.26.8");
     let mut builds: Vec<Child> = (0..2)
-        .map(|_| build(&place, &path).spawn().unwrap())
+        .map(|_| build(&place, &path, &[]).spawn().unwrap())
         .collect();
     for child in &mut builds {
         let mut folder = String::new();
@@ -63,8 +63,55 @@ fn two_concurrent_builds_build_once_and_leave_only_the_programs() {
             ["etcd", "kube-apiserver", "kubectl"]
         );
     }
-    assert_eq!(fs::read_to_string(place.path("builds")).unwrap(), "build\n");
+    assert_eq!(
+        fs::read_to_string(place.path("builds")).unwrap(),
+        "1.37.2\n"
+    );
     assert_eq!(names_in(&place.path("store")), ["k8s"]);
+}
+
+#[test]
+fn the_older_version_is_built_into_its_own_folder() {
+    let place = Place::new();
+    let path = fake_go(&place, "go1.26.8");
+    for flags in [
+        &[][..],
+        &["--kubernetes", "1.36.3"],
+        &["--kubernetes=1.36.3"],
+    ] {
+        let output = build(&place, &path, flags).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let folder = text(&output.stdout);
+        let version = if flags.is_empty() { "1.37.2" } else { "1.36.3" };
+        assert!(
+            folder.contains(&format!("store/k8s/{version}-")),
+            "{folder}"
+        );
+        assert_eq!(
+            names_in(Path::new(folder.trim_end())),
+            ["etcd", "kube-apiserver", "kubectl"]
+        );
+    }
+    let built = fs::read_to_string(place.path("builds")).unwrap();
+    assert_eq!(built, "1.37.2\n1.36.3\n");
+}
+
+#[test]
+fn the_error_for_another_version_lists_those_that_kbr_builds() {
+    let place = Place::new();
+    let path = fake_go(&place, "go1.26.8");
+    for other in ["1.36", "1.36.2", "1.35.0", "v1.37.2", ""] {
+        let output = build(&place, &path, &["--kubernetes", other])
+            .output()
+            .unwrap();
+        let stderr = text(&output.stderr);
+        assert!(
+            stderr.contains("[possible values: 1.37.2, 1.36.3]"),
+            "{stderr}"
+        );
+        assert_eq!(output.status.code(), Some(2));
+    }
+    assert!(!place.path("store").exists() && !place.path("builds").exists());
 }
 
 #[test]
@@ -76,7 +123,7 @@ fn the_error_without_a_recent_go_tells_what_to_install() {
         (old, "`go` is too old: go1.24.5"),
         (none, "cannot run `go`: "),
     ] {
-        let output = build(&place, &path).output().unwrap();
+        let output = build(&place, &path, &[]).output().unwrap();
         let stderr = text(&output.stderr);
         assert!(
             stderr.starts_with(&format!("error: nothing was added to the store: {reason}")),

@@ -56,7 +56,7 @@ pub struct UseArgs {
     /// Print `KUBEBUILDER_ASSETS` if that folder has all programs, whatever their version; also if `ENVTEST_USE_ENV` is set
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     use_env: Option<bool>,
-    /// If nothing can be downloaded, build kbr's version of Kubernetes with Go, provided that it has the same minor version
+    /// If nothing can be downloaded, build a version of Kubernetes with Go, provided that kbr builds one with the same minor version
     #[arg(long)]
     or_build: bool,
 }
@@ -221,7 +221,7 @@ pub fn sideload(args: &SideloadArgs) -> anyhow::Result<()> {
         );
         return Err(Diagnostic::new(text)
             .outcome(Outcome::Unmentioned)
-            .help("name the version of the archive: kbr envtest sideload 1.36.2 < ARCHIVE")
+            .help("name the version of the archive: kbr envtest sideload 1.37.2 < ARCHIVE")
             .into());
     };
     let version = installed::at(&store, version, &platform);
