@@ -31,6 +31,9 @@ const VERBS: [&str; 21] = [
     "watch",
 ];
 
+/// The prefixes of the verbs of constrained impersonation: `impersonate:user-info`, `impersonate-on:user-info:list`.
+const PREFIXES: [&str; 2] = ["impersonate:", "impersonate-on:"];
+
 /// Resources of Kubernetes that cannot be listed and therefore are not in the table of kinds: reviews, and resources
 /// that occur only in roles (for `impersonate`, `approve`, `sign`).
 const UNLISTED: [(&str, &str); 12] = [
@@ -53,10 +56,13 @@ const UNLISTED: [(&str, &str); 12] = [
 pub fn unknown_verbs(rule: &Rule) -> Vec<Problem> {
     let own = |group: &String| !group.contains('.') || group.ends_with(".k8s.io");
     let known_group = rule.groups.is_empty() || rule.groups.iter().any(own);
+    let is_known = |verb: &str| {
+        VERBS.contains(&verb) || PREFIXES.iter().any(|prefix| verb.starts_with(prefix))
+    };
     let unknown = rule
         .verbs
         .iter()
-        .filter(|verb| !verb.is_empty() && !VERBS.contains(&verb.as_str()));
+        .filter(|verb| !verb.is_empty() && !is_known(verb));
     unknown
         .filter_map(|verb| {
             let near = nearest(verb, VERBS.into_iter().filter(|known| *known != "*"));

@@ -259,6 +259,17 @@ fn unknown_arguments_and_verbs_are_rejected_with_the_nearest_name() {
 }
 
 #[test]
+fn verbs_of_constrained_impersonation_are_known() {
+    check(
+        &["groups=core,resources=users,verbs=impersonate:user-info;impersonate-on:user-info:list"],
+        &[
+            "= /manager-role",
+            " / users /  /  : impersonate-on:user-info:list;impersonate:user-info",
+        ],
+    );
+}
+
+#[test]
 fn resources_that_no_group_of_the_rule_has_are_rejected_with_the_nearest_name() {
     rejected(
         "groups=apps,resources=deployment,verbs=get",
