@@ -23,7 +23,7 @@
 //! ```
 //!
 //! [`LINTS`] lists every lint. [`value`] validates an object against a schema, and [`rules`] evaluates CEL rules on it. The reference
-//! is kube-apiserver 1.36: `pkg/apis/apiextensions/validation` and `pkg/apiserver/schema` of `apiextensions-apiserver`. Lints that
+//! is kube-apiserver 1.37: `pkg/apis/apiextensions/validation` and `pkg/apiserver/schema` of `apiextensions-apiserver`. Lints that
 //! may not apply to a newer Kubernetes have [`Lint::version_dependent`] set.
 //!
 //! The help texts are written for definitions derived from Rust types with kube and schemars.

@@ -20,5 +20,5 @@ pub use condition::check_condition;
 pub use evaluate::{Broken, Old, broken, broken_by_object};
 pub(crate) use infer::Checker;
 pub(crate) use inferred::{Cause, TypeError};
-pub(crate) use parse::parse;
+pub(crate) use parse::{parse, unquoted};
 pub(crate) use types::Type;

@@ -194,6 +194,9 @@ fn of_lists(cases: &Cases) {
     cases.field("list-keys", list("map", json!(["name"])));
     cases.field("list-keys", list("map", json!(["nmae"])));
     cases.field("list-keys", list("set", json!(null)));
+    let lists = json!({ "type": "array", "items": { "type": "string" } });
+    let set = json!({ "type": "array", "x-kubernetes-list-type": "set", "items": lists });
+    cases.field("set-items", set);
     cases.field("unknown-merge-strategy", list("newest", json!(null)));
     let text = json!({ "type": "string", "x-kubernetes-list-type": "atomic" });
     cases.field("merge-strategy", text);

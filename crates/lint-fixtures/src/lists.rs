@@ -15,7 +15,8 @@ crate::fixtures!(
     SetOfObjects,
     SetOfOptions,
     ListTypeOfMap,
-    Conditions
+    Conditions,
+    SetOfAtomicObjects,
 );
 
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug)]
@@ -138,4 +139,23 @@ pub struct ConditionsSpec {
 pub struct ConditionsStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
+}
+
+#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "SetOfAtomicObjects",
+    plural = "setofatomicobjectss",
+    namespaced
+)]
+pub struct SetOfAtomicObjectsSpec {
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    pub hosts: Vec<Host>,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+pub struct Host {
+    pub name: String,
 }

@@ -66,18 +66,36 @@ pub fn keys(node: &Node, found: &mut Vec<Hit>) {
     }
 }
 
+/// What to use instead of a set of objects or lists.
+const INSTEAD_OF_SET: &str = "use `ListMerge::Map(vec![\"<key>\".into()])`, or `ListMerge::Atomic`";
+
 fn set(node: &Node, found: &mut Vec<Hit>) {
     let items = node.get("items");
     nullable_items(node, items, found);
-    let kind = items["type"].as_str().unwrap_or_default();
-    let list = &items["x-kubernetes-list-type"];
-    if kind == "object" && items["x-kubernetes-map-type"] != json!("atomic")
-        || kind == "array" && !list.is_null() && list != &json!("atomic")
-    {
+    if is_merged(items) {
         let text =
             "items of a set are compared as a whole, but these items are merged field by field";
-        let help = "use `ListMerge::Map(vec![\"<key>\".into()])`, or `#[schemars(extend(\"x-kubernetes-map-type\" = \"atomic\"))]` on the type of the items";
-        found.push(Hit::new(&node.path, text, help));
+        found.push(Hit::new(&node.path, text, INSTEAD_OF_SET));
+    }
+}
+
+/// Whether objects or lists are merged, instead of replaced as a whole.
+fn is_merged(schema: &Value) -> bool {
+    let list = &schema["x-kubernetes-list-type"];
+    match schema["type"].as_str() {
+        Some("object") => schema["x-kubernetes-map-type"] != json!("atomic"),
+        Some("array") => !list.is_null() && list != &json!("atomic"),
+        _ => false,
+    }
+}
+
+/// Reports sets whose items are replaced as a whole, but are not scalars: kube-apiserver accepts them, with a warning since 1.37.
+pub fn set_items(node: &Node, found: &mut Vec<Hit>) {
+    let items = node.get("items");
+    let is_scalar = !["array", "object"].contains(&items["type"].as_str().unwrap_or_default());
+    if node.text("x-kubernetes-list-type") == "set" && !is_scalar && !is_merged(items) {
+        let text = "server-side apply and rules support only sets of scalars";
+        found.push(Hit::new(&node.path, text, INSTEAD_OF_SET));
     }
 }
 

@@ -47,7 +47,7 @@ pub fn format(node: &Node, found: &mut Vec<Hit>) {
     }
 }
 
-/// The formats that kube-apiserver 1.36 checks.
+/// The formats that kube-apiserver 1.37 checks.
 fn is_known(format: &str) -> bool {
     const KNOWN: [&str; 24] = [
         "bsonobjectid",

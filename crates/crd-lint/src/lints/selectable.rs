@@ -91,7 +91,7 @@ fn preserved(schema: &Value, path: &str) -> bool {
     false
 }
 
-/// Reports versions with the same selectable fields but different schemas: kube-apiserver (at least up to 1.36)
+/// Reports versions with the same selectable fields but different schemas: kube-apiserver (at least up to 1.37)
 /// rejects them, with a message about a field that does not exist.
 pub fn same_fields_but_different_schemas(definition: &Definition, found: &mut Vec<Hit>) {
     let [first, others @ ..] = definition.versions() else {

@@ -8,7 +8,7 @@ use crate::finding::{Finding, Severity};
 
 /// Reports why the API server cannot compile the expression of a match condition.
 ///
-/// The variables are those that `k8s.io/apiserver/pkg/admission/plugin/cel` 1.36 declares for webhooks. Calls on `authorizer` are only parsed.
+/// The variables are those that `k8s.io/apiserver/pkg/admission/plugin/cel` 1.37 declares for webhooks. Calls on `authorizer` are only parsed.
 ///
 /// # Errors
 /// The finding, whose message is a part of a sentence: `unknown function …`.

@@ -1,4 +1,7 @@
-//! The functions of CEL and of Kubernetes' libraries in kube-apiserver 1.36, by name.
+//! The functions of CEL and of Kubernetes' libraries that kube-apiserver 1.37 accepts in new rules, by name.
+//!
+//! For new rules, an API server has the libraries of the minor version before its own, so that it can be rolled back: `includes`,
+//! which is new in 1.37, is for 1.38.
 
 use super::types::Type::{
     self, Bool, Bytes, Double, Duration, Dyn, Int, Kind, Opaque, String, Timestamp, UInt,
@@ -78,7 +81,8 @@ pub static ALL: &[Function] = &[
     function("bool", &[String], Bool),
     function("type", &[Dyn], Kind),
     function("dyn", &[Dyn], Dyn),
-    function("duration", &[Dyn], Duration),
+    function("duration", &[Duration], Duration),
+    function("duration", &[String], Duration),
     function("timestamp", &[Dyn], Timestamp),
     function("matches", &[String, String], Bool),
     method(String, "matches", &[String], Bool),

@@ -9,6 +9,7 @@ use super::functions::ALL;
 use super::inferred::{Cause, Inferred, field};
 use super::operators::operator;
 use super::overload::overload;
+use super::parse::unquoted;
 use super::scope::Scope;
 use super::types::Type;
 
@@ -92,7 +93,7 @@ impl Checker {
 
     fn select(&mut self, select: &SelectExpr) -> Inferred {
         let on = self.infer(&select.operand)?;
-        let found = field(&on, &select.field)?;
+        let found = field(&on, unquoted(&select.field))?;
         Ok(if select.test { Type::Bool } else { found })
     }
 
@@ -102,7 +103,7 @@ impl Checker {
             return false;
         };
         let on = self.infer(&select.operand);
-        matches!(on, Ok(Type::Object(_, fields)) if fields.get(&select.field) == Some(&Type::Dyn))
+        matches!(on, Ok(Type::Object(_, fields)) if fields.get(unquoted(&select.field)) == Some(&Type::Dyn))
     }
 
     fn within<T>(&mut self, names: &[(&str, Type)], inside: impl FnOnce(&mut Self) -> T) -> T {

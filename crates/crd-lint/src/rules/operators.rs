@@ -4,6 +4,7 @@ use cel::IdedExpr;
 use cel::common::ast::{Expr, LiteralValue};
 
 use super::inferred::{Inferred, field};
+use super::parse::unquoted;
 use super::types::Type;
 
 /// The type of an operation (`_+_`), or an error. `written` holds the operands as expressions.
@@ -86,7 +87,7 @@ pub fn operator(name: &str, arguments: &[Type], written: &[IdedExpr]) -> Inferre
                 Some(Expr::Literal(LiteralValue::String(name))) => name.inner().to_owned(),
                 _ => return Ok(Dyn),
             };
-            match field(on, &name)? {
+            match field(on, unquoted(&name))? {
                 inner @ Optional(_) => inner,
                 inner => Optional(Box::new(inner)),
             }

@@ -14,6 +14,11 @@ pub fn parse(text: &str) -> Result<IdedExpr, String> {
     })
 }
 
+/// The name of a field as in the schema: a rule may write it in backticks, since Kubernetes 1.37.
+pub fn unquoted(field: &str) -> &str {
+    field.trim_matches('`')
+}
+
 /// The parser's message without the list of expected tokens, which contains nearly all of them.
 fn plain(message: &str) -> String {
     let message = message.trim().trim_start_matches("Syntax error: ");

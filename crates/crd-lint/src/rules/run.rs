@@ -9,6 +9,7 @@ use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValu
 
 use super::data::Data;
 use super::outcome::{Outcome, Stop};
+use super::parse::unquoted;
 
 /// Names in scope, the innermost last. Their evaluation may have failed, because a macro continues after an error.
 pub struct Run<'a> {
@@ -84,10 +85,10 @@ impl<'a> Run<'a> {
     fn select(&mut self, select: &'a SelectExpr) -> Outcome {
         let on = self.value(&select.operand)?;
         if !select.test {
-            return functions::field(&on, &select.field);
+            return functions::field(&on, unquoted(&select.field));
         }
         match on {
-            Data::Map(fields) => Ok(Data::Bool(fields.contains_key(&select.field))),
+            Data::Map(fields) => Ok(Data::Bool(fields.contains_key(unquoted(&select.field)))),
             Data::Null => Ok(Data::Bool(false)),
             _ => Err(Stop::Unknown),
         }

@@ -4,6 +4,8 @@ use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr};
 use serde_json::{Value, json};
 
+use crate::rules::unquoted;
+
 /// The largest request, in bytes.
 const REQUEST: u64 = 3 * 1024 * 1024;
 
@@ -75,7 +77,7 @@ fn schema<'a>(expression: &IdedExpr, scope: &Scope<'a>) -> &'a Value {
         Expr::Select(select) => {
             let on = schema(&select.operand, scope);
             on["properties"]
-                .get(&select.field)
+                .get(unquoted(&select.field))
                 .unwrap_or(&on["additionalProperties"])
         }
         Expr::Call(call) if call.func_name == "_[_]" => {

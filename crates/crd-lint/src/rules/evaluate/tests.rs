@@ -51,6 +51,8 @@ fn rules_are_evaluated_like_in_the_api_server() {
         "!has(self.missing) && has(self.name)",
         "self.__if__ == 'x'",
         "'a-b' in self.labels && self.labels['a-b'] == 'x'",
+        "self.labels.`a-b` == 'x' && self.`name` == 'né' && has(self.`count`) && !has(self.`missing`)",
+        "self.?`name`.orValue('') == 'né'",
         "self.labels.all(key, key.startsWith('a'))",
         "type(self.port) == string && self.port.endsWith('%')",
         "self.tags == ['b', 'a'] && self.tags + ['c'] == ['b', 'a', 'c']",

@@ -9,6 +9,7 @@ use arithmetic::arithmetic;
 use crate::re2;
 use crate::rules::data::{Data, equal, order};
 use crate::rules::outcome::{Outcome, Stop, failed};
+use crate::rules::parse::unquoted;
 
 fn known(value: Option<Data>) -> Outcome {
     value.ok_or(Stop::Unknown)
@@ -44,7 +45,7 @@ pub fn call(name: &str, arguments: &[Data]) -> Outcome {
         [Data::Optional(None), other] if name == "orValue" || name == "or" => Ok(other.clone()),
         [Data::Optional(Some(inner)), _] if name == "orValue" => Ok((**inner).clone()),
         [some @ Data::Optional(Some(_)), _] if name == "or" => Ok(some.clone()),
-        [on, Data::Text(field)] if name == "_?._" => optional_field(on, field),
+        [on, Data::Text(field)] if name == "_?._" => optional_field(on, unquoted(field)),
         all if all.iter().any(|one| matches!(one, Data::Unknown)) => Err(Stop::Unknown),
         [a] => one(name, a),
         [a, b] => two(name, a, b),
