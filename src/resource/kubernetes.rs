@@ -1,7 +1,7 @@
 //! The built-in kinds of Kubernetes, from k8s-openapi.
 
 /// One line per kind; a comment at the top tells how the file was generated.
-const TABLE: &str = include_str!("kubernetes-1.36.txt");
+const TABLE: &str = include_str!("kubernetes-1.37.txt");
 
 /// The number of similar kinds that an error lists.
 const NEAREST: usize = 3;

@@ -217,7 +217,7 @@ fn unknown(args: &KindArgs, project: &Project) -> anyhow::Error {
         &args.group
     };
     let mut error = Diagnostic::new(format_args!(
-        "no kind `{}` found in `{}/{}`, neither in this project nor in Kubernetes 1.36",
+        "no kind `{}` found in `{}/{}`, neither in this project nor in Kubernetes 1.37",
         args.kind, group, args.version
     ));
     for flags in near {

@@ -10,7 +10,7 @@ use crate::resource::kubernetes;
 #[test]
 fn the_table_of_built_in_kinds_equals_k8s_openapi() {
     let kinds: Vec<_> = kubernetes::kinds().collect();
-    assert_eq!(kinds.len(), 88);
+    assert_eq!(kinds.len(), 93);
     for kind in &kinds {
         assert!(
             kind.type_path
@@ -54,5 +54,5 @@ fn kubernetes_sources() -> PathBuf {
         .iter()
         .find(|package| package["name"] == "k8s-openapi");
     let manifest = package.unwrap()["manifest_path"].as_str().unwrap();
-    Path::new(manifest).with_file_name("src").join("v1_36")
+    Path::new(manifest).with_file_name("src").join("v1_37")
 }

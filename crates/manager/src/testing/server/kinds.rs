@@ -1,6 +1,6 @@
 //! Knowledge about kinds: Kubernetes' own, and those with a definition.
 //!
-//! Source: the API server's own description and the registry strategies of Kubernetes 1.36
+//! Source: the API server's own description and the registry strategies of Kubernetes 1.37
 //! (`pkg/registry/*/*/strategy.go`); the comparison with a real API server checks both.
 
 use serde_json::Value;
@@ -38,7 +38,7 @@ const BUILT_IN: &[(&str, &str, &str, &str)] = &[
     ("apps", "deployments", "Deployment", "nsg"),
     ("apps", "replicasets", "ReplicaSet", "nsg"),
     ("apps", "statefulsets", "StatefulSet", "nsg"),
-    ("autoscaling", "horizontalpodautoscalers", "HorizontalPodAutoscaler", "ns"),
+    ("autoscaling", "horizontalpodautoscalers", "HorizontalPodAutoscaler", "nsg"),
     ("batch", "cronjobs", "CronJob", "nsg"),
     ("batch", "jobs", "Job", "nsg"),
     ("certificates.k8s.io", "certificatesigningrequests", "CertificateSigningRequest", "s"),
@@ -51,6 +51,8 @@ const BUILT_IN: &[(&str, &str, &str, &str)] = &[
     ("flowcontrol.apiserver.k8s.io", "flowschemas", "FlowSchema", "sg"),
     ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", "PriorityLevelConfiguration", "sg"),
     ("internal.apiserver.k8s.io", "storageversions", "StorageVersion", "sv"),
+    ("lifecycle.k8s.io", "evictionrequests", "EvictionRequest", "nsgv"),
+    ("lifecycle.k8s.io", "evictions", "Eviction", "nsgv"),
     ("networking.k8s.io", "ingressclasses", "IngressClass", "g"),
     ("networking.k8s.io", "ingresses", "Ingress", "nsg"),
     ("networking.k8s.io", "ipaddresses", "IPAddress", ""),
@@ -63,16 +65,17 @@ const BUILT_IN: &[(&str, &str, &str, &str)] = &[
     ("rbac.authorization.k8s.io", "rolebindings", "RoleBinding", "nc"),
     ("rbac.authorization.k8s.io", "roles", "Role", "nc"),
     ("resource.k8s.io", "deviceclasses", "DeviceClass", "gr"),
-    ("resource.k8s.io", "devicetaintrules", "DeviceTaintRule", "sgr"),
+    ("resource.k8s.io", "devicetaintrules", "DeviceTaintRule", "sgv"),
     ("resource.k8s.io", "resourceclaims", "ResourceClaim", "nsr"),
     ("resource.k8s.io", "resourceclaimtemplates", "ResourceClaimTemplate", "nr"),
     ("resource.k8s.io", "resourcepoolstatusrequests", "ResourcePoolStatusRequest", "svr"),
     ("resource.k8s.io", "resourceslices", "ResourceSlice", "gr"),
-    ("scheduling.k8s.io", "podgroups", "PodGroup", "ns"),
+    ("scheduling.k8s.io", "compositepodgroups", "CompositePodGroup", "nsv"),
+    ("scheduling.k8s.io", "podgroups", "PodGroup", "nsv"),
     ("scheduling.k8s.io", "priorityclasses", "PriorityClass", "g"),
-    ("scheduling.k8s.io", "workloads", "Workload", "n"),
+    ("scheduling.k8s.io", "workloads", "Workload", "nv"),
     ("storage.k8s.io", "csidrivers", "CSIDriver", "vr"),
-    ("storage.k8s.io", "csinodes", "CSINode", "vr"),
+    ("storage.k8s.io", "csinodes", "CSINode", "svr"),
     ("storage.k8s.io", "csistoragecapacities", "CSIStorageCapacity", "nv"),
     ("storage.k8s.io", "storageclasses", "StorageClass", "r"),
     ("storage.k8s.io", "volumeattachments", "VolumeAttachment", "svr"),

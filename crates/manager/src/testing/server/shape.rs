@@ -1,7 +1,7 @@
 //! How the fields of an object merge: which lists are sets or have keys, and which objects are atomic.
 //!
 //! Source: `x-kubernetes-list-type`, `x-kubernetes-list-map-keys` and `x-kubernetes-map-type` in the API description of
-//! Kubernetes 1.36, and in the definition of a custom resource. Without these, lists are atomic and objects are merged
+//! Kubernetes 1.37, and in the definition of a custom resource. Without these, lists are atomic and objects are merged
 //! field by field.
 
 use serde_json::{Map, Value};
@@ -13,6 +13,11 @@ const LISTS: &[(&str, &[&str])] = &[
     (".conditions", &["type"]),
     (".secrets", &["name"]),
     (".webhooks", &["name"]),
+    (
+        "compositePodGroupTemplates.compositePodGroupTemplates",
+        &["name"],
+    ),
+    ("compositePodGroupTemplates.podGroupTemplates", &["name"]),
     ("containers.env", &["name"]),
     ("containers.ports", &["containerPort", "protocol"]),
     ("containers.volumeDevices", &["devicePath"]),
@@ -22,17 +27,25 @@ const LISTS: &[(&str, &[&str])] = &[
     ("ephemeralContainers.ports", &["containerPort", "protocol"]),
     ("ephemeralContainers.volumeDevices", &["devicePath"]),
     ("ephemeralContainers.volumeMounts", &["mountPath"]),
+    ("healthStatus.healthConditions", &["status", "reason"]),
     ("initContainers.env", &["name"]),
     ("initContainers.ports", &["containerPort", "protocol"]),
     ("initContainers.volumeDevices", &["devicePath"]),
     ("initContainers.volumeMounts", &["mountPath"]),
     ("metadata.finalizers", &[]),
     ("metadata.ownerReferences", &["uid"]),
+    ("nodeAllocatableResourceClaimStatuses.containers", &[]),
+    ("nodeAllocatableResourceClaimStatuses.mapping", &["name"]),
+    ("nodeAllocatableResourceClaimStatuses.overhead", &["name"]),
     ("podGroupTemplates.resourceClaims", &["name"]),
+    ("podPreemptionPolicy.disableResizePreemption", &[]),
     ("resources.claims", &["name"]),
+    ("scheduling.resourceClaims", &["name"]),
+    ("spec.compositePodGroupTemplates", &["name"]),
     ("spec.containers", &["name"]),
     ("spec.drivers", &["name"]),
     ("spec.ephemeralContainers", &["name"]),
+    ("spec.evictionResponders", &["name"]),
     ("spec.hostAliases", &["ip"]),
     ("spec.imagePullSecrets", &["name"]),
     ("spec.initContainers", &["name"]),
@@ -42,6 +55,7 @@ const LISTS: &[(&str, &[&str])] = &[
     ("spec.ports", &["port", "protocol"]),
     ("spec.resourceClaims", &["name"]),
     ("spec.schedulingGates", &["name"]),
+    ("spec.skipNodeOperations", &[]),
     (
         "spec.topologySpreadConstraints",
         &["topologyKey", "whenUnsatisfiable"],
@@ -53,14 +67,25 @@ const LISTS: &[(&str, &[&str])] = &[
     ("status.addresses", &["type"]),
     ("status.conditions", &["type"]),
     ("status.devices", &["driver", "device", "pool", "shareID"]),
+    (
+        "status.nodeAllocatableResourceClaimStatuses",
+        &["resourceClaimName"],
+    ),
     ("status.podIPs", &["ip"]),
+    ("status.requesters", &["name"]),
     ("status.reservedFor", &["uid"]),
     ("status.resourceClaimStatuses", &["name"]),
+    ("status.responders", &["name"]),
+    ("status.storageHealth", &["name"]),
     ("status.storageVersions", &["apiServerID"]),
+    ("status.targetResponders", &["name"]),
+    ("status.volumeHealth", &["name"]),
     ("storageVersions.decodableVersions", &[]),
     ("storageVersions.servedVersions", &[]),
     ("uncountedTerminatedPods.failed", &[]),
     ("uncountedTerminatedPods.succeeded", &[]),
+    ("volumeHealth.healthConditions", &["status", "reason"]),
+    ("volumeMounts.bindMountOptions", &[]),
     ("webhooks.matchConditions", &["name"]),
 ];
 
@@ -92,6 +117,7 @@ const WHOLE: &[&str] = &[
     "csi.nodePublishSecretRef",
     "csi.nodeStageSecretRef",
     "defaultBackend.resource",
+    "evictionResponders.",
     "flexVolume.secretRef",
     "imagePullSecrets.",
     "inlineVolumeSpec.claimRef",
@@ -100,6 +126,7 @@ const WHOLE: &[&str] = &[
     "nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
     "ownerReferences.",
     "rbd.secretRef",
+    "requesters.",
     "scaleIO.secretRef",
     "scheduling.nodeSelector",
     "secrets.",
@@ -116,6 +143,7 @@ const WHOLE: &[&str] = &[
     "spec.scopeSelector",
     "spec.selector",
     "storageos.secretRef",
+    "targetResponders.",
     "topologySpreadConstraints.labelSelector",
     "valueFrom.configMapKeyRef",
     "valueFrom.fieldRef",
