@@ -113,7 +113,7 @@ fn deployment(captain: &Captain) -> Deployment {
             labels: Some(labels.clone()),
             ..ObjectMeta::default()
         },
-        spec: Some(DeploymentSpec {
+        spec: DeploymentSpec {
             replicas: Some(captain.spec.replicas),
             selector: LabelSelector {
                 match_labels: Some(labels.clone()),
@@ -134,7 +134,7 @@ fn deployment(captain: &Captain) -> Deployment {
                 }),
             },
             ..DeploymentSpec::default()
-        }),
+        },
         ..Deployment::default()
     }
 }

@@ -78,8 +78,8 @@ async fn reconcile(deployment: Arc<Deployment>, cx: Context<Deployment>) -> anyh
     };
     let version = map.resource_version().unwrap_or_default();
     let restart = |deployment: &mut Deployment| {
-        let spec = deployment.spec.get_or_insert_default();
-        let meta = spec.template.metadata.get_or_insert_default();
+        let template = &mut deployment.spec.template;
+        let meta = template.metadata.get_or_insert_default();
         let annotations = meta.annotations.get_or_insert_default();
         annotations.insert(VERSION.to_owned(), version.clone());
     };
@@ -108,7 +108,7 @@ mod tests {
         api.reconcile(register, "web").await.unwrap();
         let map: ConfigMap = api.get("default", "settings").unwrap();
         let deployment: Deployment = api.get("default", "web").unwrap();
-        let template = deployment.spec.unwrap().template.metadata.unwrap();
+        let template = deployment.spec.template.metadata.unwrap();
         assert_eq!(
             template.annotations.unwrap().get(VERSION),
             map.metadata.resource_version.as_ref()

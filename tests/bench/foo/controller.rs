@@ -48,7 +48,7 @@ fn deployment(foo: &Foo) -> Deployment {
             name: Some(foo.spec.deployment_name.clone()),
             ..ObjectMeta::default()
         },
-        spec: Some(DeploymentSpec {
+        spec: DeploymentSpec {
             replicas: Some(foo.spec.replicas),
             selector: LabelSelector {
                 match_labels: Some(labels.clone()),
@@ -69,7 +69,7 @@ fn deployment(foo: &Foo) -> Deployment {
                 }),
             },
             ..DeploymentSpec::default()
-        }),
+        },
         ..Deployment::default()
     }
 }

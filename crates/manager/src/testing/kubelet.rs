@@ -122,7 +122,7 @@ async fn deploy(api: &Api<Deployment>) -> kube::Result<()> {
         let Some(name) = &deployment.metadata.name else {
             continue;
         };
-        if let Some(status) = available(&deployment) {
+        if let Some(status) = available(&json!(deployment)) {
             patch(api, name, &status).await?;
         }
     }
@@ -130,26 +130,26 @@ async fn deploy(api: &Api<Deployment>) -> kube::Result<()> {
 }
 
 /// The status to write to a Deployment; `None` if it is up to date.
-fn available(deployment: &Deployment) -> Option<Value> {
-    let generation = deployment.metadata.generation;
-    let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas);
-    let wanted = wanted.unwrap_or(1);
-    if let Some(status) = &deployment.status {
-        let counts = [
-            status.replicas,
-            status.updated_replicas,
-            status.ready_replicas,
-            status.available_replicas,
-        ];
-        // The API server omits zeros.
-        let counted = counts
-            .iter()
-            .all(|count| count.unwrap_or_default() == wanted);
-        let mut conditions = status.conditions.iter().flatten();
-        let is_available = conditions.any(|one| one.type_ == "Available" && one.status == "True");
-        if counted && is_available && status.observed_generation == generation {
-            return None;
-        }
+///
+/// The Deployment is JSON, because its type has optional fields that are required in other versions of Kubernetes, and the operator
+/// selects the version.
+fn available(deployment: &Value) -> Option<Value> {
+    let generation = &deployment["metadata"]["generation"];
+    let wanted = deployment["spec"]["replicas"].as_i64().unwrap_or(1);
+    let status = &deployment["status"];
+    let counts = [
+        "replicas",
+        "updatedReplicas",
+        "readyReplicas",
+        "availableReplicas",
+    ];
+    // The API server omits zeros.
+    let count = |name: &str| status[name].as_i64().unwrap_or_default();
+    let counted = counts.into_iter().all(|name| count(name) == wanted);
+    let mut conditions = status["conditions"].as_array().into_iter().flatten();
+    let is_available = conditions.any(|one| one["type"] == "Available" && one["status"] == "True");
+    if counted && is_available && status["observedGeneration"] == *generation {
+        return None;
     }
     let now = Time(Timestamp::now());
     Some(json!({

@@ -42,7 +42,9 @@ async fn reconcile(map: Arc<ConfigMap>, cx: Context<ConfigMap>) -> anyhow::Resul
     let status = web.status.clone().unwrap_or_default();
     let current = status.observed_generation == web.metadata.generation;
     let mut conditions = status.conditions.into_iter().flatten();
-    let available = conditions.any(|one| one.type_ == "Available" && one.status == "True");
+    let available = conditions.any(|one| {
+        one.type_.as_deref() == Some("Available") && one.status.as_deref() == Some("True")
+    });
     let count = status.available_replicas.unwrap_or_default();
     if current && available {
         let tell = |map: &mut ConfigMap| {
