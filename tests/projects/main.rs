@@ -17,6 +17,7 @@ mod guide;
 mod kinds;
 mod library;
 mod markers;
+mod older;
 mod permissions;
 mod project;
 mod screen;
