@@ -1,14 +1,17 @@
 //! The command line: parse, run, print the error once.
 
 mod cluster;
+mod completion;
 mod create;
 mod dev;
 mod envtest;
 mod init;
 mod kubebuilder;
+mod man;
 mod manifests;
 mod prompt;
 pub mod report;
+mod version;
 mod write;
 
 use std::env;
@@ -45,7 +48,9 @@ enum Command {
     Dev(dev::Args),
     Cluster(cluster::Args),
     /// Print kbr's version
-    Version,
+    Version(version::Args),
+    Completion(completion::Args),
+    Man(man::Args),
 }
 
 /// Flags of every command that writes.
@@ -64,7 +69,12 @@ struct WriteArgs {
 
 /// Parses, runs, prints the error; the exit code is 0, 1 (failed) or 2 (usage).
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match completion::answer() {
+        Ok(true) => return ExitCode::SUCCESS,
+        Ok(false) => Cli::try_parse(),
+        Err(error) => Err(error),
+    };
+    let cli = match cli {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
@@ -80,10 +90,6 @@ fn failed(error: &anyhow::Error, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-fn print_version() -> anyhow::Result<()> {
-    output::data(&format!("kbr {}\n", env!("CARGO_PKG_VERSION")))
-}
-
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Init(args) => init::run(&args)?,
@@ -92,7 +98,9 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Envtest(args) => return envtest::run(args),
         Command::Dev(args) => return dev::run(args),
         Command::Cluster(args) => return cluster::run(args),
-        Command::Version => print_version()?,
+        Command::Version(args) => version::run(&args)?,
+        Command::Completion(args) => completion::run(&args)?,
+        Command::Man(args) => man::run(&args)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::completion;
 use super::envtest::ClusterArgs;
 use crate::cluster::{self, Status, check_name};
 use crate::envtest::progress;
@@ -41,7 +42,7 @@ enum Command {
 #[derive(Debug, clap::Args)]
 struct Name {
     /// Name of the cluster
-    #[arg(default_value = "kbr", value_parser = check_name)]
+    #[arg(default_value = "kbr", value_parser = check_name, add = completion::clusters())]
     name: String,
 }
 
@@ -77,7 +78,7 @@ struct StopArgs {
 #[derive(Debug, clap::Args)]
 struct StatusArgs {
     /// Name of the cluster [default: all]
-    #[arg(value_parser = check_name)]
+    #[arg(value_parser = check_name, add = completion::clusters())]
     name: Option<String>,
     /// Format
     #[arg(long, short, value_enum, default_value_t = Format::Text)]

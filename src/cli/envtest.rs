@@ -57,7 +57,7 @@ enum Command {
     /// Add a version to the store, from an archive on standard input
     Sideload(versions::SideloadArgs),
     /// Print kbr's version
-    Version,
+    Version(super::version::Args),
     /// Run a command with its own API server
     ///
     /// Starts etcd and kube-apiserver on free ports of the loopback, installs the project's CRDs, runs the command,
@@ -224,7 +224,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::List(args) => return Ok(like_setup_envtest(versions::list(&args))),
         Command::Cleanup(args) => return Ok(like_setup_envtest(versions::cleanup(&args))),
         Command::Sideload(args) => return Ok(like_setup_envtest(versions::sideload(&args))),
-        Command::Version => super::print_version()?,
+        Command::Version(args) => super::version::run(&args)?,
         Command::Run(args) => return run_command(args),
         Command::Supervisor(args) => supervisor::run(&args.setup)?,
         Command::Exec(args) => return exec_command(args),

@@ -78,7 +78,6 @@ const COMMANDS: &[(&str, &str)] = &[
         "alpha",
         "run the commands that PROJECT records again: they restore missing files and lines",
     ),
-    ("completion", "run `kbr --help`"),
     (
         "controller",
         "run `kbr create api … --resource=false --controller`",

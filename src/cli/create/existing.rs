@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::super::completion;
 use crate::diagnostic::{Diagnostic, Problems};
 use crate::project::Project;
 use crate::resource::external::{Dependencies, External};
@@ -13,13 +14,13 @@ use crate::workdir;
 #[derive(Debug, clap::Args)]
 pub struct KindArgs {
     /// API group without the project's domain, or a full group with `--domain ''`; `''` uses the domain as the group, `core` is Kubernetes' core group
-    #[arg(long)]
+    #[arg(long, add = completion::groups())]
     pub group: String,
     /// Version of the API: `v1`, `v2beta3`, `v1alpha1`
-    #[arg(long)]
+    #[arg(long, add = completion::versions())]
     pub version: String,
     /// Kind in upper camel case: `Captain`, `IPPool`
-    #[arg(long)]
+    #[arg(long, add = completion::kinds())]
     pub kind: String,
     /// Domain of this API's group [default: the project's]
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! The arguments of `kbr create webhook`.
 
-use super::super::super::WriteArgs;
+use super::super::super::{WriteArgs, completion};
 use super::super::existing::KindArgs;
 
 /// Add webhooks for a kind: defaulting, validation, or conversion between its versions
@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, action = clap::ArgAction::Set)]
     pub conversion: bool,
     /// Version to convert to and from the hub; repeatable [default: all others]
-    #[arg(long = "spoke", value_name = "VERSION", value_delimiter = ',')]
+    #[arg(long = "spoke", value_name = "VERSION", value_delimiter = ',', add = completion::versions())]
     pub spokes: Vec<String>,
     /// Path of the defaulting webhook [default: /mutate-<group>-<version>-<kind>]
     #[arg(long, value_name = "PATH")]
