@@ -16,9 +16,10 @@ pub struct BuildTarget {
 }
 
 impl BuildTarget {
-    /// Whether it is the binary with this name.
-    pub fn is_binary(&self, name: &str) -> bool {
-        self.name == name && self.kind.iter().any(|kind| kind == "bin")
+    /// Its name, if it is a binary.
+    pub fn binary(&self) -> Option<&str> {
+        let is_binary = self.kind.iter().any(|kind| kind == "bin");
+        is_binary.then_some(&self.name)
     }
 }
 
@@ -71,7 +72,7 @@ fn executable(messages: &[u8], name: &str) -> anyhow::Result<PathBuf> {
         .filter(|message| message.reason == "compiler-artifact")
         .filter(|message| {
             let target = message.target.as_ref();
-            target.is_some_and(|target| target.is_binary(name))
+            target.and_then(BuildTarget::binary) == Some(name)
         })
         .filter_map(|message| message.executable)
         .collect();

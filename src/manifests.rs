@@ -91,10 +91,14 @@ pub fn regenerate(
 ///
 /// # Errors
 /// The workspace cannot be read.
-pub fn generator(root: &Path) -> anyhow::Result<Option<&'static str>> {
-    let packages = packages::packages(root)?;
-    let has_generator = packages.iter().any(|package| package.crdgen);
-    Ok(has_generator.then_some(packages::CRDGEN))
+pub fn generator(root: &Path) -> anyhow::Result<Option<String>> {
+    Ok(generator_of(&packages::packages(root)?).map(str::to_owned))
+}
+
+fn generator_of(packages: &[Package]) -> Option<&str> {
+    packages
+        .iter()
+        .find_map(|package| package.crdgen.as_deref())
 }
 
 /// Recovers an interrupted commit before its files are read; returns a warning instead if nothing may be written.
@@ -123,8 +127,8 @@ pub fn generate(root: &Path, options: Options) -> anyhow::Result<Generated> {
     sources.allow(&project.manifests.allow);
     let map = &SourceMap::new(&sources.files, &sources.called("lint"));
     let mut crds = Vec::new();
-    if packages.iter().any(|package| package.crdgen) {
-        crds = definitions(root, options, map, &mut problems);
+    if let Some(generator) = generator_of(&packages) {
+        crds = definitions(root, generator, options, map, &mut problems);
     }
     let most = options.max_description_length;
     if let Some(most) = most.or(project.manifests.max_description_length) {
@@ -191,11 +195,12 @@ fn sources(
 /// One CRD for each kind, from the output of the project's generator. A generator that fails is a problem, too.
 fn definitions(
     root: &Path,
+    generator: &str,
     options: Options,
     map: &SourceMap,
     problems: &mut Vec<Problem>,
 ) -> Vec<Crd> {
-    match packages::crds(root, options.quiet) {
+    match packages::crds(root, generator, options.quiet) {
         Ok(printed) => crd::merge(&printed, map, problems),
         Err(error) => {
             problems.push(Problem::new(format!("{error:#}")));

@@ -81,7 +81,7 @@ fn the_dependency_layer_has_every_manifest_and_target() {
     let output = shell(&image, &look);
     assert!(output.status.success(), "{}", stderr(&output, &image));
     let seen = stdout(&output, &image);
-    for target in ["captains", "captains-api", "crdgen", "integration"] {
+    for target in ["captains", "captains-api", "captains-crdgen", "integration"] {
         assert!(
             seen.contains(&format!("\"name\":\"{target}\"")),
             "{target} is not in {seen}"

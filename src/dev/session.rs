@@ -100,7 +100,8 @@ impl Session {
     /// Builds the operator, and at the same time the generator of its CRDs, because both depend on the types.
     fn build(&self, name: &str) -> anyhow::Result<PathBuf> {
         let generator = manifests::generator(&self.root)?;
-        cargo::build(&self.root, name, generator.as_slice(), false)
+        let others: Vec<&str> = generator.iter().map(String::as_str).collect();
+        cargo::build(&self.root, name, &others, false)
     }
 
     /// Updates the manifests; returns the written paths.

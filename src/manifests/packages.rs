@@ -10,16 +10,17 @@ use serde_json::Value;
 use crate::cargo::{self, BuildTarget};
 use crate::output;
 
-/// The binary that prints the CRDs of a project.
-pub const CRDGEN: &str = "crdgen";
+/// The binary that prints the CRDs of a project is `<project>-crdgen`, so that projects can share a target folder; it is `crdgen` in
+/// projects of 0.1.0.
+const CRDGEN: &str = "crdgen";
 
 /// One package of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
     /// The absolute path of the folder with its `Cargo.toml`.
     pub folder: PathBuf,
-    /// Whether it has the binary `crdgen`.
-    pub crdgen: bool,
+    /// The name of its binary that prints the CRDs.
+    pub crdgen: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -43,9 +44,16 @@ pub fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
         crdgen: package
             .targets
             .iter()
-            .any(|target| target.is_binary(CRDGEN)),
+            .filter_map(BuildTarget::binary)
+            .find(|name| is_generator(name))
+            .map(str::to_owned),
     };
     Ok(metadata.packages.into_iter().map(package).collect())
+}
+
+fn is_generator(binary: &str) -> bool {
+    let project = binary.strip_suffix(CRDGEN);
+    project.is_some_and(|project| project.is_empty() || project.ends_with('-'))
 }
 
 /// The generator was built, but failed when it ran: the derive macro panics for some type.
@@ -60,9 +68,9 @@ impl std::fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-/// Builds and runs `crdgen`, and returns its output: a CRD for each version of each kind. With `quiet`, cargo prints errors only.
-pub fn crds(root: &Path, quiet: bool) -> anyhow::Result<Vec<Value>> {
-    let crdgen = cargo::build(root, CRDGEN, &[], quiet)?;
+/// Builds and runs the binary `name`, and returns its output: a CRD for each version of each kind. With `quiet`, cargo prints errors only.
+pub fn crds(root: &Path, name: &str, quiet: bool) -> anyhow::Result<Vec<Value>> {
+    let crdgen = cargo::build(root, name, &[], quiet)?;
     let shown = crdgen.display();
     let mut command = Command::new(&crdgen);
     command.current_dir(root).stdin(Stdio::null());
@@ -72,4 +80,19 @@ pub fn crds(root: &Path, quiet: bool) -> anyhow::Result<Vec<Value>> {
     }
     serde_json::from_slice(&output.stdout)
         .with_context(|| format!("`{shown}` did not print a JSON array of CRDs"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generator_is_named_after_the_project() {
+        assert!(["crdgen", "captains-crdgen"].into_iter().all(is_generator));
+        assert!(
+            !["captains", "mycrdgen", "crdgen-x"]
+                .into_iter()
+                .any(is_generator)
+        );
+    }
 }

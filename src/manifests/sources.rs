@@ -134,7 +134,7 @@ mod tests {
         }
         let package = |folder: &str| Package {
             folder: root.path().join(folder),
-            crdgen: false,
+            crdgen: None,
         };
         let packages = [package(""), package("manager"), package("api")];
         let found = read(root.path(), &packages).unwrap();
