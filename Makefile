@@ -1,7 +1,7 @@
 # Targets for developers of kbr. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build lint test test-release soak bench demo control-plane libfaketime freeze update lock
+.PHONY: help build lint test test-release soak bench demo book control-plane libfaketime freeze update lock
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,18 @@ freeze: ## Archive the release of this checkout for later versions of kbr: relea
 
 demo: ## Scaffold an operator and watch it reconcile on a real API server
 	demo/run
+
+# A tutorial is the README of an example, whose links are relative to another folder. Links from pages to sources lead to links beside docs/.
+book: target/tools/bin/mdbook ## Build the book: target/book/docs/index.html
+	@rm -rf target/book && mkdir -p target/book && cp -R docs target/book/source
+	@for page in $(patsubst docs/tutorials/%.md,%,$(wildcard docs/tutorials/*.md)); do \
+	  sed -E "s|]\(([^)#:]+)|](../../examples/$$page/\1|g" examples/$$page/README.md >target/book/source/tutorials/$$page.md || exit 1; \
+	done
+	target/tools/bin/mdbook build target/book/source --dest-dir "$(CURDIR)/target/book/docs"
+	@ln -s ../../examples target/book/examples
+
+target/tools/bin/mdbook:
+	cargo install --root target/tools --locked mdbook@0.5.4
 
 update: ## Update golden files, generated docs and the library's manifest
 	UPDATE=1 cargo test --all-features --test golden --test docs --test package

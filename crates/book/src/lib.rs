@@ -1,0 +1,23 @@
+//! Compiles the Rust in docs/, and runs it unless it is marked `no_run`: `cargo test --doc --package book`.
+//!
+//! It has the kinds that the pages use, under the names that they have in a project.
+
+pub mod crew;
+
+/// Includes pages, whose blocks of Rust are the tests of their modules.
+macro_rules! pages {
+    ($($name:ident: $path:literal),* $(,)?) => {
+        $(
+            #[cfg(doctest)]
+            #[doc = include_str!(concat!("../../../docs/", $path))]
+            mod $name {}
+        )*
+    };
+}
+
+pages! {
+    concepts: "concepts.md",
+    markers: "markers.md",
+    testing: "testing.md",
+    webhooks: "webhooks.md",
+}
