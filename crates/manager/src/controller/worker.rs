@@ -121,13 +121,7 @@ async fn run<K: Object>(controller: Arc<Reconciler<K>>, stop: CancellationToken)
 /// Reconciles one object, and adds its next reconcile to the queue.
 async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     let core = &controller.core;
-    let span = tracing::info_span!(
-        "reconcile",
-        controller = core.name,
-        namespace = key.namespace(),
-        name = key.name(),
-        reconcile_id = %reconcile_id(),
-    );
+    let span = span(&core.name, &key);
     let done = controller.reconcile(&key).instrument(span.clone()).await;
     match done {
         Ok(done) => {
@@ -157,9 +151,35 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     }
 }
 
+/// The fields of each log line of a reconcile.
+fn span(controller: &str, key: &Key) -> tracing::Span {
+    tracing::info_span!(
+        "reconcile",
+        controller,
+        namespace = key.namespace(),
+        // Not `name`: in JSON, that is the span's own.
+        object = key.name(),
+        reconcile_id = %reconcile_id(),
+    )
+}
+
 /// Distinguishes the log lines of one reconcile from those of another.
 fn reconcile_id() -> String {
     use std::hash::{BuildHasher, RandomState};
     // `RandomState` is the random source of the standard library.
     format!("{:016x}", RandomState::new().hash_one(0_u8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_the_object_does_not_hide_that_of_the_span() {
+        tracing::subscriber::with_default(tracing_subscriber::registry(), || {
+            let span = span("captain", &Key::from("crew/nemo"));
+            assert!(span.has_field("object"));
+            assert!(!span.has_field("name"));
+        });
+    }
 }
