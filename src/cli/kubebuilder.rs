@@ -76,7 +76,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ),
     (
         "alpha",
-        "run the commands that PROJECT records again: they restore missing files and lines",
+        "for `alpha generate`, run the commands that PROJECT records again: they restore missing files and lines; nothing replaces `alpha update` yet",
     ),
     (
         "controller",

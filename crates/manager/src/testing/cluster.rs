@@ -110,7 +110,7 @@ impl Cluster {
 /// `what` describes the expected value.
 ///
 /// # Errors
-/// If `look` returns no value within that time.
+/// If `look` returns no value in the time `within`.
 pub async fn eventually<T, R>(
     within: Duration,
     what: &str,
