@@ -1,7 +1,7 @@
 # Targets for developers of kbr. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build lint test test-release soak bench demo book control-plane libfaketime freeze update lock
+.PHONY: help build lint test test-release soak bench demo book control-plane libfaketime promtool freeze update lock
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,10 +21,18 @@ libfaketime: ## Install libfaketime, which tests use to set clocks, unless it is
 	  || { apt-get update --quiet && apt-get install --yes --quiet libfaketime; } \
 	  || { echo "help: install libfaketime, as root or with your system's packages" >&2; exit 1; }
 
-test: libfaketime ## Run the tests: 20 minutes on two cores, 30 from empty caches
+# Without the rest of Debian's package, which starts a server.
+promtool: ## Install promtool, which tests alerts, unless it is installed
+	@command -v promtool >/dev/null \
+	  || { apt-get update --quiet && apt-get download --quiet prometheus \
+	    && dpkg --fsys-tarfile prometheus_*.deb | tar --extract --directory /usr/local --strip-components 2 ./usr/bin/promtool \
+	    && rm prometheus_*.deb; } \
+	  || { echo "help: install promtool, as root or with your system's packages" >&2; exit 1; }
+
+test: libfaketime promtool ## Run the tests: 20 minutes on two cores, 30 from empty caches
 	tests/run
 
-test-release: libfaketime ## Run these tests and those that take too long for every change, before a release
+test-release: libfaketime promtool ## Run these tests and those that take too long for every change, before a release
 	KBR_TESTS=release tests/run
 	tests/package/release
 
