@@ -11,7 +11,7 @@ mod webhooks;
 mod certificates;
 mod conversion;
 mod dev;
-mod documents;
+mod examples;
 mod generator;
 mod guide;
 mod kinds;

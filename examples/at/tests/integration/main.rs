@@ -1,0 +1,6 @@
+//! Tests the operator on a real API server, which `make test` starts, or in a whole cluster, which `make test-cluster` starts.
+
+mod at;
+// +kbr:scaffold:modules
+mod restarts;
+mod support;

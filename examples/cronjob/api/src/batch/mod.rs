@@ -1,0 +1,4 @@
+//! Group `batch.tutorial.kubebuilder.io`.
+
+pub mod v1;
+// +kbr:scaffold:versions

@@ -1,0 +1,7 @@
+//! Version `v1` of `batch.tutorial.kubebuilder.io`.
+
+mod cronjob;
+// +kbr:scaffold:modules
+
+pub use cronjob::*;
+// +kbr:scaffold:kinds

@@ -1,0 +1,5 @@
+//! The controllers, each in its own module.
+
+pub mod cronjob;
+mod jobs;
+// +kbr:scaffold:modules

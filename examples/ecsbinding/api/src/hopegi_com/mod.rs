@@ -1,0 +1,4 @@
+//! Group `hopegi.com`.
+
+pub mod v1;
+// +kbr:scaffold:versions

@@ -1,0 +1,4 @@
+//! The controllers, each in its own module.
+
+pub mod ecsbinding;
+// +kbr:scaffold:modules

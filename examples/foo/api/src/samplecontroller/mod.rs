@@ -1,0 +1,4 @@
+//! Group `samplecontroller.c9g.io`.
+
+pub mod v1alpha1;
+// +kbr:scaffold:versions

@@ -1,0 +1,4 @@
+//! Group `webapp.my.domain`.
+
+pub mod v1;
+// +kbr:scaffold:versions

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Deletes the CRDs and waits until they are gone. On timeout, lists the objects and finalizers that block the deletion.
+# Arguments: whether to ignore missing CRDs (true or false), and how long to wait.
+set -eu
+kubectl=${KUBECTL:-kubectl}
+ignore=${1:-true}
+timeout=${2:-120s}
+
+test -f config/crd/kustomization.yaml || { echo 'the project has no kinds yet' >&2; exit 0; }
+$kubectl delete --ignore-not-found="$ignore" --timeout="$timeout" --kustomize config/crd && exit 0
+
+# A CRD is deleted with its last object, and an object with its last finalizer.
+crds=$($kubectl get --ignore-not-found --output name --kustomize config/crd)
+for crd in $crds; do
+  $kubectl get "${crd#*/}" --all-namespaces --output \
+    jsonpath="{range .items[?(@.metadata.finalizers)]}  ${crd#*/} {.metadata.namespace}/{.metadata.name} waits for {.metadata.finalizers}{'\n'}{end}" >&2
+done
+test -z "$crds" ||
+  echo 'help: run the operator so that it removes these finalizers (`make deploy` or `make run`), then `make uninstall` again' >&2
+exit 1

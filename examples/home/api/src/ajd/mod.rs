@@ -1,0 +1,5 @@
+//! Group `ajd.my.domain`.
+
+pub mod v1;
+pub mod v2;
+// +kbr:scaffold:versions
