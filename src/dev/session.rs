@@ -159,10 +159,17 @@ impl Session {
     fn arguments(&self) -> Vec<OsString> {
         let own = self.cluster.as_ref().map(Cluster::arguments);
         let mut arguments = own.unwrap_or_default();
-        let chosen = |flag: &OsString| flag.to_string_lossy().starts_with("--log-format");
-        if self.screen.is_some() && !self.arguments.iter().any(chosen) {
+        // Any free port of the loopback, because several operators may be developed on one machine.
+        let mut defaults = vec![("--health-probe-bind-address", "127.0.0.1:0")];
+        if self.screen.is_some() {
             // Without a terminal, it would be JSON.
-            arguments.push("--log-format=text".into());
+            defaults.push(("--log-format", "text"));
+        }
+        for (flag, value) in defaults {
+            let chosen = |given: &OsString| given.to_string_lossy().starts_with(flag);
+            if !self.arguments.iter().any(chosen) {
+                arguments.push(format!("{flag}={value}").into());
+            }
         }
         arguments.extend(self.arguments.iter().cloned());
         arguments

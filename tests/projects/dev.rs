@@ -10,7 +10,7 @@ use super::{
 
 /// The common part of both scripts: `kbr dev` as a job, its output, and an object that shows which code runs.
 const TOOLS: &str = r#"
-flags='--log-format text --health-probe-bind-address 127.0.0.1:0'
+flags='--log-format text'
 code=src/webhooks/crew_v1_captain.rs
 dev=
 end() {
@@ -59,6 +59,9 @@ kubectl wait --for=condition=Ready --timeout=3m captain/captain-sample
 kubectl create namespace crew
 kubectl --namespace crew create -f object.yaml
 kubectl --namespace crew wait --for=condition=Ready --timeout=3m captain/a
+
+# Only this machine can reach the operator.
+grep 'serving health probes.*127.0.0.1:' dev.log
 
 # The new code runs, on the same API server.
 sed -i 's/ahoy/avast/' $code

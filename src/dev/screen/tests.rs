@@ -129,7 +129,7 @@ fn running() -> State {
         (
             9,
             Update::Log(
-                "2027-01-15T08:00:09Z ERROR manager::controller: reconcile failed name=ahab"
+                "2027-01-15T08:00:09Z ERROR manager::controller: reconcile failed object=ahab"
                     .to_owned(),
             ),
         ),
