@@ -19,7 +19,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{ResourceExt, api::PartialObjectMeta, core::ObjectMeta};
 use manager::{Action, Context, Manager};
 
-// +kbr:rbac:groups=crew.example.com,resources=captains,verbs=get;list;watch;patch
+// +kbr:rbac:groups=crew.example.com,resources=captains,verbs=get;list;watch;patch;update
 // +kbr:rbac:groups=crew.example.com,resources=captains/status,verbs=patch
 // +kbr:rbac:groups=core,resources=configmaps,verbs=get;list;watch;create;patch
 // +kbr:rbac:groups=core,resources=secrets,verbs=get;create;patch;delete

@@ -321,6 +321,24 @@ async fn a_deleted_object_is_removed_after_its_cleanup() {
     assert_eq!(api.all_json("events")[0]["note"], "fare well");
 }
 
+/// After a patch, the API server would delete whatever has the name by then.
+#[tokio::test]
+async fn the_last_finalizer_is_removed_by_a_replacement_which_carries_the_uid() {
+    let api = FakeApi::new();
+    deleted(&api, "hook");
+    api.reconcile(register, CAPTAIN).await.unwrap();
+    let writes = api.requests();
+    let mut writes = writes
+        .iter()
+        .filter(|request| request.contains("/captains/"));
+    assert!(
+        writes.any(|request| request.starts_with("PUT ")),
+        "{:?}",
+        api.requests()
+    );
+    assert!(api.get::<Captain>("default", "hook").is_none());
+}
+
 #[tokio::test]
 async fn a_deleted_object_stays_while_its_cleanup_fails_or_is_incomplete() {
     let api = FakeApi::new();

@@ -273,7 +273,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
     /// removed when the clean-up returns [`Action::await_change`], and stays if the clean-up fails or returns
     /// [`Action::requeue`].
     ///
-    /// Needs the verb `patch` on `K`, and after a conflict `get`.
+    /// Needs the verbs `get`, `patch` and `update` on `K`.
     pub fn finalizer<F, R>(mut self, name: &str, cleanup: F) -> Self
     where
         F: Fn(Arc<K>, Context<K>) -> R + Send + Sync + 'static,

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use kube::api::Patch;
-use serde_json::json;
+use anyhow::Context as _;
+use kube::api::{GetParams, Patch, PostParams, Request};
+use serde_json::{Value, json};
 
 use crate::{
     cache::{
@@ -16,6 +17,8 @@ use crate::{
 
 /// How often a write is attempted while others write at the same time.
 const TRIES: usize = 3;
+
+const CANNOT: &str = "cannot change the finalizers";
 
 /// Whether `object` has the finalizer `name`.
 pub(crate) fn has<K: Object>(object: &K, name: &str) -> bool {
@@ -42,19 +45,54 @@ pub(crate) async fn add<K: Object>(
     Ok(object.filter(|object| object.meta().deletion_timestamp.is_none()))
 }
 
-/// Removes the finalizer.
+/// Removes the finalizer by replacing the object, read as JSON, so that fields which the type does not know stay.
+///
+/// The API server deletes an object when its last finalizer goes. After a patch, it deletes whatever has the name by then, which is a
+/// new object if a second request of the same kind has just removed the old one. After a replacement, it deletes only the object with
+/// the uid in the request (`deleteWithoutFinalizers` in `k8s.io/apiserver/pkg/registry/generic/registry/store.go`).
 pub(crate) async fn remove<K: Object>(
     core: &Core<K>,
     key: &Key,
     object: Arc<K>,
     name: &str,
 ) -> anyhow::Result<()> {
-    let removed = change(core, key, object, |object| {
-        let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
+    let request = Request::new(K::url_path(&(), key.namespace()));
+    let write = core.writes.begin(key);
+    for _ in 0..TRIES {
+        let read = request.get(key.name(), &GetParams::default())?;
+        let mut live: Value = match core.client.request(read).await {
+            Err(kube::Error::Api(error)) if error.code == 404 => return Ok(()),
+            live => live.context(CANNOT)?,
+        };
+        let old = live["metadata"].clone();
+        let Some(finalizers) = live["metadata"]["finalizers"].as_array_mut() else {
+            return Ok(());
+        };
+        let count = finalizers.len();
         finalizers.retain(|finalizer| finalizer != name);
-        has(object, name).then_some(finalizers)
-    });
-    removed.await.map(drop)
+        // Another object of the same name has its own finalizers.
+        if old["uid"].as_str() != object.meta().uid.as_deref() || finalizers.len() == count {
+            return Ok(());
+        }
+        let body = serde_json::to_vec(&live)?;
+        let params = PostParams {
+            field_manager: Some(core.field_manager.clone()),
+            ..PostParams::default()
+        };
+        let replace = request.replace(key.name(), &params, body)?;
+        match core.client.request::<Stripped<K>>(replace).await {
+            Ok(Stripped(changed)) => {
+                let before = old["resourceVersion"].as_str().unwrap_or_default();
+                write.finish(before, version(&changed));
+                core.wrote(key, Arc::new(changed));
+                return Ok(());
+            }
+            Err(kube::Error::Api(error)) if error.code == 409 => {}
+            Err(kube::Error::Api(error)) if error.code == 404 => return Ok(()),
+            Err(error) => return Err(anyhow::Error::new(error).context(CANNOT)),
+        }
+    }
+    anyhow::bail!("{CANNOT}: others changed the object {TRIES} times meanwhile")
 }
 
 /// Sets the finalizers to the list that `wanted` returns; stops when it returns `None`. The request carries the
@@ -84,7 +122,7 @@ async fn change<K: Object>(
             Err(kube::Error::Api(error)) if error.code == 409 => {}
             Err(kube::Error::Api(error)) if error.code == 404 => return Ok(None),
             Err(error) => {
-                return Err(anyhow::Error::new(error).context("cannot change the finalizers"));
+                return Err(anyhow::Error::new(error).context(CANNOT));
             }
         }
         match api.get_opt(key.name()).await? {
@@ -95,5 +133,5 @@ async fn change<K: Object>(
             _ => return Ok(None),
         }
     }
-    anyhow::bail!("cannot change the finalizers: others changed the object {TRIES} times meanwhile")
+    anyhow::bail!("{CANNOT}: others changed the object {TRIES} times meanwhile")
 }

@@ -21,7 +21,7 @@ use self::pod::Outcome;
 const FINALIZER: &str = "cnat.programming-kubernetes.info/at";
 
 // The permissions of this controller. `make manifests` generates the operator's role from these comments.
-// +kbr:rbac:groups=cnat.programming-kubernetes.info,resources=ats,verbs=get;list;watch;patch
+// +kbr:rbac:groups=cnat.programming-kubernetes.info,resources=ats,verbs=get;list;watch;patch;update
 // +kbr:rbac:groups=cnat.programming-kubernetes.info,resources=ats/status,verbs=patch
 // +kbr:rbac:groups=core,resources=pods,verbs=get;list;watch;create;patch
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

@@ -16,7 +16,7 @@ const AGAIN: Duration = Duration::from_secs(300);
 const NAMED: u32 = 5;
 
 // The permissions of this controller. `make manifests` generates the operator's role from these comments.
-// +kbr:rbac:groups=tsi.tiduyun.com,resources=ippools,verbs=get;list;watch;patch
+// +kbr:rbac:groups=tsi.tiduyun.com,resources=ippools,verbs=get;list;watch;patch;update
 // +kbr:rbac:groups=tsi.tiduyun.com,resources=ippools/status,verbs=patch
 // +kbr:rbac:groups=tsi.tiduyun.com,resources=ipallocations,verbs=list;watch
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
