@@ -1,8 +1,10 @@
-//! Compare the metrics with those of an operator on controller-runtime, recorded by `controller-runtime/record`.
+//! Compare the metrics with those of an operator on controller-runtime, recorded by `controller-runtime/record`, and list their series.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs,
     net::{SocketAddr, TcpListener},
+    path::Path,
     time::Duration,
 };
 
@@ -188,4 +190,48 @@ fn every_difference_is_documented() {
     for name in MISSING.iter().chain(&ADDED) {
         assert!(docs.contains(&format!("| `{name}` |")), "{name}");
     }
+}
+
+/// The tests of the alerts and the dashboard of generated projects compare their queries with this list.
+#[tokio::test]
+async fn the_list_of_series_is_up_to_date() {
+    let answer = scrape().await;
+    let (_, text) = answer.split_once("\r\n\r\n").unwrap();
+    let lines: Vec<_> = series(text).into_iter().collect();
+    let found = lines.join("\n") + "\n";
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = root.join("tests/alerts/series.txt");
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, &found).unwrap();
+    }
+    let listed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == listed,
+        "tests/alerts/series.txt is out of date; the library exports:\n{found}\n\
+         help: UPDATE=1 cargo test -p kbr-manager --test metrics"
+    );
+}
+
+/// A line for each series of a scrape: type, name, and names of the labels, sorted.
+fn series(text: &str) -> BTreeSet<String> {
+    let (mut kind, mut lines) = ("", BTreeSet::new());
+    for line in text.lines() {
+        if let Some(line) = line.strip_prefix("# TYPE ") {
+            kind = line.split_once(' ').unwrap().1;
+        } else if !line.starts_with('#') {
+            let (name, labels) = line.split_once('{').unwrap_or((line, ""));
+            let name = name.split(' ').next().unwrap();
+            // A value may contain anything but `="`.
+            let mut labels: Vec<_> = labels.split("=\"").collect();
+            labels.pop();
+            let mut labels: Vec<_> = labels
+                .iter()
+                .map(|label| label.rsplit(',').next().unwrap())
+                .collect();
+            labels.sort_unstable();
+            let words = [&[kind, name], &labels[..]].concat();
+            lines.insert(words.join(" "));
+        }
+    }
+    lines
 }

@@ -16,7 +16,7 @@ impl Schedule {
         Ok(Self(cron))
     }
 
-    /// The last time until `now`, inclusive. None if there is none, such as for the 30th of February.
+    /// The last time until `now`, inclusive. `None` if the schedule names no date that exists, such as the 30th of February.
     pub fn last(&self, now: Timestamp) -> Option<Timestamp> {
         let last = self.0.find_previous_occurrence(&utc(now), true).ok()?;
         Some(last.timestamp())

@@ -53,7 +53,7 @@ async fn create(address: IpAddr, claim: &IPClaim, cx: &Context<IPClaim>) -> anyh
     }
 }
 
-/// Reserves the address of a claim again if somebody has deleted its allocation; returns `false` if another claim has it.
+/// Reserves the address of a claim again if its allocation was deleted; returns `false` if another claim has it.
 pub async fn keep(address: IpAddr, claim: &IPClaim, cx: &Context<IPClaim>) -> anyhow::Result<bool> {
     let name = IPAllocation::name_of(address);
     let mut there = cx.get::<IPAllocation>(&name)?;

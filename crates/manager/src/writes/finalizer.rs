@@ -27,22 +27,49 @@ pub(crate) fn has<K: Object>(object: &K, name: &str) -> bool {
 }
 
 /// Adds the finalizer; returns the object with it, or `None` if the object is being deleted, gone or replaced.
+///
+/// The request carries the resource version of the object, because the list of finalizers is sent as a whole and contains those of
+/// others.
 pub(crate) async fn add<K: Object>(
     core: &Core<K>,
     key: &Key,
-    object: Arc<K>,
+    mut object: Arc<K>,
     name: &str,
 ) -> anyhow::Result<Option<Arc<K>>> {
-    let added = change(core, key, object, |object| {
-        if has(object, name) || object.meta().deletion_timestamp.is_some() {
-            return None;
+    let api = api::<K>(core.client.clone(), key);
+    let write = core.writes.begin(key);
+    for _ in 0..TRIES {
+        if object.meta().deletion_timestamp.is_some() {
+            return Ok(None);
+        }
+        if has(&*object, name) {
+            return Ok(Some(object));
         }
         let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
         finalizers.push(name.to_owned());
-        Some(finalizers)
-    });
-    let object = added.await?;
-    Ok(object.filter(|object| object.meta().deletion_timestamp.is_none()))
+        let meta = json!({"resourceVersion": version(&*object), "finalizers": finalizers});
+        let patch = Patch::Merge(json!({"metadata": meta}));
+        match api.patch(key.name(), &core.patch_params(), &patch).await {
+            Ok(Stripped(changed)) => {
+                write.finish(version(&*object), version(&changed));
+                let changed = Arc::new(changed);
+                core.wrote(key, changed.clone());
+                // The deletion may have begun at the same time.
+                return Ok(Some(changed).filter(|it| it.meta().deletion_timestamp.is_none()));
+            }
+            Err(kube::Error::Api(error)) if error.code == 409 => {}
+            Err(kube::Error::Api(error)) if error.code == 404 => return Ok(None),
+            Err(error) => return Err(anyhow::Error::new(error).context(CANNOT)),
+        }
+        match api.get_opt(key.name()).await? {
+            // Another object of the same name has its own finalizers.
+            Some(Stripped(fresh)) if fresh.meta().uid == object.meta().uid => {
+                object = Arc::new(fresh);
+            }
+            _ => return Ok(None),
+        }
+    }
+    anyhow::bail!("{CANNOT}: others changed the object {TRIES} times meanwhile")
 }
 
 /// Removes the finalizer by replacing the object, read as JSON, so that fields which the type does not know stay.
@@ -90,47 +117,6 @@ pub(crate) async fn remove<K: Object>(
             Err(kube::Error::Api(error)) if error.code == 409 => {}
             Err(kube::Error::Api(error)) if error.code == 404 => return Ok(()),
             Err(error) => return Err(anyhow::Error::new(error).context(CANNOT)),
-        }
-    }
-    anyhow::bail!("{CANNOT}: others changed the object {TRIES} times meanwhile")
-}
-
-/// Sets the finalizers to the list that `wanted` returns; stops when it returns `None`. The request carries the
-/// resource version of the object that `wanted` saw, because the list is sent as a whole and contains finalizers of
-/// others.
-async fn change<K: Object>(
-    core: &Core<K>,
-    key: &Key,
-    mut object: Arc<K>,
-    wanted: impl Fn(&K) -> Option<Vec<String>>,
-) -> anyhow::Result<Option<Arc<K>>> {
-    let api = api::<K>(core.client.clone(), key);
-    let write = core.writes.begin(key);
-    for _ in 0..TRIES {
-        let Some(finalizers) = wanted(&object) else {
-            return Ok(Some(object));
-        };
-        let meta = json!({"resourceVersion": version(&*object), "finalizers": finalizers});
-        let patch = Patch::Merge(json!({"metadata": meta}));
-        match api.patch(key.name(), &core.patch_params(), &patch).await {
-            Ok(Stripped(changed)) => {
-                write.finish(version(&*object), version(&changed));
-                let changed = Arc::new(changed);
-                core.wrote(key, changed.clone());
-                return Ok(Some(changed));
-            }
-            Err(kube::Error::Api(error)) if error.code == 409 => {}
-            Err(kube::Error::Api(error)) if error.code == 404 => return Ok(None),
-            Err(error) => {
-                return Err(anyhow::Error::new(error).context(CANNOT));
-            }
-        }
-        match api.get_opt(key.name()).await? {
-            // Another object of the same name has its own finalizers.
-            Some(Stripped(fresh)) if fresh.meta().uid == object.meta().uid => {
-                object = Arc::new(fresh);
-            }
-            _ => return Ok(None),
         }
     }
     anyhow::bail!("{CANNOT}: others changed the object {TRIES} times meanwhile")

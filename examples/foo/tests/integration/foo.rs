@@ -59,7 +59,7 @@ async fn a_deployment_that_was_scaled_or_deleted_by_hand_is_restored() -> anyhow
     cluster.close().await
 }
 
-/// A Deployment that somebody else created is reported, and left as it is.
+/// A Deployment with another creator is reported, and left as it is.
 #[tokio::test]
 async fn a_deployment_of_that_name_that_is_not_ours_is_reported() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;

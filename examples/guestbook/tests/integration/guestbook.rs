@@ -46,7 +46,7 @@ async fn kubectl_scales_a_guestbook_within_the_bounds_of_the_schema() -> anyhow:
     wait(&cluster, "create", DEPLOYMENT)?;
     wait(&cluster, "jsonpath={.spec.replicas}=3", DEPLOYMENT)?;
 
-    // The sample names no replicas, so applying it again leaves them to whoever scaled it.
+    // The sample names no replicas, so applying it again does not undo the scaling.
     cluster.kubectl(&["apply", "-f", SAMPLE])?;
     assert_eq!(field(&cluster, GUESTBOOK, ".spec.replicas")?, "3");
 

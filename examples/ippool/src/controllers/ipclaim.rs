@@ -39,7 +39,7 @@ pub fn register(manager: &mut Manager) {
         .reconcile(reconcile);
 }
 
-/// What a claim is told.
+/// What the status of a claim reports.
 enum Answer {
     Address(IpAddr),
     Wait {

@@ -12,7 +12,7 @@ use crate::pools::{
     OPERATOR, Reported, SOON, claim, create_claims, create_pool, delete_all, held, settle,
 };
 
-/// Reserves an address of the pool of this test for a claim, like an operator that reports it to nobody.
+/// Reserves an address of the pool of this test for a claim, like an operator that ends before it reports it.
 async fn reserve(cluster: &Cluster, address: &str, name: &str, uid: &str) -> anyhow::Result<()> {
     let pool = cluster.namespace().to_owned();
     let claim = IPClaimReference {
@@ -80,7 +80,7 @@ async fn an_allocation_that_somebody_has_deleted_is_created_again() -> anyhow::R
     cluster.close().await
 }
 
-/// What the operator relies on: the API server lets nobody change what an address is held for, nor the address of a claim.
+/// What the operator relies on: the API server rejects a change of what an address is held for, and of the address of a claim.
 #[tokio::test]
 async fn nobody_can_change_an_allocation_or_the_address_of_a_claim() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;

@@ -136,7 +136,7 @@ async fn a_pool_in_use_is_not_deleted_and_says_who_holds_it() -> anyhow::Result<
     };
     eventually(SOON, "an event", published).await?;
 
-    // A claim that comes too late is told so.
+    // A claim that comes too late reports that.
     cluster.kubectl(&["delete", "ipclaim", "claim-0"])?;
     create_claims(&cluster, 1, name).await?;
     let deleting = r#"jsonpath={.status.conditions[?(@.type=="Ready")].reason}=PoolDeleting"#;

@@ -67,7 +67,7 @@ pub struct Reported(BTreeMap<String, String>);
 
 impl Reported {
     /// Looks at all claims: no two have the same address, and none has another one than before. Returns how many have an address, and
-    /// how many are told that the pool is exhausted.
+    /// how many report that the pool is exhausted.
     pub fn check(&mut self, claims: &[IPClaim]) -> (usize, usize) {
         let mut addresses = BTreeSet::new();
         let mut waiting = 0;

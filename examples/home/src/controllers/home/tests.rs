@@ -64,7 +64,7 @@ async fn a_room_that_is_gone_has_no_thermostat() {
     assert_eq!(rooms, ["kitchen"]);
 }
 
-/// HOM-10: a time is a time of Kubernetes. Nobody changes the object when it has come.
+/// HOM-10: a time is a time of Kubernetes. The object does not change at that time.
 #[tokio::test]
 async fn the_heating_is_lowered_until_the_owners_come_back() {
     let api = FakeApi::new();
