@@ -247,7 +247,8 @@ impl<K: Object> Context<K> {
     /// For children prefer [`apply`](Self::apply). For the status use [`status`](Self::status): this method does not
     /// change a status that is a subresource.
     ///
-    /// Needs the verbs `get` and `patch` on the kind of the object.
+    /// Needs the verbs `get` and `patch` on the kind of the object, and `update` to remove the last finalizer of an
+    /// object that is being deleted: a patch might delete a new object of the same name.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::ConfigMap;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use kube::api::{GetParams, Patch, PostParams, Request};
-use serde_json::{Value, json};
+use kube::api::Patch;
+use serde_json::json;
 
 use crate::{
     cache::{
@@ -13,6 +13,7 @@ use crate::{
     },
     controller::core::Core,
     key::Key,
+    writes::replace::{replace, stored},
 };
 
 /// How often a write is attempted while others write at the same time.
@@ -72,22 +73,16 @@ pub(crate) async fn add<K: Object>(
     anyhow::bail!("{CANNOT}: others changed the object {TRIES} times meanwhile")
 }
 
-/// Removes the finalizer by replacing the object, read as JSON, so that fields which the type does not know stay.
-///
-/// The API server deletes an object when its last finalizer goes. After a patch, it deletes whatever has the name by then, which is a
-/// new object if a second request of the same kind has just removed the old one. After a replacement, it deletes only the object with
-/// the uid in the request (`deleteWithoutFinalizers` in `k8s.io/apiserver/pkg/registry/generic/registry/store.go`).
+/// Removes the finalizer by replacing the object, so that no other object of that name is deleted.
 pub(crate) async fn remove<K: Object>(
     core: &Core<K>,
     key: &Key,
     object: Arc<K>,
     name: &str,
 ) -> anyhow::Result<()> {
-    let request = Request::new(K::url_path(&(), key.namespace()));
     let write = core.writes.begin(key);
     for _ in 0..TRIES {
-        let read = request.get(key.name(), &GetParams::default())?;
-        let mut live: Value = match core.client.request(read).await {
+        let mut live = match stored::<K, K>(core, key).await {
             Err(kube::Error::Api(error)) if error.code == 404 => return Ok(()),
             live => live.context(CANNOT)?,
         };
@@ -101,14 +96,8 @@ pub(crate) async fn remove<K: Object>(
         if old["uid"].as_str() != object.meta().uid.as_deref() || finalizers.len() == count {
             return Ok(());
         }
-        let body = serde_json::to_vec(&live)?;
-        let params = PostParams {
-            field_manager: Some(core.field_manager.clone()),
-            ..PostParams::default()
-        };
-        let replace = request.replace(key.name(), &params, body)?;
-        match core.client.request::<Stripped<K>>(replace).await {
-            Ok(Stripped(changed)) => {
+        match replace::<K, K>(core, key, &live).await {
+            Ok(changed) => {
                 let before = old["resourceVersion"].as_str().unwrap_or_default();
                 write.finish(before, version(&changed));
                 core.wrote(key, Arc::new(changed));

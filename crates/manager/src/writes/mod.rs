@@ -10,5 +10,6 @@ pub(crate) mod difference;
 pub(crate) mod finalizer;
 pub(crate) mod overlay;
 pub(crate) mod own;
+pub(crate) mod replace;
 pub(crate) mod status;
 pub(crate) mod update;

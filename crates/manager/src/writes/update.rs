@@ -4,7 +4,7 @@ use std::{any::Any, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use kube::api::Patch;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::sleep;
 
 use crate::{
@@ -15,7 +15,10 @@ use crate::{
     controller::core::Core,
     key::Key,
     leader::election::jitter,
-    writes::difference::difference,
+    writes::{
+        difference::difference,
+        replace::{replace, stored},
+    },
 };
 
 /// How often a change is attempted, and the delay in between: `DefaultRetry` of client-go's `util/retry`.
@@ -32,14 +35,34 @@ pub(crate) async fn update<K: Object, C: Object>(
     let api = api::<C>(core.client.clone(), &key);
     let mut known = object.clone();
     for step in 1..=STEPS {
-        let Some(patch) = patch(&known, &change)? else {
+        let mut wanted = known.clone();
+        change(&mut wanted);
+        let (old, new) = (
+            serde_json::to_value(&known)?,
+            serde_json::to_value(&wanted)?,
+        );
+        let Some(edit) = difference(&old, &new) else {
             return Ok(Arc::new(known));
         };
-        match api
-            .patch(key.name(), &core.patch_params(), &Patch::Merge(patch))
-            .await
-        {
-            Ok(Stripped(changed)) => {
+        let resource_version = json!(version(&known));
+        let written = if is_released(&known, &wanted) {
+            match stored::<K, C>(core, &key).await {
+                Ok(mut live) => {
+                    edit.apply(&mut live);
+                    live["metadata"]["resourceVersion"] = resource_version;
+                    replace(core, &key, &live).await
+                }
+                Err(error) => Err(error),
+            }
+        } else {
+            let mut patch = edit.patch(&old);
+            patch["metadata"]["resourceVersion"] = resource_version;
+            let patch = Patch::Merge(patch);
+            let patched = api.patch(key.name(), &core.patch_params(), &patch).await;
+            patched.map(|Stripped(changed)| changed)
+        };
+        match written {
+            Ok(changed) => {
                 let changed = Arc::new(changed);
                 remember(core, &key, changed.clone());
                 return Ok(changed);
@@ -54,23 +77,23 @@ pub(crate) async fn update<K: Object, C: Object>(
         Stripped(known) = fresh.with_context(|| format!("cannot read {kind} `{key}` again"))?;
         anyhow::ensure!(
             object.meta().uid.is_none() || known.meta().uid == object.meta().uid,
-            "{kind} `{key}` was deleted and made anew meanwhile; it was not changed"
+            "{kind} `{key}` was deleted meanwhile; the new object of the same name was not changed"
         );
     }
     // The last step returns.
     anyhow::bail!("cannot update {kind} `{key}`")
 }
 
-/// The JSON merge patch that makes the change to exactly this version of the object; `None` if nothing changes.
-fn patch<C: Object>(known: &C, change: impl Fn(&mut C)) -> anyhow::Result<Option<Value>> {
-    let mut wanted = known.clone();
-    change(&mut wanted);
-    let (old, new) = (serde_json::to_value(known)?, serde_json::to_value(wanted)?);
-    Ok(difference(&old, &new).map(|changes| {
-        let mut patch = changes.patch(&old);
-        patch["metadata"]["resourceVersion"] = json!(version(known));
-        patch
-    }))
+/// Whether the change lets the API server delete the object: it is being deleted, and loses its last finalizer.
+fn is_released<C: Object>(known: &C, wanted: &C) -> bool {
+    let has_finalizers = |object: &C| {
+        object
+            .meta()
+            .finalizers
+            .as_ref()
+            .is_some_and(|all| !all.is_empty())
+    };
+    known.meta().deletion_timestamp.is_some() && has_finalizers(known) && !has_finalizers(wanted)
 }
 
 /// If the object is of the controller's own kind, the next reconcile gets it even if the watch is slow.

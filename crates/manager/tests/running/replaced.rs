@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
 use manager::{Action, Context, Manager, testing::FakeApi};
 
-use crate::support::{Captain, captain};
+use crate::support::{Captain, captain, object};
 
 const FINALIZER: &str = "crew.example.com/captain";
 
@@ -67,5 +68,72 @@ async fn the_finalizer_is_not_removed_from_a_new_object_of_the_same_name() {
     let reconciled = api.reconcile(|manager| register(manager, &api), "hook");
     reconciled.await.unwrap();
     let new: Captain = api.get("default", "hook").unwrap();
+    assert_eq!(new.finalizers(), [FINALIZER]);
+}
+
+/// Removes the finalizers of the `ConfigMap` `map`, as it was before `meanwhile`.
+async fn release(api: &FakeApi, meanwhile: fn(&FakeApi)) -> anyhow::Result<()> {
+    let other = api.clone();
+    let register = move |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .reads::<ConfigMap>()
+            .reconcile(move |_, cx: Context<Captain>| {
+                let api = other.clone();
+                async move {
+                    let map = cx.get::<ConfigMap>("map")?.unwrap();
+                    meanwhile(&api);
+                    cx.update(&*map, |map| map.finalizers_mut().clear()).await?;
+                    Ok(Action::await_change())
+                }
+            });
+    };
+    api.put(&captain("hook", ""));
+    api.put(&held("old"));
+    api.delete::<ConfigMap>("default", "map");
+    api.reconcile(register, "hook").await?;
+    Ok(())
+}
+
+fn held(text: &str) -> ConfigMap {
+    let mut map = object("map", text);
+    map.finalizers_mut().push(FINALIZER.to_owned());
+    map
+}
+
+/// After a patch, the API server would delete whatever has the name by then.
+#[tokio::test]
+async fn an_update_removes_the_last_finalizer_by_a_replacement_which_carries_the_uid() {
+    let api = FakeApi::new();
+    release(&api, |_| ()).await.unwrap();
+    assert!(api.get::<ConfigMap>("default", "map").is_none());
+    let requests = api.requests();
+    let writes = |verb| {
+        let path = format!("{verb} /api/v1/namespaces/default/configmaps/map");
+        requests
+            .iter()
+            .filter(move |it| it.starts_with(&path))
+            .count()
+    };
+    assert_eq!((writes("PUT"), writes("PATCH")), (1, 0), "{requests:?}");
+}
+
+#[tokio::test]
+async fn an_update_does_not_remove_the_finalizers_of_a_new_object_of_the_same_name() {
+    let api = FakeApi::new();
+    let replaced = release(&api, |api| {
+        let mut gone: ConfigMap = api.get("default", "map").unwrap();
+        gone.metadata.finalizers = None;
+        api.put(&gone);
+        api.delete::<ConfigMap>("default", "map");
+        api.put(&held("new"));
+        api.delete::<ConfigMap>("default", "map");
+    });
+    let error = replaced.await.unwrap_err();
+    assert!(
+        format!("{error:#}").contains("the new object of the same name was not changed"),
+        "{error:#}"
+    );
+    let new: ConfigMap = api.get("default", "map").unwrap();
     assert_eq!(new.finalizers(), [FINALIZER]);
 }

@@ -23,7 +23,7 @@ const FINALIZER: &str = "cnat.programming-kubernetes.info/at";
 // The permissions of this controller. `make manifests` generates the operator's role from these comments.
 // +kbr:rbac:groups=cnat.programming-kubernetes.info,resources=ats,verbs=get;list;watch;patch;update
 // +kbr:rbac:groups=cnat.programming-kubernetes.info,resources=ats/status,verbs=patch
-// +kbr:rbac:groups=core,resources=pods,verbs=get;list;watch;create;patch
+// +kbr:rbac:groups=core,resources=pods,verbs=get;list;watch;create;update;patch
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 /// Registers the controller: what it watches, and its reconcile function.
 pub fn register(manager: &mut Manager) {
