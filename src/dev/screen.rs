@@ -22,6 +22,7 @@ use anyhow::Context;
 pub use self::object::{Event, Object, controller};
 use self::state::State;
 use self::terminal::{Input, RawTerminal};
+use self::update::Key;
 pub use self::update::{Command, Operator, Update};
 use crate::output::{self, Origin};
 use crate::signals::Stop;
@@ -145,13 +146,10 @@ impl Drawing {
             .recv_timeout(frame.saturating_duration_since(Instant::now()))
         {
             changed = true;
-            let Input::Key(key) = input else { continue };
-            if let Some(command) = self.state.press(key) {
-                // The session may have ended.
-                let _ = self.commands.send(command);
-            }
-            if self.state.stopping {
-                self.stop.request();
+            match input {
+                Input::Key(key) => self.press(key),
+                // If it fails, drawing fails.
+                Input::Resize => drop(self.terminal.clear()),
             }
         }
         // The thread that reads keys ends with the terminal.
@@ -162,6 +160,16 @@ impl Drawing {
         }
         self.state.stopping |= self.stop.requested();
         changed
+    }
+
+    fn press(&mut self, key: Key) {
+        if let Some(command) = self.state.press(key) {
+            // The session may have ended.
+            let _ = self.commands.send(command);
+        }
+        if self.state.stopping {
+            self.stop.request();
+        }
     }
 }
 

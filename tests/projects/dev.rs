@@ -262,6 +262,23 @@ fn on_a_terminal(captains: &Project) {
     screen.shows("a apply samples");
     screen.shows("default/captain-sample ");
 
+    // No key is lost while the size changes.
+    screen.press("/");
+    let mut typed = String::from("filter: ");
+    for _ in 0..50 {
+        screen.resize(30, 180);
+        screen.press("a");
+        typed.push('a');
+        screen.shows(&typed);
+        screen.press("b");
+        screen.resize(20, 190);
+        typed.push('b');
+        screen.shows(&typed);
+    }
+    screen.press("\x1b");
+    screen.resize(16, 70);
+    screen.shows("a apply samples");
+
     // A key restarts the operator: its log has one more such line. Unfiltered, later lines soon displace it.
     screen.press("l");
     screen.press("/shutting down");

@@ -24,7 +24,8 @@ pub struct Pty {
 
 impl Pty {
     pub fn open() -> Self {
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
+            .expect("a pseudo-terminal");
         grantpt(&ours).expect("a terminal of ours");
         unlockpt(&ours).expect("a terminal that opens");
         let name = ptsname(&ours, Vec::new()).expect("a terminal with a name");

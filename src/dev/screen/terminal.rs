@@ -20,8 +20,8 @@ use crate::output;
 #[derive(Debug)]
 pub enum Input {
     Key(Key),
-    /// For example, it has another size.
-    Other,
+    /// The terminal has another size, or had for a moment. It may have cut off lines.
+    Resize,
 }
 
 /// What the user does next. A thread of its own reads it, which is never joined: reading ends only with the next key.
@@ -30,10 +30,11 @@ pub fn inputs() -> Receiver<Input> {
     thread::spawn(move || {
         while let Ok(event) = event::read() {
             let input = match event {
-                Event::Key(key) => known(key).map_or(Input::Other, Input::Key),
-                _ => Input::Other,
+                Event::Key(key) => known(key).map(Input::Key),
+                Event::Resize(..) => Some(Input::Resize),
+                _ => None,
             };
-            if sender.send(input).is_err() {
+            if input.is_some_and(|input| sender.send(input).is_err()) {
                 return;
             }
         }
@@ -63,6 +64,13 @@ impl RawTerminal {
             report(panic);
         }));
         Ok(Self(terminal))
+    }
+
+    /// Clears the terminal, so that everything is drawn again.
+    pub fn clear(&mut self) -> io::Result<()> {
+        // Unlike `clear`, it does not ask the terminal where the cursor is, whose answer `inputs` would read.
+        let size = self.0.size()?;
+        self.0.resize(size.into())
     }
 
     pub fn draw(&mut self, state: &mut State) -> io::Result<()> {
