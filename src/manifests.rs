@@ -236,7 +236,7 @@ fn version_skew(project: &Project, crds: &[Crd], map: &SourceMap, allow: &Allow)
     crds.iter().filter_map(skew).collect()
 }
 
-/// The cluster roles and namespaced roles; if the project has `config/namespaced`, also its role for a single namespace.
+/// The cluster roles and namespaced roles; if the project has `config/namespaced`, also its two.
 /// With warnings about permissions that the code needs but no role grants.
 fn roles(
     root: &Path,
@@ -265,10 +265,14 @@ fn roles(
         text: yaml::render(&header, &roles.manifests())?,
     }];
     if root.join("config/namespaced/role").is_dir() {
-        files.push(File {
-            path: "config/namespaced/role/role.yaml".to_owned(),
-            text: yaml::render(&header, &[roles.namespaced(role)])?,
-        });
+        let is_cluster_scoped = |group: &str, plural: &str| kinds.is_cluster_scoped(group, plural);
+        let roles = roles.namespaced(role, is_cluster_scoped);
+        for (path, role) in ["role/role.yaml", "cluster_role.yaml"].iter().zip(roles) {
+            files.push(File {
+                path: format!("config/namespaced/{path}"),
+                text: yaml::render(&header, &[role])?,
+            });
+        }
     }
     Ok((files, missing))
 }

@@ -222,7 +222,11 @@ fn each_sequence(check: impl Fn(&Project, &mut Random)) {
 /// Whether the file is owned by `init`, and is neither a choice nor a file of the user.
 fn is_owned_by_init(path: &str, init: &Tree) -> bool {
     let users = ["README.md", "LICENSE", ".gitignore", "PROJECT"];
-    let generated = ["config/rbac/role.yaml", "config/namespaced/role/role.yaml"];
+    let generated = [
+        "config/rbac/role.yaml",
+        "config/namespaced/cluster_role.yaml",
+        "config/namespaced/role/role.yaml",
+    ];
     init.contains_key(path) && !users.contains(&path) && !generated.contains(&path)
 }
 

@@ -39,4 +39,10 @@ impl Kinds {
     pub fn find(&self, type_path: &str) -> Option<&Target> {
         self.all.iter().find(|kind| kind.type_path == type_path)
     }
+
+    /// Whether the objects of a resource are in no namespace; a kind that kbr does not know counts as namespaced.
+    pub fn is_cluster_scoped(&self, group: &str, plural: &str) -> bool {
+        let mut all = self.all.iter();
+        all.any(|kind| kind.full_group == group && kind.plural == plural && !kind.namespaced)
+    }
 }

@@ -74,23 +74,27 @@ impl Roles {
             .collect()
     }
 
-    /// The `ClusterRole` called `name` as a `Role` without a namespace, to be deployed into any one.
-    /// Rules for URLs are left out, because the API server rejects a `Role` with URLs.
-    pub fn namespaced(&self, name: &str) -> Value {
-        let rules = self
-            .0
-            .get(&(String::new(), name.to_owned()))
-            .map_or(&[][..], Vec::as_slice);
-        let rules = rules
-            .iter()
-            .filter(|rule| rule.urls.is_empty())
-            .map(policy_rule);
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "Role",
-            "metadata": { "name": name },
-            "rules": rules.collect::<Vec<_>>(),
-        })
+    /// The `ClusterRole` called `name` for an operator of selected namespaces: a `Role` without a namespace, to be deployed into each
+    /// of them, and a `ClusterRole` with the rules for what is in no namespace: URLs, and the resources, as group and plural, for which
+    /// `is_cluster_scoped` holds.
+    pub fn namespaced(
+        &self,
+        name: &str,
+        is_cluster_scoped: impl Fn(&str, &str) -> bool,
+    ) -> [Value; 2] {
+        let rules = self.0.get(&(String::new(), name.to_owned()));
+        let rules = rules.into_iter().flatten().flat_map(split_groups);
+        let (cluster, namespaced): (Vec<_>, Vec<_>) = rules.partition(|rule| {
+            let mut pairs = rule.groups.iter().zip(&rule.resources);
+            !rule.urls.is_empty()
+                || pairs.any(|(group, resource)| {
+                    let plural = resource.split('/').next().unwrap_or_default();
+                    is_cluster_scoped(group, plural)
+                })
+        });
+        let mut namespaced = role("", name, &normalize(namespaced));
+        namespaced["kind"] = json!("Role");
+        [namespaced, role("", name, &normalize(cluster))]
     }
 }
 
@@ -160,6 +164,23 @@ fn split(rule: &Rule) -> Vec<Rule> {
         ..rule.clone()
     };
     rule.resources.iter().map(of).collect()
+}
+
+/// Splits a rule into one for each group and resource.
+fn split_groups(rule: &Rule) -> Vec<Rule> {
+    let of = |group: &String| Rule {
+        groups: Set::from([group.clone()]),
+        ..rule.clone()
+    };
+    match rule.groups.is_empty() {
+        true => vec![rule.clone()],
+        false => rule
+            .groups
+            .iter()
+            .map(of)
+            .flat_map(|rule| split(&rule))
+            .collect(),
+    }
 }
 
 fn normalize(rules: Vec<Rule>) -> Vec<Rule> {

@@ -185,6 +185,19 @@ fn create_api(project: TempDir) -> TempDir {
         "metadata": { "name": "captains.crew.example.com" },
     });
     write(&project, CRD, &crd.to_string());
+    for (path, plurals) in [
+        ("rbac/role", &["captains", "nodes"][..]),
+        ("namespaced/cluster_role", &["nodes"]),
+    ] {
+        let path = format!("config/{path}.yaml");
+        let role = fs::read_to_string(project.path().join(&path)).unwrap();
+        let rules = json!([{ "apiGroups": ["*"], "resources": plurals, "verbs": ["get"] }]);
+        write(
+            &project,
+            &path,
+            &role.replace("rules: []", &format!("rules: {rules}")),
+        );
+    }
     project
 }
 
@@ -235,6 +248,19 @@ fn create_conversion(project: TempDir) -> TempDir {
         "spec": { "conversion": conversion },
     });
     write(&project, CRD, &crd.to_string());
+    for (path, plurals) in [
+        ("rbac/role", &["captains", "nodes"][..]),
+        ("namespaced/cluster_role", &["nodes"]),
+    ] {
+        let path = format!("config/{path}.yaml");
+        let role = fs::read_to_string(project.path().join(&path)).unwrap();
+        let rules = json!([{ "apiGroups": ["*"], "resources": plurals, "verbs": ["get"] }]);
+        write(
+            &project,
+            &path,
+            &role.replace("rules: []", &format!("rules: {rules}")),
+        );
+    }
     project
 }
 
@@ -396,7 +422,17 @@ fn check_components(objects: &[Value], on: &[&str]) {
         "captains-webhook-certificate-rolebinding",
     ];
     let last = 2 + usize::from(on.contains(&"webhook-self-signed"));
-    assert_eq!(bound, all[usize::from(namespaced)..last], "{on:?}");
+    assert_eq!(bound, all[..last], "{on:?}");
+    let role = objects
+        .iter()
+        .find(|object| named(object, "ClusterRole", "captains-manager-role"));
+    let plurals = role.map(|role| &role["rules"][0]["resources"]);
+    let expected = if namespaced {
+        json!(["nodes"])
+    } else {
+        json!(["captains", "nodes"])
+    };
+    assert_eq!(plurals, Some(&expected), "{on:?}");
 
     let deployment = of_kind(objects, "Deployment")[0];
     let replicas = if on.contains(&"high-availability") {

@@ -365,15 +365,33 @@ fn manifests_are_valid_role_objects() {
 }
 
 #[test]
-fn the_namespaced_role_has_the_same_rules_except_for_urls() {
-    let (roles, _) = roles(&["urls=/a,verbs=get", "groups=g,resources=a,verbs=get"]);
-    let role = roles.namespaced("manager-role");
-    assert_eq!(role["kind"], "Role");
-    assert_eq!(role["metadata"], json!({ "name": "manager-role" }));
+fn an_operator_of_namespaces_keeps_the_rules_for_what_is_in_none() {
+    let (roles, _) = roles(&[
+        "urls=/a,verbs=get",
+        "groups=g;h,resources=a;b;b/status,verbs=get",
+    ]);
+    let [role, cluster] = roles.namespaced("manager-role", |group, plural| {
+        (group, plural) == ("g", "b")
+    });
+    let metadata = json!({ "name": "manager-role" });
     assert_eq!(
-        role["rules"],
-        json!([{ "apiGroups": ["g"], "resources": ["a"], "verbs": ["get"] }])
+        (&role["kind"], &role["metadata"]),
+        (&json!("Role"), &metadata)
     );
+    let rules = json!([
+        { "apiGroups": ["g"], "resources": ["a"], "verbs": ["get"] },
+        { "apiGroups": ["h"], "resources": ["a", "b", "b/status"], "verbs": ["get"] },
+    ]);
+    assert_eq!(role["rules"], rules);
+    assert_eq!(
+        (&cluster["kind"], &cluster["metadata"]),
+        (&json!("ClusterRole"), &metadata)
+    );
+    let rules = json!([
+        { "nonResourceURLs": ["/a"], "verbs": ["get"] },
+        { "apiGroups": ["g"], "resources": ["b", "b/status"], "verbs": ["get"] },
+    ]);
+    assert_eq!(cluster["rules"], rules);
 }
 
 #[test]
