@@ -26,6 +26,10 @@ use super::{
 const MANIFESTS: &str = "config/webhook/manifests.yaml";
 const CRDS: &str = "config/crd/bases";
 
+/// How long an operator that hands conversion over still serves it: the API server does not tell when the last request that began
+/// before the change has ended.
+const GRACE: Duration = Duration::from_secs(1);
+
 /// The conversion endpoints of the operators in this process, by port. Tests share the CRDs, which name the last one.
 static CONVERTING: Mutex<Vec<(u16, Value)>> = Mutex::new(Vec::new());
 
@@ -141,7 +145,7 @@ impl Webhooks {
         json!({ "url": format!("https://127.0.0.1:{}{path}", self.port), "caBundle": bundle })
     }
 
-    /// Hands conversion over to another operator of this process, if there is one, while this one still serves.
+    /// Hands conversion over to another operator of this process, if there is one, and serves the requests that began before.
     pub(super) fn hand_over(&self) {
         let mut all = CONVERTING.lock().unwrap_or_else(PoisonError::into_inner);
         let last = all.last().is_some_and(|(port, _)| *port == self.port);
@@ -153,6 +157,8 @@ impl Webhooks {
         let _ = block_on(&self.config, async |client| {
             self.convert_at(&client, config).await
         });
+        drop(all);
+        sleep(GRACE);
     }
 }
 

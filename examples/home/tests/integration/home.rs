@@ -2,7 +2,7 @@
 
 use manager::testing::Cluster;
 
-use super::{SAMPLES, field, operator, patch, wait};
+use super::{OPERATOR, SAMPLES, field, patch, wait};
 
 const THERMOSTATS: &str = "configmap/home-sample";
 
@@ -10,7 +10,7 @@ const THERMOSTATS: &str = "configmap/home-sample";
 #[tokio::test]
 async fn the_samples_of_both_versions_become_ready() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
-    let _operator = operator(&cluster)?;
+    let _operator = cluster.operator(OPERATOR)?;
     cluster.kubectl(&["apply", "-k", "config/samples"])?;
     for home in ["home/home-sample", "home/lighthouse"] {
         wait(&cluster, "condition=Ready", home)?;
@@ -24,7 +24,7 @@ async fn the_samples_of_both_versions_become_ready() -> anyhow::Result<()> {
 #[tokio::test]
 async fn thermostats_that_were_changed_by_hand_are_restored() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
-    let _operator = operator(&cluster)?;
+    let _operator = cluster.operator(OPERATOR)?;
     cluster.kubectl(&["apply", "-f", SAMPLES[0]])?;
     wait(&cluster, "condition=Ready", "home/home-sample")?;
     patch(&cluster, THERMOSTATS, r#"{"data":{"kitchen":"30"}}"#)?;
@@ -39,7 +39,7 @@ async fn thermostats_that_were_changed_by_hand_are_restored() -> anyhow::Result<
 #[tokio::test]
 async fn a_deleted_sample_is_removed_with_what_it_owns() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
-    let _operator = operator(&cluster)?;
+    let _operator = cluster.operator(OPERATOR)?;
     let sample = SAMPLES[0];
     cluster.kubectl(&["apply", "-f", sample])?;
     wait(&cluster, "condition=Ready", "home/home-sample")?;

@@ -6,30 +6,10 @@ mod versions;
 mod webhooks;
 // +kbr:scaffold:modules
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use manager::testing::{self, Cluster};
+use manager::testing::Cluster;
 
 /// The program under test.
 const OPERATOR: &str = env!("CARGO_BIN_EXE_home");
-
-/// Tests share the CRD, which names the operator that converts. A request of one test may still be on its way to the operator of
-/// another test when that ends. So one operator runs at a time.
-static ALONE: Mutex<()> = Mutex::new(());
-
-/// The operator of a test. It ends before that of the next test starts.
-struct Operator {
-    _process: testing::Operator,
-    _alone: MutexGuard<'static, ()>,
-}
-
-fn operator(cluster: &Cluster) -> anyhow::Result<Operator> {
-    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(Operator {
-        _process: cluster.operator(OPERATOR)?,
-        _alone: alone,
-    })
-}
 
 /// The samples that `kubectl apply -k config/samples` creates.
 const SAMPLES: [&str; 2] = [

@@ -2,7 +2,7 @@
 
 use manager::testing::Cluster;
 
-use super::{SAMPLES, V1, V2, field, operator, patch, wait};
+use super::{OPERATOR, SAMPLES, V1, V2, field, patch, wait};
 
 /// What only `v2` has: a second owner, and a temperature of the kitchen.
 const MORE: &str = r#"{"spec":{
@@ -13,7 +13,7 @@ const MORE: &str = r#"{"spec":{
 #[tokio::test]
 async fn a_home_of_v1_can_be_read_in_v2() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
-    let _operator = operator(&cluster)?;
+    let _operator = cluster.operator(OPERATOR)?;
     cluster.kubectl(&["create", "-f", SAMPLES[0]])?;
     let address = field(&cluster, V2, ".spec.address")?;
     assert_eq!(address, r#"{"city":"Galway","street":"12 Quay Street"}"#);
@@ -27,7 +27,7 @@ async fn a_home_of_v1_can_be_read_in_v2() -> anyhow::Result<()> {
 #[tokio::test]
 async fn a_home_can_be_changed_in_either_version() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
-    let _operator = operator(&cluster)?;
+    let _operator = cluster.operator(OPERATOR)?;
     cluster.kubectl(&["apply", "-f", SAMPLES[0]])?;
 
     patch(&cluster, V2, MORE)?;
@@ -50,7 +50,7 @@ async fn a_home_can_be_changed_in_either_version() -> anyhow::Result<()> {
 #[tokio::test]
 async fn a_manifest_of_v1_that_is_applied_again_keeps_what_only_v2_has() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
-    let _operator = operator(&cluster)?;
+    let _operator = cluster.operator(OPERATOR)?;
     let client_side = &["apply", "-f", SAMPLES[0]][..];
     let server_side = &["--server-side", "--force-conflicts"];
     for apply in [client_side, &[client_side, server_side].concat()] {
@@ -67,7 +67,7 @@ async fn a_manifest_of_v1_that_is_applied_again_keeps_what_only_v2_has() -> anyh
 #[tokio::test]
 async fn only_v1_has_the_annotation_with_what_it_lacks() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
-    let _operator = operator(&cluster)?;
+    let _operator = cluster.operator(OPERATOR)?;
     cluster.kubectl(&["create", "-f", SAMPLES[0]])?;
     patch(&cluster, V2, MORE)?;
     let annotation = r".metadata.annotations.ajd\.my\.domain/v2";

@@ -5,14 +5,14 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 use manager::testing::Cluster;
 
-use super::{SAMPLES, V1, V2, error, field, operator, patch};
+use super::{OPERATOR, SAMPLES, V1, V2, error, field, patch};
 
 const YESTERDAY: &str = r#"{"spec":{"awayUntil":"2020-01-01T00:00:00Z"}}"#;
 
 #[tokio::test]
 async fn a_new_home_of_either_version_belongs_to_its_creator() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
-    let _operator = operator(&cluster)?;
+    let _operator = cluster.operator(OPERATOR)?;
     let user = "jsonpath={.status.userInfo.username}";
     let user = cluster.kubectl(&["auth", "whoami", "-o", user])?;
     for sample in SAMPLES {
@@ -31,7 +31,7 @@ async fn a_new_home_of_either_version_belongs_to_its_creator() -> anyhow::Result
 #[tokio::test]
 async fn a_time_in_the_past_is_rejected_in_either_version() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
-    let _operator = operator(&cluster)?;
+    let _operator = cluster.operator(OPERATOR)?;
     cluster.kubectl(&["create", "-f", SAMPLES[0]])?;
     for home in [V1, V2] {
         let error = error(patch(&cluster, home, YESTERDAY));
@@ -43,7 +43,7 @@ async fn a_time_in_the_past_is_rejected_in_either_version() -> anyhow::Result<()
 #[tokio::test]
 async fn a_home_is_not_deleted_while_its_owners_are_away() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
-    let _operator = operator(&cluster)?;
+    let _operator = cluster.operator(OPERATOR)?;
     cluster.kubectl(&["create", "-f", SAMPLES[0]])?;
     let tomorrow = Timestamp::now() + Duration::from_secs(86_400);
     let away = format!(r#"{{"spec":{{"awayUntil":"{tomorrow}"}}}}"#);
@@ -61,7 +61,7 @@ async fn a_home_is_not_deleted_while_its_owners_are_away() -> anyhow::Result<()>
 #[tokio::test]
 async fn a_temperature_is_a_number_or_a_text_between_5_and_30() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
-    let _operator = operator(&cluster)?;
+    let _operator = cluster.operator(OPERATOR)?;
     cluster.kubectl(&["create", "-f", SAMPLES[0]])?;
     let set = |degrees: &str| {
         let change = format!(r#"{{"spec":{{"temperature":{degrees}}}}}"#);
