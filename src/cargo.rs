@@ -43,26 +43,28 @@ pub fn output(root: &Path, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// Builds the binary `name` of the workspace at `root`, and `others` beside it; returns its path as reported by cargo.
+/// Builds `binaries` of the workspace at `root`; returns their paths as reported by cargo, in the same order.
 ///
 /// With `--workspace`, features are unified for all binaries, so that no dependency is built a second time. Without `--locked`: a kind
 /// from another crate makes cargo resolve once, which it reports. `quiet`: cargo reports only errors.
 ///
 /// # Errors
 /// One of them does not compile.
-pub fn build(root: &Path, name: &str, others: &[&str], quiet: bool) -> anyhow::Result<PathBuf> {
+pub fn build(root: &Path, binaries: &[&str], quiet: bool) -> anyhow::Result<Vec<PathBuf>> {
     let mut arguments = vec![
         "build",
         "--workspace",
         "--message-format=json-render-diagnostics",
     ];
-    for binary in [name].iter().chain(others) {
+    for binary in binaries {
         arguments.extend(["--bin", binary]);
     }
     if quiet {
         arguments.push("--quiet");
     }
-    executable(&output(root, &arguments)?, name)
+    let messages = output(root, &arguments)?;
+    let paths = binaries.iter().map(|name| executable(&messages, name));
+    paths.collect()
 }
 
 fn executable(messages: &[u8], name: &str) -> anyhow::Result<PathBuf> {

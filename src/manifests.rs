@@ -25,13 +25,14 @@ mod yaml;
 
 use std::path::Path;
 
+use crate::cargo;
 use crate::commit;
 use crate::project::Project;
 use crate::workdir;
 use allow::Allow;
 use crd::Crd;
-use files::{BASES, File};
-pub use files::{Compared, diff};
+use files::File;
+pub use files::{BASES, Compared, diff};
 use kinds::Kinds;
 pub use output::{Generated, summary, write};
 use packages::Package;
@@ -42,7 +43,7 @@ pub use webhook::PATH as WEBHOOKS;
 
 /// What to generate. An option that is not set here is read from `[manifests]` in PROJECT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct Options<'a> {
     /// Whether to generate only CRDs.
     pub crd_only: bool,
     /// Descriptions are cut to this many bytes; 0 removes them.
@@ -51,6 +52,8 @@ pub struct Options {
     pub quiet: bool,
     /// Whether nothing may be written; an interrupted commit is then not recovered either.
     pub read_only: bool,
+    /// The binary that prints the CRDs, if it is built already.
+    pub generator: Option<&'a Path>,
 }
 
 /// The result of one run of several.
@@ -70,7 +73,7 @@ pub struct Run {
 /// As [`generate`] and [`write`].
 pub fn regenerate(
     root: &Path,
-    options: Options,
+    options: Options<'_>,
     prune: bool,
     reported: &mut Vec<Problem>,
 ) -> anyhow::Result<Run> {
@@ -117,7 +120,7 @@ fn recover(root: &Path, read_only: bool) -> anyhow::Result<Option<Problem>> {
 ///
 /// # Errors
 /// The code does not compile, or the API server would reject what it describes. All problems are reported at once.
-pub fn generate(root: &Path, options: Options) -> anyhow::Result<Generated> {
+pub fn generate(root: &Path, options: Options<'_>) -> anyhow::Result<Generated> {
     let mut warnings = Vec::from_iter(recover(root, options.read_only)?);
     let project = &workdir::load(root)?;
     let packages = packages::packages(root)?;
@@ -177,7 +180,7 @@ pub fn generate(root: &Path, options: Options) -> anyhow::Result<Generated> {
 /// The sources with their markers. CRDs need only the lines of fields and the allowed findings, so other markers are not checked for them.
 fn sources(
     root: &Path,
-    options: Options,
+    options: Options<'_>,
     packages: &[Package],
     problems: &mut Vec<Problem>,
 ) -> anyhow::Result<Sources> {
@@ -196,11 +199,16 @@ fn sources(
 fn definitions(
     root: &Path,
     generator: &str,
-    options: Options,
+    options: Options<'_>,
     map: &SourceMap,
     problems: &mut Vec<Problem>,
 ) -> Vec<Crd> {
-    match packages::crds(root, generator, options.quiet) {
+    let printed = match options.generator {
+        Some(built) => packages::crds(root, built),
+        None => cargo::build(root, &[generator], options.quiet)
+            .and_then(|built| packages::crds(root, &built[0])),
+    };
+    match printed {
         Ok(printed) => crd::merge(&printed, map, problems),
         Err(error) => {
             problems.push(Problem::new(format!("{error:#}")));

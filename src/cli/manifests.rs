@@ -55,12 +55,13 @@ pub struct Args {
 }
 
 impl Args {
-    fn options(&self) -> Options {
+    fn options(&self) -> Options<'static> {
         Options {
             crd_only: self.crd_only,
             max_description_length: self.max_description_length,
             quiet: self.watch,
             read_only: self.check,
+            generator: None,
         }
     }
 }

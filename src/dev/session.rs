@@ -1,7 +1,7 @@
 //! What `kbr dev` keeps between changes: the API server, the operator, and what was reported.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::time::{Instant, SystemTime};
 
@@ -80,11 +80,11 @@ impl Session {
         let began = Instant::now();
         self.report(|| Update::Building);
         let updated = workdir::load(&self.root).and_then(|project| {
-            let executable = self.build(&project.head.name)?;
-            for path in self.generate()? {
+            let built = self.build(&project.head.name)?;
+            for path in self.generate(built.get(1))? {
                 watch.wrote(&path);
             }
-            self.update(&project, executable)
+            self.update(&project, &built[0])
         });
         let ok = updated.is_ok();
         match updated {
@@ -98,19 +98,20 @@ impl Session {
     }
 
     /// Builds the operator, and at the same time the generator of its CRDs, because both depend on the types.
-    fn build(&self, name: &str) -> anyhow::Result<PathBuf> {
+    fn build(&self, name: &str) -> anyhow::Result<Vec<PathBuf>> {
         let generator = manifests::generator(&self.root)?;
-        let others: Vec<&str> = generator.iter().map(String::as_str).collect();
-        cargo::build(&self.root, name, &others, false)
+        let mut binaries = vec![name];
+        binaries.extend(generator.as_deref());
+        cargo::build(&self.root, &binaries, false)
     }
 
     /// Updates the manifests; returns the written paths.
-    fn generate(&mut self) -> anyhow::Result<Vec<String>> {
-        let quietly = manifests::Options {
-            quiet: true,
+    fn generate(&mut self, generator: Option<&PathBuf>) -> anyhow::Result<Vec<String>> {
+        let options = manifests::Options {
+            generator: generator.map(PathBuf::as_path),
             ..manifests::Options::default()
         };
-        let run = manifests::regenerate(&self.root, quietly, false, &mut self.reported)?;
+        let run = manifests::regenerate(&self.root, options, false, &mut self.reported)?;
         for warning in &run.warnings {
             output::message(format_args!("warning: {warning}"));
         }
@@ -119,14 +120,23 @@ impl Session {
     }
 
     /// Updates the API server and the operator.
-    fn update(&mut self, project: &Project, executable: PathBuf) -> anyhow::Result<()> {
+    fn update(&mut self, project: &Project, executable: &Path) -> anyhow::Result<()> {
         let name = &project.head.name;
         // Rendering with kubectl takes longer than everything else.
         let manifests = watch::manifests(&self.root);
         let changed = self.installed.as_ref() != Some(&manifests);
         if let Some(cluster) = self.cluster.as_mut().filter(|_| changed) {
             cluster.install_definitions(&self.root)?;
-            cluster.install_permissions(&self.root)?;
+            let definitions = self.root.join(manifests::BASES);
+            let others = |seen: &Seen| -> Seen {
+                let others = seen
+                    .iter()
+                    .filter(|(path, _)| !path.starts_with(&definitions));
+                others.map(|(path, seen)| (path.clone(), *seen)).collect()
+            };
+            if self.installed.as_ref().map(others) != Some(others(&manifests)) {
+                cluster.install_permissions(&self.root)?;
+            }
         }
         if let Some(observer) = &mut self.observer {
             observer.observe(project);
@@ -135,13 +145,13 @@ impl Session {
         let cluster = self.cluster.as_ref();
         let environment = cluster.map(Cluster::environment).unwrap_or_default();
         let is_current =
-            |it: &mut Operator| it.runs() && it.is(&executable, &environment) && !self.restart;
+            |it: &mut Operator| it.runs() && it.is(executable, &environment) && !self.restart;
         if !self.operator.as_mut().is_some_and(is_current) {
             // Stop the old one first: otherwise both would reconcile, and use the same port.
             self.stop_operator();
             let arguments = self.arguments();
             let screen = self.screen.as_ref();
-            let operator = Operator::start(executable, arguments, environment, screen)?;
+            let operator = Operator::start(executable.to_owned(), arguments, environment, screen)?;
             self.operator = Some(operator);
             self.restart = false;
             self.report(|| screen::Operator::Running(SystemTime::now()).into());

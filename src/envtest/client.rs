@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use rustls::crypto::ring;
+use serde_json::Value;
 use ureq::Agent;
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 
@@ -60,5 +61,28 @@ impl Client {
             bail!("HTTP status {}", answer.status());
         }
         Ok(answer.into_body().into_reader())
+    }
+
+    /// Applies an object at `path` with server-side apply, as `kubectl apply --server-side --force-conflicts` does.
+    ///
+    /// # Errors
+    /// The API server does not answer, or rejects the object; then the error is its message.
+    pub fn apply(&self, path: &str, object: &Value) -> anyhow::Result<()> {
+        let query = "fieldManager=kbr&force=true&fieldValidation=Strict";
+        let answer = self
+            .agent
+            .patch(format!("{}{path}?{query}", self.server))
+            .content_type("application/apply-patch+yaml")
+            .send(object.to_string())?;
+        if answer.status().is_success() {
+            return Ok(());
+        }
+        let status = answer.status();
+        let body = answer.into_body().read_to_string().unwrap_or_default();
+        let body: Value = serde_json::from_str(&body).unwrap_or_default();
+        match body["message"].as_str() {
+            Some(message) => bail!("{message}"),
+            None => bail!("HTTP status {status}"),
+        }
     }
 }

@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
-use super::apply::{apply, indented, report_installed};
+use super::apply::{indented, report_installed};
+use super::client::Client;
 use super::control_plane::ControlPlane;
+use super::logs;
 
 /// The time limit for the API server to serve an installed CRD.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -63,10 +65,22 @@ pub fn remove_conversion(crds: &mut [Value]) -> Vec<String> {
 
 /// Applies `crds`, waits until discovery has each served version, and reports them.
 pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
-    apply(plane, crds, "CRDs")?;
+    let client = plane.client()?;
+    let errors: Vec<String> = crds
+        .iter()
+        .filter_map(|crd| apply(&client, crd).err())
+        .map(|error| format!("{error:#}"))
+        .collect();
+    if !errors.is_empty() {
+        let lines = errors.iter().flat_map(|error| error.lines());
+        bail!(
+            "the API server rejects the CRDs:\n{}",
+            logs::indented(lines)
+        );
+    }
     let deadline = Instant::now() + LIMIT;
     for version in served(crds) {
-        while !is_listed(plane, &version)? {
+        while !is_listed(&client, &version)? {
             if Instant::now() > deadline {
                 bail!(
                     "`{}` is not served within {} s\n{}",
@@ -82,6 +96,16 @@ pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
         report_installed(crds.len(), "CRD");
     }
     Ok(())
+}
+
+fn apply(client: &Client, crd: &Value) -> anyhow::Result<()> {
+    let text = |path: &str| crd.pointer(path).and_then(Value::as_str);
+    let name = text("/metadata/name").context("a CRD has no name")?;
+    let version = text("/apiVersion").with_context(|| format!("`{name}` has no `apiVersion`"))?;
+    client.apply(
+        &format!("/apis/{version}/customresourcedefinitions/{name}"),
+        crd,
+    )
 }
 
 /// One served version of a kind.
@@ -108,10 +132,13 @@ fn served(crds: &[Value]) -> Vec<Served> {
     all
 }
 
-fn is_listed(plane: &ControlPlane, version: &Served) -> anyhow::Result<bool> {
+fn is_listed(client: &Client, version: &Served) -> anyhow::Result<bool> {
     let path = format!("/apis/{}/{}", version.group, version.version);
-    let output = plane.kubectl().args(["get", "--raw", &path]).output()?;
-    let list: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    // The API server answers with 404 until it serves the group.
+    let Ok(list) = client.get(&path) else {
+        return Ok(false);
+    };
+    let list: Value = serde_json::from_reader(list)?;
     let mut resources = list["resources"].as_array().into_iter().flatten();
     Ok(resources.any(|resource| resource["name"] == version.plural.as_str()))
 }

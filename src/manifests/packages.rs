@@ -68,11 +68,10 @@ impl std::fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-/// Builds and runs the binary `name`, and returns its output: a CRD for each version of each kind. With `quiet`, cargo prints errors only.
-pub fn crds(root: &Path, name: &str, quiet: bool) -> anyhow::Result<Vec<Value>> {
-    let crdgen = cargo::build(root, name, &[], quiet)?;
-    let shown = crdgen.display();
-    let mut command = Command::new(&crdgen);
+/// Runs the generator, and returns its output: a CRD for each version of each kind.
+pub fn crds(root: &Path, generator: &Path) -> anyhow::Result<Vec<Value>> {
+    let shown = generator.display();
+    let mut command = Command::new(generator);
     command.current_dir(root).stdin(Stdio::null());
     let output = output::of(&mut command).with_context(|| format!("cannot run `{shown}`"))?;
     if !output.status.success() {

@@ -166,21 +166,17 @@ fn split(rule: &Rule) -> Vec<Rule> {
     rule.resources.iter().map(of).collect()
 }
 
-/// Splits a rule into one for each group and resource.
+/// Splits a rule into one for each group and resource; a rule for URLs has neither.
 fn split_groups(rule: &Rule) -> Vec<Rule> {
+    if rule.groups.is_empty() {
+        return vec![rule.clone()];
+    }
     let of = |group: &String| Rule {
         groups: Set::from([group.clone()]),
         ..rule.clone()
     };
-    match rule.groups.is_empty() {
-        true => vec![rule.clone()],
-        false => rule
-            .groups
-            .iter()
-            .map(of)
-            .flat_map(|rule| split(&rule))
-            .collect(),
-    }
+    let of_groups = rule.groups.iter().map(of);
+    of_groups.flat_map(|rule| split(&rule)).collect()
 }
 
 fn normalize(rules: Vec<Rule>) -> Vec<Rule> {

@@ -378,20 +378,20 @@ fn an_operator_of_namespaces_keeps_the_rules_for_what_is_in_none() {
         (&role["kind"], &role["metadata"]),
         (&json!("Role"), &metadata)
     );
-    let rules = json!([
+    let expected = json!([
         { "apiGroups": ["g"], "resources": ["a"], "verbs": ["get"] },
         { "apiGroups": ["h"], "resources": ["a", "b", "b/status"], "verbs": ["get"] },
     ]);
-    assert_eq!(role["rules"], rules);
+    assert_eq!(role["rules"], expected);
     assert_eq!(
         (&cluster["kind"], &cluster["metadata"]),
         (&json!("ClusterRole"), &metadata)
     );
-    let rules = json!([
+    let expected = json!([
         { "nonResourceURLs": ["/a"], "verbs": ["get"] },
         { "apiGroups": ["g"], "resources": ["b", "b/status"], "verbs": ["get"] },
     ]);
-    assert_eq!(cluster["rules"], rules);
+    assert_eq!(cluster["rules"], expected);
 }
 
 #[test]
