@@ -1,6 +1,7 @@
 //! Connections to the API server.
 
 use anyhow::Context as _;
+use futures_util::future::BoxFuture;
 use hyper::{Request, Response, body::Bytes};
 use kube::{
     Client, Config,
@@ -29,17 +30,21 @@ pub(crate) struct Clients {
 
 impl Clients {
     /// Connects with the configuration from the flags: a kubeconfig, or the service account of the Pod.
-    pub(crate) async fn connect(
-        options: &Options,
-        fence: &Fence,
-        requests: &Requests,
-    ) -> anyhow::Result<Self> {
-        let mut config = config(options).await?;
-        // kube would retry requests behind the fence.
-        config.default_retry = false;
-        let count = requests.to(&config.cluster_url);
-        let connections = || ClientBuilder::try_from(config.clone());
-        Ok(Self::with(connections, fence, &count)?)
+    ///
+    /// The future is boxed so that it is compiled with this crate, and not again with each operator.
+    pub(crate) fn connect<'a>(
+        options: &'a Options,
+        fence: &'a Fence,
+        requests: &'a Requests,
+    ) -> BoxFuture<'a, anyhow::Result<Self>> {
+        Box::pin(async move {
+            let mut config = config(options).await?;
+            // kube would retry requests behind the fence.
+            config.default_retry = false;
+            let count = requests.to(&config.cluster_url);
+            let connections = || ClientBuilder::try_from(config.clone());
+            Ok(Self::with(connections, fence, &count)?)
+        })
     }
 
     /// Clients whose connections come from `connections`, and the layers that each request goes through.

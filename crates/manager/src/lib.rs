@@ -102,6 +102,7 @@ mod request;
 mod run;
 mod servers;
 mod shutdown;
+mod spawn;
 mod task;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

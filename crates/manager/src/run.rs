@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, future::BoxFuture};
 use rustls::ServerConfig;
 use tokio::{
     net::TcpListener,
@@ -70,7 +70,7 @@ impl Manager {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> anyhow::Result<()> {
         let token = CancellationToken::new();
-        let mut run = std::pin::pin!(self.run_watched(token.clone()));
+        let mut run = self.run_watched(token.clone());
         tokio::select! {
             result = &mut run => return result,
             () = stop => token.cancel(),
@@ -79,23 +79,27 @@ impl Manager {
     }
 
     /// Runs everything until `stop`. Watchdog threads end the process if the runtime cannot.
-    async fn run_watched(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
-        if !self.watchdog {
-            return self.run_until_stopped(stop).await;
-        }
-        let (options, ended) = (&self.options, CancellationToken::new());
-        if options.leader_elect {
-            let lease = options.leader_election_lease_duration;
-            // Half of the time between the deadline and the moment when another process may lead.
-            let grace = lease.saturating_sub(options.leader_election_renew_deadline) / 2;
-            watchdog::watch(self.fence.clone(), grace, ended.clone())?;
-        }
-        let result = self.run_until_stopped(stop).await;
-        match &result {
-            Ok(()) => ended.cancel(),
-            Err(error) => watchdog::end(error),
-        }
-        result
+    ///
+    /// The future is boxed so that it is compiled with this crate, and not again with each operator.
+    fn run_watched(&mut self, stop: CancellationToken) -> BoxFuture<'_, anyhow::Result<()>> {
+        Box::pin(async move {
+            if !self.watchdog {
+                return self.run_until_stopped(stop).await;
+            }
+            let (options, ended) = (&self.options, CancellationToken::new());
+            if options.leader_elect {
+                let lease = options.leader_election_lease_duration;
+                // Half of the time between the deadline and the moment when another process may lead.
+                let grace = lease.saturating_sub(options.leader_election_renew_deadline) / 2;
+                watchdog::watch(self.fence.clone(), grace, ended.clone())?;
+            }
+            let result = self.run_until_stopped(stop).await;
+            match &result {
+                Ok(()) => ended.cancel(),
+                Err(error) => watchdog::end(error),
+            }
+            result
+        })
     }
 
     async fn run_until_stopped(&mut self, stop: CancellationToken) -> anyhow::Result<()> {

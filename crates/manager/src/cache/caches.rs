@@ -20,6 +20,7 @@ use crate::{
         store::Cache,
     },
     error::unwound,
+    spawn,
 };
 
 /// The caches of a manager, or the subset that one controller may read: one for each kind. The metadata of a kind
@@ -75,7 +76,7 @@ impl<K: Cached> Runner for Cache<K> {
         for (place, namespace) in scopes.into_iter().enumerate() {
             let (cache, client) = (self.clone(), client.clone());
             let (namespace, reporter) = (namespace.map(str::to_owned), reporter.clone());
-            watches.spawn(async move {
+            let watch = async move {
                 let follower = Follower {
                     cache: &cache,
                     namespace: namespace.as_deref(),
@@ -87,7 +88,8 @@ impl<K: Cached> Runner for Cache<K> {
                     Ok(()) => anyhow::anyhow!("the watch of {} ended", name::<K>()),
                     Err(panic) => anyhow::anyhow!("the watch of {} panicked: {panic}", name::<K>()),
                 }
-            });
+            };
+            spawn::watch(watches, Box::pin(watch));
         }
     }
 

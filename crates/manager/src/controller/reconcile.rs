@@ -23,6 +23,7 @@ use crate::{
     error::{panic_message, unwound},
     key::Key,
     leader::fence::Refused,
+    spawn,
     writes::{finalizer, status},
 };
 
@@ -132,8 +133,7 @@ async fn guarded<K: Object>(
         // The call itself is user code as well, so it belongs in the task.
         function(object, cx).await
     };
-    let future = future.in_current_span();
-    let mut task = tokio::spawn(future);
+    let mut task = spawn::function(Box::pin(future.in_current_span()));
     let _abort = AbortOnDrop(task.abort_handle());
     match core.timer.timeout(core.timeout, &mut task).await {
         Some(Ok(result)) => result.map_err(Failure::Error),

@@ -11,6 +11,7 @@ use crate::{
     cache::object::Object,
     controller::{action::Next, reconcile::Reconciler},
     key::Key,
+    spawn,
 };
 #[cfg(any(test, feature = "testing"))]
 use crate::{
@@ -111,7 +112,7 @@ async fn run<K: Object>(controller: Arc<Reconciler<K>>, stop: CancellationToken)
                 if !core.fence.is_open() {
                     break;
                 }
-                under_way.spawn(work(controller.clone(), key));
+                spawn::work(&mut under_way, Box::pin(work(controller.clone(), key)));
             }
         }
     }

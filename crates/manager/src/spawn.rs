@@ -1,0 +1,29 @@
+//! Tasks of code that is generic over a kind.
+//!
+//! Their futures are boxed, and these functions are not generic, so that the code of tokio is compiled with this crate, and not again
+//! for each kind of each operator: a quarter of what the compiler does after a change of a type.
+
+use futures_util::future::BoxFuture;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::controller::action::Action;
+
+/// Runs the watch of a kind.
+pub(crate) fn watch(
+    watches: &mut JoinSet<anyhow::Error>,
+    watch: BoxFuture<'static, anyhow::Error>,
+) {
+    watches.spawn(watch);
+}
+
+/// Runs the work on one object.
+pub(crate) fn work(under_way: &mut JoinSet<()>, work: BoxFuture<'static, ()>) {
+    under_way.spawn(work);
+}
+
+/// Runs a function of the user.
+pub(crate) fn function(
+    function: BoxFuture<'static, anyhow::Result<Action>>,
+) -> JoinHandle<anyhow::Result<Action>> {
+    tokio::spawn(function)
+}
