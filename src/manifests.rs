@@ -28,11 +28,11 @@ use std::path::Path;
 use crate::cargo;
 use crate::commit;
 use crate::project::Project;
-use crate::workdir;
+use crate::workdir::{self, CRDS};
 use allow::Allow;
 use crd::Crd;
 use files::File;
-pub use files::{BASES, Compared, diff};
+pub use files::{Compared, diff};
 use kinds::Kinds;
 pub use output::{Generated, summary, write};
 use packages::Package;
@@ -223,7 +223,7 @@ fn definitions(
 fn definition(crd: &Crd) -> anyhow::Result<File> {
     let header = files::header("the types in `api`");
     Ok(File {
-        path: format!("{BASES}/{}", crd.file()),
+        path: format!("{CRDS}/{}", crd.file()),
         text: yaml::render(&header, std::slice::from_ref(&crd.object))?,
     })
 }

@@ -11,6 +11,9 @@ use crate::diagnostic::Diagnostic;
 use crate::library;
 use crate::project::{self, PROJECT, Project};
 
+/// The folder of the generated CRDs.
+pub const CRDS: &str = "config/crd/bases";
+
 /// The project's root: `start` or its nearest parent that contains PROJECT or an unfinished commit.
 ///
 /// # Errors

@@ -15,7 +15,6 @@ use crate::envtest::apply::{apply, report_installed};
 use crate::envtest::client::Client;
 use crate::envtest::control_plane::ControlPlane;
 use crate::envtest::{crds, installed, overlay, progress, start};
-use crate::manifests;
 use crate::output;
 use crate::signals::Stop;
 use crate::workdir;
@@ -139,7 +138,7 @@ impl Cluster {
 
     /// Installs the CRDs if they have changed.
     pub fn install_definitions(&mut self, root: &Path) -> anyhow::Result<()> {
-        let bases = root.join(manifests::BASES);
+        let bases = root.join(workdir::CRDS);
         if !bases.is_dir() {
             return Ok(());
         }

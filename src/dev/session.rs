@@ -127,7 +127,7 @@ impl Session {
         let changed = self.installed.as_ref() != Some(&manifests);
         if let Some(cluster) = self.cluster.as_mut().filter(|_| changed) {
             cluster.install_definitions(&self.root)?;
-            let definitions = self.root.join(manifests::BASES);
+            let definitions = self.root.join(workdir::CRDS);
             let others = |seen: &Seen| -> Seen {
                 let others = seen
                     .iter()

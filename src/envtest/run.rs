@@ -16,7 +16,6 @@ use super::assets::Assets;
 use super::control_plane::ControlPlane;
 use super::start::{self, Cluster};
 use super::{crds, exec, installed, progress};
-use crate::manifests;
 use crate::signals::{self, Stop};
 use crate::workdir;
 
@@ -87,7 +86,7 @@ fn definitions(folders: &[PathBuf]) -> anyhow::Result<Vec<serde_json::Value>> {
     let here = env::current_dir().context("cannot find the current folder")?;
     let bases = workdir::find_root(&here)
         .ok()
-        .map(|project| project.join(manifests::BASES))
+        .map(|project| project.join(workdir::CRDS))
         .filter(|bases| bases.is_dir());
     let mut all = Vec::new();
     for folder in bases.iter().chain(folders) {
