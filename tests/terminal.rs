@@ -27,11 +27,17 @@ struct Session {
 
 impl Session {
     fn start(folder: &Path, arguments: &[&str]) -> Self {
+        Self::start_with(folder, arguments, &[])
+    }
+
+    fn start_with(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let pty = Pty::open();
         let kbr = Command::new(env!("CARGO_BIN_EXE_kbr"))
             .args(arguments)
             .current_dir(folder)
             .env("TERM", "xterm")
+            .env_remove("NO_COLOR")
+            .envs(environment.iter().copied())
             .stdin(pty.end())
             .stdout(pty.end())
             .stderr(pty.end())
@@ -117,4 +123,19 @@ fn an_invalid_answer_is_asked_again_and_enter_selects_the_default() {
     init.answer("`No Domain` is not a domain", "");
     let printed = init.end();
     assert!(printed.contains("domain my.domain"), "{printed}");
+}
+
+#[test]
+fn help_is_styled_on_a_terminal_unless_no_color_is_set() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let help = |environment: &[(&str, &str)]| {
+        let arguments = ["create", "api", "--help"];
+        Session::start_with(folder.path(), &arguments, environment).end()
+    };
+    assert!(help(&[]).contains("\x1b["));
+    let plain = help(&[("NO_COLOR", "1")]);
+    assert!(
+        !plain.contains('\x1b') && plain.contains("--group"),
+        "{plain}"
+    );
 }
