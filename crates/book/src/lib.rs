@@ -16,6 +16,7 @@ macro_rules! pages {
 }
 
 pages! {
+    clients: "clients.md",
     concepts: "concepts.md",
     markers: "markers.md",
     testing: "testing.md",
