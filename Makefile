@@ -1,7 +1,7 @@
 # Targets for developers of kbr. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build lint test test-release soak bench demo book control-plane libfaketime promtool freeze update lock
+.PHONY: help build static lint deny test test-release images soak bench demo book control-plane libfaketime promtool freeze update lock
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -9,12 +9,22 @@ help: ## Show this help
 build: ## Build kbr for release: target/release/kbr
 	cargo build --release
 
+static: HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+static: ## Build kbr without shared libraries: target/<host>/release/kbr
+	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --bin kbr --target $(HOST)
+
 control-plane: ## Build the programs of a cluster from Go modules, once, into setup-envtest's store
 	cargo run --quiet -- envtest build --cluster
 
 lint: ## Check formatting and run clippy
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
+
+deny: target/tools/bin/cargo-deny ## Check the licenses, versions and sources of all dependencies
+	target/tools/bin/cargo-deny check licenses bans sources
+
+target/tools/bin/cargo-deny:
+	cargo install --root target/tools --locked cargo-deny@0.20.2
 
 libfaketime: ## Install libfaketime, which tests use to set clocks, unless it is installed
 	@[ -n "$(wildcard /usr/lib/faketime/libfaketime.so.1 /usr/lib/*/faketime/libfaketime.so.1)" ] \
@@ -35,6 +45,9 @@ test: libfaketime promtool ## Run the tests: 20 minutes on two cores, 30 from em
 test-release: libfaketime promtool ## Run these tests and those that take too long for every change, before a release
 	KBR_TESTS=release tests/run
 	tests/package/release
+
+images: build ## Build the examples' images, and run the operators from them on a cluster: about 10 minutes each
+	PATH="$(CURDIR)/target/release:$$PATH" tests/images/run
 
 soak: control-plane libfaketime ## Run the long fault tests, and the tests with cert-manager itself
 	KBR_RANDOM_TYPES=5000 KBR_RANDOM_SEED=10000 cargo test --workspace --all-features --test lint random -- --nocapture
