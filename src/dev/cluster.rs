@@ -17,6 +17,7 @@ use crate::envtest::control_plane::ControlPlane;
 use crate::envtest::{crds, installed, overlay, progress, start};
 use crate::output;
 use crate::signals::Stop;
+use crate::watch::Seen;
 use crate::workdir;
 
 /// kbr's own API server, and the objects installed in it.
@@ -25,6 +26,8 @@ pub struct Cluster {
     definitions: Vec<Value>,
     configurations: Vec<Value>,
     account: ServiceAccount,
+    /// The files that the account's permissions were rendered from.
+    rendered: Option<Seen>,
     samples: Option<Samples>,
     plane: ControlPlane,
 }
@@ -74,6 +77,7 @@ impl Cluster {
             definitions: Vec::new(),
             configurations: Vec::new(),
             account: ServiceAccount::default(),
+            rendered: None,
             samples: options.samples.then(Samples::default),
             plane,
         };
@@ -131,9 +135,17 @@ impl Cluster {
         environment
     }
 
-    /// Installs the operator's service account and roles if they have changed.
-    pub fn install_permissions(&mut self, root: &Path) -> anyhow::Result<()> {
-        self.account.install(&self.plane, root)
+    /// Installs the operator's service account and roles if any of the `manifests` but the CRDs has changed: to render them takes
+    /// longer than everything else.
+    pub fn install_permissions(&mut self, root: &Path, manifests: &Seen) -> anyhow::Result<()> {
+        let definitions = root.join(workdir::CRDS);
+        let mut others = manifests.clone();
+        others.retain(|path, _| !path.starts_with(&definitions));
+        if self.rendered.as_ref() != Some(&others) {
+            self.account.install(&self.plane, root)?;
+            self.rendered = Some(others);
+        }
+        Ok(())
     }
 
     /// Installs the CRDs if they have changed.

@@ -122,21 +122,11 @@ impl Session {
     /// Updates the API server and the operator.
     fn update(&mut self, project: &Project, executable: &Path) -> anyhow::Result<()> {
         let name = &project.head.name;
-        // Rendering with kubectl takes longer than everything else.
         let manifests = watch::manifests(&self.root);
         let changed = self.installed.as_ref() != Some(&manifests);
         if let Some(cluster) = self.cluster.as_mut().filter(|_| changed) {
             cluster.install_definitions(&self.root)?;
-            let definitions = self.root.join(workdir::CRDS);
-            let others = |seen: &Seen| -> Seen {
-                let others = seen
-                    .iter()
-                    .filter(|(path, _)| !path.starts_with(&definitions));
-                others.map(|(path, seen)| (path.clone(), *seen)).collect()
-            };
-            if self.installed.as_ref().map(others) != Some(others(&manifests)) {
-                cluster.install_permissions(&self.root)?;
-            }
+            cluster.install_permissions(&self.root, &manifests)?;
         }
         if let Some(observer) = &mut self.observer {
             observer.observe(project);

@@ -155,9 +155,11 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
     ///
     /// `map` is called with the object before the change and with the object after it, so the objects that it referred
     /// to before and those that it refers to now are both reconciled. Its second argument reads the caches of the
-    /// controller, after the change: a deleted object is no longer in them. It must not block. If it fails or panics, that is logged and nothing is enqueued. The `C` objects
-    /// are cached whole; to cache only their metadata, watch `PartialObjectMeta<C>`. This is controller-runtime's
-    /// `EnqueueRequestsFromMapFunc`.
+    /// controller, after the change: a deleted object is no longer in them. It must not block. If it fails or panics,
+    /// the error is logged, and no object is enqueued.
+    ///
+    /// The `C` objects are cached whole; to cache only their metadata, watch `PartialObjectMeta<C>`. This is
+    /// controller-runtime's `EnqueueRequestsFromMapFunc`.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
     ///
