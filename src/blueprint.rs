@@ -38,7 +38,6 @@ impl Blueprint {
     ///
     /// # Errors
     /// A mistake in the templates.
-    #[cfg(test)]
     pub fn new(project: &Project, release: &Release) -> anyhow::Result<Self> {
         let sets = release.scaffolds.sets();
         let mut blueprint = Blueprint::default();

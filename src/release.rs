@@ -48,13 +48,6 @@ impl Release {
     ///
     /// # Errors
     /// This kbr has no archive of that release.
-    #[cfg_attr(
-        not(test),
-        expect(
-            dead_code,
-            reason = "no command compares a project with an earlier release yet"
-        )
-    )]
     pub fn kept(version: &str) -> anyhow::Result<Self> {
         let (version, archive) = KEPT
             .iter()

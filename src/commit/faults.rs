@@ -11,6 +11,8 @@ use rustix::process::{Signal, getpid, kill_process};
 use crate::blueprint::{Blueprint, Presence, Source, difference};
 use crate::changes::{self, Change, Records, Verb};
 use crate::output;
+use crate::project::{self, PROJECT};
+use crate::release::Release;
 use crate::scaffold::Part;
 
 /// Counts a step, and makes it fail if `KBR_FAULT` has its number with `error` (an I/O error), `full` (the disk is full), `kill`
@@ -42,20 +44,38 @@ pub fn step() -> io::Result<()> {
     Ok(error?)
 }
 
-/// `kbr faults-drive <root>`: applies the plan that stdin contains as JSON, or only reads the project if that is `null`. `None` for
-/// any other command line.
+/// Commands for tests only; `None` for any other command line.
+///
+/// - `kbr faults-drive <root>` applies the plan that stdin contains as JSON, or only reads the project if that is `null`.
+/// - `kbr faults-render <release> <root>` writes the project whose PROJECT is in `root`, as that earlier release wrote it.
 pub fn drive() -> Option<ExitCode> {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let [command, root] = args.as_slice() else {
-        return None;
+    let args: Vec<&str> = args.iter().map(|arg| arg.to_str()).collect::<Option<_>>()?;
+    let result = match args[..] {
+        ["faults-drive", root] => run(Path::new(root)),
+        ["faults-render", release, root] => render(release, Path::new(root)),
+        _ => return None,
     };
-    (command == "faults-drive").then(|| match run(Path::new(root)) {
+    Some(match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::message(format_args!("error: {error:#}"));
             ExitCode::FAILURE
         }
     })
+}
+
+fn render(release: &str, root: &Path) -> anyhow::Result<()> {
+    let text = std::fs::read_to_string(root.join(PROJECT))?;
+    let tree = Blueprint::new(&project::parse(&text)?, &Release::kept(release)?)?;
+    for (path, file) in tree.files() {
+        let target = root.join(path);
+        if let Some(folder) = target.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(target, file.text(path)?)?;
+    }
+    Ok(())
 }
 
 fn run(root: &Path) -> anyhow::Result<()> {
