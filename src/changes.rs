@@ -33,8 +33,12 @@ pub enum Verb {
     Force,
     /// A file that belongs to kbr is updated: it is generated, or `cargo init` created it.
     Update,
-    /// A generated file without a source is removed, because the user asked for it.
+    /// A file of kbr is removed, because nothing needs it any more.
     Remove,
+    /// Changes of a newer release go into a file that the user edited.
+    Merge,
+    /// The same, but both changed the same lines: the file has conflict markers.
+    Conflict,
 }
 
 /// One file before and after.
@@ -60,6 +64,16 @@ impl Change {
     pub fn result(&self) -> Option<&[u8]> {
         (self.verb != Verb::Remove).then_some(&self.after)
     }
+}
+
+/// The content of the project's file at `path`; `None` if it does not exist.
+///
+/// # Errors
+/// As [`Locator::locate`]; also if it is not a file.
+pub fn read(locator: &Locator, path: &str) -> anyhow::Result<Option<Vec<u8>>> {
+    let read = place::read(locator, path);
+    read.map(|(_, content)| content)
+        .map_err(|problems| Diagnostic::conflicts(problems).into())
 }
 
 /// Compares `wanted` and `records` with the disk; returns the changes sorted by path, PROJECT last. `root` may be missing.

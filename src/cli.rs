@@ -11,6 +11,7 @@ mod man;
 mod manifests;
 mod prompt;
 pub mod report;
+mod upgrade;
 mod version;
 mod write;
 
@@ -47,6 +48,7 @@ enum Command {
     Envtest(envtest::Args),
     Dev(dev::Args),
     Cluster(cluster::Args),
+    Upgrade(upgrade::Args),
     /// Print kbr's version
     Version(version::Args),
     Completion(completion::Args),
@@ -98,6 +100,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Envtest(args) => return envtest::run(args),
         Command::Dev(args) => return dev::run(args),
         Command::Cluster(args) => return cluster::run(args),
+        Command::Upgrade(args) => return upgrade::run(&args),
         Command::Version(args) => version::run(&args)?,
         Command::Completion(args) => completion::run(&args)?,
         Command::Man(args) => man::run(&args)?,

@@ -16,6 +16,7 @@ pub mod faults;
 mod lock;
 mod record;
 mod replace;
+pub mod suspended;
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,8 @@ use crate::diagnostic::{Diagnostic, Outcome, Problem};
 use crate::output;
 use crate::project::PROJECT;
 
-pub use lock::{Lock, lock};
+pub use lock::{Lock, lock, lock_suspended};
+pub use suspended::Suspended;
 
 use record::Record;
 

@@ -9,6 +9,9 @@ use crate::hash::sha256;
 /// The library's folder in a project.
 pub const FOLDER: &str = "third_party/kbr-manager";
 
+/// The library's folder in projects of 0.1.0, where it was a crate of the project.
+pub const OLD_FOLDER: &str = "manager";
+
 /// The oldest release with which the code that this kbr scaffolds compiles.
 const OLDEST: &str = "0.2.0";
 
@@ -80,10 +83,20 @@ pub fn version() -> String {
         .unwrap_or_default()
 }
 
+/// The library's folder in this or an earlier release, if the file at `path` is in it.
+pub fn folder_of(path: &str) -> Option<&'static str> {
+    let is_in = |folder: &&str| {
+        let rest = path.strip_prefix(folder);
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    [FOLDER, OLD_FOLDER]
+        .into_iter()
+        .find(|folder| is_in(folder))
+}
+
 /// Whether the file at `path` belongs to the library.
 pub fn has(path: &str) -> bool {
-    let rest = path.strip_prefix(FOLDER);
-    rest.is_some_and(|rest| rest.starts_with('/'))
+    folder_of(path).is_some()
 }
 
 /// Checks that the project's library with this manifest is new enough for the code that this kbr scaffolds.

@@ -23,6 +23,7 @@ mod resource;
 mod sample;
 mod scaffold;
 mod signals;
+mod upgrade;
 mod vars;
 mod watch;
 mod workdir;

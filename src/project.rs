@@ -267,7 +267,7 @@ impl Tables {
 }
 
 /// `[0, 1, 0]` for `0.1.0`.
-fn release(version: &str) -> Vec<u64> {
+pub fn release(version: &str) -> Vec<u64> {
     let (numbers, _) = version.split_once(['-', '+']).unwrap_or((version, ""));
     numbers
         .split('.')

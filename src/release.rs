@@ -10,6 +10,7 @@ use std::io::Read as _;
 use anyhow::{Context as _, anyhow};
 use flate2::read::GzDecoder;
 
+use crate::diagnostic::Diagnostic;
 use crate::library;
 use crate::lock;
 use crate::project::KBR;
@@ -28,6 +29,32 @@ pub struct Release {
     pub lock: Cow<'static, str>,
     /// Path and text of each file of the runtime library, unless it is one of the templates.
     pub library: library::Files,
+}
+
+/// A release by its version.
+///
+/// # Errors
+/// This kbr does not have that release.
+pub fn of(version: &str) -> anyhow::Result<Release> {
+    match version {
+        KBR => Release::current(),
+        earlier => Release::kept(earlier),
+    }
+}
+
+/// Checks that this kbr can extend a project of the release `version`: that it has the same scaffolds.
+///
+/// # Errors
+/// It has others, or this kbr does not know the release.
+pub fn check(version: &str) -> anyhow::Result<()> {
+    if version == KBR || of(version)?.scaffolds == Release::current()?.scaffolds {
+        return Ok(());
+    }
+    let text = format!("the project is of kbr {version}, and this is kbr {KBR}");
+    Err(Diagnostic::new(text)
+        .help(format_args!("`kbr upgrade` brings the project to {KBR}; `kbr upgrade --dry-run` shows what that changes"))
+        .help(format_args!("or use the project's kbr: `cargo install kbr --version {version}`"))
+        .into())
 }
 
 impl Release {

@@ -35,6 +35,7 @@ static SCAFFOLDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/scaffolds");
 pub const LAYOUT: &str = "v1";
 
 /// The sets of one release, by path: `init/Makefile.tera`.
+#[derive(PartialEq, Eq)]
 pub struct Scaffolds {
     files: BTreeMap<String, Cow<'static, str>>,
 }

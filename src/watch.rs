@@ -25,6 +25,13 @@ pub fn manifests(root: &Path) -> Seen {
     seen
 }
 
+/// The Rust files below a folder, without build output.
+pub fn rust(root: &Path) -> Vec<PathBuf> {
+    let seen = look(root).into_keys();
+    seen.filter(|path| path.extension().is_some_and(|it| it == "rs"))
+        .collect()
+}
+
 /// A snapshot of the sources below a folder.
 #[derive(Debug)]
 pub struct Watch {

@@ -125,7 +125,7 @@ pub fn manifest(root: &Path) -> String {
 /// # Errors
 /// It cannot be read.
 pub fn library_manifest(root: &Path) -> anyhow::Result<Option<String>> {
-    for folder in [library::FOLDER, "manager"] {
+    for folder in [library::FOLDER, library::OLD_FOLDER] {
         let path = root.join(folder).join("Cargo.toml");
         match fs::read(&path) {
             Ok(bytes) => return Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),

@@ -17,19 +17,25 @@ fn lines(changes: &[Change]) -> String {
     let mut reported = Vec::new();
     for change in changes {
         let verb = change.verb;
-        if !library::has(&change.path) {
+        let Some(folder) = library::folder_of(&change.path) else {
             writeln!(lines, "{:>12} {}", name(verb), change.path).ok();
-        } else if !reported.contains(&verb) {
-            reported.push(verb);
-            let same = |other: &&Change| other.verb == verb && library::has(&other.path);
-            let files = count(changes.iter().filter(same).count(), "file");
-            let (verb, folder, version) = (name(verb), library::FOLDER, library::version());
-            writeln!(
-                lines,
-                "{verb:>12} {folder} (kbr-manager {version}, {files})"
-            )
-            .ok();
+            continue;
+        };
+        if reported.contains(&(verb, folder)) {
+            continue;
         }
+        reported.push((verb, folder));
+        let is_same =
+            |other: &&Change| other.verb == verb && library::folder_of(&other.path) == Some(folder);
+        let files = count(changes.iter().filter(is_same).count(), "file");
+        let verb_name = name(verb);
+        let version = match folder {
+            library::FOLDER if verb != Verb::Remove => {
+                format!("kbr-manager {}, ", library::version())
+            }
+            _ => String::new(),
+        };
+        writeln!(lines, "{verb_name:>12} {folder} ({version}{files})").ok();
     }
     lines
 }
@@ -53,7 +59,7 @@ pub fn dry_run(changes: &[Change]) -> anyhow::Result<()> {
     output::data(&text)
 }
 
-fn name(verb: Verb) -> &'static str {
+pub fn name(verb: Verb) -> &'static str {
     match verb {
         Verb::Create => "create",
         Verb::Insert => "insert",
@@ -62,6 +68,8 @@ fn name(verb: Verb) -> &'static str {
         Verb::Force => "force",
         Verb::Update => "update",
         Verb::Remove => "remove",
+        Verb::Merge => "merge",
+        Verb::Conflict => "conflict",
     }
 }
 

@@ -8,7 +8,7 @@ use crate::changes::{self, Change, Records};
 use crate::commit;
 use crate::output;
 use crate::project::{Project, Table};
-use crate::release::Release;
+use crate::release::{self, Release};
 
 /// The project after a command, and the tables that belong to the command.
 #[derive(Debug)]
@@ -67,6 +67,7 @@ impl Intent {
 
     /// The changes that the command makes on disk.
     fn resolve(&self, root: &Path, force: bool) -> anyhow::Result<Vec<Change>> {
+        release::check(&self.project.head.kbr)?;
         let sources: Vec<Source> = self.tables.iter().map(|(source, _)| *source).collect();
         let blueprint = Blueprint::around(&sources, &self.project, &Release::current()?)?;
         let wanted = blueprint::difference(&blueprint, &self.tables, force);

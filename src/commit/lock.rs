@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::{disk, finish};
+use super::{disk, finish, suspended};
 use crate::changes;
 use crate::diagnostic::Diagnostic;
 
@@ -41,11 +41,21 @@ impl Drop for Created {
     }
 }
 
+/// Locks the project at `root` as [`lock_suspended`] does, for every command but `kbr upgrade`.
+///
+/// # Errors
+/// As [`lock_suspended`], or an upgrade is unfinished.
+pub fn lock(root: &Path) -> anyhow::Result<Lock> {
+    let lock = lock_suspended(root)?;
+    suspended::check(lock.root())?;
+    Ok(lock)
+}
+
 /// Locks the project at `root` (created if missing, for `init`), and completes an interrupted commit, which it reports on stderr.
 ///
 /// # Errors
 /// Another kbr holds the lock; `root` is not a folder or cannot be created; the interrupted commit cannot be completed.
-pub fn lock(root: &Path) -> anyhow::Result<Lock> {
+pub fn lock_suspended(root: &Path) -> anyhow::Result<Lock> {
     // A kbr that created the root and wrote nothing removes it again, so the opened folder may no longer exist.
     for _ in 0..10 {
         let created = create(root)?;

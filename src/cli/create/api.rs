@@ -20,7 +20,9 @@ use super::super::prompt;
 use super::super::write::{self, Intent};
 use crate::library;
 use crate::output;
+
 use crate::project::{Project, Table};
+use crate::release;
 use crate::resource::Resource;
 use crate::resource::webhook::Webhook;
 use crate::workdir;
@@ -36,6 +38,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let root = workdir::find_root(&current)?;
     write::recover(&root, args.write)?;
     let project = workdir::load(&root)?;
+    release::check(&project.head.kbr)?;
     library::check(workdir::library_manifest(&root)?.as_deref())?;
     let resource = match args.of.external_crate {
         Some(_) => Some(args.resource.unwrap_or(false)),

@@ -19,6 +19,7 @@ use super::super::write::{self, Intent};
 use crate::library;
 use crate::output;
 use crate::project::{Project, Table};
+use crate::release;
 use crate::resource::target::Target;
 use crate::workdir;
 
@@ -33,6 +34,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let root = workdir::find_root(&current)?;
     write::recover(&root, args.write)?;
     let project = workdir::load(&root)?;
+    release::check(&project.head.kbr)?;
     library::check(workdir::library_manifest(&root)?.as_deref())?;
     // Report errors before asking questions.
     let given = WebhookParts {

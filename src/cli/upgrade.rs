@@ -1,0 +1,183 @@
+//! `kbr upgrade`: brings a project to the release of this kbr.
+
+mod afterwards;
+mod diff;
+mod finish;
+mod prepare;
+mod report;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+
+use self::prepare::Prepared;
+use crate::changes::Change;
+use crate::commit::{self, Lock, suspended};
+use crate::diagnostic::{Diagnostic, Outcome};
+use crate::output;
+use crate::project::KBR;
+use crate::upgrade::git::Repository;
+use crate::workdir;
+
+/// Bring the project to the release of this kbr
+///
+/// Merges what changed in the scaffolds since the project's release into your files, three ways, as git does. Your files stay yours: lines
+/// that both changed become conflicts, which an editor or `git mergetool` resolves; in controllers, types, webhooks and tests your
+/// lines stay, and the changes are shown. Needs no network. Everything is written, or nothing.
+///
+///     kbr upgrade --dry-run
+///     kbr upgrade
+///     kbr upgrade --continue   # after conflicts
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(verbatim_doc_comment)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag on the command line"
+)]
+pub struct Args {
+    /// Report what would be written, but write nothing
+    #[arg(long, group = "verb")]
+    dry_run: bool,
+    /// Write nothing, and fail if there is something to upgrade
+    #[arg(long, group = "verb")]
+    check: bool,
+    /// Print the difference between the scaffolds of two releases for this project: `0.1.0..0.2.0`
+    #[arg(long, group = "verb", value_name = "FROM..TO")]
+    diff: Option<String>,
+    /// Finish an upgrade whose conflicts are resolved
+    #[arg(long = "continue", group = "verb")]
+    continues: bool,
+    /// Restore the files before an unfinished upgrade; files that you edited since are listed and kept
+    #[arg(long, group = "verb")]
+    abort: bool,
+    /// Upgrade although files are not committed
+    #[arg(long)]
+    allow_dirty: bool,
+    /// Replace the runtime library although you edited it: your changes are lost
+    #[arg(long)]
+    discard_library_changes: bool,
+    /// Run neither `kbr manifests` nor cargo afterwards
+    #[arg(long)]
+    no_check: bool,
+    /// Format of `--check`
+    #[arg(long, short, value_enum, default_value_t = report::Format::Text, requires = "check")]
+    output: report::Format,
+    /// Ask no questions: answer each with yes
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// Runs the command. Fails with `--check` if there is something to upgrade, and after conflicts.
+///
+/// # Errors
+/// The command failed. The error says whether anything was written.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let folder = std::env::current_dir().context("cannot find the current folder")?;
+    let root = workdir::find_root(&folder)?;
+    if let Some(releases) = &args.diff {
+        return diff::run(&root, releases);
+    }
+    if args.abort {
+        return finish::abort(&root);
+    }
+    if args.continues {
+        return finish::resume(&root, args);
+    }
+    if args.dry_run || args.check {
+        return preview(&root, args);
+    }
+    let lock = commit::lock(&root)?;
+    let project = workdir::load(&root)?;
+    if project.head.kbr == KBR {
+        report::nothing_to_do();
+        return Ok(ExitCode::SUCCESS);
+    }
+    let repository = Repository::find(&root);
+    if let Some(repository) = repository.as_ref().filter(|_| !args.allow_dirty) {
+        check_clean(repository)?;
+    }
+    let prepared = prepare::prepare(&root, &project)?;
+    prepared.check_library(args.discard_library_changes)?;
+    write(&lock, &prepared)?;
+    drop(lock);
+    report::changes(&prepared);
+    if prepared.plan.conflicts.is_empty() {
+        afterwards::run(&root, args, prepared.notes);
+        return Ok(ExitCode::SUCCESS);
+    }
+    report::conflicts(&prepared, mark(repository.as_ref(), &prepared));
+    Ok(ExitCode::FAILURE)
+}
+
+/// Reports the upgrade without writing.
+fn preview(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(unfinished) = commit::unfinished(root)? {
+        output::message(format_args!("note: {unfinished}"));
+    }
+    suspended::check(root)?;
+    let project = workdir::load(root)?;
+    let prepared = prepare::prepare(root, &project)?;
+    let is_current = project.head.kbr == KBR;
+    if args.check {
+        report::check(&prepared, args.output, is_current)?;
+        let code = if is_current {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        };
+        return Ok(code);
+    }
+    if is_current {
+        report::nothing_to_do();
+        return Ok(ExitCode::SUCCESS);
+    }
+    prepared.check_library(args.discard_library_changes)?;
+    report::changes(&prepared);
+    report::dry_run(&prepared)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Commits the upgrade; one with conflicts keeps the files before it.
+fn write(lock: &Lock, prepared: &Prepared) -> anyhow::Result<()> {
+    let changes: &[Change] = &prepared.plan.changes;
+    let conflicts = &prepared.plan.conflicts;
+    if conflicts.is_empty() {
+        return commit::commit(lock, changes);
+    }
+    let unresolved = conflicts.iter().map(|conflict| conflict.path.clone());
+    suspended::begin(lock, changes, unresolved.collect(), [&prepared.from, KBR])?;
+    commit::commit(lock, changes).inspect_err(|_| {
+        // A copy that stays does not count: PROJECT has its old release.
+        suspended::end(lock).ok();
+    })
+}
+
+/// Shows the conflicts to git. Returns whether it knows them.
+fn mark(repository: Option<&Repository>, prepared: &Prepared) -> bool {
+    let marked = repository.map(|repository| repository.mark(&prepared.plan.conflicts));
+    if let Some(Err(error)) = &marked {
+        output::message(format_args!(
+            "warning: git does not show the conflicts: {error:#}"
+        ));
+    }
+    matches!(marked, Some(Ok(())))
+}
+
+fn check_clean(repository: &Repository) -> anyhow::Result<()> {
+    const SHOWN: usize = 10;
+    let files = repository.uncommitted()?;
+    if files.is_empty() {
+        return Ok(());
+    }
+    let mut shown = files[..files.len().min(SHOWN)].join("\n");
+    if files.len() > SHOWN {
+        shown += &format!("\n… and {} more", files.len() - SHOWN);
+    }
+    Err(Diagnostic::new("the project has changes that are not committed")
+        .outcome(Outcome::NothingWritten)
+        .details(shown)
+        .help("commit or stash them, so that you can review the upgrade, and take it back, by itself")
+        .help("or pass `--allow-dirty`")
+        .into())
+}

@@ -1,0 +1,53 @@
+//! `kbr upgrade --diff 0.1.0..0.2.0`: what changed in the scaffolds between two releases, for this project.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::changes::{Change, Verb};
+use crate::diagnostic::{Diagnostic, Outcome};
+use crate::library;
+use crate::manifests;
+use crate::output;
+use crate::release;
+use crate::upgrade::{self, Tree};
+use crate::workdir;
+
+/// Prints the difference on stdout.
+///
+/// # Errors
+/// A release is unknown; stdout cannot be written.
+pub fn run(root: &Path, releases: &str) -> anyhow::Result<ExitCode> {
+    let Some((from, to)) = releases.split_once("..") else {
+        let text = format!("`{releases}` is not a pair of releases");
+        let error = Diagnostic::new(text).outcome(Outcome::Unmentioned);
+        return Err(error
+            .help("pass two releases: `--diff 0.1.0..0.2.0`")
+            .into());
+    };
+    let project = workdir::load(root)?;
+    let from = upgrade::tree(&project, &release::of(from)?)?;
+    let to = upgrade::tree(&project, &release::of(to)?)?;
+    for path in upgrade::paths(&from, &to) {
+        if library::has(path) || from.get(path) == to.get(path) {
+            continue;
+        }
+        output::data(&manifests::diff(&change(path, &from, &to)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn change(path: &str, from: &Tree, to: &Tree) -> Change {
+    let bytes = |tree: &Tree| tree.get(path).map(|file| file.text.clone().into_bytes());
+    let (before, after) = (bytes(from), bytes(to));
+    let verb = if after.is_some() {
+        Verb::Update
+    } else {
+        Verb::Remove
+    };
+    Change {
+        path: path.to_owned(),
+        verb,
+        before,
+        after: after.unwrap_or_default(),
+    }
+}

@@ -1,0 +1,116 @@
+//! The end of an upgrade with conflicts.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+
+use super::super::report as changes_report;
+use super::{Args, afterwards};
+use crate::changes::{self, Locator};
+use crate::commit::{self, Suspended, suspended};
+use crate::diagnostic::{Diagnostic, Outcome};
+use crate::output;
+use crate::upgrade::Labels;
+use crate::upgrade::git::Repository;
+
+/// Finishes the upgrade once no file has conflict markers.
+///
+/// # Errors
+/// There is no unfinished upgrade, or a conflict is unresolved.
+pub fn resume(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
+    let lock = commit::lock_suspended(root)?;
+    let upgrade = unfinished(root)?;
+    let left = unresolved(root, &upgrade)?;
+    if !left.is_empty() {
+        return Err(Diagnostic::new("conflicts are unresolved")
+            .outcome(Outcome::Unmentioned)
+            .details(left.join("\n"))
+            .help("keep the lines that you want, remove the markers, and run `kbr upgrade --continue` again")
+            .into());
+    }
+    if let Some(repository) = Repository::find(root) {
+        let exists = |path: &&String| root.join(path).exists();
+        let paths: Vec<String> = upgrade.unresolved.iter().filter(exists).cloned().collect();
+        if let Err(error) = repository.resolve(&paths) {
+            output::message(format_args!("warning: {error:#}"));
+        }
+    }
+    suspended::end(&lock)?;
+    drop(lock);
+    output::message(format_args!("the project is of kbr {} now", upgrade.to));
+    afterwards::run(root, args, Vec::new());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Restores the files before the upgrade.
+///
+/// # Errors
+/// There is no unfinished upgrade; the files cannot be written.
+pub fn abort(root: &Path) -> anyhow::Result<ExitCode> {
+    let lock = commit::lock_suspended(root)?;
+    let upgrade = unfinished(root)?;
+    let abort = upgrade.abort(root)?;
+    commit::commit(&lock, &abort.changes)?;
+    changes_report::report(&abort.changes);
+    if let Some(repository) = Repository::find(root)
+        && let Err(error) = repository.reset(&upgrade.unresolved)
+    {
+        output::message(format_args!("warning: {error:#}"));
+    }
+    if abort.edited.is_empty() {
+        suspended::end(&lock)?;
+        output::message(format_args!("the project is of kbr {} again", upgrade.from));
+        return Ok(ExitCode::SUCCESS);
+    }
+    suspended::end_keeping_copies(&lock)?;
+    output::message(format_args!(
+        "the project is of kbr {} again, apart from the files that you edited since:",
+        upgrade.from
+    ));
+    for (path, copy) in &abort.edited {
+        let before = match copy {
+            Some(copy) => {
+                let copy = copy.strip_prefix(root).unwrap_or(copy);
+                format!("before the upgrade: `{}`", copy.display())
+            }
+            None => "the upgrade created it".to_owned(),
+        };
+        output::message(format_args!("  {path} ({before})"));
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+fn unfinished(root: &Path) -> anyhow::Result<Suspended> {
+    let upgrade = suspended::find(root)?;
+    upgrade.ok_or_else(|| {
+        Diagnostic::new("no upgrade is unfinished")
+            .help("`kbr upgrade` begins one")
+            .into()
+    })
+}
+
+/// The places of conflict markers: `Makefile:12`.
+fn unresolved(root: &Path, upgrade: &Suspended) -> anyhow::Result<Vec<String>> {
+    let labels = Labels {
+        from: &upgrade.from,
+        to: &upgrade.to,
+    };
+    let [begin, middle, _, end] = labels.markers();
+    let root = changes::real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
+    let locator = Locator::new(&root);
+    let mut left = Vec::new();
+    for path in &upgrade.unresolved {
+        let content = changes::read(&locator, path)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&content);
+        for (number, line) in (1..).zip(text.lines()) {
+            if [&begin, &middle, &end]
+                .into_iter()
+                .any(|marker| line == marker)
+            {
+                left.push(format!("{path}:{number}: {line}"));
+            }
+        }
+    }
+    Ok(left)
+}

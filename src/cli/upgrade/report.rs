@@ -1,0 +1,161 @@
+//! Reports an upgrade.
+
+use serde_json::json;
+
+use super::super::report;
+use super::prepare::Prepared;
+use crate::changes::{Change, Verb};
+use crate::output;
+use crate::project::KBR;
+use crate::upgrade::notes::Note;
+
+/// The number of lines that are shown of what was not merged into a file.
+const SHOWN: usize = 30;
+
+/// How `--check` prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    #[default]
+    Text,
+    Json,
+}
+
+pub fn nothing_to_do() {
+    output::message(format_args!("nothing to do: the project is of kbr {KBR}"));
+}
+
+/// Prints each changed file, and the files that stay although the releases differ in them.
+pub fn changes(prepared: &Prepared) {
+    let plan = &prepared.plan;
+    report::report(&plan.changes);
+    for path in &plan.deleted {
+        output::message(format_args!("{:>12} {path} (you deleted it)", "skip"));
+    }
+    for path in &plan.dropped {
+        output::message(format_args!(
+            "{:>12} {path} (kbr {KBR} does not need it, but you edited it)",
+            "keep"
+        ));
+    }
+    if plan.unmerged.is_empty() {
+        return;
+    }
+    output::message(format_args!(
+        "\nkbr {KBR} changes lines that you changed, too. Yours stay; this is what changed, from kbr {}:",
+        prepared.from
+    ));
+    for unmerged in &plan.unmerged {
+        let mut lines = unmerged.diff.lines();
+        let shown: String = lines
+            .by_ref()
+            .take(SHOWN)
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let rest = match lines.count() {
+            0 => String::new(),
+            more => format!(
+                "… and {more} more lines, which `kbr upgrade --diff {}..{KBR}` shows\n",
+                prepared.from
+            ),
+        };
+        output::text(&format!("\n{}\n{shown}{rest}", unmerged.path));
+    }
+}
+
+/// Prints what to do about the conflicts.
+pub fn conflicts(prepared: &Prepared, is_marked: bool) {
+    let files: Vec<String> = prepared
+        .plan
+        .conflicts
+        .iter()
+        .map(|conflict| format!("\n  {}", conflict.path))
+        .collect();
+    let tool = if is_marked {
+        ", or with `git mergetool`"
+    } else {
+        ""
+    };
+    output::message(format_args!(
+        "\nresolve the conflicts in your editor{tool}:{}\nthen:\n  kbr upgrade --continue\nor go back:\n  kbr upgrade --abort",
+        files.concat()
+    ));
+    notes(&prepared.notes);
+}
+
+/// Prints what is left to the user.
+pub fn notes(notes: &[Note]) {
+    if notes.is_empty() {
+        return;
+    }
+    output::message(format_args!("\nwhat kbr {KBR} leaves to you:"));
+    for note in notes {
+        output::message(format_args!("  {}: {}", note.place, note.text));
+    }
+}
+
+/// Prints the result of a dry run on stdout: the difference of each file, the library's left out.
+///
+/// # Errors
+/// stdout cannot be written.
+pub fn dry_run(prepared: &Prepared) -> anyhow::Result<()> {
+    notes(&prepared.notes);
+    output::message("nothing was written: this is a dry run");
+    let written = prepared
+        .plan
+        .changes
+        .iter()
+        .filter(|change| change.writes());
+    let text: String = written.filter_map(difference).collect();
+    output::data(&text)
+}
+
+fn difference(change: &Change) -> Option<String> {
+    (!crate::library::has(&change.path)).then(|| crate::manifests::diff(change))
+}
+
+/// Prints the result of `--check`.
+///
+/// # Errors
+/// stdout cannot be written.
+pub fn check(prepared: &Prepared, format: Format, is_current: bool) -> anyhow::Result<()> {
+    let plan = &prepared.plan;
+    if format == Format::Json {
+        let written = plan
+            .changes
+            .iter()
+            .filter(|change| change.writes() && !is_current);
+        let changes = written.map(|change| {
+            let verb = report::name(change.verb);
+            json!({ "path": change.path, "verb": verb })
+        });
+        let left = prepared.notes.iter();
+        let left = left.map(|note| json!({ "place": note.place, "text": note.text }));
+        let json = json!({
+            "from": prepared.from,
+            "to": KBR,
+            "changes": changes.collect::<Vec<_>>(),
+            "deleted": plan.deleted,
+            "dropped": plan.dropped,
+            "unmerged": plan.unmerged.iter().map(|it| &it.path).collect::<Vec<_>>(),
+            "notes": left.collect::<Vec<_>>(),
+        });
+        return output::data(&format!("{json:#}\n"));
+    }
+    if is_current {
+        nothing_to_do();
+        return Ok(());
+    }
+    changes(prepared);
+    let count = |verb| {
+        plan.changes
+            .iter()
+            .filter(|change| change.verb == verb)
+            .count()
+    };
+    output::message(format_args!(
+        "error: the project is of kbr {}, and this is kbr {KBR}; conflicts: {}\nhelp: `kbr upgrade`",
+        prepared.from,
+        count(Verb::Conflict)
+    ));
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! An upgrade with conflicts, until the user has resolved or aborted it: the files before it, in `.kbr/upgrade`.
+//!
+//! The folder is complete before the commit of the upgrade begins, and counts only if PROJECT names the release of the upgrade, which
+//! the commit writes last. So an upgrade that was interrupted before its commit, or reverted, leaves nothing that counts.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+use super::{FOLDER, Lock, disk};
+use crate::changes::{self, Change, Locator, Verb};
+use crate::diagnostic::{Diagnostic, Outcome};
+use crate::hash::sha256;
+use crate::project::PROJECT;
+
+const SUSPENDED: &str = ".kbr/upgrade";
+/// The folder while it is being written.
+const DRAFT: &str = ".kbr/upgrade-draft";
+const RECORD: &str = "record";
+/// Increases with every change of the format.
+const FORMAT: u32 = 1;
+
+/// An unfinished upgrade.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suspended {
+    format: u32,
+    /// The release that the project came from: `0.1.0`.
+    pub from: String,
+    /// The release of the upgrade: `0.2.0`.
+    pub to: String,
+    /// The files with conflict markers.
+    pub unresolved: Vec<String>,
+    /// All files that the upgrade changed. The index of a file is the name of the copy of its content before.
+    #[serde(rename = "file")]
+    files: Vec<Suspend>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Suspend {
+    path: String,
+    /// Whether the file existed.
+    existed: bool,
+    /// SHA-256 of the content after the upgrade; `None` if it removed the file.
+    after: Option<String>,
+}
+
+/// What aborting an upgrade changes.
+#[derive(Debug)]
+pub struct Abort {
+    /// The changes that restore the files.
+    pub changes: Vec<Change>,
+    /// The files that were edited since, each with the copy of its content before the upgrade if it had one.
+    pub edited: Vec<(String, Option<PathBuf>)>,
+}
+
+/// Keeps the files before an upgrade, whose `changes` are committed next.
+///
+/// # Errors
+/// They cannot be written.
+pub fn begin(
+    lock: &Lock,
+    changes: &[Change],
+    unresolved: Vec<String>,
+    [from, to]: [&str; 2],
+) -> anyhow::Result<()> {
+    end(lock)?;
+    let root = lock.root();
+    let changes: Vec<&Change> = changes.iter().filter(|change| change.writes()).collect();
+    let files = changes.iter().map(|change| Suspend {
+        path: change.path.clone(),
+        existed: change.before.is_some(),
+        after: change.result().map(sha256),
+    });
+    let record = Suspended {
+        format: FORMAT,
+        from: from.to_owned(),
+        to: to.to_owned(),
+        unresolved,
+        files: files.collect(),
+    };
+    let record = toml::to_string(&record).context("cannot record the upgrade")?;
+    let draft = root.join(DRAFT);
+    let write = || {
+        for folder in [&root.join(FOLDER), &draft] {
+            disk::create_folder(folder)?;
+        }
+        for (at, change) in changes.iter().enumerate() {
+            if let Some(before) = &change.before {
+                disk::write(&draft.join(at.to_string()), before, 0o600)?;
+            }
+        }
+        disk::write(&draft.join(RECORD), record.as_bytes(), 0o600)?;
+        disk::rename(&draft, &root.join(SUSPENDED))
+    };
+    write().map_err(|failure| {
+        end(lock).ok();
+        failure.outcome(Outcome::NothingWritten).into()
+    })
+}
+
+/// Forgets the upgrade, and removes all copies.
+///
+/// # Errors
+/// They cannot be removed.
+pub fn end(lock: &Lock) -> anyhow::Result<()> {
+    for folder in [DRAFT, SUSPENDED] {
+        let folder = lock.root().join(folder);
+        if folder.exists() {
+            // Without the record, the rest does not count.
+            let record = folder.join(RECORD);
+            let removed = match record.exists() {
+                true => disk::remove_file(&record),
+                false => Ok(()),
+            };
+            removed
+                .and_then(|()| disk::remove_tree(&folder))
+                .map_err(Diagnostic::from)?;
+        }
+    }
+    disk::remove_folder(&lock.root().join(FOLDER)).map_err(Diagnostic::from)?;
+    Ok(())
+}
+
+/// Forgets the upgrade, but keeps the copies of the files that were edited since.
+///
+/// # Errors
+/// The record cannot be removed.
+pub fn end_keeping_copies(lock: &Lock) -> anyhow::Result<()> {
+    let record = lock.root().join(SUSPENDED).join(RECORD);
+    disk::remove_file(&record).map_err(Diagnostic::from)?;
+    Ok(())
+}
+
+/// The unfinished upgrade of the project at `root`, if there is one.
+///
+/// # Errors
+/// The record cannot be read.
+pub fn find(root: &Path) -> anyhow::Result<Option<Suspended>> {
+    let path = root.join(SUSPENDED).join(RECORD);
+    let text = match fs::read_to_string(&path) {
+        Err(error) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => {
+            return Ok(None);
+        }
+        result => result.with_context(|| format!("cannot read `{}`", path.display()))?,
+    };
+    let record: Result<Suspended, _> = toml::from_str(&text);
+    let record = record.ok().filter(|record| record.format == FORMAT).ok_or_else(|| {
+        Diagnostic::new(format_args!("`{SUSPENDED}` is not a record of this kbr"))
+            .outcome(Outcome::Unmentioned)
+            .help("finish the upgrade with the kbr that began it; or keep the project as it is: `rm -r .kbr`")
+    })?;
+    let project = fs::read_to_string(root.join(PROJECT)).unwrap_or_default();
+    let project: Option<toml::Table> = project.trim_start_matches('\u{feff}').parse().ok();
+    let release = project.as_ref().and_then(|it| it.get("kbr")?.as_str());
+    Ok((release == Some(&record.to)).then_some(record))
+}
+
+/// Checks that no upgrade is unfinished.
+///
+/// # Errors
+/// One is; or the record cannot be read.
+pub fn check(root: &Path) -> anyhow::Result<()> {
+    let Some(upgrade) = find(root)? else {
+        return Ok(());
+    };
+    let text = format!(
+        "the upgrade from kbr {} to {} is unfinished",
+        upgrade.from, upgrade.to
+    );
+    let resolve = format!(
+        "resolve the conflicts in {}, then run `kbr upgrade --continue`",
+        list(&upgrade.unresolved)
+    );
+    Err(Diagnostic::new(text)
+        .help(resolve)
+        .help("or run `kbr upgrade --abort`, which restores the files")
+        .into())
+}
+
+/// `a`, `b` and 3 more
+fn list(paths: &[String]) -> String {
+    let shown: Vec<String> = paths
+        .iter()
+        .take(3)
+        .map(|path| format!("`{path}`"))
+        .collect();
+    match paths.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+impl Suspended {
+    /// Compares the files with those that the upgrade wrote.
+    ///
+    /// # Errors
+    /// A file or a copy cannot be read.
+    pub fn abort(&self, root: &Path) -> anyhow::Result<Abort> {
+        let mut abort = Abort {
+            changes: Vec::new(),
+            edited: Vec::new(),
+        };
+        let locator = Locator::new(root);
+        for (at, file) in self.files.iter().enumerate() {
+            let copy = root.join(SUSPENDED).join(at.to_string());
+            let before = match file.existed {
+                true => Some(
+                    fs::read(&copy).with_context(|| format!("cannot read `{}`", copy.display()))?,
+                ),
+                false => None,
+            };
+            let now = changes::read(&locator, &file.path)?;
+            if now == before {
+                continue;
+            }
+            if now.as_deref().map(sha256) != file.after {
+                abort
+                    .edited
+                    .push((file.path.clone(), file.existed.then_some(copy)));
+                continue;
+            }
+            let verb = match (&now, &before) {
+                (None, _) => Verb::Create,
+                (_, None) => Verb::Remove,
+                _ => Verb::Update,
+            };
+            abort.changes.push(Change {
+                path: file.path.clone(),
+                verb,
+                before: now,
+                after: before.unwrap_or_default(),
+            });
+        }
+        Ok(abort)
+    }
+}

@@ -1,0 +1,396 @@
+//! Merges files whose entries matter, and not the order of their lines: manifests of cargo, by table and key, and kustomizations and
+//! workflows, by key and list entry.
+//!
+//! An entry is a key with its value, or an item of a list, with the comments above it. Entries of kbr that changed replace those in
+//! the user's text, which otherwise stays as it is.
+
+use std::collections::BTreeMap;
+
+/// A table of TOML, or a top-level key of YAML, with its entries. What precedes the first one has the name "".
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Section {
+    /// Its identity.
+    name: String,
+    /// Its own line, if it has one, after its comments.
+    head: Entry,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Entry {
+    /// Its identity in the section: the key, the first line of a list item, or the text of a comment that belongs to nothing.
+    key: String,
+    /// Blank lines and comments directly above it.
+    lead: String,
+    /// Its lines.
+    body: String,
+}
+
+/// The files that have entries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Toml,
+    Yaml,
+}
+
+/// The merged text; `None` if both sides changed an entry differently, or the file at `path` has no entries.
+pub fn merge(path: &str, ancestor: &str, ours: &str, new: &str) -> Option<String> {
+    let format = match path.rsplit_once('.')?.1 {
+        "toml" => Format::Toml,
+        "yaml" | "yml" => Format::Yaml,
+        _ => return None,
+    };
+    let [ancestor, ours, new] = [ancestor, ours, new].map(|text| sections(format, text));
+    let merged = merge_sections(&ancestor, &ours, &new)?;
+    Some(merged.iter().map(text).collect())
+}
+
+fn text(section: &Section) -> String {
+    let entries = section.entries.iter();
+    let parts = std::iter::once(&section.head).chain(entries);
+    parts.fold(String::new(), |text, entry| {
+        text + &entry.lead + &entry.body
+    })
+}
+
+fn merge_sections(ancestor: &[Section], ours: &[Section], new: &[Section]) -> Option<Vec<Section>> {
+    let by_name = |sections: &[Section]| -> BTreeMap<String, Section> {
+        let named = sections.iter().map(|it| (it.name.clone(), it.clone()));
+        named.collect()
+    };
+    let (old, renewed) = (by_name(ancestor), by_name(new));
+    let mut merged = Vec::new();
+    for section in ours {
+        match (old.get(&section.name), renewed.get(&section.name)) {
+            (Some(old), None) if old == section => {}
+            (_, None) => merged.push(section.clone()),
+            (old, Some(renewed)) => {
+                let none = Section::default();
+                let old = old.unwrap_or(&none);
+                merged.push(Section {
+                    name: section.name.clone(),
+                    head: merge_entry(Some(&old.head), &section.head, Some(&renewed.head))??,
+                    entries: merge_entries(&old.entries, &section.entries, &renewed.entries)?,
+                });
+            }
+        }
+    }
+    for (at, section) in new.iter().enumerate() {
+        if old.contains_key(&section.name) || merged.iter().any(|it| it.name == section.name) {
+            continue;
+        }
+        let place = place(&merged, &new[..at], |a, b| a.name == b.name);
+        merged.insert(place, section.clone());
+    }
+    Some(merged)
+}
+
+/// `None` if both sides changed an entry.
+fn merge_entries(ancestor: &[Entry], ours: &[Entry], new: &[Entry]) -> Option<Vec<Entry>> {
+    let find = |entries: &[Entry], key: &str| entries.iter().find(|it| it.key == key).cloned();
+    let mut merged = Vec::new();
+    for entry in ours {
+        let (old, renewed) = (find(ancestor, &entry.key), find(new, &entry.key));
+        merged.extend(merge_entry(old.as_ref(), entry, renewed.as_ref())?);
+    }
+    for (at, entry) in new.iter().enumerate() {
+        let is_known = |entries: &[Entry]| find(entries, &entry.key).is_some();
+        if is_known(ancestor) || is_known(&merged) {
+            continue;
+        }
+        let place = place(&merged, &new[..at], |a, b| a.key == b.key);
+        merged.insert(place, entry.clone());
+    }
+    Some(merged)
+}
+
+/// Where an item goes that follows `before` in the new text: below the last of them that `merged` has, or first.
+fn place<T>(merged: &[T], before: &[T], is_same: impl Fn(&T, &T) -> bool) -> usize {
+    let known = before
+        .iter()
+        .rev()
+        .find_map(|earlier| merged.iter().position(|it| is_same(it, earlier)));
+    known.map_or(0, |at| at + 1)
+}
+
+/// `None` if both sides changed it; `Some(None)` if it goes. Where both changed its comments, the user's stay.
+#[allow(
+    clippy::option_option,
+    reason = "a conflict is not the same as a removal"
+)]
+fn merge_entry(
+    ancestor: Option<&Entry>,
+    ours: &Entry,
+    new: Option<&Entry>,
+) -> Option<Option<Entry>> {
+    let Some(new) = new else {
+        return match ancestor {
+            Some(ancestor) if ancestor == ours => Some(None),
+            // The user's comments above an entry that goes.
+            Some(ancestor) if ancestor.body == ours.body => None,
+            _ => Some(Some(ours.clone())),
+        };
+    };
+    let body = match ancestor {
+        Some(ancestor) if ancestor.body == ours.body => &new.body,
+        Some(ancestor) if ancestor.body == new.body => &ours.body,
+        _ if ours.body == new.body => &ours.body,
+        _ => return None,
+    };
+    let is_lead_untouched = ancestor.is_some_and(|ancestor| ancestor.lead == ours.lead);
+    let lead = if is_lead_untouched {
+        &new.lead
+    } else {
+        &ours.lead
+    };
+    Some(Some(Entry {
+        key: ours.key.clone(),
+        lead: lead.clone(),
+        body: body.clone(),
+    }))
+}
+
+/// Whether a section repeats an entry, which makes a manifest invalid and a kustomization fail.
+pub fn has_duplicates(path: &str, text: &str) -> bool {
+    if !path.ends_with("kustomization.yaml") {
+        // Duplicate keys are a syntax error of TOML.
+        return false;
+    }
+    sections(Format::Yaml, text).iter().any(|section| {
+        let keys = section.entries.iter().map(|entry| &entry.body);
+        let mut keys: Vec<&String> = keys.filter(|body| !body.is_empty()).collect();
+        keys.sort_unstable();
+        keys.windows(2).any(|pair| pair[0] == pair[1])
+    })
+}
+
+fn sections(format: Format, text: &str) -> Vec<Section> {
+    let mut reader = Reader::default();
+    for line in text.split_inclusive('\n') {
+        match format {
+            Format::Toml => reader.toml(line),
+            Format::Yaml => reader.yaml(line),
+        }
+    }
+    reader.end()
+}
+
+#[derive(Default)]
+struct Reader {
+    done: Vec<Section>,
+    current: Section,
+    /// Blank lines and comments since the last entry.
+    lead: String,
+    /// Whether a value of TOML continues on the next line.
+    is_open: bool,
+    /// The indentation of the entries of the current section of YAML, once one was read.
+    indent: Option<usize>,
+}
+
+impl Reader {
+    fn toml(&mut self, line: &str) {
+        let trimmed = line.trim();
+        if self.is_open {
+            self.continues(line);
+        } else if trimmed.is_empty() || trimmed.starts_with('#') {
+            self.lead += line;
+            return;
+        } else if trimmed.starts_with('[') {
+            return self.section(trimmed, line);
+        } else {
+            let key = trimmed.split('=').next().unwrap_or(trimmed).trim();
+            self.entry(key, line);
+        }
+        let body = self.current.entries.last().map_or("", |entry| &entry.body);
+        self.is_open = toml::from_str::<toml::Table>(body).is_err() && is_unclosed(body);
+    }
+
+    fn yaml(&mut self, line: &str) {
+        let trimmed = line.trim();
+        let indent = line.len() - line.trim_start().len();
+        if trimmed.is_empty() || trimmed.starts_with('#') {
+            self.lead += line;
+        } else if indent == 0 && !trimmed.starts_with("- ") {
+            self.indent = None;
+            let key = trimmed.split(':').next().unwrap_or(trimmed);
+            self.section(key, line);
+        } else if indent <= *self.indent.get_or_insert(indent) {
+            self.indent = Some(indent);
+            let key = trimmed
+                .split(": ")
+                .next()
+                .filter(|_| !trimmed.starts_with('-'));
+            self.entry(key.unwrap_or(trimmed), line);
+        } else {
+            self.continues(line);
+        }
+    }
+
+    /// A line that belongs to the entry above it, as do the comments between.
+    fn continues(&mut self, line: &str) {
+        let lead = std::mem::take(&mut self.lead);
+        let entry = self.current.entries.last_mut();
+        let entry = entry.unwrap_or(&mut self.current.head);
+        entry.body += &lead;
+        entry.body += line;
+    }
+
+    fn section(&mut self, name: &str, line: &str) {
+        // Comments directly above belong to the section, those before a blank line to what precedes it.
+        let split = self.lead.rfind("\n\n").map_or(0, |at| at + 1);
+        let own = self.lead.split_off(split);
+        self.loose();
+        self.done.push(std::mem::take(&mut self.current));
+        let same = self
+            .done
+            .iter()
+            .filter(|it| it.name.split('\0').next() == Some(name));
+        let name = match same.count() {
+            0 => name.to_owned(),
+            number => format!("{name}\0{number}"),
+        };
+        self.current = Section {
+            name,
+            head: Entry {
+                key: String::new(),
+                lead: own,
+                body: line.to_owned(),
+            },
+            entries: Vec::new(),
+        };
+    }
+
+    fn entry(&mut self, key: &str, line: &str) {
+        let same = |it: &&Entry| it.key.split('\0').next() == Some(key);
+        let key = match self.current.entries.iter().filter(same).count() {
+            0 => key.to_owned(),
+            number => format!("{key}\0{number}"),
+        };
+        self.current.entries.push(Entry {
+            key,
+            lead: std::mem::take(&mut self.lead),
+            body: line.to_owned(),
+        });
+    }
+
+    /// Comments and blank lines that belong to no entry.
+    fn loose(&mut self) {
+        if !self.lead.is_empty() {
+            let lead = std::mem::take(&mut self.lead);
+            self.current.entries.push(Entry {
+                key: lead.clone(),
+                lead,
+                body: String::new(),
+            });
+        }
+    }
+
+    fn end(mut self) -> Vec<Section> {
+        self.loose();
+        self.done.push(self.current);
+        self.done
+    }
+}
+
+/// Whether a bracket or a string over several lines is open at the end of `text`. Brackets in strings are rare enough in manifests:
+/// the value must also be invalid.
+fn is_unclosed(text: &str) -> bool {
+    let count = |sign: char| text.matches(sign).count();
+    count('[') > count(']')
+        || count('{') > count('}')
+        || text.matches("\"\"\"").count() % 2 == 1
+        || text.matches("'''").count() % 2 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(path: &str, ancestor: &str, ours: &str, new: &str, expected: Option<&str>) {
+        let merged = merge(path, ancestor, ours, new);
+        assert_eq!(merged.as_deref(), expected);
+    }
+
+    #[test]
+    fn dependencies_are_merged_by_their_names() {
+        check(
+            "Cargo.toml",
+            "[dependencies]\nkube = \"5.0\"\nmanager = { path = \"manager\" }\n# +kbr:scaffold:dependencies\n\n[lints]\nworkspace = true\n",
+            "[dependencies]\nkube = \"5.0\"\nmanager = { path = \"manager\" }\nregex = \"1\" # ours\n# +kbr:scaffold:dependencies\n\n[lints]\nworkspace = true\n",
+            "[dependencies]\nkube = \"5.1\"\nmanager = { workspace = true }\nserde = \"1\"\n# +kbr:scaffold:dependencies\n\n# Why.\n[lints]\nworkspace = true\n",
+            Some(
+                "[dependencies]\nkube = \"5.1\"\nmanager = { workspace = true }\nserde = \"1\"\nregex = \"1\" # ours\n# +kbr:scaffold:dependencies\n\n# Why.\n[lints]\nworkspace = true\n",
+            ),
+        );
+    }
+
+    #[test]
+    fn a_key_that_both_sides_changed_is_a_conflict() {
+        let text = |version: &str| format!("[dependencies]\nkube = \"{version}\"\n");
+        check("Cargo.toml", &text("5.0"), &text("6.0"), &text("5.1"), None);
+        check("a.rs", "a", "b", "c", None);
+    }
+
+    #[test]
+    fn a_value_of_several_lines_is_one_entry() {
+        check(
+            "Cargo.toml",
+            "[features]\nall = [\n  \"a\",\n]\nnone = []\n",
+            "[features]\nall = [\n  \"a\",\n]\nnone = []\nmine = []\n",
+            "[features]\nall = [\n  \"a\",\n  \"b\",\n]\nnone = []\n",
+            Some("[features]\nall = [\n  \"a\",\n  \"b\",\n]\nnone = []\nmine = []\n"),
+        );
+    }
+
+    #[test]
+    fn tables_that_kbr_adds_and_drops_follow_those_of_the_user() {
+        check(
+            "Cargo.toml",
+            "[a]\nx = 1\n\n[gone]\ny = 1\n\n[kept]\nz = 1\n",
+            "[a]\nx = 1\n\n[mine]\nm = 1\n\n[gone]\ny = 1\n\n[kept]\nz = 2\n",
+            "[a]\nx = 1\n\n[b]\nn = 1\n",
+            Some("[a]\nx = 1\n\n[b]\nn = 1\n\n[mine]\nm = 1\n\n[kept]\nz = 2\n"),
+        );
+    }
+
+    #[test]
+    fn resources_are_merged_by_their_paths() {
+        check(
+            "config/default/kustomization.yaml",
+            "namespace: a\n\nresources:\n- ../crd\n- ../rbac\n# [HA] Uncomment.\n#- ../ha\n",
+            "namespace: mine\n\nresources:\n- ../crd\n- ../mine\n- ../rbac\n# [HA] Uncomment.\n- ../ha\n",
+            "namespace: a\n\nresources:\n- ../crd\n- ../alerts\n- ../rbac\n",
+            Some(
+                "namespace: mine\n\nresources:\n- ../crd\n- ../alerts\n- ../mine\n- ../rbac\n# [HA] Uncomment.\n- ../ha\n",
+            ),
+        );
+    }
+
+    #[test]
+    fn patches_of_several_lines_are_items() {
+        check(
+            "kustomization.yaml",
+            "patches:\n  - path: a.yaml\n    target:\n      kind: A\n",
+            "patches:\n  - path: a.yaml\n    target:\n      kind: A\n  - path: mine.yaml\n",
+            "patches:\n  - path: a.yaml\n    target:\n      kind: B\n",
+            Some("patches:\n  - path: a.yaml\n    target:\n      kind: B\n  - path: mine.yaml\n"),
+        );
+    }
+
+    #[test]
+    fn a_text_of_entries_is_the_same_after_reading() {
+        for (format, text) in [
+            (
+                Format::Toml,
+                "# head\n\na = 1\n# b\n\n[x]\ny = [\n # z\n 1,\n]\n\n# end\n",
+            ),
+            (
+                Format::Yaml,
+                "# head\na: 1\nb:\n- c\n  # d\n  e: f\n# g\n- h\n\n# end",
+            ),
+        ] {
+            let read: String = sections(format, text).iter().map(super::text).collect();
+            assert_eq!(read, text);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What an upgrade does to one file.
+
+use std::fmt::Write as _;
+
+use super::merge::{self, Segment};
+use super::{Labels, Sides, entries};
+use crate::library;
+use crate::sample;
+use crate::scaffold::Policy;
+
+/// The result for one file.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It already is as it should be.
+    Same,
+    /// The user's file, although the release changed it.
+    Keep,
+    /// The new release's text.
+    Write(String),
+    /// The user's text with changes of the new release.
+    Merge {
+        text: String,
+        /// The changes that were left out, as a diff.
+        unmerged: String,
+    },
+    /// The user's text with conflict markers.
+    Conflict(String),
+    /// kbr removes it.
+    Remove,
+    /// The user deleted it.
+    StaysDeleted,
+    /// The new release no longer has it, but the user edited it.
+    Dropped,
+}
+
+/// The result for the file at `sides.path`.
+pub fn of(sides: &Sides, labels: Labels) -> Outcome {
+    let Some(ours) = sides.ours else {
+        return match (sides.ancestor, sides.new) {
+            (Some(_), Some(_)) if !library::has(sides.path) => Outcome::StaysDeleted,
+            (_, Some(new)) => Outcome::Write(new.text.clone()),
+            (_, None) => Outcome::Same,
+        };
+    };
+    let is_pristine = |text: &str| lines(ours).is_some_and(|ours| ours.text == text);
+    let is_ancestor = sides
+        .ancestor
+        .is_some_and(|ancestor| is_pristine(&ancestor.text));
+    let Some(new) = sides.new else {
+        return match is_ancestor || library::has(sides.path) {
+            true => Outcome::Remove,
+            false => Outcome::Dropped,
+        };
+    };
+    if is_pristine(&new.text) {
+        return Outcome::Same;
+    }
+    let Some(text) = lines(ours) else {
+        // Not text: there are no lines to merge.
+        return Outcome::Keep;
+    };
+    if is_ancestor || library::has(sides.path) {
+        return Outcome::Write(text.ending.apply(&new.text));
+    }
+    if sides
+        .ancestor
+        .is_some_and(|ancestor| ancestor.text == new.text)
+    {
+        return Outcome::Same;
+    }
+    // `kbr manifests` writes these, cargo the lock, and an untouched sample is what kbr has written from its type.
+    let is_generated = new.policy == Policy::Generated || sides.path == "Cargo.lock";
+    let is_written_once = sides.ancestor.is_none() && new.policy == Policy::Once;
+    if is_generated || is_written_once || sample::is_untouched(&text.text) {
+        return Outcome::Keep;
+    }
+    let ancestor = sides.ancestor.map_or("", |ancestor| &ancestor.text);
+    match merged(sides.path, ancestor, &text.text, &new.text, labels) {
+        Outcome::Merge {
+            text: lines,
+            unmerged,
+        } => Outcome::Merge {
+            text: text.ending.apply(&lines),
+            unmerged,
+        },
+        Outcome::Conflict(lines) => Outcome::Conflict(text.ending.apply(&lines)),
+        other => other,
+    }
+}
+
+fn merged(path: &str, ancestor: &str, ours: &str, new: &str, labels: Labels) -> Outcome {
+    let segments = merge::merge(ancestor, ours, new);
+    let unmerged = String::new();
+    if is_users_own(path) && !ancestor.is_empty() {
+        let text = merge::with_ours(&segments);
+        return match is_rust_broken(path, ours, &text) {
+            false => Outcome::Merge {
+                text,
+                unmerged: differences(&segments),
+            },
+            true => Outcome::Merge {
+                text: ours.to_owned(),
+                unmerged: difference(ancestor, new),
+            },
+        };
+    }
+    let text = merge::clean(&segments).filter(|text| is_valid(path, text));
+    if let Some(text) = text.or_else(|| by_entries(path, ancestor, ours, new)) {
+        return Outcome::Merge { text, unmerged };
+    }
+    Outcome::Conflict(merge::with_markers(&segments, labels))
+}
+
+fn by_entries(path: &str, ancestor: &str, ours: &str, new: &str) -> Option<String> {
+    entries::merge(path, ancestor, ours, new).filter(|text| is_valid(path, text))
+}
+
+/// Whether the file contains what the operator does, or what its author says, rather than what holds the project together. Its merge
+/// never has conflict markers.
+fn is_users_own(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_wiring = ["main.rs", "lib.rs", "mod.rs", "crdgen.rs"].contains(&name);
+    let is_sample = path.starts_with("config/samples/") && name != "kustomization.yaml";
+    name.ends_with(".rs") && !is_wiring || is_sample || path == "README.md"
+}
+
+/// Whether a merge without conflicts made Rust of the user invalid.
+fn is_rust_broken(path: &str, ours: &str, merged: &str) -> bool {
+    path.ends_with(".rs") && syn::parse_file(ours).is_ok() && syn::parse_file(merged).is_err()
+}
+
+/// Whether the text is still TOML or YAML, without entries twice.
+fn is_valid(path: &str, text: &str) -> bool {
+    let is_syntax = match path.rsplit_once('.').map(|(_, end)| end) {
+        Some("toml") => toml::de::DeTable::parse(text).is_ok(),
+        Some("yaml" | "yml") => serde_saphyr::from_multiple::<serde_json::Value>(text).is_ok(),
+        Some("rs") => syn::parse_file(text).is_ok(),
+        _ => true,
+    };
+    is_syntax && !entries::has_duplicates(path, text)
+}
+
+/// The changes of the release in lines that the user changed, too.
+fn differences(segments: &[Segment]) -> String {
+    let conflicts = segments.iter().filter_map(|segment| match segment {
+        Segment::Merged(_) => None,
+        Segment::Conflict { ancestor, new, .. } => Some(difference(ancestor, new)),
+    });
+    conflicts.collect()
+}
+
+/// The lines that differ, after `@@`.
+fn difference(ancestor: &str, new: &str) -> String {
+    let diff = similar::TextDiff::from_lines(ancestor, new);
+    let changes = diff.iter_all_changes();
+    changes.fold("@@\n".to_owned(), |mut text, change| {
+        writeln!(text, "{}{}", change.tag(), change.value().trim_end()).ok();
+        text
+    })
+}
+
+/// A text with line feeds only, and the line endings that it had.
+struct Lines {
+    text: String,
+    ending: Ending,
+}
+
+#[derive(Clone, Copy)]
+enum Ending {
+    Lf,
+    Crlf,
+}
+
+impl Ending {
+    fn apply(self, text: &str) -> String {
+        match self {
+            Ending::Lf => text.to_owned(),
+            Ending::Crlf => text.replace('\n', "\r\n"),
+        }
+    }
+}
+
+/// `None` if it is not text. Only a text whose lines all end alike is converted.
+fn lines(bytes: &[u8]) -> Option<Lines> {
+    let text = str::from_utf8(bytes).ok()?;
+    let count = |ending: &str| text.matches(ending).count();
+    let (text, ending) = match count("\r\n") {
+        0 => (text.to_owned(), Ending::Lf),
+        all if all == count("\n") => (text.replace("\r\n", "\n"), Ending::Crlf),
+        _ => (text.to_owned(), Ending::Lf),
+    };
+    Some(Lines { text, ending })
+}
