@@ -10,7 +10,9 @@ mod merge;
 pub mod notes;
 mod outcome;
 pub mod project;
+mod renamed;
 mod renames;
+mod resolve;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +24,7 @@ use crate::scaffold::Policy;
 
 pub use merge::Labels;
 use outcome::Outcome;
+pub use renamed::rewritten;
 
 /// The pristine files of one release, by path.
 pub type Tree = BTreeMap<String, Pristine>;

@@ -160,6 +160,20 @@ pub fn find(root: &Path) -> anyhow::Result<Option<Suspended>> {
     Ok((release == Some(&record.to)).then_some(record))
 }
 
+/// Removes what an upgrade or its end left that was interrupted. If that fails, the next command does it; nothing depends on it.
+pub(super) fn sweep(root: &Path) {
+    let is_stale = root.join(SUSPENDED).join(RECORD).exists() && matches!(find(root), Ok(None));
+    if is_stale {
+        disk::remove_tree(&root.join(SUSPENDED)).ok();
+    }
+    if root.join(DRAFT).exists() {
+        disk::remove_tree(&root.join(DRAFT)).ok();
+    }
+    if is_stale {
+        disk::remove_folder(&root.join(FOLDER)).ok();
+    }
+}
+
 /// Checks that no upgrade is unfinished.
 ///
 /// # Errors

@@ -41,11 +41,6 @@ struct Hold {
 const CHANGES: &[Change] = &[
     Change {
         release: "0.2.0",
-        pattern: "Refusal",
-        note: "`webhook::Refusal` is now `webhook::Rejection`",
-    },
-    Change {
-        release: "0.2.0",
         pattern: ".wake(",
         note: "`Trigger::wake` is now `Trigger::enqueue`",
     },

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::merge::{self, Segment};
-use super::{Labels, Sides, entries};
+use super::{Labels, Sides, entries, resolve, rewritten};
 use crate::library;
 use crate::sample;
 use crate::scaffold::Policy;
@@ -62,20 +62,18 @@ pub fn of(sides: &Sides, labels: Labels) -> Outcome {
     if is_ancestor || library::has(sides.path) {
         return Outcome::Write(text.ending.apply(&new.text));
     }
-    if sides
-        .ancestor
-        .is_some_and(|ancestor| ancestor.text == new.text)
-    {
+    let ancestor = sides.ancestor.map_or("", |ancestor| &ancestor.text);
+    let [ancestor, ours] = [ancestor, &text.text].map(|it| rewritten(sides.path, it, labels));
+    if ancestor == new.text && ours == text.text {
         return Outcome::Same;
     }
     // `kbr manifests` writes these, cargo the lock, and an untouched sample is what kbr has written from its type.
     let is_generated = new.policy == Policy::Generated || sides.path == "Cargo.lock";
     let is_written_once = sides.ancestor.is_none() && new.policy == Policy::Once;
-    if is_generated || is_written_once || sample::is_untouched(&text.text) {
+    if is_generated || is_written_once || sample::is_untouched(&ours) {
         return Outcome::Keep;
     }
-    let ancestor = sides.ancestor.map_or("", |ancestor| &ancestor.text);
-    match merged(sides.path, ancestor, &text.text, &new.text, labels) {
+    match merged(sides.path, &ancestor, &ours, &new.text, labels) {
         Outcome::Merge {
             text: lines,
             unmerged,
@@ -89,7 +87,7 @@ pub fn of(sides: &Sides, labels: Labels) -> Outcome {
 }
 
 fn merged(path: &str, ancestor: &str, ours: &str, new: &str, labels: Labels) -> Outcome {
-    let segments = merge::merge(ancestor, ours, new);
+    let segments = resolve::resolved(path, merge::merge(ancestor, ours, new));
     let unmerged = String::new();
     if is_users_own(path) && !ancestor.is_empty() {
         let text = merge::with_ours(&segments);

@@ -5,6 +5,7 @@
 mod disk;
 mod others;
 mod project;
+mod upgrade;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

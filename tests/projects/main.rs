@@ -23,3 +23,4 @@ mod project;
 mod screen;
 mod states;
 mod third_party;
+mod upgrade;

@@ -97,6 +97,8 @@ impl Project {
             .current_dir(&self.0)
             .env("PATH", format!("{}:{path}", kbr.display()))
             .env("CARGO_TARGET_DIR", build())
+            // Set for this repository by its .cargo/config.toml; a project has its own.
+            .env_remove("K8S_OPENAPI_ENABLED_VERSION")
             .env_remove("MAKEFLAGS")
             .env_remove("MAKELEVEL");
         command

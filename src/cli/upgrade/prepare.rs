@@ -42,6 +42,19 @@ pub fn prepare(root: &Path, project: &Project) -> anyhow::Result<Prepared> {
     notes.extend(notes::left(&sources, releases));
     let labels = Labels { from, to: KBR };
     let mut plan = upgrade::plan(&ancestor, &new, &disk, labels);
+    for (path, text) in &sources {
+        let is_planned = ancestor.contains_key(path) || new.contains_key(path);
+        let after = upgrade::rewritten(path, text, labels);
+        if !is_planned && after != *text {
+            plan.changes.push(Change {
+                path: path.clone(),
+                verb: Verb::Merge,
+                before: Some(text.clone().into_bytes()),
+                after: after.into_bytes(),
+            });
+        }
+    }
+    plan.changes.sort_by(|a, b| a.path.cmp(&b.path));
     if from != KBR {
         plan.changes.push(record(root, project)?);
     }
@@ -111,7 +124,10 @@ fn sources(root: &Path, ancestor: &Tree) -> anyhow::Result<Sources> {
             .to_string_lossy()
             .into_owned();
         let bytes = fs::read(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        // What is not text is not Rust.
+        let Ok(text) = String::from_utf8(bytes) else {
+            continue;
+        };
         let is_pristine = ancestor
             .get(&path)
             .is_some_and(|pristine| pristine.text == text);
