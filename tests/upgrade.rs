@@ -1,0 +1,355 @@
+//! `kbr upgrade` as a user runs it: reports, conflicts in git, and the ways back.
+
+mod support;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Output,
+};
+
+use support::{repository, shell, stderr, stdout, tree};
+
+/// A project of 0.1.0 in a git repository, with a kind and its controller.
+struct Project {
+    _folder: tempfile::TempDir,
+    root: PathBuf,
+}
+
+impl Project {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("captains");
+        fs::create_dir(&root).expect("a folder");
+        let recorded = repository().join("tests/releases/0.1.0/a_first_kind/PROJECT");
+        fs::copy(recorded, root.join("PROJECT")).expect("a copy");
+        let project = Project {
+            _folder: folder,
+            root,
+        };
+        project.runs("kbr faults-render 0.1.0 . && git init --quiet .");
+        project.commits();
+        project
+    }
+
+    fn output(&self, script: &str) -> Output {
+        shell(&self.root, script)
+    }
+
+    /// Runs a script that succeeds; returns what it prints.
+    fn runs(&self, script: &str) -> String {
+        let output = self.output(script);
+        let printed = stdout(&output, &self.root) + &stderr(&output, &self.root);
+        assert!(output.status.success(), "{script}: {printed}");
+        printed
+    }
+
+    /// Runs a script that fails; returns what it prints.
+    fn fails(&self, script: &str) -> String {
+        let output = self.output(script);
+        let printed = stdout(&output, &self.root) + &stderr(&output, &self.root);
+        assert!(!output.status.success(), "{script}: {printed}");
+        printed
+    }
+
+    fn commits(&self) {
+        self.runs(
+            "git add --all && git -c user.name=a -c user.email=a@b.c commit --quiet --message all",
+        );
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.root.join(path)).expect("a file")
+    }
+
+    /// Replaces `from`, which occurs once, and commits that.
+    fn edits(&self, path: &str, from: &str, to: &str) {
+        let text = self.read(path);
+        assert_eq!(text.matches(from).count(), 1, "`{from}` is in {path} once");
+        fs::write(self.root.join(path), text.replace(from, to)).expect("a writable file");
+        self.commits();
+    }
+
+    /// Both changed the same line.
+    fn conflicts(&self) {
+        self.edits(
+            "src/main.rs",
+            "async fn main() -> anyhow::Result<()>",
+            "async fn main() -> Mine",
+        );
+    }
+}
+
+/// Every file but those of git and cargo.
+fn files(root: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
+    let mut files = tree(root);
+    files.retain(|path, _| !path.starts_with(".git/"));
+    files
+}
+
+#[test]
+fn a_project_without_edits_becomes_a_fresh_one_and_is_up_to_date() {
+    let project = Project::new();
+    let report = project.runs("kbr upgrade --no-check");
+    assert!(report.contains("remove manager (101 files)"), "{report}");
+    assert!(
+        report.contains("create third_party/kbr-manager (kbr-manager "),
+        "{report}"
+    );
+    let fresh = tempfile::tempdir().expect("a folder");
+    let fresh = fresh.path().join("captains");
+    fs::create_dir(&fresh).expect("a folder");
+    let create = "kbr init --domain example.com && kbr create api --group crew --version v1 --kind Captain --resource --controller";
+    assert!(shell(&fresh, create).status.success());
+    assert_eq!(files(&project.root), files(&fresh));
+    let report =
+        project.runs("kbr upgrade --check && kbr upgrade --allow-dirty && kbr upgrade --dry-run");
+    let nothing = "nothing to do: the project is of kbr 0.2.0\n";
+    assert_eq!(report, nothing.repeat(3));
+}
+
+#[test]
+fn other_commands_name_the_upgrade_in_a_project_of_another_release() {
+    let project = Project::new();
+    let before = files(&project.root);
+    let kind = "--group crew --version v1 --kind Captain";
+    for command in [
+        "init".to_owned(),
+        "create api --group crew --version v1 --kind Mate --yes".to_owned(),
+        format!("create webhook {kind} --defaulting"),
+    ] {
+        let error = project.fails(&format!("kbr {command}"));
+        let text = "error: the project is of kbr 0.1.0, and this is kbr 0.2.0; nothing was written";
+        assert!(error.contains(text), "{command}: {error}");
+        assert!(
+            error.contains("help: `kbr upgrade` brings the project to 0.2.0"),
+            "{command}: {error}"
+        );
+    }
+    assert_eq!(files(&project.root), before);
+}
+
+#[test]
+fn what_is_not_committed_is_not_mixed_with_the_upgrade() {
+    let project = Project::new();
+    fs::write(project.root.join("notes"), "mine").expect("a writable folder");
+    let before = files(&project.root);
+    let error = project.fails("kbr upgrade --no-check");
+    assert!(
+        error.contains("changes that are not committed; nothing was written\n    ?? notes\n"),
+        "{error}"
+    );
+    assert_eq!(files(&project.root), before);
+    project.runs("kbr upgrade --no-check --allow-dirty");
+    assert_eq!(project.read("notes"), "mine");
+}
+
+#[test]
+fn a_preview_writes_nothing_and_a_check_fails() {
+    let project = Project::new();
+    project.conflicts();
+    let before = files(&project.root);
+    let report = project.runs("kbr upgrade --dry-run");
+    assert!(report.contains("conflict src/main.rs\n"), "{report}");
+    assert!(
+        report.contains("--- a/Makefile\n+++ b/Makefile\n"),
+        "{report}"
+    );
+    let report = project.fails("kbr upgrade --check");
+    assert!(
+        report.contains("conflicts: 1\nhelp: `kbr upgrade`"),
+        "{report}"
+    );
+    let json = project.fails("kbr upgrade --check --output json");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(
+        (&json["from"], &json["to"]),
+        (&"0.1.0".into(), &"0.2.0".into())
+    );
+    let changes = json["changes"].as_array().expect("a list");
+    let main = serde_json::json!({"path": "src/main.rs", "verb": "conflict"});
+    assert!(changes.contains(&main), "{json}");
+    assert_eq!(files(&project.root), before);
+}
+
+#[test]
+fn conflicts_are_those_of_a_merge_until_they_are_resolved() {
+    let project = Project::new();
+    project.conflicts();
+    let report = project.fails("kbr upgrade --no-check");
+    assert!(
+        report.contains("git mergetool`:\n  src/main.rs\nthen:\n  kbr upgrade --continue"),
+        "{report}"
+    );
+    let main = project.read("src/main.rs");
+    assert!(
+        main.contains("<<<<<<< yours\nasync fn main() -> Mine {\n||||||| kbr 0.1.0\n"),
+        "{main}"
+    );
+    assert!(
+        main.contains("\n=======\nasync fn main() -> ExitCode {\n>>>>>>> kbr 0.2.0\n"),
+        "{main}"
+    );
+    let status = project.runs("git status --short | grep ^U");
+    assert_eq!(status, "UU src/main.rs\n");
+    let base = project.runs("git show :1:src/main.rs | grep 'async fn main'");
+    assert_eq!(base, "async fn main() -> anyhow::Result<()> {\n");
+
+    // Nothing else writes until then.
+    let before = files(&project.root);
+    for command in [
+        "create api --group crew --version v1 --kind Mate --yes",
+        "upgrade --allow-dirty",
+        "upgrade --check",
+    ] {
+        let error = project.fails(&format!("kbr {command}"));
+        assert!(
+            error
+                .contains("the upgrade from kbr 0.1.0 to 0.2.0 is unfinished; nothing was written"),
+            "{command}: {error}"
+        );
+        assert!(
+            error.contains("help: resolve the conflicts in `src/main.rs`"),
+            "{command}: {error}"
+        );
+    }
+    let error = project.fails("kbr upgrade --continue --no-check");
+    assert!(error.contains("src/main.rs:24: <<<<<<< yours\n"), "{error}");
+    assert_eq!(files(&project.root), before);
+
+    let resolved = "sed -i -e '/^<<<<<<< /,/^=======$/d' -e '/^>>>>>>> /d' src/main.rs";
+    project.runs(resolved);
+    let report = project.runs("kbr upgrade --continue --no-check");
+    assert_eq!(report, "the project is of kbr 0.2.0 now\n");
+    assert_eq!(project.runs("git status --short | grep ^U || true"), "");
+    assert!(!project.root.join(".kbr").exists());
+    let error = project.fails("kbr upgrade --continue");
+    assert!(error.contains("no upgrade is unfinished"), "{error}");
+}
+
+#[test]
+fn an_aborted_upgrade_leaves_the_project_as_it_was() {
+    let project = Project::new();
+    project.conflicts();
+    let before = files(&project.root);
+    project.fails("kbr upgrade --no-check");
+    let report = project.runs("kbr upgrade --abort");
+    assert!(
+        report.ends_with("the project is of kbr 0.1.0 again\n"),
+        "{report}"
+    );
+    assert_eq!(files(&project.root), before);
+    assert_eq!(project.runs("git status --short"), "");
+    assert!(!project.root.join(".kbr").exists());
+}
+
+#[test]
+fn an_abort_keeps_what_was_edited_since_and_the_file_before() {
+    let project = Project::new();
+    project.conflicts();
+    let before = files(&project.root);
+    let main = project.read("src/main.rs");
+    project.fails("kbr upgrade --no-check");
+    fs::write(project.root.join("src/main.rs"), "// half resolved\n").expect("a writable file");
+    let report = project.fails("kbr upgrade --abort");
+    let copy = report
+        .split("src/main.rs (before the upgrade: `")
+        .nth(1)
+        .expect("the copy");
+    let copy = copy.split('`').next().expect("its path");
+    assert_eq!(project.read(copy), main);
+    assert_eq!(project.read("src/main.rs"), "// half resolved\n");
+    let mut after = files(&project.root);
+    after.retain(|path, _| !path.starts_with(".kbr/") && path != "src/main.rs");
+    let mut expected = before;
+    expected.remove("src/main.rs");
+    assert_eq!(after, expected);
+    // It is over: the next upgrade begins anew.
+    project.runs("git checkout --quiet . && kbr upgrade --dry-run");
+}
+
+#[test]
+fn an_edited_library_is_shown_and_replaced_only_if_its_changes_may_be_lost() {
+    let project = Project::new();
+    project.runs("echo '// mine' >>manager/src/lib.rs");
+    project.commits();
+    let before = files(&project.root);
+    let error = project.fails("kbr upgrade --no-check");
+    assert!(
+        error.contains("--- a/manager/src/lib.rs\n+++ b/manager/src/lib.rs\n"),
+        "{error}"
+    );
+    assert!(
+        error.contains("error: `manager` was edited, and an upgrade replaces it"),
+        "{error}"
+    );
+    assert_eq!(files(&project.root), before);
+    project.runs("kbr upgrade --no-check --discard-library-changes");
+    assert!(!project.root.join("manager/src/lib.rs").exists());
+}
+
+#[test]
+fn a_deleted_file_stays_deleted_and_an_edited_one_that_is_not_needed_stays() {
+    let project = Project::new();
+    project.runs("git rm --quiet Dockerfile");
+    project.commits();
+    let report = project.runs("kbr upgrade --no-check");
+    assert!(
+        report.contains("skip Dockerfile (you deleted it)\n"),
+        "{report}"
+    );
+    assert!(!project.root.join("Dockerfile").exists());
+}
+
+#[test]
+fn the_difference_between_two_releases_is_shown_for_this_project() {
+    let project = Project::new();
+    let diff = project.runs("kbr upgrade --diff 0.1.0..0.2.0");
+    assert!(
+        diff.contains("--- a/src/controllers/captain.rs\n"),
+        "{diff}"
+    );
+    assert!(diff.contains("--- /dev/null\n+++ b/AGENTS.md\n"), "{diff}");
+    assert!(
+        !diff.contains("+++ b/third_party/kbr-manager/"),
+        "the library is left out"
+    );
+    assert_eq!(project.runs("kbr upgrade --diff 0.2.0..0.2.0"), "");
+    let error = project.fails("kbr upgrade --diff 0.2.0");
+    assert!(
+        error.contains("`0.2.0` is not a pair of releases\nhelp: pass two releases"),
+        "{error}"
+    );
+    let error = project.fails("kbr upgrade --diff 0.0.9..0.2.0");
+    assert!(error.contains("does not know the release 0.0.9"), "{error}");
+}
+
+#[test]
+fn a_project_in_a_folder_of_a_repository_is_upgraded_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let project = Project::new();
+    let whole = folder.path().join("whole");
+    fs::create_dir(&whole).expect("a folder");
+    let script = format!(
+        "mv '{}' captains && rm -r captains/.git && echo a >other && git init --quiet . && git add captains && git -c user.name=a -c user.email=a@b.c commit --quiet --message all",
+        project.root.display()
+    );
+    assert!(shell(&whole, &script).status.success());
+    let main = whole.join("captains/src/main.rs");
+    let text = fs::read_to_string(&main).expect("a file");
+    fs::write(
+        &main,
+        text.replace(
+            "async fn main() -> anyhow::Result<()>",
+            "async fn main() -> Mine",
+        ),
+    )
+    .expect("a writable file");
+    let output = shell(
+        &whole,
+        "git -c user.name=a -c user.email=a@b.c commit --quiet --all --message mine; cd captains; kbr upgrade --no-check",
+    );
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output, &whole));
+    let output = shell(&whole, "git status --short | grep ^U");
+    assert_eq!(stdout(&output, &whole), "UU captains/src/main.rs\n");
+}
