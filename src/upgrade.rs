@@ -198,6 +198,4 @@ impl Plan {
 }
 
 #[cfg(test)]
-mod random;
-#[cfg(test)]
 mod tests;

@@ -76,7 +76,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ),
     (
         "alpha",
-        "for `alpha generate`, run the commands that PROJECT records again: they restore missing files and lines; nothing replaces `alpha update` yet",
+        "for `alpha generate`, run the commands that PROJECT records again: they restore missing files and lines; for `alpha update`, run `kbr upgrade`",
     ),
     (
         "controller",

@@ -103,7 +103,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     drop(lock);
     report::changes(&prepared);
     if prepared.plan.conflicts.is_empty() {
-        afterwards::run(&root, args, prepared.notes);
+        afterwards::run(&root, args, &prepared.notes);
         return Ok(ExitCode::SUCCESS);
     }
     report::conflicts(&prepared, mark(repository.as_ref(), &prepared));
@@ -170,13 +170,13 @@ fn check_clean(repository: &Repository) -> anyhow::Result<()> {
     if files.is_empty() {
         return Ok(());
     }
-    let mut shown = files[..files.len().min(SHOWN)].join("\n");
+    let mut shown = files[..files.len().min(SHOWN)].to_vec();
     if files.len() > SHOWN {
-        shown += &format!("\n… and {} more", files.len() - SHOWN);
+        shown.push(format!("… and {} more", files.len() - SHOWN));
     }
     Err(Diagnostic::new("the project has changes that are not committed")
         .outcome(Outcome::NothingWritten)
-        .details(shown)
+        .details(shown.join("\n"))
         .help("commit or stash them, so that you can review the upgrade, and take it back, by itself")
         .help("or pass `--allow-dirty`")
         .into())

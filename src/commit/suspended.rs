@@ -113,9 +113,10 @@ pub fn end(lock: &Lock) -> anyhow::Result<()> {
         if folder.exists() {
             // Without the record, the rest does not count.
             let record = folder.join(RECORD);
-            let removed = match record.exists() {
-                true => disk::remove_file(&record),
-                false => Ok(()),
+            let removed = if record.exists() {
+                disk::remove_file(&record)
+            } else {
+                Ok(())
             };
             removed
                 .and_then(|()| disk::remove_tree(&folder))
@@ -222,12 +223,9 @@ impl Suspended {
         let locator = Locator::new(root);
         for (at, file) in self.files.iter().enumerate() {
             let copy = root.join(SUSPENDED).join(at.to_string());
-            let before = match file.existed {
-                true => Some(
-                    fs::read(&copy).with_context(|| format!("cannot read `{}`", copy.display()))?,
-                ),
-                false => None,
-            };
+            let read =
+                || fs::read(&copy).with_context(|| format!("cannot read `{}`", copy.display()));
+            let before = file.existed.then(read).transpose()?;
             let now = changes::read(&locator, &file.path)?;
             if now == before {
                 continue;

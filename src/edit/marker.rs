@@ -18,7 +18,8 @@ fn sign(path: &str) -> &'static str {
     if is_rust(path) { "//" } else { "#" }
 }
 
-pub(super) fn is_rust(path: &str) -> bool {
+/// Whether the file at `path` is Rust.
+pub fn is_rust(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, end)| end == "rs")
 }
 

@@ -1,5 +1,6 @@
 //! The git repository of a project: whether it is clean, and its unresolved conflicts.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -57,7 +58,7 @@ impl Repository {
         for conflict in conflicts {
             let path = format!("{}{}", self.prefix, conflict.path);
             // Removes the entry of the file without conflicts.
-            entries += &format!("0 {}\t{path}\n", "0".repeat(40));
+            writeln!(entries, "0 {}\t{path}", "0".repeat(40))?;
             let stages = [
                 conflict.ancestor.as_deref(),
                 Some(&conflict.ours),
@@ -66,7 +67,7 @@ impl Repository {
             for (stage, content) in (1..).zip(stages) {
                 if let Some(content) = content {
                     let hash = self.run(&["hash-object", "-w", "--stdin"], content)?;
-                    entries += &format!("100644 {} {stage}\t{path}\n", hash.trim_end());
+                    writeln!(entries, "100644 {} {stage}\t{path}", hash.trim_end())?;
                 }
             }
         }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::merge::{self, Segment};
 use super::{Labels, Sides, entries, resolve, rewritten};
+use crate::edit::is_rust;
 use crate::library;
 use crate::sample;
 use crate::scaffold::Policy;
@@ -47,9 +48,10 @@ pub fn of(sides: &Sides, labels: Labels) -> Outcome {
         .ancestor
         .is_some_and(|ancestor| is_pristine(&ancestor.text));
     let Some(new) = sides.new else {
-        return match is_ancestor || library::has(sides.path) {
-            true => Outcome::Remove,
-            false => Outcome::Dropped,
+        return if is_ancestor || library::has(sides.path) {
+            Outcome::Remove
+        } else {
+            Outcome::Dropped
         };
     };
     if is_pristine(&new.text) {
@@ -91,16 +93,14 @@ fn merged(path: &str, ancestor: &str, ours: &str, new: &str, labels: Labels) -> 
     let unmerged = String::new();
     if is_users_own(path) && !ancestor.is_empty() {
         let text = merge::with_ours(&segments);
-        return match is_rust_broken(path, ours, &text) {
-            false => Outcome::Merge {
-                text,
-                unmerged: differences(&segments),
-            },
-            true => Outcome::Merge {
+        if is_rust_broken(path, ours, &text) {
+            return Outcome::Merge {
                 text: ours.to_owned(),
                 unmerged: difference(ancestor, new),
-            },
-        };
+            };
+        }
+        let unmerged = differences(&segments);
+        return Outcome::Merge { text, unmerged };
     }
     let text = merge::clean(&segments).filter(|text| is_valid(path, text));
     if let Some(text) = text.or_else(|| by_entries(path, ancestor, ours, new)) {
@@ -119,12 +119,12 @@ fn is_users_own(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_wiring = ["main.rs", "lib.rs", "mod.rs", "crdgen.rs"].contains(&name);
     let is_sample = path.starts_with("config/samples/") && name != "kustomization.yaml";
-    name.ends_with(".rs") && !is_wiring || is_sample || path == "README.md"
+    is_rust(name) && !is_wiring || is_sample || path == "README.md"
 }
 
 /// Whether a merge without conflicts made Rust of the user invalid.
 fn is_rust_broken(path: &str, ours: &str, merged: &str) -> bool {
-    path.ends_with(".rs") && syn::parse_file(ours).is_ok() && syn::parse_file(merged).is_err()
+    is_rust(path) && syn::parse_file(ours).is_ok() && syn::parse_file(merged).is_err()
 }
 
 /// Whether the text is still TOML or YAML, without entries twice.

@@ -1,6 +1,7 @@
 //! Names of the library that a release changed, and that an upgrade changes in the user's code as well.
 
 use super::Labels;
+use crate::edit::is_rust;
 use crate::project::release as number;
 
 /// A path that has another name from one release on. Written in full it means nothing else, so it can be replaced as text.
@@ -20,7 +21,7 @@ const RENAMED: &[Renamed] = &[Renamed {
 /// The Rust file at `path` with the new names; any other file as it is.
 pub fn rewritten(path: &str, text: &str, labels: Labels) -> String {
     let mut text = text.to_owned();
-    if !path.ends_with(".rs") {
+    if !is_rust(path) {
         return text;
     }
     let is_part = |renamed: &&Renamed| {

@@ -1,6 +1,7 @@
 //! Resolves conflicts about which there is no doubt: words in comments, and permissions, which are a set.
 
 use super::merge::Segment;
+use crate::edit::is_rust;
 
 /// The start of a permission in Rust.
 const RULE: &str = "// +kbr:rbac:";
@@ -40,7 +41,7 @@ fn code<'a>(path: &str, text: &'a str) -> Vec<&'a str> {
 /// A line of Rust without the comment at its end. A `//` in a string does not begin one.
 fn without_comment<'a>(path: &str, line: &'a str) -> &'a str {
     match line.split_once(" // ") {
-        Some((code, _)) if path.ends_with(".rs") && code.matches('"').count() % 2 == 0 => code,
+        Some((code, _)) if is_rust(path) && code.matches('"').count() % 2 == 0 => code,
         _ => line,
     }
 }
@@ -58,7 +59,7 @@ fn is_comment(path: &str, line: &str) -> bool {
 }
 
 fn is_rule(path: &str, line: &str) -> bool {
-    path.ends_with(".rs") && line.trim_start().starts_with(RULE)
+    is_rust(path) && line.trim_start().starts_with(RULE)
 }
 
 /// `ours` with the permissions that the release adds, and without those that it drops, if it has permissions.

@@ -1,3 +1,5 @@
+mod random;
+
 use super::*;
 use crate::project;
 
@@ -186,7 +188,7 @@ fn an_edited_library_is_noticed() {
 }
 
 /// PROJECT of each golden project of 0.1.0.
-pub fn golden() -> Vec<Project> {
+fn golden() -> Vec<Project> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/releases/0.1.0");
     let cases = std::fs::read_dir(folder).unwrap();
     let mut paths: Vec<_> = cases.map(|case| case.unwrap().path()).collect();
@@ -221,7 +223,7 @@ fn a_project_without_edits_becomes_a_fresh_one() {
 }
 
 /// Makes the changes of `plan`.
-pub fn apply(plan: &Plan, disk: &mut Disk) {
+fn apply(plan: &Plan, disk: &mut Disk) {
     for change in &plan.changes {
         assert_eq!(
             disk.get(&change.path),

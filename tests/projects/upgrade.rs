@@ -4,6 +4,7 @@ use std::fs;
 
 use super::{
     project::{Project, alone, before_a_release},
+    states::external_crate,
     support::{KBR, copy, repository},
 };
 
@@ -143,15 +144,22 @@ fn projects_of_0_1_0_with_versions_external_kinds_and_many_controllers_are_upgra
         project.is_as_good_as_new();
     }
     {
-        let project = Project::new("routes");
+        let project = Project::new("gadgets");
         project.kbr("init --domain example.com");
-        project.create_api("--group gateway.networking.k8s.io --version v1 --kind HTTPRoute --external-crate gateway-api@0.20 --external-type gateway_api::httproutes::HTTPRoute --controller");
-        project.becomes_0_1_0();
-        project.replace(
-            "src/controllers/httproute.rs",
-            "nothing to do",
-            "looked at a route",
+        external_crate(&project);
+        project.create_api(
+            "--group widgets.example.org --domain= --version v1 --kind Widget --plural widgets --resource=false --controller \
+             --external-crate ./widgets --external-type widgets::Widget",
         );
+        project.becomes_0_1_0();
+        external_crate(&project);
+        project.replace(
+            "src/controllers/widget.rs",
+            "nothing to do",
+            "looked at a widget",
+        );
+        // As the user's first build did.
+        project.run("cargo", &["update", "--workspace"]);
         let report = project.upgrade();
         assert!(!report.contains("warning"), "{report}");
         project.is_as_good_as_new();

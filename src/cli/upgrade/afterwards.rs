@@ -11,16 +11,16 @@ use crate::output;
 use crate::upgrade::notes::Note;
 
 /// Brings the lock file and the generated files up to date, and compiles the project.
-pub fn run(root: &Path, args: &Args, notes: Vec<Note>) {
+pub fn run(root: &Path, args: &Args, notes: &[Note]) {
     if !args.no_check {
         steps(root, args);
     }
-    report::notes(&notes);
+    report::notes(notes);
 }
 
 fn steps(root: &Path, args: &Args) {
     let lock = ["update", "--workspace", "--offline"];
-    if !succeeded("cargo update --workspace", cargo::output(root, &lock)) {
+    if !succeeded("cargo update --workspace", &cargo::output(root, &lock)) {
         return;
     }
     let generated = manifests::generate(root, manifests::Options::default())
@@ -32,7 +32,7 @@ fn steps(root: &Path, args: &Args) {
     let check = ["check", "--workspace", "--all-targets", "--quiet"];
     if succeeded(
         "cargo check --workspace --all-targets",
-        cargo::output(root, &check),
+        &cargo::output(root, &check),
     ) {
         return;
     }
@@ -51,13 +51,13 @@ fn steps(root: &Path, args: &Args) {
         ];
         succeeded(
             &format!("cargo {}", fix.join(" ")),
-            cargo::output(root, &fix),
+            &cargo::output(root, &fix),
         );
     }
 }
 
-fn succeeded<T>(command: &str, result: anyhow::Result<T>) -> bool {
-    if let Err(error) = &result {
+fn succeeded<T>(command: &str, result: &anyhow::Result<T>) -> bool {
+    if let Err(error) = result {
         failed(command, error);
     }
     result.is_ok()

@@ -39,7 +39,7 @@ pub fn resume(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     suspended::end(&lock)?;
     drop(lock);
     output::message(format_args!("the project is of kbr {} now", upgrade.to));
-    afterwards::run(root, args, Vec::new());
+    afterwards::run(root, args, &[]);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -46,11 +46,7 @@ pub fn changes(prepared: &Prepared) {
     ));
     for unmerged in &plan.unmerged {
         let mut lines = unmerged.diff.lines();
-        let shown: String = lines
-            .by_ref()
-            .take(SHOWN)
-            .map(|line| format!("{line}\n"))
-            .collect();
+        let shown: Vec<&str> = lines.by_ref().take(SHOWN).collect();
         let rest = match lines.count() {
             0 => String::new(),
             more => format!(
@@ -58,7 +54,11 @@ pub fn changes(prepared: &Prepared) {
                 prepared.from
             ),
         };
-        output::text(&format!("\n{}\n{shown}{rest}", unmerged.path));
+        output::text(&format!(
+            "\n{}\n{}\n{rest}",
+            unmerged.path,
+            shown.join("\n")
+        ));
     }
 }
 

@@ -6,13 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use super::tests::{apply, golden};
 use super::*;
-
-const LABELS: Labels = Labels {
-    from: "0.1.0",
-    to: "0.2.0",
-};
 
 /// Pseudo-random numbers, the same for the same seed (splitmix64).
 struct Random(u64);
@@ -41,7 +35,7 @@ fn edit(random: &mut Random, path: &str, text: &str) -> String {
         match random.below(5) {
             0 if !lines.is_empty() => lines[at] = own,
             1 if !lines.is_empty() => drop(lines.remove(at)),
-            2 if !lines.is_empty() => lines[at] += &format!(" {own}"),
+            2 if !lines.is_empty() => lines[at].extend([" ", &own]),
             3 => lines
                 .splice(at..at, [own.clone(), String::new(), own])
                 .for_each(drop),
@@ -62,7 +56,11 @@ fn edit(random: &mut Random, path: &str, text: &str) -> String {
 }
 
 fn sign(path: &str) -> &'static str {
-    if path.ends_with(".rs") { "//" } else { "#" }
+    if crate::edit::is_rust(path) {
+        "//"
+    } else {
+        "#"
+    }
 }
 
 /// The lines of `text` that `earlier` does not have, with their numbers; white space at the end does not count.
