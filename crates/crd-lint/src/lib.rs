@@ -22,12 +22,13 @@
 //! assert_eq!(findings[0].message, "rule `self.nmae != ''`: unknown field `nmae`; did you mean `name`");
 //! ```
 //!
-//! [`LINTS`] lists every lint. [`value`] validates an object against a schema, and [`rules`] evaluates CEL rules on it. The reference
+//! [`LINTS`] lists every lint. [`compatibility`] compares a definition with an older one. [`value`] validates an object against a schema, and [`rules`] evaluates CEL rules on it. The reference
 //! is kube-apiserver 1.37: `pkg/apis/apiextensions/validation` and `pkg/apiserver/schema` of `apiextensions-apiserver`. Lints that
 //! may not apply to a newer Kubernetes have [`Lint::version_dependent`] set.
 //!
 //! The help texts are written for definitions derived from Rust types with kube and schemars.
 
+pub mod compatibility;
 mod definition;
 mod finding;
 mod formats;

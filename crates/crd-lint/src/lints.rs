@@ -8,7 +8,7 @@ mod defaults;
 mod deprecation;
 mod extensions;
 mod form;
-mod keywords;
+pub(crate) mod keywords;
 mod lists;
 mod names;
 mod nested;

@@ -1,0 +1,145 @@
+//! Which values, lengths and sizes are allowed.
+
+use serde_json::Value;
+
+use super::pair::Pair;
+use super::rule::Break;
+
+/// Numbers, the lengths of texts, and lists of values.
+pub fn values(pair: &Pair, found: &mut Vec<Break>) {
+    if !pair.is_same_kind() || pair.keeps_every_value() {
+        return;
+    }
+    if let Some(text) = range(pair, "minimum", "exclusiveMinimum", |old, new| new > old)
+        .or_else(|| range(pair, "maximum", "exclusiveMaximum", |old, new| new < old))
+    {
+        found.push(pair.stricter(text, "keep the range, or restrict it in a new version"));
+    }
+    if let Some(text) = lower(pair, "minLength").or_else(|| upper(pair, "maxLength")) {
+        found.push(pair.stricter(text, "keep the length, or restrict it in a new version"));
+    }
+    let (old, new) = pair.both("multipleOf");
+    if let Some(now) = new
+        .as_f64()
+        .filter(|now| old.as_f64().is_none_or(|old| old % now != 0.0))
+    {
+        let text = format!("values must be a multiple of {now} now");
+        found.push(pair.stricter(text, "keep accepting others"));
+    }
+    allowed(pair, found);
+}
+
+/// The values of an enum.
+fn allowed(pair: &Pair, found: &mut Vec<Break>) {
+    let (old, new) = pair.both("enum");
+    let Some(new) = new.as_array() else { return };
+    let help = "keep the values, or remove them in a new version with conversion";
+    let Some(old) = old.as_array() else {
+        let text = format!("only {} are allowed now", listed(new.iter()));
+        found.push(pair.stricter(text, help));
+        return;
+    };
+    let gone = old.iter().filter(|value| !new.contains(value));
+    let gone = listed(gone);
+    if !gone.is_empty() {
+        found.push(pair.stricter(format!("{gone} is not allowed any more"), help));
+    }
+}
+
+fn listed<'a>(values: impl Iterator<Item = &'a Value>) -> String {
+    let all: Vec<String> = values.map(|it| format!("`{it}`")).collect();
+    all.join(", ")
+}
+
+/// Patterns and formats.
+pub fn text(pair: &Pair, found: &mut Vec<Break>) {
+    if !pair.is_same_kind() || pair.keeps_every_value() {
+        return;
+    }
+    for key in ["pattern", "format"] {
+        let (old, new) = pair.both(key);
+        let Some(now) = new.as_str().filter(|_| old != new) else {
+            continue;
+        };
+        if key == "format" && is_looser(old.as_str(), now) {
+            continue;
+        }
+        let text = match old.as_str() {
+            Some(before) => format!("the {key} was `{before}`, and is `{now}`"),
+            None => format!("the {key} `{now}` is new"),
+        };
+        let help = "if every old value is still valid, allow this finding; else keep the old one, or accept both";
+        found.push(pair.stricter(text, help));
+    }
+}
+
+/// Whether a format is known to accept what another one does.
+fn is_looser(old: Option<&str>, new: &str) -> bool {
+    matches!(
+        (old, new),
+        (Some("int32"), "int64") | (Some("float"), "double")
+    )
+}
+
+/// The sizes of lists and maps.
+pub fn size(pair: &Pair, found: &mut Vec<Break>) {
+    if !pair.is_same_kind() {
+        return;
+    }
+    let texts = [
+        lower(pair, "minItems"),
+        upper(pair, "maxItems"),
+        lower(pair, "minProperties"),
+        upper(pair, "maxProperties"),
+    ];
+    for text in texts.into_iter().flatten() {
+        found.push(pair.stricter(text, "keep the size, or restrict it in a new version"));
+    }
+}
+
+/// A new or higher lower bound. Zero restricts nothing.
+fn lower(pair: &Pair, key: &str) -> Option<String> {
+    let (old, new) = pair.both(key);
+    let now = new.as_u64().unwrap_or(0);
+    (now > old.as_u64().unwrap_or(0)).then(|| changed(key, old, new))
+}
+
+/// A new or lower upper bound.
+fn upper(pair: &Pair, key: &str) -> Option<String> {
+    let (old, new) = pair.both(key);
+    let now = new.as_u64()?;
+    old.as_u64()
+        .is_none_or(|old| now < old)
+        .then(|| changed(key, old, new))
+}
+
+/// A bound that is new, stricter, or exclusive now.
+fn range(
+    pair: &Pair,
+    key: &str,
+    exclusive: &str,
+    is_stricter: fn(f64, f64) -> bool,
+) -> Option<String> {
+    let (old, new) = pair.both(key);
+    let now = new.as_f64()?;
+    let (was_exclusive, is_exclusive) = pair.both(exclusive);
+    let stricter = match old.as_f64() {
+        None => true,
+        Some(before) if is_stricter(before, now) => true,
+        Some(before) => {
+            !is_stricter(now, before) && is_exclusive == &true && was_exclusive != &true
+        }
+    };
+    stricter.then(|| match is_exclusive == &true && old == new {
+        true => format!("{key} {new} is exclusive now"),
+        false => changed(key, old, new),
+    })
+}
+
+fn changed(key: &str, old: &Value, new: &Value) -> String {
+    if old.is_null() {
+        format!("{key} {new} is new")
+    } else {
+        format!("{key} was {old}, and is {new}")
+    }
+}

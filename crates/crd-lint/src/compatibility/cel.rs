@@ -1,0 +1,79 @@
+//! CEL rules (`x-kubernetes-validations`).
+
+use cel::IdedExpr;
+use cel::common::ast::Expr;
+use serde_json::Value;
+
+use super::pair::Pair;
+use super::rule::Break;
+use crate::rules::{parse, unquoted};
+
+/// Rules that are new or different.
+pub fn added(pair: &Pair, found: &mut Vec<Break>) {
+    if !pair.is_same_kind() || pair.keeps_every_value() {
+        return;
+    }
+    let rules = |value: &Value| -> Vec<(String, bool)> {
+        let rules = value.as_array().into_iter().flatten();
+        let of = |rule: &Value| {
+            let text = rule["rule"].as_str().unwrap_or_default().trim().to_owned();
+            (text, rule["optionalOldSelf"] == true)
+        };
+        rules.map(of).collect()
+    };
+    let (old, new) = pair.both("x-kubernetes-validations");
+    let before = rules(old);
+    for rule in rules(new).iter().filter(|rule| !before.contains(rule)) {
+        found.extend(check(pair, &rule.0));
+    }
+}
+
+fn check(pair: &Pair, rule: &str) -> Option<Break> {
+    let parsed = parse(rule).ok()?;
+    if holds_without_new_fields(pair, &parsed) {
+        return None;
+    }
+    let text = format!("the rule `{rule}` is new or different");
+    if uses_old(rule) {
+        let help = "it compares with the old value: make sure that it accepts changes of existing objects that do not touch what it is about";
+        return Some(Break::new(pair.path(), text, help).tolerated_if(true));
+    }
+    let guard = "accept what an object already has: set `optionalOldSelf` and begin with `oldSelf.hasValue() && oldSelf.value() == self ||`, or compare only the fields that the rule is about";
+    Some(pair.stricter(text, guard))
+}
+
+/// Whether the old value is part of the rule.
+fn uses_old(rule: &str) -> bool {
+    let word = |byte: char| byte.is_ascii_alphanumeric() || byte == '_';
+    rule.split(|byte| !word(byte)).any(|it| it == "oldSelf")
+}
+
+/// Whether the rule is true for every object of the old schema, because it asks for a field that no such object has:
+/// `!has(self.new) || …`, `has(self.new) ? … : true`.
+fn holds_without_new_fields(pair: &Pair, rule: &IdedExpr) -> bool {
+    let Expr::Call(call) = &rule.expr else {
+        return false;
+    };
+    match (call.func_name.as_str(), &call.args[..]) {
+        ("_||_", all) => all.iter().any(|it| holds_without_new_fields(pair, it)),
+        ("_&&_", all) => all.iter().all(|it| holds_without_new_fields(pair, it)),
+        ("!_", [inner]) => asks_for_new_field(pair, inner),
+        ("_?_:_", [condition, _, otherwise]) => {
+            asks_for_new_field(pair, condition)
+                && matches!(&otherwise.expr, Expr::Literal(cel::common::ast::LiteralValue::Boolean(it)) if *it.inner())
+        }
+        _ => false,
+    }
+}
+
+/// Whether an expression is `has(self.field)`, for a field that did not exist and has no default.
+fn asks_for_new_field(pair: &Pair, expression: &IdedExpr) -> bool {
+    let Expr::Select(select) = &expression.expr else {
+        return false;
+    };
+    let of_self = matches!(&select.operand.expr, Expr::Ident(name) if name == "self");
+    let name = unquoted(&select.field);
+    let (old, new) = pair.both("properties");
+    let is_new = old[name].is_null() && new[name].is_object() && new[name]["default"].is_null();
+    select.test && of_self && is_new
+}

@@ -1,0 +1,143 @@
+//! Kind, scope, versions and conversion.
+
+use serde_json::{Value, json};
+
+use super::rule::Break;
+use crate::definition::Definition;
+
+/// The version whose objects are now read as `new`, if they are read without conversion.
+///
+/// A version that nobody could use, then or now, is not compared.
+pub fn before<'a>(old: &Definition<'a>, crd: &Definition, new: &Value) -> Option<&'a Value> {
+    let is_used = |version: &Value| is_served(version) || is_stored(version);
+    if !is_used(new) {
+        return None;
+    }
+    match find(old, name(new)) {
+        Some(same) => Some(same).filter(|same| is_used(same)),
+        None if converts(crd) => None,
+        None => old.versions().iter().find(|version| is_stored(version)),
+    }
+}
+
+/// The name of the kind.
+pub fn kind(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
+    let (before, now) = (&old.names()["kind"], &new.names()["kind"]);
+    if before != now {
+        let text = format!("the kind {} is called {} now", quoted(before), quoted(now));
+        let help = "keep the name, or give the new kind another plural";
+        found.push(Break::new("", text, help));
+    }
+}
+
+/// Namespaced or not.
+pub fn scope(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
+    let scope = |it: &Definition| it.0["spec"]["scope"].clone();
+    let (before, now) = (scope(old), scope(new));
+    if before != now {
+        let text = format!("the scope was {}, and is {}", quoted(&before), quoted(&now));
+        let help = "keep the scope, or make another kind: objects cannot change their scope";
+        found.push(Break::new("", text, help));
+    }
+}
+
+/// Versions without which stored objects cannot be read.
+pub fn still_stored(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
+    for version in stored_versions(old).filter(|version| find(new, version).is_none()) {
+        let text = format!(
+            "version `{version}` does not exist any more, but is in `status.storedVersions`: objects may be stored in it"
+        );
+        let help = format!(
+            "keep it with `served = false` until every object is stored in another version and `{version}` is removed from `status.storedVersions`"
+        );
+        found.push(Break::new("", text, help));
+    }
+}
+
+/// Versions that clients can no longer use.
+pub fn versions(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
+    for version in old.versions() {
+        let name = name(version);
+        if is_known_as_stored(old, name) && find(new, name).is_none() {
+            continue;
+        }
+        match find(new, name) {
+            None if is_stored(version) => {
+                let text = format!(
+                    "the storage version `{name}` does not exist any more: objects that are stored in it cannot be read"
+                );
+                let help = "keep it with `served = false` until `status.storedVersions` of the definition in every cluster lists other versions only";
+                found.push(Break::new("", text, help));
+            }
+            Some(_) if !is_served(version) => {}
+            Some(now) if is_served(now) => {}
+            _ if !is_served(version) => {}
+            _ => {
+                let text = format!("version `{name}` is not served any more: requests for it fail");
+                let help = "serve it until no client uses it, with `deprecated` in `#[kube(…)]` so that they are warned";
+                found.push(Break::new("", text, help));
+            }
+        }
+    }
+}
+
+/// Conversion that nothing does any more.
+pub fn conversion(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
+    if converts(old) && !converts(new) && new.versions().len() > 1 {
+        let text = "the conversion webhook is switched off: objects of one version are read as another one without changes";
+        let help = "keep the conversion while there are several versions";
+        found.push(Break::new("", text, help));
+    }
+}
+
+/// The version in which objects are stored.
+pub fn storage(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
+    let stored = |crd: &Definition| {
+        let version = crd.versions().iter().find(|version| is_stored(version));
+        version.map(|version| name(version).to_owned())
+    };
+    let (Some(before), Some(now)) = (stored(old), stored(new)) else {
+        return;
+    };
+    if before != now {
+        let text = format!("objects were stored as `{before}`, and are stored as `{now}`");
+        let help = format!(
+            "keep `{before}` until all objects are rewritten and it is removed from `status.storedVersions`"
+        );
+        found.push(Break::new("", text, help));
+    }
+}
+
+fn stored_versions<'a>(crd: &Definition<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    let list = crd.0["status"]["storedVersions"].as_array();
+    list.into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn is_known_as_stored(crd: &Definition, name: &str) -> bool {
+    stored_versions(crd).any(|stored| stored == name)
+}
+
+fn find<'a>(crd: &Definition<'a>, wanted: &str) -> Option<&'a Value> {
+    let mut versions = crd.versions().iter();
+    versions.find(|version| name(version) == wanted)
+}
+
+fn name(version: &Value) -> &str {
+    version["name"].as_str().unwrap_or_default()
+}
+
+fn is_served(version: &Value) -> bool {
+    version["served"] != json!(false)
+}
+
+fn is_stored(version: &Value) -> bool {
+    version["storage"] == json!(true)
+}
+
+fn converts(crd: &Definition) -> bool {
+    crd.0["spec"]["conversion"]["strategy"] == json!("Webhook")
+}
+
+fn quoted(value: &Value) -> String {
+    format!("`{}`", value.as_str().unwrap_or_default())
+}

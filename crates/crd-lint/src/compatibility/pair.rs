@@ -1,0 +1,158 @@
+//! Pairs the schemas of two versions by the path of the values that they describe.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::rule::Break;
+use crate::lints::keywords::INT_OR_STRING;
+use crate::node::{Node, walk};
+use crate::value;
+
+/// The schemas of the same values, then and now.
+pub struct Pair<'a> {
+    /// The old one.
+    pub old: &'a Value,
+    /// The new one, with the path.
+    pub new: Node<'a>,
+}
+
+/// All pairs of two versions, each after the one around it.
+pub struct Pairs<'a>(Vec<Pair<'a>>);
+
+impl<'a> Pairs<'a> {
+    /// The pairs of the schemas of two versions. Values whose type has changed end the comparison: nothing in them is comparable.
+    /// `metadata` is not compared: it is the API server's.
+    pub fn of(old: &'a Value, new: &'a Value) -> Self {
+        let mut known = BTreeMap::new();
+        walk(old, &mut |node| {
+            known.insert(node.path.clone(), node.schema);
+        });
+        let mut pairs: Vec<Pair> = Vec::new();
+        let mut ended: Vec<String> = Vec::new();
+        walk(new, &mut |node| {
+            let inside = |path: &String| node.path.starts_with(path.as_str());
+            if node.meta || ended.iter().any(inside) {
+                return;
+            }
+            // A field that was one of any value of a map.
+            let before = known
+                .get(&node.path)
+                .or_else(|| known.get(&format!("{}[*]", around(&node.path))));
+            let Some(old) = before else { return };
+            if kind(old) != kind(node.schema) {
+                ended.extend([".", "["].map(|sign| format!("{}{sign}", node.path)));
+            }
+            pairs.push(Pair {
+                old,
+                new: node.clone(),
+            });
+        });
+        Self(pairs)
+    }
+}
+
+impl<'a> IntoIterator for &'a Pairs<'a> {
+    type Item = &'a Pair<'a>;
+    type IntoIter = std::slice::Iter<'a, Pair<'a>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+/// The path of the object around a field.
+fn around(path: &str) -> &str {
+    path.rsplit_once('.').map_or("", |(around, _)| around)
+}
+
+impl Pair<'_> {
+    pub fn path(&self) -> &str {
+        &self.new.path
+    }
+
+    /// The values of a keyword, then and now; `null` if it is missing.
+    pub fn both(&self, key: &str) -> (&Value, &Value) {
+        (&self.old[key], &self.new.schema[key])
+    }
+
+    /// Whether the type is still the same.
+    pub fn is_same_kind(&self) -> bool {
+        kind(self.old) == kind(self.new.schema)
+    }
+
+    /// Whether the API server tolerates an existing value that is invalid now, in an update that does not change it: only scalars, and
+    /// not in lists whose items have no identity. Objects and lists change whenever something in them does.
+    pub fn ratchets(&self) -> bool {
+        let scalar = !matches!(kind(self.new.schema), Kind::Object | Kind::List | Kind::Any);
+        scalar && self.new.unrelated.is_none()
+    }
+
+    /// Whether all values that were valid are known, and still are.
+    pub fn keeps_every_value(&self) -> bool {
+        let known = self.old["enum"].as_array();
+        known.is_some_and(|values| {
+            values
+                .iter()
+                .all(|it| value::violations(self.new.schema, it, "").is_empty())
+        })
+    }
+
+    /// A stricter validation of the value itself.
+    pub fn stricter(&self, message: impl Into<String>, instead: &str) -> Break {
+        let consequence = if self.ratchets() {
+            "objects that exist can still be updated, but new ones with such a value are rejected"
+        } else {
+            "updates of existing objects are rejected, although they do not change it"
+        };
+        let help = format!("{consequence}: {instead}");
+        Break::new(self.path(), message, help).tolerated_if(self.ratchets())
+    }
+}
+
+/// The type of a value, as far as it decides which keywords apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Any,
+    Boolean,
+    Integer,
+    IntOrString,
+    List,
+    Number,
+    Object,
+    Resource,
+    String,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Any => "any value",
+            Self::Boolean => "boolean",
+            Self::Integer => "integer",
+            Self::IntOrString => "integer or string",
+            Self::List => "array",
+            Self::Number => "number",
+            Self::Object => "object",
+            Self::Resource => "embedded resource",
+            Self::String => "string",
+        }
+    }
+}
+
+/// The type that a schema describes.
+pub fn kind(schema: &Value) -> Kind {
+    if schema[INT_OR_STRING] == true {
+        return Kind::IntOrString;
+    }
+    match schema["type"].as_str() {
+        Some("boolean") => Kind::Boolean,
+        Some("integer") => Kind::Integer,
+        Some("array") => Kind::List,
+        Some("number") => Kind::Number,
+        Some("object") if crate::node::is_embedded(schema) => Kind::Resource,
+        Some("object") => Kind::Object,
+        Some("string") => Kind::String,
+        _ => Kind::Any,
+    }
+}

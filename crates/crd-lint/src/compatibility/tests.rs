@@ -1,0 +1,1 @@
+use serde_json::json;

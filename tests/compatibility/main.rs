@@ -1,0 +1,8 @@
+//! The verdicts of `kbr manifests --against` about pairs of definitions, next to those of a real API server and of crdify.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod pairs;
+mod server;
+mod verdicts;

@@ -1,0 +1,267 @@
+//! What a real API server does with objects when their definition changes.
+
+use std::fmt;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use ureq::Agent;
+
+use crate::pairs::{GROUP, Pair};
+use crate::support::KBR;
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+/// How long the API server may take to notice a definition.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What happens to an existing object and its clients, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// The API server rejects the new definition.
+    Refused,
+    /// A request that worked fails.
+    Unserved,
+    /// Content of the object is gone.
+    Lost,
+    /// An update of another field is rejected.
+    Rejected,
+    /// Only a new object with the same content is rejected.
+    Tolerated,
+    /// The object, or a new one from the same manifest, has other content.
+    Different,
+    /// Everything works as before.
+    Accepted,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&format!("{self:?}").to_lowercase())
+    }
+}
+
+/// A control plane behind `kubectl proxy`; it ends with this value.
+pub struct Server {
+    kbr: Child,
+    agent: Agent,
+    url: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kbr.kill().ok();
+        self.kbr.wait().ok();
+    }
+}
+
+impl Server {
+    pub fn start() -> Self {
+        let folder = std::env::temp_dir();
+        let mut kbr = Command::new(KBR)
+            .args(["envtest", "run", "--", "kubectl", "proxy", "--port=0"])
+            .current_dir(folder)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("kbr runs");
+        let mut line = String::new();
+        BufReader::new(kbr.stdout.take().expect("its output"))
+            .read_line(&mut line)
+            .expect("the address of the proxy");
+        let address = line.trim().rsplit(' ').next().expect("an address");
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .proxy(None);
+        Self {
+            kbr,
+            agent: config.build().into(),
+            url: format!("http://{address}"),
+        }
+    }
+
+    /// The status and body of the answer.
+    fn request(
+        &self,
+        method: &str,
+        path: &str,
+        accept: &str,
+        body: Option<&Value>,
+    ) -> (u16, Value) {
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url))
+            .header("Accept", accept)
+            .header("Content-Type", "application/json");
+        let answer = match body {
+            Some(body) => self
+                .agent
+                .run(request.body(body.to_string()).expect("a request")),
+            None => self.agent.run(request.body(()).expect("a request")),
+        };
+        let mut answer = answer.expect("the proxy answers");
+        let text = answer.body_mut().read_to_string().expect("an answer");
+        (
+            answer.status().as_u16(),
+            serde_json::from_str(&text).unwrap_or_default(),
+        )
+    }
+
+    fn json(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        self.request(method, path, "application/json", body)
+    }
+
+    /// Creates all definitions, and waits until each is served.
+    fn define(&self, pairs: &[Pair]) {
+        for pair in pairs {
+            let (status, answer) = self.json("POST", DEFINITIONS, Some(&pair.old));
+            assert_eq!(status, 201, "{}: {answer:#}", pair.name);
+        }
+        for pair in pairs {
+            let path = format!("{DEFINITIONS}/{}.{GROUP}", pair.plural());
+            self.until(&pair.name, || {
+                let conditions = self.json("GET", &path, None).1["status"]["conditions"].clone();
+                let all = conditions.as_array().into_iter().flatten();
+                all.into_iter()
+                    .any(|it| it["type"] == "Established" && it["status"] == "True")
+            });
+        }
+    }
+
+    /// Repeats requests until one has the expected answer.
+    fn until(&self, name: &str, mut is_done: impl FnMut() -> bool) {
+        let start = Instant::now();
+        while !is_done() {
+            assert!(start.elapsed() < LIMIT, "{name}: nothing changes");
+        }
+    }
+
+    /// Replaces the definition; whether the API server accepts it.
+    fn redefine(&self, pair: &Pair) -> bool {
+        let path = format!("{DEFINITIONS}/{}.{GROUP}", pair.plural());
+        loop {
+            let mut new = pair.new.clone();
+            new["metadata"]["resourceVersion"] =
+                self.json("GET", &path, None).1["metadata"]["resourceVersion"].clone();
+            // Shows when the new definition is in use.
+            for version in new["spec"]["versions"].as_array_mut().expect("versions") {
+                version["additionalPrinterColumns"] =
+                    json!([{ "name": "New", "type": "string", "jsonPath": ".kind" }]);
+            }
+            match self.json("PUT", &path, Some(&new)).0 {
+                409 => {}
+                status => return status == 200,
+            }
+        }
+    }
+
+    /// Waits until the new definition is in use.
+    fn wait_for_new(&self, pair: &Pair) {
+        let mut versions = pair.new["spec"]["versions"]
+            .as_array()
+            .expect("versions")
+            .iter();
+        let served = versions.any(|it| it["name"] == "v1" && it["served"] == true);
+        self.until(&pair.name, || {
+            let accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+            let (status, table) = self.request("GET", &objects(pair), accept, None);
+            let columns = table["columnDefinitions"].as_array().into_iter().flatten();
+            let is_new = columns.into_iter().any(|it| it["name"] == "New");
+            if served { is_new } else { status == 404 }
+        });
+    }
+
+    /// Creates the object.
+    fn create(&self, pair: &Pair) -> Value {
+        let mut created = Value::Null;
+        self.until(&pair.name, || {
+            let (status, answer) = self.json("POST", &objects(pair), Some(&pair.object));
+            assert!([201, 404].contains(&status), "{}: {answer:#}", pair.name);
+            created = answer;
+            status == 201
+        });
+        if let Some(request) = pair.request {
+            self.until(&pair.name, || {
+                self.json("GET", &of(pair, request), None).0 == 200
+            });
+        }
+        created
+    }
+
+    fn verdict(&self, pair: &Pair, stored: &Value) -> Verdict {
+        let path = format!("{}/first", objects(pair));
+        let (status, read) = self.json("GET", &path, None);
+        if status != 200
+            || pair
+                .request
+                .is_some_and(|it| self.json("GET", &of(pair, it), None).0 != 200)
+        {
+            return Verdict::Unserved;
+        }
+        if !contains(&read["spec"], &stored["spec"]) {
+            return Verdict::Lost;
+        }
+        let is_same = read["spec"] == stored["spec"];
+        for neighbour in &pair.neighbours {
+            let mut changed = read.clone();
+            *changed.pointer_mut(neighbour).expect("a neighbour") = json!("changed");
+            let (status, answer) = self.json("PUT", &format!("{path}?dryRun=All"), Some(&changed));
+            if status != 200 {
+                assert_eq!(status, 422, "{}: {answer:#}", pair.name);
+                return Verdict::Rejected;
+            }
+        }
+        let mut second = pair.object.clone();
+        second["metadata"]["name"] = json!("second");
+        match self.json("POST", &objects(pair), Some(&second)) {
+            (201, created) if is_same && created["spec"] == stored["spec"] => Verdict::Accepted,
+            (201, _) => Verdict::Different,
+            (status, answer) => {
+                assert_eq!(status, 422, "{}: {answer:#}", pair.name);
+                Verdict::Tolerated
+            }
+        }
+    }
+
+    /// The verdict about each pair.
+    pub fn verdicts(&self, pairs: &[Pair]) -> Vec<Verdict> {
+        self.define(pairs);
+        let stored: Vec<Value> = pairs.iter().map(|pair| self.create(pair)).collect();
+        let accepted: Vec<bool> = pairs.iter().map(|pair| self.redefine(pair)).collect();
+        let each = pairs.iter().zip(&stored).zip(accepted);
+        each.map(|((pair, stored), accepted)| {
+            if !accepted {
+                return Verdict::Refused;
+            }
+            self.wait_for_new(pair);
+            self.verdict(pair, stored)
+        })
+        .collect()
+    }
+}
+
+fn objects(pair: &Pair) -> String {
+    format!("/apis/{GROUP}/v1/namespaces/default/{}", pair.plural())
+}
+
+/// The path of a request for one or all objects.
+fn of(pair: &Pair, request: &str) -> String {
+    let name = if request.starts_with('?') {
+        ""
+    } else {
+        "/first"
+    };
+    format!("{}{name}{request}", objects(pair))
+}
+
+/// Whether all content of `inner` is in `outer`.
+fn contains(outer: &Value, inner: &Value) -> bool {
+    match (outer, inner) {
+        (Value::Object(outer), Value::Object(inner)) => inner
+            .iter()
+            .all(|(key, value)| outer.get(key).is_some_and(|it| contains(it, value))),
+        (Value::Array(outer), Value::Array(inner)) => {
+            outer.len() == inner.len() && outer.iter().zip(inner).all(|(a, b)| contains(a, b))
+        }
+        (outer, inner) => outer == inner,
+    }
+}
