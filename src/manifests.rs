@@ -1,5 +1,6 @@
 //! `kbr manifests`: CRDs from the types of the `api` crate, roles and webhooks from `+kbr:` comments.
 
+pub mod against;
 mod allow;
 pub mod audit;
 mod crd;

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use serde_json::Value;
 
 use super::report;
 use crate::changes::Change;
 use crate::diagnostic::{Diagnostic, Outcome};
+use crate::manifests::against::{Finding, Source};
 use crate::manifests::{self, Compared, Generated, Options, Run};
 use crate::output;
 use crate::watch::Watch;
@@ -52,6 +54,27 @@ pub struct Args {
         conflicts_with_all = ["check", "crd_only", "prune", "max_description_length", "watch"]
     )]
     pub check_permissions: Option<PathBuf>,
+    /// Write nothing, but compare the CRDs with earlier ones, and fail if a change breaks objects or clients
+    ///
+    /// FROM is a git ref (`origin/main`, `v1.2.0`), a folder with CRDs or a project, which begins with `./`, `../` or `/`, or
+    /// `cluster`: that of the current context, which also knows the versions in which objects are stored. Warnings are changes that
+    /// existing objects survive. A comment `// +kbr:lint:allow=<rule>` above the field or type allows one.
+    #[arg(
+        long,
+        value_name = "FROM",
+        conflicts_with_all = ["check", "crd_only", "prune", "max_description_length", "watch", "check_permissions"]
+    )]
+    pub against: Option<String>,
+    /// Format of the findings
+    #[arg(long, short, value_enum, default_value_t = Format::Text, requires = "against")]
+    pub output: Format,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    #[default]
+    Text,
+    Json,
 }
 
 impl Args {
@@ -70,12 +93,16 @@ impl Args {
 ///
 /// # Errors
 /// The code does not compile, or the API server would reject what it describes: all problems are reported at once, and nothing
-/// is written. With `--check`, also if anything is stale. With `--check-permissions`, only if a permission was denied.
+/// is written. With `--check`, also if anything is stale. With `--check-permissions`, only if a permission was denied. With `--against`,
+/// if a change is incompatible.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let folder = std::env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&folder)?;
     if let Some(log) = &args.check_permissions {
         return check_permissions(&root, log);
+    }
+    if let Some(from) = &args.against {
+        return against(&root, &Source::of(from), args.output);
     }
     if args.watch {
         watch(&root, args);
@@ -110,6 +137,44 @@ fn check_permissions(root: &Path, log: &Path) -> anyhow::Result<()> {
         return Err(error.outcome(Outcome::Unmentioned).help(help).into());
     }
     Ok(())
+}
+
+/// Prints the warnings, or all findings as JSON on stdout.
+///
+/// # Errors
+/// A change breaks objects or clients.
+fn against(root: &Path, source: &Source, format: Format) -> anyhow::Result<()> {
+    let comparison = manifests::against::compare(root, source)?;
+    let (errors, warnings): (Vec<_>, Vec<_>) =
+        comparison.findings.iter().partition(|it| it.is_error());
+    if format == Format::Json {
+        let all: Vec<Value> = comparison.findings.iter().map(Finding::json).collect();
+        output::data(&format!("{:#}\n", Value::from(all)))?;
+    } else {
+        for warning in &warnings {
+            output::message(format_args!("warning: {}", warning.problem()));
+        }
+    }
+    let compared = match comparison.compared {
+        0 => format!("{source} has no CRDs of this project: nothing to compare with"),
+        1 => format!("1 CRD compared with {source}"),
+        count => format!("{count} CRDs compared with {source}"),
+    };
+    output::message(compared);
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let error = match format {
+        Format::Text => {
+            let errors = errors.iter().map(|it| it.problem()).collect();
+            Diagnostic::findings("incompatible changes of the CRDs", errors)
+        }
+        Format::Json => Diagnostic::new(format_args!(
+            "incompatible changes of the CRDs: {}",
+            errors.len()
+        )),
+    };
+    Err(error.outcome(Outcome::Unmentioned).into())
 }
 
 /// Runs again whenever a source changes, until kbr is interrupted.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crd_lint::compatibility::RULES;
 use crd_lint::{LINTS, Lint, nearest};
 
 use super::markers::Marker;
@@ -12,6 +13,9 @@ pub const IGNORED_ATTRIBUTE: &str = "ignored-attribute";
 
 /// The id of permissions that the code needs but no comment grants.
 pub const MISSING_PERMISSION: &str = "missing-permission";
+
+/// The id of a kind that earlier CRDs have and no type defines any more. It has no line of Rust, so only PROJECT can allow it.
+pub const KIND_REMOVED: &str = "kind-removed";
 
 /// Findings that crd-lint cannot have, because they are about several definitions or about sources; and whether they can be allowed.
 const OWN: [(&str, bool); 6] = [
@@ -45,12 +49,15 @@ pub fn is_allowable(id: &str) -> bool {
 fn allowable() -> impl Iterator<Item = &'static str> {
     let lints = LINTS.iter().filter(|lint| lint.is_allowable());
     let own = OWN.into_iter().filter(|(_, allowable)| *allowable);
-    lints.map(|lint| lint.id).chain(own.map(|(id, _)| id))
+    let rules = RULES.iter().filter(|rule| rule.is_allowable);
+    let ids = lints.map(|lint| lint.id).chain(own.map(|(id, _)| id));
+    ids.chain(rules.map(|rule| rule.id)).chain([KIND_REMOVED])
 }
 
 fn is_known(id: &str) -> bool {
     let matches = |lint: &Lint| lint.id == id;
-    LINTS.iter().any(matches) || OWN.iter().any(|(own, _)| *own == id)
+    let is_rule = RULES.iter().any(|rule| rule.id == id);
+    LINTS.iter().any(matches) || OWN.iter().any(|(own, _)| *own == id) || is_rule
 }
 
 /// Validates the ids that PROJECT allows.
@@ -92,6 +99,7 @@ fn check(id: &str) -> Option<Problem> {
 #[cfg(test)]
 mod tests {
     use crd_lint::Severity;
+    use crd_lint::compatibility::Rule;
 
     use super::*;
 
@@ -152,5 +160,29 @@ mod tests {
             assert_eq!(head != ERRORS, allowable, "{id}");
         }
         assert_eq!(rows, [], "these are not findings");
+    }
+
+    #[test]
+    fn the_page_about_compatibility_lists_every_rule() {
+        let page = include_str!("../../docs/compatibility.md");
+        let (_, table) = page.split_once("| Rule | Severity | Finds |").unwrap();
+        let rows = table.lines().skip(2).take_while(|line| !line.is_empty());
+        let rule = |rule: &Rule| {
+            let (id, severity) = (rule.id, rule.severity);
+            format!("| `{id}` | {severity} | {} |", rule.explanation)
+        };
+        let expected: Vec<String> = RULES.iter().map(rule).collect();
+        let (own, rows): (Vec<_>, Vec<_>) = rows.partition(|row| row.contains(KIND_REMOVED));
+        assert_eq!(rows, expected);
+        assert_eq!(own.len(), 1);
+    }
+
+    #[test]
+    fn the_id_of_a_rule_is_not_that_of_a_lint() {
+        for rule in RULES {
+            let is_lint = LINTS.iter().any(|lint| lint.id == rule.id);
+            let is_own = OWN.iter().any(|(id, _)| *id == rule.id);
+            assert!(!is_lint && !is_own, "{}", rule.id);
+        }
     }
 }

@@ -17,7 +17,7 @@ pub fn check(crd: &Crd, map: &SourceMap, allow: &Allow) -> (Vec<Problem>, Vec<Pr
     findings.extend(ignored::check(crd, map));
     for finding in findings {
         let version = finding.version.as_deref();
-        let version = version.unwrap_or_else(|| stored(crd));
+        let version = version.unwrap_or_else(|| stored(&crd.object));
         let located = map.locate(&crd.kind, version, &finding.path);
         if allow::is_allowable(finding.id)
             && (allow.has(finding.id) || map.allows(&located, finding.id))
@@ -34,23 +34,28 @@ pub fn check(crd: &Crd, map: &SourceMap, allow: &Allow) -> (Vec<Problem>, Vec<Pr
 }
 
 /// The version to which findings about the definition as a whole are attributed.
-fn stored(crd: &Crd) -> &str {
-    let mut stored = crd.versions().iter();
-    let stored = stored.find(|version| version["storage"] == json!(true));
-    let name = stored.or(crd.versions().first()).map(|it| &it["name"]);
+pub fn stored(crd: &Value) -> &str {
+    let versions = || crd["spec"]["versions"].as_array().into_iter().flatten();
+    let stored = versions().find(|version| version["storage"] == json!(true));
+    let name = stored.or(versions().next()).map(|it| &it["name"]);
     name.and_then(Value::as_str).unwrap_or_default()
 }
 
-fn problem(crd: &Crd, finding: &Finding, located: &Located) -> Problem {
+/// The kind, the version, the path and the message.
+pub fn text(group: &str, kind: &str, finding: &Finding) -> String {
     let of = match &finding.version {
-        Some(version) => format!("`{}/{version}`", crd.group),
-        None => format!("group `{}`", crd.group),
+        Some(version) => format!("`{group}/{version}`"),
+        None => format!("group `{group}`"),
     };
     let at = match finding.path.as_str() {
         "" => String::new(),
         path => format!(", `{path}`"),
     };
-    let text = format!("`{}` of {of}{at}: {}", crd.kind, finding.message);
+    format!("`{kind}` of {of}{at}: {}", finding.message)
+}
+
+fn problem(crd: &Crd, finding: &Finding, located: &Located) -> Problem {
+    let text = text(&crd.group, &crd.kind, finding);
     let problem = helps(finding)
         .into_iter()
         .fold(Problem::new(text), Problem::help);

@@ -3,6 +3,8 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod against;
 mod pairs;
+mod project;
 mod server;
 mod verdicts;

@@ -28,11 +28,6 @@ impl Pair {
             .as_str()
             .expect("a plural")
     }
-
-    /// The change without the place.
-    pub fn change(&self) -> &str {
-        self.name.split(' ').next().expect("a word")
-    }
 }
 
 /// All pairs, sorted by change.

@@ -60,6 +60,11 @@ pub fn pairs() -> Vec<Pair> {
 fn names_and_versions() -> Vec<Pair> {
     let same = |_: &mut Value| {};
     let two = |crd: &mut Value| add_version(crd, &spec(), false);
+    // As a cluster returns it.
+    let two_stored = |crd: &mut Value| {
+        add_version(crd, &spec(), false);
+        crd["status"] = json!({ "storedVersions": ["v1"] });
+    };
     vec![
         change("scope-changed", None, same, |crd| {
             crd["spec"]["scope"] = json!("Cluster")
@@ -85,7 +90,7 @@ fn names_and_versions() -> Vec<Pair> {
         change("version-deprecated", None, two, |crd| {
             crd["spec"]["versions"][0]["deprecated"] = json!(true)
         }),
-        change("stored-version-dropped", None, two, |crd| {
+        change("stored-version-dropped", None, two_stored, |crd| {
             let versions = crd["spec"]["versions"].as_array_mut().expect("versions");
             versions.remove(0);
             versions[0]["storage"] = json!(true);
