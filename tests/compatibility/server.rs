@@ -118,7 +118,7 @@ impl Server {
         }
         for pair in pairs {
             let path = format!("{DEFINITIONS}/{}.{GROUP}", pair.plural());
-            self.until(&pair.name, || {
+            Self::until(&pair.name, || {
                 let conditions = self.json("GET", &path, None).1["status"]["conditions"].clone();
                 let all = conditions.as_array().into_iter().flatten();
                 all.into_iter()
@@ -128,7 +128,7 @@ impl Server {
     }
 
     /// Repeats requests until one has the expected answer.
-    fn until(&self, name: &str, mut is_done: impl FnMut() -> bool) {
+    fn until(name: &str, mut is_done: impl FnMut() -> bool) {
         let start = Instant::now();
         while !is_done() {
             assert!(start.elapsed() < LIMIT, "{name}: nothing changes");
@@ -161,7 +161,7 @@ impl Server {
             .expect("versions")
             .iter();
         let served = versions.any(|it| it["name"] == "v1" && it["served"] == true);
-        self.until(&pair.name, || {
+        Self::until(&pair.name, || {
             let accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
             let (status, table) = self.request("GET", &objects(pair), accept, None);
             let columns = table["columnDefinitions"].as_array().into_iter().flatten();
@@ -173,14 +173,14 @@ impl Server {
     /// Creates the object.
     fn create(&self, pair: &Pair) -> Value {
         let mut created = Value::Null;
-        self.until(&pair.name, || {
+        Self::until(&pair.name, || {
             let (status, answer) = self.json("POST", &objects(pair), Some(&pair.object));
             assert!([201, 404].contains(&status), "{}: {answer:#}", pair.name);
             created = answer;
             status == 201
         });
         if let Some(request) = pair.request {
-            self.until(&pair.name, || {
+            Self::until(&pair.name, || {
                 self.json("GET", &of(pair, request), None).0 == 200
             });
         }

@@ -42,7 +42,7 @@ use serde_json::Value;
 
 use crate::definition::{Definition, schema};
 use crate::finding::{Finding, Severity};
-use pair::Pairs;
+use pair::pairs;
 pub use rule::Rule;
 use rule::{Break, Check, Check::Schema};
 
@@ -62,7 +62,7 @@ pub const RULES: &[Rule] = &[
     Rule::error("type-changed", "a value of another type; a warning if the old values are still valid", Schema(types::kind)),
     Rule::error("null-rejected", "a value that could be null and cannot be any more", Schema(types::null)),
     Rule::error("values-restricted", "a range, length, `multipleOf` or `enum` that allows fewer values; a warning if the API server tolerates existing ones", Schema(bounds::values)),
-    Rule::error("pattern-changed", "a pattern or format that is new or different; a warning if the API server tolerates existing values", Schema(bounds::text)),
+    Rule::error("pattern-changed", "a pattern or format that is new or different; a warning if the API server tolerates existing values, or does not check the format", Schema(bounds::text)),
     Rule::error("size-restricted", "a list or map that may have fewer items, or needs more", Schema(bounds::size)),
     Rule::error("rule-added", "a CEL rule that is new or different; a warning if it uses `oldSelf`, or if the API server tolerates existing values", Schema(cel::added)),
     Rule::error("restriction-changed", "`allOf`, `anyOf`, `oneOf` or `not` that may reject values that were valid", Schema(restrictions::changed)),
@@ -109,7 +109,7 @@ fn compare_versions(old: &Value, new: &Value) -> Vec<Finding> {
         }
         all.extend(found.into_iter().map(|it| finding(rule, name, it)));
     }
-    for pair in &Pairs::of(schema(old), schema(new)) {
+    for pair in &pairs(schema(old), schema(new)) {
         for rule in RULES {
             let mut found = Vec::new();
             if let Schema(check) = rule.check {

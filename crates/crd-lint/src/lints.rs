@@ -16,7 +16,7 @@ mod patterns;
 mod resource;
 mod rule_form;
 mod rules;
-mod scalars;
+pub(crate) mod scalars;
 mod scale;
 mod selectable;
 mod size;

@@ -67,10 +67,10 @@ fn names_and_versions() -> Vec<Pair> {
     };
     vec![
         change("scope-changed", None, same, |crd| {
-            crd["spec"]["scope"] = json!("Cluster")
+            crd["spec"]["scope"] = json!("Cluster");
         }),
         change("kind-renamed", None, same, |crd| {
-            crd["spec"]["names"]["kind"] = json!("Another")
+            crd["spec"]["names"]["kind"] = json!("Another");
         }),
         change(
             "short-name-removed",
@@ -83,12 +83,12 @@ fn names_and_versions() -> Vec<Pair> {
             None,
             |crd| {
                 crd["spec"]["versions"][0]["additionalPrinterColumns"] =
-                    json!([{ "name": "It", "type": "string", "jsonPath": ".spec.it" }])
+                    json!([{ "name": "It", "type": "string", "jsonPath": ".spec.it" }]);
             },
             |crd| crd["spec"]["versions"][0]["additionalPrinterColumns"] = Value::Null,
         ),
         change("version-deprecated", None, two, |crd| {
-            crd["spec"]["versions"][0]["deprecated"] = json!(true)
+            crd["spec"]["versions"][0]["deprecated"] = json!(true);
         }),
         change("stored-version-dropped", None, two_stored, |crd| {
             let versions = crd["spec"]["versions"].as_array_mut().expect("versions");
@@ -145,13 +145,13 @@ fn new_versions() -> Vec<Pair> {
     };
     vec![
         change("version-added", None, same, |crd| {
-            add_version(crd, &spec(), false)
+            add_version(crd, &spec(), false);
         }),
         change("stricter-version-added", None, same, |crd| {
-            add_version(crd, &stricter(), false)
+            add_version(crd, &stricter(), false);
         }),
         change("smaller-version-added", None, same, |crd| {
-            add_version(crd, &smaller(), false)
+            add_version(crd, &smaller(), false);
         }),
         change("converted-version-added", None, same, |crd| {
             add_version(crd, &smaller(), false);

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::pair::Pair;
+use super::pair::{Kind, Pair, kind};
 use super::rule::Break;
+use crate::lints::scalars::is_known;
 
 /// Numbers, the lengths of texts, and lists of values.
 pub fn values(pair: &Pair, found: &mut Vec<Break>) {
@@ -13,10 +14,18 @@ pub fn values(pair: &Pair, found: &mut Vec<Break>) {
     if let Some(text) = range(pair, "minimum", "exclusiveMinimum", |old, new| new > old)
         .or_else(|| range(pair, "maximum", "exclusiveMaximum", |old, new| new < old))
     {
-        found.push(pair.stricter(text, "keep the range, or restrict it in a new version"));
+        found.push(Break::stricter(
+            pair,
+            text,
+            "keep the range, or restrict it in a new version",
+        ));
     }
     if let Some(text) = lower(pair, "minLength").or_else(|| upper(pair, "maxLength")) {
-        found.push(pair.stricter(text, "keep the length, or restrict it in a new version"));
+        found.push(Break::stricter(
+            pair,
+            text,
+            "keep the length, or restrict it in a new version",
+        ));
     }
     let (old, new) = pair.both("multipleOf");
     if let Some(now) = new
@@ -24,7 +33,7 @@ pub fn values(pair: &Pair, found: &mut Vec<Break>) {
         .filter(|now| old.as_f64().is_none_or(|old| old % now != 0.0))
     {
         let text = format!("values must be a multiple of {now} now");
-        found.push(pair.stricter(text, "keep accepting others"));
+        found.push(Break::stricter(pair, text, "keep accepting others"));
     }
     allowed(pair, found);
 }
@@ -36,13 +45,17 @@ fn allowed(pair: &Pair, found: &mut Vec<Break>) {
     let help = "keep the values, or remove them in a new version with conversion";
     let Some(old) = old.as_array() else {
         let text = format!("only {} are allowed now", listed(new.iter()));
-        found.push(pair.stricter(text, help));
+        found.push(Break::stricter(pair, text, help));
         return;
     };
     let gone = old.iter().filter(|value| !new.contains(value));
     let gone = listed(gone);
     if !gone.is_empty() {
-        found.push(pair.stricter(format!("{gone} is not allowed any more"), help));
+        found.push(Break::stricter(
+            pair,
+            format!("{gone} is not allowed any more"),
+            help,
+        ));
     }
 }
 
@@ -61,24 +74,44 @@ pub fn text(pair: &Pair, found: &mut Vec<Break>) {
         let Some(now) = new.as_str().filter(|_| old != new) else {
             continue;
         };
-        if key == "format" && is_looser(old.as_str(), now) {
-            continue;
-        }
         let text = match old.as_str() {
             Some(before) => format!("the {key} was `{before}`, and is `{now}`"),
             None => format!("the {key} `{now}` is new"),
         };
-        let help = "if every old value is still valid, allow this finding; else keep the old one, or accept both";
-        found.push(pair.stricter(text, help));
+        if key == "format" && matches!(kind(pair.old), Kind::Integer | Kind::Number) {
+            found.extend(narrower(pair, old.as_str(), now, &text));
+        } else if key == "pattern" || is_known(now) {
+            let help = "if every old value is still valid, allow this finding; else keep the old one, or accept both";
+            found.push(Break::stricter(pair, text, help));
+        }
     }
 }
 
-/// Whether a format is known to accept what another one does.
-fn is_looser(old: Option<&str>, new: &str) -> bool {
-    matches!(
-        (old, new),
-        (Some("int32"), "int64") | (Some("float"), "double")
-    )
+/// A number that programs read into a smaller type. The API server does not check it.
+fn narrower(pair: &Pair, old: Option<&str>, new: &str, text: &str) -> Option<Break> {
+    /// Each format with the smaller ones that it can hold.
+    const HOLDS: [(&str, &[&str]); 8] = [
+        ("int16", &["int8", "uint8"]),
+        ("int32", &["int8", "int16", "uint8", "uint16"]),
+        (
+            "int64",
+            &["int8", "int16", "int32", "uint8", "uint16", "uint32"],
+        ),
+        ("uint16", &["uint8"]),
+        ("uint32", &["uint8", "uint16"]),
+        ("uint64", &["uint8", "uint16", "uint32"]),
+        ("uint", &["uint8", "uint16", "uint32", "uint64"]),
+        ("double", &["float"]),
+    ];
+    let holds = |(format, smaller): &(&str, &[&str])| {
+        *format == new && old.is_some_and(|old| smaller.contains(&old))
+    };
+    if HOLDS.iter().any(holds) {
+        return None;
+    }
+    let text = format!("{text}: programs cannot read old values that do not fit");
+    let help = "keep the type, or change it in a new version with conversion";
+    Some(Break::new(pair.path(), text, help).tolerated_if(true))
 }
 
 /// The sizes of lists and maps.
@@ -93,7 +126,11 @@ pub fn size(pair: &Pair, found: &mut Vec<Break>) {
         upper(pair, "maxProperties"),
     ];
     for text in texts.into_iter().flatten() {
-        found.push(pair.stricter(text, "keep the size, or restrict it in a new version"));
+        found.push(Break::stricter(
+            pair,
+            text,
+            "keep the size, or restrict it in a new version",
+        ));
     }
 }
 
@@ -127,12 +164,15 @@ fn range(
         None => true,
         Some(before) if is_stricter(before, now) => true,
         Some(before) => {
-            !is_stricter(now, before) && is_exclusive == &true && was_exclusive != &true
+            !is_stricter(now, before) && *is_exclusive == true && *was_exclusive != true
         }
     };
-    stricter.then(|| match is_exclusive == &true && old == new {
-        true => format!("{key} {new} is exclusive now"),
-        false => changed(key, old, new),
+    stricter.then(|| {
+        if *is_exclusive == true && old == new {
+            format!("{key} {new} is exclusive now")
+        } else {
+            changed(key, old, new)
+        }
     })
 }
 

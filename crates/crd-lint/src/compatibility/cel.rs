@@ -39,7 +39,7 @@ fn check(pair: &Pair, rule: &str) -> Option<Break> {
         return Some(Break::new(pair.path(), text, help).tolerated_if(true));
     }
     let guard = "accept what an object already has: set `optionalOldSelf` and begin with `oldSelf.hasValue() && oldSelf.value() == self ||`, or compare only the fields that the rule is about";
-    Some(pair.stricter(text, guard))
+    Some(Break::stricter(pair, text, guard))
 }
 
 /// Whether the old value is part of the rule.

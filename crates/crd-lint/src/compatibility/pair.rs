@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::rule::Break;
 use crate::lints::keywords::INT_OR_STRING;
 use crate::node::{Node, walk};
 use crate::value;
@@ -17,53 +16,55 @@ pub struct Pair<'a> {
     pub new: Node<'a>,
 }
 
-/// All pairs of two versions, each after the one around it.
-pub struct Pairs<'a>(Vec<Pair<'a>>);
-
-impl<'a> Pairs<'a> {
-    /// The pairs of the schemas of two versions. Values whose type has changed end the comparison: nothing in them is comparable.
-    /// `metadata` is not compared: it is the API server's.
-    pub fn of(old: &'a Value, new: &'a Value) -> Self {
-        let mut known = BTreeMap::new();
-        walk(old, &mut |node| {
-            known.insert(node.path.clone(), node.schema);
-        });
-        let mut pairs: Vec<Pair> = Vec::new();
-        let mut ended: Vec<String> = Vec::new();
-        walk(new, &mut |node| {
-            let inside = |path: &String| node.path.starts_with(path.as_str());
-            if node.meta || ended.iter().any(inside) {
-                return;
-            }
-            // A field that was one of any value of a map.
-            let before = known
-                .get(&node.path)
-                .or_else(|| known.get(&format!("{}[*]", around(&node.path))));
-            let Some(old) = before else { return };
+/// The pairs of the schemas of two versions, each after the one around it. Values whose type has changed end the comparison: nothing
+/// in them is comparable. `metadata` is not compared: it is the API server's.
+pub fn pairs<'a>(old: &'a Value, new: &'a Value) -> Vec<Pair<'a>> {
+    let mut known = BTreeMap::new();
+    walk(old, &mut |node| {
+        known.insert(node.path.clone(), node.schema);
+    });
+    let mut pairs: Vec<Pair> = Vec::new();
+    let mut ended: Vec<String> = Vec::new();
+    walk(new, &mut |node| {
+        let inside = |path: &String| node.path.starts_with(path.as_str());
+        if node.meta || ended.iter().any(inside) {
+            return;
+        }
+        for (path, old) in before(&known, node) {
             if kind(old) != kind(node.schema) {
-                ended.extend([".", "["].map(|sign| format!("{}{sign}", node.path)));
+                ended.extend([".", "["].map(|sign| format!("{path}{sign}")));
             }
-            pairs.push(Pair {
-                old,
-                new: node.clone(),
-            });
-        });
-        Self(pairs)
-    }
+            let mut new = node.clone();
+            new.path = path;
+            pairs.push(Pair { old, new });
+        }
+    });
+    pairs
 }
 
-impl<'a> IntoIterator for &'a Pairs<'a> {
-    type Item = &'a Pair<'a>;
-    type IntoIter = std::slice::Iter<'a, Pair<'a>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.iter()
+/// The old schemas of the values that a new one describes, with their paths: usually one.
+///
+/// A new field may have been one of the values of a map, and the values of a new map may have been fields.
+fn before<'a>(known: &BTreeMap<String, &'a Value>, new: &Node) -> Vec<(String, &'a Value)> {
+    let path = &new.path;
+    if let Some(same) = known.get(path) {
+        return vec![(path.clone(), same)];
     }
-}
-
-/// The path of the object around a field.
-fn around(path: &str) -> &str {
-    path.rsplit_once('.').map_or("", |(around, _)| around)
+    let around = path.rsplit_once('.').map_or("", |(around, _)| around);
+    if let Some(values) = known.get(&format!("{around}[*]")) {
+        return vec![(path.clone(), values)];
+    }
+    let Some(map) = path.strip_suffix("[*]") else {
+        return Vec::new();
+    };
+    let is_field = |path: &String| {
+        let name = path
+            .strip_prefix(map)
+            .and_then(|rest| rest.strip_prefix('.'));
+        name.is_some_and(|name| !name.contains(['.', '[']))
+    };
+    let fields = known.iter().filter(|(path, _)| is_field(path));
+    fields.map(|(path, old)| (path.clone(), *old)).collect()
 }
 
 impl Pair<'_> {
@@ -96,17 +97,6 @@ impl Pair<'_> {
                 .iter()
                 .all(|it| value::violations(self.new.schema, it, "").is_empty())
         })
-    }
-
-    /// A stricter validation of the value itself.
-    pub fn stricter(&self, message: impl Into<String>, instead: &str) -> Break {
-        let consequence = if self.ratchets() {
-            "objects that exist can still be updated, but new ones with such a value are rejected"
-        } else {
-            "updates of existing objects are rejected, although they do not change it"
-        };
-        let help = format!("{consequence}: {instead}");
-        Break::new(self.path(), message, help).tolerated_if(self.ratchets())
     }
 }
 

@@ -28,7 +28,7 @@ pub fn kind(pair: &Pair, found: &mut Vec<Break>) {
 /// Values that cannot be null any more.
 pub fn null(pair: &Pair, found: &mut Vec<Break>) {
     let (old, new) = pair.both("nullable");
-    if old == &true && new != &true && pair.is_same_kind() {
+    if *old == true && *new != true && pair.is_same_kind() {
         let text = "the value could be null, and cannot be any more";
         let help = "keep the `Option`, or accept null in a new version only";
         // A null is replaced by the default, if there is one.

@@ -48,7 +48,7 @@ pub fn format(node: &Node, found: &mut Vec<Hit>) {
 }
 
 /// The formats that kube-apiserver 1.37 checks.
-fn is_known(format: &str) -> bool {
+pub fn is_known(format: &str) -> bool {
     const KNOWN: [&str; 24] = [
         "bsonobjectid",
         "uri",
