@@ -25,7 +25,8 @@
 //! anything in them changes, and so are the items of a list without keys. A stricter validation of a scalar is thus a
 //! [warning](Severity::Warning): existing objects stay usable, and only new ones are rejected. All that the API server does not tolerate
 //! is an [error](Severity::Error): an object is rejected although an update did not touch the invalid value, content is lost, or a
-//! client's request fails. So is another type, which programs that were built for the old one cannot read.
+//! client's request fails. So are another type and an enum with fewer values, because programs that were built for one of them cannot read
+//! what the other allows.
 
 mod bounds;
 mod cel;
@@ -61,7 +62,8 @@ pub const RULES: &[Rule] = &[
     Rule::error("field-required", "a required field that was optional or did not exist, and has no default", Schema(fields::required)),
     Rule::error("type-changed", "a value of another type; a warning if the old values are still valid", Schema(types::kind)),
     Rule::error("null-rejected", "a value that could be null and cannot be any more", Schema(types::null)),
-    Rule::error("values-restricted", "a range, length, `multipleOf` or `enum` that allows fewer values; a warning if the API server tolerates existing ones", Schema(bounds::values)),
+    Rule::error("values-restricted", "a range, length or `multipleOf` that allows fewer values; a warning if the API server tolerates existing ones", Schema(bounds::values)),
+    Rule::error("enum-restricted", "an `enum` that is new or has fewer values: programs cannot read others, even where the API server tolerates them", Schema(bounds::allowed)),
     Rule::error("pattern-changed", "a pattern or format that is new or different; a warning if the API server tolerates existing values, or does not check the format", Schema(bounds::text)),
     Rule::error("size-restricted", "a list or map that may have fewer items, or needs more", Schema(bounds::size)),
     Rule::error("rule-added", "a CEL rule that is new or different; a warning if it uses `oldSelf`, or if the API server tolerates existing values", Schema(cel::added)),

@@ -26,11 +26,10 @@ pub fn read(now: &[Value]) -> anyhow::Result<Vec<Value>> {
         unreadable(format!("cannot run kubectl: {error}"), help)
     })?;
     if !output.status.success() {
+        // The lines before repeat it.
         let text = String::from_utf8_lossy(&output.stderr);
-        let text = format!(
-            "kubectl cannot read the CRDs of the cluster: {}",
-            text.trim()
-        );
+        let reason = text.trim().lines().last().unwrap_or("kubectl failed");
+        let text = format!("cannot read the CRDs of the cluster: {reason}");
         let help = "select a cluster with `kubectl config use-context` or KUBECONFIG";
         return Err(unreadable(text, help));
     }

@@ -132,7 +132,7 @@ fn new_versions() -> Vec<Pair> {
     let same = |_: &mut Value| {};
     let stricter = || {
         let mut spec = spec();
-        spec["properties"]["it"]["enum"] = json!(["b"]);
+        spec["properties"]["it"]["minLength"] = json!(5);
         spec
     };
     let smaller = || {

@@ -6,7 +6,7 @@ use super::pair::{Kind, Pair, kind};
 use super::rule::Break;
 use crate::lints::scalars::is_known;
 
-/// Numbers, the lengths of texts, and lists of values.
+/// Numbers, and the lengths of texts.
 pub fn values(pair: &Pair, found: &mut Vec<Break>) {
     if !pair.is_same_kind() || pair.keeps_every_value() {
         return;
@@ -35,32 +35,29 @@ pub fn values(pair: &Pair, found: &mut Vec<Break>) {
         let text = format!("values must be a multiple of {now} now");
         found.push(Break::stricter(pair, text, "keep accepting others"));
     }
-    allowed(pair, found);
 }
 
 /// The values of an enum.
-fn allowed(pair: &Pair, found: &mut Vec<Break>) {
+pub fn allowed(pair: &Pair, found: &mut Vec<Break>) {
     let (old, new) = pair.both("enum");
-    let Some(new) = new.as_array() else { return };
-    let help = "keep the values, or remove them in a new version with conversion";
-    let Some(old) = old.as_array() else {
-        let text = format!("only {} are allowed now", listed(new.iter()));
-        found.push(Break::stricter(pair, text, help));
+    let Some(new) = new.as_array().filter(|_| pair.is_same_kind()) else {
         return;
     };
-    let gone = old.iter().filter(|value| !new.contains(value));
-    let gone = listed(gone);
-    if !gone.is_empty() {
-        found.push(Break::stricter(
-            pair,
-            format!("{gone} is not allowed any more"),
-            help,
-        ));
-    }
+    let text = match old.as_array() {
+        None => format!("only {} are allowed now", listed(new.iter())),
+        Some(old) if old.iter().all(|value| new.contains(value)) => return,
+        Some(old) => {
+            let gone = old.iter().filter(|value| !new.contains(value));
+            format!("no longer allowed: {}", listed(gone))
+        }
+    };
+    let help = "objects with other values are rejected, and programs cannot read those that exist: keep the values, or remove them in a new version with conversion";
+    found.push(Break::new(pair.path(), text, help));
 }
 
 fn listed<'a>(values: impl Iterator<Item = &'a Value>) -> String {
-    let all: Vec<String> = values.map(|it| format!("`{it}`")).collect();
+    let shown = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
+    let all: Vec<String> = values.map(|it| format!("`{}`", shown(it))).collect();
     all.join(", ")
 }
 

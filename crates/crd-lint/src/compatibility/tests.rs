@@ -445,7 +445,7 @@ fn an_enum_is_compared_with_all_that_replaces_it() {
     );
     assert_eq!(
         of_field(&old, &json!({ "type": "string", "enum": ["b", "c"] })),
-        ["values-restricted warning .spec.it"]
+        ["enum-restricted error .spec.it"]
     );
 }
 
