@@ -34,11 +34,15 @@ fn check(pair: &Pair, rule: &str) -> Option<Break> {
         return None;
     }
     let text = format!("the rule `{rule}` is new or different");
-    if uses_old(rule) {
+    if uses_old(rule) && (pair.ratchets() || !compares_all(&parsed)) {
         let help = "it compares with the old value: make sure that it accepts changes of existing objects that do not touch what it is about";
         return Some(Break::new(pair.path(), text, help).tolerated_if(true));
     }
-    let guard = "accept what an object already has: set `optionalOldSelf` and begin with `oldSelf.hasValue() && oldSelf.value() == self ||`, or compare only the fields that the rule is about";
+    let guard = if pair.ratchets() {
+        "keep accepting others, or restrict them in a new version"
+    } else {
+        "accept what an object already has: set `optionalOldSelf`, and begin with `oldSelf.hasValue() && oldSelf.value().<field> == self.<field> ||` for the fields that the rule is about"
+    };
     Some(Break::stricter(pair, text, guard))
 }
 
@@ -46,6 +50,23 @@ fn check(pair: &Pair, rule: &str) -> Option<Break> {
 fn uses_old(rule: &str) -> bool {
     let word = |byte: char| byte.is_ascii_alphanumeric() || byte == '_';
     rule.split(|byte| !word(byte)).any(|it| it == "oldSelf")
+}
+
+/// Whether the rule accepts an old value only if nothing in it has changed: `oldSelf.hasValue() && oldSelf.value() == self || …`.
+fn compares_all(rule: &IdedExpr) -> bool {
+    let Expr::Call(call) = &rule.expr else {
+        return false;
+    };
+    let is_self = |it: &IdedExpr| matches!(&it.expr, Expr::Ident(name) if name == "self");
+    let is_old = |it: &IdedExpr| {
+        matches!(&it.expr, Expr::Call(call) if call.func_name == "value"
+            && call.target.as_ref().is_some_and(|it| matches!(&it.expr, Expr::Ident(name) if name == "oldSelf")))
+    };
+    match (call.func_name.as_str(), &call.args[..]) {
+        ("_||_" | "_&&_", all) => all.iter().any(compares_all),
+        ("_==_", [a, b]) => is_self(a) && is_old(b) || is_old(a) && is_self(b),
+        _ => false,
+    }
 }
 
 /// Whether the rule is true for every object of the old schema, because it asks for a field that no such object has:

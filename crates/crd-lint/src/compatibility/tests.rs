@@ -387,11 +387,13 @@ fn a_rule_is_judged_by_what_it_is_about() {
             "{rule}"
         );
     }
-    let guarded = spec(
-        "oldSelf.hasValue() && oldSelf.value() == self || self.it > 5",
-        true,
-    );
-    assert_eq!(of_spec(&old, &guarded), ["rule-added warning .spec"]);
+    for (guard, expected) in [
+        ("oldSelf.value().it == self.it", "rule-added warning .spec"),
+        ("oldSelf.value() == self", "rule-added error .spec"),
+    ] {
+        let rule = format!("oldSelf.hasValue() && {guard} || self.it > 5");
+        assert_eq!(of_spec(&old, &spec(&rule, true)), [expected], "{rule}");
+    }
     assert_eq!(
         of_spec(&spec("self.it > 5", false), &old),
         [
