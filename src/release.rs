@@ -76,10 +76,8 @@ impl Release {
     /// # Errors
     /// This kbr has no archive of that release.
     pub fn kept(version: &str) -> anyhow::Result<Self> {
-        let (version, archive) = KEPT
-            .iter()
-            .find(|(known, _)| *known == version)
-            .with_context(|| format!("kbr {KBR} does not know the release {version}"))?;
+        let kept = KEPT.iter().find(|(known, _)| *known == version);
+        let (version, archive) = kept.ok_or_else(|| unknown(version))?;
         let broken = || anyhow!("the archive of the release {version} in kbr is broken");
         let mut archive = tar::Archive::new(GzDecoder::new(*archive));
         let (mut scaffolds, mut library, mut reference) = (Vec::new(), Vec::new(), String::new());
@@ -111,6 +109,13 @@ impl Release {
             library: library::kept(&library)?,
         })
     }
+}
+
+fn unknown(version: &str) -> Diagnostic {
+    let known = KEPT.iter().map(|(known, _)| *known).chain([KBR]);
+    let known: Vec<&str> = known.collect();
+    let text = format!("kbr {KBR} does not know the release {version}");
+    Diagnostic::new(text).help(format_args!("it knows {}", known.join(", ")))
 }
 
 #[cfg(test)]

@@ -61,5 +61,8 @@ fn every_archived_release_reproduces_its_golden_projects() {
 #[test]
 fn an_unknown_release_is_an_error() {
     let error = Release::kept("0.0.1").err().unwrap().to_string();
-    assert_eq!(error, format!("kbr {KBR} does not know the release 0.0.1"));
+    let expected = format!(
+        "kbr {KBR} does not know the release 0.0.1; nothing was written\nhelp: it knows 0.1.0, {KBR}"
+    );
+    assert_eq!(error, expected);
 }

@@ -135,7 +135,8 @@ fn merge_entry(
         Some(ancestor) if ancestor.body == ours.body => &new.body,
         Some(ancestor) if ancestor.body == new.body => &ours.body,
         _ if ours.body == new.body => &ours.body,
-        _ => return None,
+        Some(ancestor) => &merge_list(&ancestor.body, &ours.body, &new.body)?,
+        None => return None,
     };
     let is_lead_untouched = ancestor.is_some_and(|ancestor| ancestor.lead == ours.lead);
     let lead = if is_lead_untouched {
@@ -148,6 +149,27 @@ fn merge_entry(
         lead: lead.clone(),
         body: body.clone(),
     }))
+}
+
+/// A list of texts in one line of TOML, such as `members`, merged as a set; `None` if it is none.
+fn merge_list(ancestor: &str, ours: &str, new: &str) -> Option<String> {
+    let items = |line: &str| -> Option<Vec<String>> {
+        let table: toml::Table = toml::from_str(line).ok()?;
+        let list = table.values().next()?.as_array()?;
+        list.iter()
+            .map(|item| Some(item.as_str()?.to_owned()))
+            .collect()
+    };
+    let (key, _) = ours.trim_end().strip_suffix(']')?.split_once('=')?;
+    let (ancestor, mut merged, new) = (items(ancestor)?, items(ours)?, items(new)?);
+    merged.retain(|item| new.contains(item) || !ancestor.contains(item));
+    for item in new {
+        if !ancestor.contains(&item) && !merged.contains(&item) {
+            merged.push(item);
+        }
+    }
+    let merged: Vec<String> = merged.iter().map(|item| format!("{item:?}")).collect();
+    Some(format!("{key}= [{}]\n", merged.join(", ")))
 }
 
 /// Whether a section repeats an entry, which makes a manifest invalid and a kustomization fail.
@@ -329,6 +351,19 @@ mod tests {
         let text = |version: &str| format!("[dependencies]\nkube = \"{version}\"\n");
         check("Cargo.toml", &text("5.0"), &text("6.0"), &text("5.1"), None);
         check("a.rs", "a", "b", "c", None);
+    }
+
+    #[test]
+    fn a_list_that_both_sides_changed_is_merged_as_a_set() {
+        check(
+            "Cargo.toml",
+            "[workspace]\nmembers = [\"api\", \"manager\"]\nresolver = \"2\"\n",
+            "[workspace]\nmembers = [\"api\", \"manager\", \"crates/mine\"]\nresolver = \"2\"\n",
+            "[workspace]\nmembers = [\"api\", \"tools\"]\nresolver = \"3\"\n",
+            Some(
+                "[workspace]\nmembers = [\"api\", \"crates/mine\", \"tools\"]\nresolver = \"3\"\n",
+            ),
+        );
     }
 
     #[test]
