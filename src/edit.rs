@@ -1,14 +1,16 @@
-//! Inserts lines at a marker: text in, text out.
+//! Inserts lines at a marker and removes them again: text in, text out.
 
 mod marker;
 mod order;
+mod remove;
 mod scope;
 mod snippet;
 
 use marker::marked;
 pub use marker::{hidden, is_rust, marker_line, marker_name};
 use order::Item;
-pub use snippet::snippets;
+pub use remove::{cut, locate};
+pub use snippet::{Snippet, snippets};
 
 /// Inserts `lines` above the marker, with the marker's indentation and line ending. Skips blank lines, and lines that the marker's scope
 /// (see [`scope`]) contains with any indentation. Sorts `mod` and `use` lines among those directly above the marker as rustfmt would. A block,

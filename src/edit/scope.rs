@@ -14,23 +14,29 @@ use crate::comments::code;
 
 /// Whether the scope of the marker in line `at` (from 0) contains `line`, neither in a string nor commented out.
 pub fn has(path: &str, lines: &[String], at: usize, line: &str) -> bool {
+    !find(path, lines, at, line).is_empty()
+}
+
+/// The lines (from 0) in the scope of the marker in line `at` that are `line` or equivalent to it, in order.
+pub fn find(path: &str, lines: &[String], at: usize, line: &str) -> Vec<usize> {
     let line = line.trim();
+    let all = 0..lines.len();
     match path.rsplit_once('.').map(|(_, end)| end) {
-        _ if is_rust(path) => has_in_rust(lines, at, line),
-        Some("toml") => has_in_toml(lines, at, line),
-        Some("yaml" | "yml") => {
-            let list = &lines[list(lines, at)];
-            list.iter().any(|have| entry(have) == entry(line))
-        }
-        _ => lines.iter().any(|have| have.trim() == line),
+        _ if is_rust(path) => in_rust(lines, at, line),
+        Some("toml") => in_toml(lines, at, line),
+        Some("yaml" | "yml") => list(lines, at)
+            .filter(|index| entry(&lines[*index]) == entry(line))
+            .collect(),
+        _ => all.filter(|index| lines[*index].trim() == line).collect(),
     }
 }
 
-fn has_in_rust(lines: &[String], at: usize, line: &str) -> bool {
+fn in_rust(lines: &[String], at: usize, line: &str) -> Vec<usize> {
     let text = lines.concat();
+    let all = 0..lines.len();
     // cargo reports unterminated strings.
     let Ok(code) = code(&text) else {
-        return lines.iter().any(|have| have.trim() == line);
+        return all.filter(|index| lines[*index].trim() == line).collect();
     };
     let code: Vec<&str> = code.lines().collect();
     let blocks = outermost_blocks(&code);
@@ -44,7 +50,8 @@ fn has_in_rust(lines: &[String], at: usize, line: &str) -> bool {
             !code.is_empty() && (lines[index].trim() == line || declares(code, line))
         }
     };
-    (0..lines.len()).any(|index| is_there(index) && block(index) == block(at))
+    all.filter(|index| is_there(*index) && block(*index) == block(at))
+        .collect()
 }
 
 /// Whether `have`, without its comments, is equivalent to `line`: the same statement, or an item with the same name, ignoring
@@ -94,11 +101,11 @@ fn imports(text: &str) -> impl Iterator<Item = String> {
         .map(move |name| format!("{start}{}", name.trim()))
 }
 
-fn has_in_toml(lines: &[String], at: usize, line: &str) -> bool {
+fn in_toml(lines: &[String], at: usize, line: &str) -> Vec<usize> {
     let range = table(lines, at);
     let header = header(lines, at).unwrap_or_default();
     let Some(key) = key(line) else {
-        return lines[range].iter().any(|have| have.trim() == line);
+        return range.filter(|index| lines[*index].trim() == line).collect();
     };
     // `[dependencies.kube]` is a key of `[dependencies]`.
     let table_of_key = |have: &String| {
@@ -109,10 +116,12 @@ fn has_in_toml(lines: &[String], at: usize, line: &str) -> bool {
             .replace('_', "-");
         Some(name == key)
     };
-    lines[range]
-        .iter()
-        .any(|have| self::key(have).as_ref() == Some(&key))
-        || lines.iter().any(|have| table_of_key(have) == Some(true))
+    let is_there = |index: &usize| {
+        let have = &lines[*index];
+        range.contains(index) && self::key(have).as_ref() == Some(&key)
+            || table_of_key(have) == Some(true)
+    };
+    (0..lines.len()).filter(is_there).collect()
 }
 
 /// The lines inside each top-level block of a Rust file, without those that open and close it.

@@ -14,6 +14,11 @@ impl<'a> Snippet<'a> {
         self.lines[self.key]
     }
 
+    /// The number of lines above [`Snippet::key`].
+    pub fn lines_above_key(&self) -> usize {
+        self.key
+    }
+
     /// Whether it has several lines.
     pub fn is_block(&self) -> bool {
         self.lines.len() > 1
@@ -45,14 +50,14 @@ pub fn snippets(lines: &str) -> Vec<Snippet<'_>> {
 }
 
 /// Whether the line may precede an item: a comment or an attribute.
-fn is_head(line: &str) -> bool {
+pub fn is_head(line: &str) -> bool {
     let line = line.trim();
     line.starts_with("//") || line.starts_with("#[")
 }
 
 /// The last line of the block that begins at `opens`: the next closing bracket with the same indentation that does not open another
 /// block like `) -> Self {`.
-fn closing(lines: &[&str], opens: usize) -> Option<usize> {
+pub fn closing(lines: &[&str], opens: usize) -> Option<usize> {
     let first = lines.get(opens)?;
     if !first.trim_end().ends_with(['{', '(']) {
         return None;
