@@ -5,7 +5,8 @@
 //! 1. every result is written to `staged/<n>`, a copy of what it replaces to `before/<n>`;
 //! 2. the targets are compared once more with the resolved state;
 //! 3. a record of all changes is renamed to `commit`: from here on the commit will be completed, if necessary by the next command;
-//! 4. `staged/<n>` are renamed onto their targets, PROJECT last; a file to remove is renamed to its `staged/<n>`;
+//! 4. `staged/<n>` are renamed onto their targets; a file to remove is renamed to its `staged/<n>`; folders that became empty are
+//!    removed; PROJECT comes last;
 //! 5. the record is removed, then the folder.
 //!
 //! An error in step 4 reverses the commit: the record is renamed to `undo`, and `before/<n>` are restored onto their targets.

@@ -16,7 +16,7 @@ use crate::diagnostic::{Diagnostic, Outcome, Problem};
 use crate::hash::sha256;
 
 /// Increases with every change of the format of records.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// A whole commit. The index of a file in `files` is the name of its staged result.
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,6 +25,8 @@ pub struct Record {
     format: u32,
     /// Folders to create, outer before inner, relative to the root.
     pub folders: Vec<String>,
+    /// Folders from which files are removed, outer before inner: those that become empty are removed.
+    pub emptied: Vec<String>,
     /// In the order in which they are replaced.
     #[serde(rename = "file")]
     pub files: Vec<FileRecord>,
@@ -47,7 +49,7 @@ pub struct FileRecord {
 impl Record {
     /// Looks up modes and missing folders.
     pub fn new(root: &Path, changes: &[&Change]) -> Result<Self, Problem> {
-        let mut folders = BTreeSet::new();
+        let (mut folders, mut emptied) = (BTreeSet::new(), BTreeSet::new());
         let mut files = Vec::new();
         let locator = Locator::new(root);
         for change in changes {
@@ -58,6 +60,9 @@ impl Record {
                 before: change.before.as_deref().map(sha256),
                 after: change.result().map(sha256),
             });
+            if change.result().is_none() {
+                emptied.extend(real_folders(root, &change.path));
+            }
             let mut path = change.path.as_str();
             while let Some((folder, _)) = path.rsplit_once('/') {
                 let is_known = place.found != Found::Nothing || folders.contains(folder);
@@ -71,6 +76,7 @@ impl Record {
         Ok(Record {
             format: FORMAT,
             folders: folders.into_iter().collect(),
+            emptied: emptied.into_iter().collect(),
             files,
         })
     }
@@ -141,6 +147,15 @@ impl FileRecord {
         Problem::new(format!("`{}` {what}", self.path))
             .help(format!("check `{}`, then run the command again", self.path))
     }
+}
+
+/// The folders above the file at `path` in the project, except those behind a link, which the user made.
+fn real_folders(root: &Path, path: &str) -> impl Iterator<Item = String> {
+    let ends = path.match_indices('/').map(|(end, _)| &path[..end]);
+    let is_real = |folder: &&str| {
+        fs::symlink_metadata(root.join(folder)).is_ok_and(|metadata| metadata.is_dir())
+    };
+    ends.take_while(is_real).map(str::to_owned)
 }
 
 fn unknown_record(path: &str) -> Diagnostic {

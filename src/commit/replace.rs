@@ -7,6 +7,10 @@ use super::record::{FileRecord, Record};
 use super::{FOLDER, copy_before, staged};
 use crate::changes::{Found, Locator, locate};
 use crate::diagnostic::Problem;
+use crate::project::PROJECT;
+
+/// A file of a record, and its index there.
+type Indexed<'a> = (usize, &'a FileRecord);
 
 /// Brings every file to its new state: replaces files in their old state, and skips those already in the new one.
 ///
@@ -20,48 +24,76 @@ pub fn forward(root: &Path, record: &Record) -> Result<(), Problem> {
         }
     }
     let locator = Locator::new(root);
-    for (at, file) in record.files.iter().enumerate() {
-        let (now, path) = file.now(&locator)?;
-        if now == file.after {
-            continue;
-        }
-        if now != file.before {
-            return Err(changed(root, at, file));
-        }
-        match file.after {
-            Some(_) => disk::rename(&staged(root, at), &path)?,
-            None => disk::rename(&path, &staged(root, at))?,
-        }
+    let (project, others) = project_and_others(record);
+    for (at, file) in others {
+        replace(root, &locator, at, file)?;
+    }
+    for folder in record.emptied.iter().rev() {
+        disk::remove_folder(&root.join(folder))?;
+    }
+    for (at, file) in project {
+        replace(root, &locator, at, file)?;
     }
     Ok(())
 }
 
-/// Restores every file to its state before the commit, and removes the folders that it created. A file whose result is still staged
-/// was never replaced, and a file to remove that is not staged was never removed: the commit never touched such files.
+/// PROJECT, which changes last and is restored first, and all other files, each with its index.
+fn project_and_others(record: &Record) -> (Vec<Indexed<'_>>, Vec<Indexed<'_>>) {
+    let files = record.files.iter().enumerate();
+    files.partition(|(_, file)| file.path == PROJECT)
+}
+
+fn replace(root: &Path, locator: &Locator, at: usize, file: &FileRecord) -> Result<(), Problem> {
+    let (now, path) = file.now(locator)?;
+    if now == file.after {
+        return Ok(());
+    }
+    if now != file.before {
+        return Err(changed(root, at, file));
+    }
+    match file.after {
+        Some(_) => disk::rename(&staged(root, at), &path),
+        None => disk::rename(&path, &staged(root, at)),
+    }
+}
+
+/// Restores every file and folder to its state before the commit, and removes the folders that it created. A file whose result is
+/// still staged was never replaced, and a file to remove that is not staged was never removed: the commit never touched such files.
 ///
 /// # Errors
 /// A replaced file was changed by another program.
 pub fn back(root: &Path, record: &Record) -> Result<(), Problem> {
-    for (at, file) in record.files.iter().enumerate().rev() {
-        if staged(root, at).exists() == file.after.is_some() {
-            continue;
-        }
-        let (now, path) = file.now(&Locator::new(root))?;
-        if now == file.before {
-            continue;
-        }
-        if now != file.after {
-            return Err(changed(root, at, file));
-        }
-        match file.before {
-            Some(_) => disk::rename(&copy_before(root, at), &path)?,
-            None => disk::remove_file(&path)?,
-        }
+    let (project, others) = project_and_others(record);
+    for (at, file) in project {
+        restore(root, at, file)?;
+    }
+    for folder in &record.emptied {
+        disk::create_folder(&root.join(folder))?;
+    }
+    for (at, file) in others.into_iter().rev() {
+        restore(root, at, file)?;
     }
     for folder in record.folders.iter().rev() {
         disk::remove_folder(&locate(root, folder)?.path)?;
     }
     Ok(())
+}
+
+fn restore(root: &Path, at: usize, file: &FileRecord) -> Result<(), Problem> {
+    if staged(root, at).exists() == file.after.is_some() {
+        return Ok(());
+    }
+    let (now, path) = file.now(&Locator::new(root))?;
+    if now == file.before {
+        return Ok(());
+    }
+    if now != file.after {
+        return Err(changed(root, at, file));
+    }
+    match file.before {
+        Some(_) => disk::rename(&copy_before(root, at), &path),
+        None => disk::remove_file(&path),
+    }
 }
 
 fn changed(root: &Path, at: usize, file: &FileRecord) -> Problem {
