@@ -18,7 +18,6 @@ mod rbac;
 mod samples;
 mod source_map;
 mod sources;
-mod uses;
 mod version;
 mod version_skew;
 mod webhook;
@@ -28,6 +27,7 @@ use std::path::Path;
 
 use crate::cargo;
 use crate::commit;
+use crate::generated;
 use crate::project::Project;
 use crate::workdir::{self, CRDS};
 use allow::Allow;
@@ -222,7 +222,7 @@ fn definitions(
 }
 
 fn definition(crd: &Crd) -> anyhow::Result<File> {
-    let header = files::header("the types in `api`");
+    let header = generated::header("the types in `api`");
     Ok(File {
         path: format!("{CRDS}/{}", crd.file()),
         text: yaml::render(&header, std::slice::from_ref(&crd.object))?,
@@ -268,7 +268,7 @@ fn roles(
         let allowed = |id: &str| project.manifests.allow.iter().any(|allowed| allowed == id);
         !problem.id().is_some_and(allowed)
     });
-    let header = files::header("the `+kbr:rbac` comments in the sources");
+    let header = generated::header("the `+kbr:rbac` comments in the sources");
     let mut files = vec![File {
         path: "config/rbac/role.yaml".to_owned(),
         text: yaml::render(&header, &roles.manifests())?,

@@ -215,7 +215,7 @@ fn in_cycles(mut imports: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
 }
 
 /// The modules of kbr that do no I/O: they use no files, environment or processes.
-const PURE: [&str; 19] = [
+const PURE: [&str; 21] = [
     "blueprint",
     "comments",
     "diagnostic",
@@ -226,8 +226,10 @@ const PURE: [&str; 19] = [
     "project",
     "release",
     "resource",
+    "generated",
     "sample",
     "scaffold",
+    "uses",
     "vars",
     "changes/conflict",
     "changes/record",

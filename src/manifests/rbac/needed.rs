@@ -9,7 +9,7 @@ use crate::manifests::kinds::Kinds;
 use crate::manifests::markers::Marker;
 use crate::manifests::problem::Problem;
 use crate::manifests::sources::Sources;
-use crate::manifests::uses::{call, resolve, uses};
+use crate::uses::{call, resolve, uses};
 
 /// Methods of a registration that make the manager list and watch a kind.
 const WATCHING: [&str; 5] = ["controller", "owns", "owns_cached", "watches", "reads"];

@@ -4,9 +4,9 @@ use crate::comments;
 use crate::manifests::crd::Crd;
 use crate::manifests::kinds::Kinds;
 use crate::manifests::problem::Problem;
-use crate::manifests::uses::{call, resolve, uses};
 use crate::project::Project;
 use crate::resource::target::Target;
+use crate::uses::{call, resolve, uses};
 
 /// Looks for `manager.spoke::<Hub, Spoke>()` for each served version of the CRDs whose conversion calls the operator. Without it,
 /// the conversion fails, and objects cannot be read in that version.

@@ -10,6 +10,7 @@ use super::converted::check_conversions;
 use super::entry::Names;
 use super::permissions;
 use super::served::compare;
+use crate::generated;
 use crate::manifests::crd::{Crd, resources};
 use crate::manifests::files::{self, File};
 use crate::manifests::kinds::Kinds;
@@ -56,7 +57,7 @@ pub fn generate(
     if configurations.is_empty() && !root.join(PATH).is_file() {
         return Ok((None, warnings));
     }
-    let header = files::header("the `+kbr:webhook` comments in the sources");
+    let header = generated::header("the `+kbr:webhook` comments in the sources");
     let file = File {
         path: PATH.to_owned(),
         text: yaml::render(&header, &configurations)?,
@@ -68,7 +69,7 @@ pub fn generate(
 /// not count as an empty one.
 fn generated_before(root: &Path) -> anyhow::Result<Vec<Value>> {
     match files::read(&root.join(PATH))? {
-        Some(text) if files::is_generated(&text) => {
+        Some(text) if generated::is_generated(&text) => {
             let text = String::from_utf8_lossy(&text);
             serde_saphyr::from_multiple(&text).with_context(|| format!(
                 "cannot read `{PATH}`, which lists the configurations that a cluster may have; nothing was written\nhelp: choose either side of a merge conflict, or restore the file from git, then run `kbr manifests` again"

@@ -6,9 +6,9 @@ use super::entry::Entry;
 use crate::comments;
 use crate::manifests::kinds::Kinds;
 use crate::manifests::problem::Problem;
-use crate::manifests::uses::{call, resolve, uses};
 use crate::resource::target::Target;
 use crate::resource::webhook::{self, AdmissionKind};
+use crate::uses::{call, resolve, uses};
 
 /// A webhook that the code registers.
 struct Registration {
