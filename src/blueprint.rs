@@ -1,11 +1,12 @@
 //! PROJECT -> the pristine tree: every file as kbr would write it, and its policy. Does no I/O.
 //!
 //! Each table of PROJECT contributes files and lines; the tree is all contributions in the order of the tables. A command writes
-//! what its own tables contribute ([`difference`]).
+//! what its own tables contribute ([`difference`]), or removes what only they contribute ([`removal`]).
 
 mod contributions;
 mod difference;
 mod file;
+mod removal;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +18,7 @@ use crate::scaffold::{Part, Paths, Policy};
 
 pub use difference::{Differing, Presence, WantedFile, difference};
 pub use file::{File, Lines};
+pub use removal::{UnwantedFile, removal};
 
 /// A contributor to the tree: the head of PROJECT, or one of its tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,6 +69,26 @@ impl Blueprint {
                 Some(parts) => parts,
                 None => contributions::of(source, project, release, &sets, Paths::These(&paths))?,
             };
+            blueprint.add(source, parts)?;
+        }
+        Ok(blueprint)
+    }
+
+    /// The files of the tree that `other` has, too.
+    ///
+    /// # Errors
+    /// As [`Blueprint::new`].
+    pub fn same_files(
+        other: &Blueprint,
+        project: &Project,
+        release: &Release,
+    ) -> anyhow::Result<Self> {
+        let sets = release.scaffolds.sets();
+        let paths: BTreeSet<String> = other.files.keys().cloned().collect();
+        let mut blueprint = Blueprint::default();
+        for source in sources(project) {
+            let paths = Paths::These(&paths);
+            let parts = contributions::of(source, project, release, &sets, paths)?;
             blueprint.add(source, parts)?;
         }
         Ok(blueprint)

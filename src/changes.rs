@@ -1,10 +1,14 @@
 //! The difference of a command + the disk -> every change, or every conflict. Never writes.
+//!
+//! [`resolve`] adds files and lines, [`removal`] removes them.
 
 mod cargo;
 mod conflict;
 mod outcome;
 mod place;
 mod record;
+mod references;
+pub mod removal;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,12 +37,14 @@ pub enum Verb {
     Force,
     /// A file that belongs to kbr is updated: it is generated, or `cargo init` created it.
     Update,
-    /// A file of kbr is removed, because nothing needs it any more.
-    Remove,
     /// Changes of a newer release go into a file that the user edited.
     Merge,
     /// The same, but both changed the same lines: the file has conflict markers.
     Conflict,
+    /// The file is removed: a generated file without a source, or a file whose table goes.
+    Remove,
+    /// Lines of an existing file are removed.
+    Cut,
 }
 
 /// One file before and after.

@@ -3,6 +3,7 @@
 mod cluster;
 mod completion;
 mod create;
+mod delete;
 mod dev;
 mod envtest;
 mod init;
@@ -44,6 +45,8 @@ enum Command {
     Init(init::Args),
     #[command(subcommand)]
     Create(create::Command),
+    #[command(subcommand)]
+    Delete(delete::Command),
     Manifests(manifests::Args),
     Envtest(envtest::Args),
     Dev(dev::Args),
@@ -96,6 +99,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Init(args) => init::run(&args)?,
         Command::Create(command) => create::run(&command)?,
+        Command::Delete(command) => delete::run(&command)?,
         Command::Manifests(args) => manifests::run(&args)?,
         Command::Envtest(args) => return envtest::run(args),
         Command::Dev(args) => return dev::run(args),

@@ -6,6 +6,7 @@ mod check;
 pub mod manifests;
 pub mod name;
 mod table;
+mod without;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,7 @@ use crate::vars::Vars;
 use manifests::Manifests;
 
 pub use table::Table;
+pub use without::without;
 
 /// The file's name, in the project's root; a commit writes it last.
 pub const PROJECT: &str = "PROJECT";

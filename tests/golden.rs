@@ -6,6 +6,7 @@
 //! - `from` (optional): another case, whose script is run first;
 //! - `in/` (optional): files put there before `cmd` runs;
 //! - `out/`: every file that `cmd` created or changed, and no other;
+//! - `gone` (only if there are any): every file that it removed, one a line;
 //! - `said`: its output and exit code.
 //!
 //! `third_party/kbr-manager/` is not compared (`tests/package/` does that), so that no case changes when the library does, and what
@@ -48,6 +49,8 @@ fn every_case_matches_its_record() {
 struct Found {
     files: Tree,
     said: String,
+    /// The removed files, one a line.
+    gone: String,
 }
 
 fn run(case: &Path) -> Found {
@@ -78,15 +81,14 @@ fn run(case: &Path) -> Found {
     }
     writeln!(said, "# exit {exit}").expect("a string takes it");
     let mut files = tree(&folder);
-    assert!(
-        before.keys().all(|path| files.contains_key(path)),
-        "no command removes a file"
-    );
+    let gone = before.keys().filter(|path| !files.contains_key(*path));
+    let gone = gone.fold(String::new(), |list, path| list + path + "\n");
     files.retain(|path, text| before.get(path) != Some(text));
     summarize(case, &mut files);
     Found {
         files,
         said: without_library(&said),
+        gone,
     }
 }
 
@@ -137,14 +139,22 @@ fn record(case: &Path, found: &Found) {
         write(&out.join(path), text);
     }
     write(&case.join("said"), found.said.as_bytes());
+    if found.gone.is_empty() {
+        fs::remove_file(case.join("gone")).ok();
+    } else {
+        write(&case.join("gone"), found.gone.as_bytes());
+    }
 }
 
 fn compare(case: &Path, found: &Found, wrong: &mut String) {
     let mut expected = tree(&case.join("out"));
     let said = fs::read(case.join("said")).unwrap_or_default();
     expected.insert("said".into(), said);
+    let gone = fs::read(case.join("gone")).unwrap_or_default();
+    expected.insert("gone".into(), gone);
     let mut actual = found.files.clone();
     actual.insert("said".into(), found.said.clone().into_bytes());
+    actual.insert("gone".into(), found.gone.clone().into_bytes());
     let name = case
         .file_name()
         .expect("a case has a name")

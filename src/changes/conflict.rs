@@ -22,6 +22,41 @@ pub fn differs(path: &str) -> Problem {
     )
 }
 
+/// A file to remove that the user has edited.
+pub fn edited(path: &str) -> Problem {
+    conflict(
+        path,
+        "was edited",
+        "pass `--force` to remove edited files, too; what you want to keep of them, move to another file first",
+    )
+}
+
+/// Lines to remove that the user has edited; they begin in the line `number`, which is `line`.
+pub fn edited_block(path: &str, number: usize, line: &str) -> Problem {
+    Problem::new(format_args!(
+        "`{path}:{number}` was edited: `{}`",
+        line.trim()
+    ))
+    .help("pass `--force` to remove edited functions and implementations, too; what you want to keep of them, move elsewhere first")
+}
+
+/// A line that is not as kbr wrote it, and is left to the user.
+pub fn stays(path: &str, number: usize, line: &str) -> Problem {
+    Problem::new(format_args!(
+        "`{path}:{number}` was edited and stays: `{}`",
+        line.trim()
+    ))
+}
+
+/// A line to remove in a file that has lost its marker.
+pub fn unmarked(path: &str, marker: &str, number: usize, line: &str) -> Problem {
+    Problem::new(format_args!(
+        "`{path}` has no marker `+kbr:scaffold:{marker}`, so kbr cannot tell whether line {number} is its own: `{}`",
+        line.trim()
+    ))
+    .help(format_args!("remove that line of `{path}` yourself, then run the command again"))
+}
+
 /// `markers` are the markers for which there are lines.
 pub fn missing_file<'a>(path: &str, markers: impl Iterator<Item = &'a str>) -> Problem {
     let mut help =

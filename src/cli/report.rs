@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use similar::{ChangeTag, TextDiff};
+
 use crate::changes::{Change, Verb};
 use crate::library;
 use crate::output;
@@ -41,7 +43,7 @@ fn lines(changes: &[Change]) -> String {
 }
 
 /// Prints the same, and the content that would be written on stdout: `path: 20 lines` for a whole file, `path:7: text` for a new
-/// line 7.
+/// line 7, `path:7: - text` for an old line 7 that is removed.
 ///
 /// # Errors
 /// stdout cannot be written.
@@ -70,6 +72,7 @@ pub fn name(verb: Verb) -> &'static str {
         Verb::Remove => "remove",
         Verb::Merge => "merge",
         Verb::Conflict => "conflict",
+        Verb::Cut => "cut",
     }
 }
 
@@ -85,6 +88,7 @@ fn summary(change: &Change) -> String {
                 out
             })
         }
+        (Verb::Cut, Some(before)) => replaced(path, &before, &after),
         (_, Some(before)) => {
             let (after, before) = (line_count(&after), line_count(&before));
             format!("{path}: {after}, instead of {before}\n")
@@ -110,6 +114,22 @@ fn inserted<'a>(before: &'a str, after: &'a str) -> impl Iterator<Item = (usize,
     (1..)
         .zip(after.lines())
         .filter(move |(_, line)| old.next_if_eq(line).is_none())
+}
+
+/// The removed lines, numbered as in `before`, and those that moved, numbered as in `after`.
+fn replaced(path: &str, before: &str, after: &str) -> String {
+    let mut out = String::new();
+    for change in TextDiff::from_lines(before, after).iter_all_changes() {
+        let line = change.value().trim_end_matches(['\r', '\n']);
+        let (sign, number) = match change.tag() {
+            ChangeTag::Equal => continue,
+            ChangeTag::Delete => ('-', change.old_index()),
+            ChangeTag::Insert => ('+', change.new_index()),
+        };
+        let number = number.map_or(0, |at| at + 1);
+        writeln!(out, "{path}:{number}: {sign} {line}").ok();
+    }
+    out
 }
 
 #[cfg(test)]
@@ -160,6 +180,22 @@ mod tests {
                 "      create a\n      create third_party/kbr-manager (kbr-manager {version}, 2 files)\n        \
                  same third_party/kbr-manager (kbr-manager {version}, 1 file)\n        same third_party/rustfmt.toml\n"
             )
+        );
+    }
+
+    #[test]
+    fn removed_lines_are_shown_with_their_old_numbers() {
+        check(
+            Verb::Cut,
+            Some("a\r\nb\r\n  c\r\nd"),
+            "a\r\nd",
+            "a.rs:2: - b\na.rs:3: -   c\n",
+        );
+        check(
+            Verb::Cut,
+            Some("a\nb\nc\n"),
+            "b\na\n",
+            "a.rs:1: - a\na.rs:3: - c\na.rs:2: + a\n",
         );
     }
 

@@ -98,13 +98,24 @@ pub fn apply(
     args: WriteArgs,
     intent: impl FnOnce() -> anyhow::Result<Intent>,
 ) -> anyhow::Result<bool> {
+    apply_changes(root, args, || intent()?.resolve(root, args.force))
+}
+
+/// The same for changes that are already resolved.
+///
+/// # Errors
+/// As [`apply`].
+pub fn apply_changes(
+    root: &Path,
+    args: WriteArgs,
+    changes: impl FnOnce() -> anyhow::Result<Vec<Change>>,
+) -> anyhow::Result<bool> {
     if args.dry_run {
-        let changes = intent()?.resolve(root, args.force)?;
-        report::dry_run(&changes)?;
+        report::dry_run(&changes()?)?;
         return Ok(false);
     }
     let lock = commit::lock(root)?;
-    let changes = intent()?.resolve(root, args.force)?;
+    let changes = changes()?;
     commit::commit(&lock, &changes)?;
     report::report(&changes);
     let written = changes.iter().any(Change::writes);

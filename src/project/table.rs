@@ -30,6 +30,18 @@ impl Table {
         }
     }
 
+    /// Its keys and values, without `path`, which only readers of the file use.
+    ///
+    /// # Errors
+    /// A value cannot be written as TOML.
+    pub(super) fn fields(&self) -> Result<toml::Table, toml::ser::Error> {
+        match self {
+            Table::Api(api) => toml::Table::try_from(api),
+            Table::Controller(controller) => toml::Table::try_from(controller),
+            Table::Webhook(webhook) => toml::Table::try_from(webhook),
+        }
+    }
+
     /// Whether its code needs a crate that kbr's `Cargo.lock` does not have.
     pub fn is_external(&self) -> bool {
         match self {

@@ -1,0 +1,197 @@
+//! Mentions of removed modules and types in Rust files.
+
+use std::collections::BTreeMap;
+
+use crate::changes::Change;
+use crate::comments::code;
+use crate::diagnostic::Problem;
+use crate::edit::is_rust;
+use crate::uses::{resolve, uses};
+
+/// The crate of the types, as other crates call it.
+const API: &str = "api";
+
+/// Paths of items that are removed.
+#[derive(Debug)]
+pub struct Gone {
+    /// `operator::controllers::captain`
+    modules: Vec<String>,
+    /// `api::crew::v1::Captain`: public items that the module above exports.
+    items: Vec<String>,
+}
+
+impl Gone {
+    /// What disappears with the removed files.
+    pub fn new(removed: &[&Change]) -> Self {
+        let (mut modules, mut items) = (Vec::new(), Vec::new());
+        for change in removed.iter().filter(|it| is_rust(&it.path)) {
+            let module = module(&change.path);
+            let text = change.before.as_deref().unwrap_or_default();
+            // A version exports everything that its kinds' modules have.
+            if let Some((parent, _)) = module.rsplit_once("::").filter(|_| is_of_api(&module)) {
+                let names = public_items(&String::from_utf8_lossy(text));
+                items.extend(names.iter().map(|name| format!("{parent}::{name}")));
+            }
+            modules.push(module);
+        }
+        Gone { modules, items }
+    }
+
+    /// Each line of the file at `path` that mentions them.
+    pub fn mentions(&self, path: &str, text: &str) -> Vec<Problem> {
+        // cargo reports unterminated strings.
+        let Ok(code) = code(text) else {
+            return Vec::new();
+        };
+        let file = File::new(path, &code);
+        let mut problems = Vec::new();
+        let mut last = 0;
+        for (at, written) in paths(&code) {
+            let number = code[..at].matches('\n').count() + 1;
+            let Some(item) = self.find(&file, &code[..at], written) else {
+                continue;
+            };
+            if number != last {
+                last = number;
+                let line = text.lines().nth(number - 1).unwrap_or_default().trim();
+                let item = item.trim_start_matches("operator::");
+                let what =
+                    format!("`{path}:{number}` uses `{item}`, which would be removed: `{line}`");
+                let help = format!(
+                    "change `{path}` so that it compiles without it, then run the command again"
+                );
+                problems.push(Problem::new(what).help(help));
+            }
+        }
+        problems
+    }
+
+    /// The removed module or item that `written` means, after the code `before`.
+    fn find(&self, file: &File, before: &str, written: &str) -> Option<&String> {
+        let is_alone = !written.contains("::");
+        let written = written.trim_end_matches(':');
+        let is_declared = before.trim_end().ends_with("mod");
+        let within = |full: &str, of: &str| {
+            let rest = full.strip_prefix(of);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        };
+        let is_local = is_alone && !file.uses.contains_key(written);
+        let of_modules = self.modules.iter().filter(|_| !is_local || is_declared);
+        let mut all = of_modules.chain(self.items.iter().filter(|_| !is_declared));
+        let meanings = file.meanings(written);
+        all.find(|gone| meanings.iter().any(|full| within(full, gone)))
+    }
+}
+
+/// The module of a file, with a name for each crate of a project.
+fn module(path: &str) -> String {
+    let crates = [
+        ("api/src/", API),
+        ("src/", "operator"),
+        ("tests/integration/", "integration"),
+    ];
+    let of_crate = crates
+        .iter()
+        .find_map(|(folder, name)| Some((*name, path.strip_prefix(folder)?)));
+    let (name, file) = of_crate.unwrap_or(("other", path));
+    let file = file.trim_end_matches(".rs");
+    let parts = file
+        .split('/')
+        .filter(|part| !["mod", "lib", "main"].contains(part));
+    let parts: Vec<&str> = std::iter::once(name).chain(parts).collect();
+    parts.join("::")
+}
+
+fn is_of_api(module: &str) -> bool {
+    module.split("::").next() == Some(API)
+}
+
+/// The names of the public types, traits, functions and constants of a file.
+fn public_items(text: &str) -> Vec<String> {
+    const KEYWORDS: [&str; 6] = ["struct", "enum", "type", "trait", "fn", "const"];
+    let code = code(text).unwrap_or_default();
+    let name = |line: &str| {
+        let rest = line.strip_prefix("pub ")?;
+        let mut words = rest.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let keyword = words.next().filter(|it| KEYWORDS.contains(it));
+        keyword.and(words.next()).map(str::to_owned)
+    };
+    let mut names: Vec<String> = code.lines().filter_map(name).collect();
+    // `#[derive(CustomResource)]` on `CaptainSpec` defines the kind, whose name is in a string.
+    let kinds = names.iter().filter_map(|name| name.strip_suffix("Spec"));
+    let kinds: Vec<String> = kinds.map(str::to_owned).collect();
+    names.extend(kinds);
+    names
+}
+
+/// A file that remains.
+struct File {
+    module: String,
+    uses: BTreeMap<String, String>,
+}
+
+impl File {
+    fn new(path: &str, code: &str) -> Self {
+        File {
+            module: module(path),
+            uses: uses(code),
+        }
+    }
+
+    /// The full paths that `written` may have: by the `use` items, relative to this module, and from a glob.
+    fn meanings(&self, written: &str) -> Vec<String> {
+        let resolved = resolve(&self.uses, written);
+        let first = written.split("::").next().unwrap_or_default();
+        let mut full = vec![self.absolute(&resolved)];
+        if !self.uses.contains_key(first) {
+            full.push(format!("{}::{written}", self.module));
+            let glob = self.uses.get("*").and_then(|it| it.strip_suffix("::*"));
+            full.extend(glob.map(|glob| format!("{}::{written}", self.absolute(glob))));
+        }
+        full
+    }
+
+    /// `path` without `crate`, `self` and `super`.
+    fn absolute(&self, path: &str) -> String {
+        let (first, rest) = path.split_once("::").unwrap_or((path, ""));
+        let parent = |module: &str| {
+            module
+                .rsplit_once("::")
+                .map(|(parent, _)| parent.to_owned())
+        };
+        let root = self.module.split("::").next().unwrap_or_default();
+        let base = match first {
+            "crate" => root.to_owned(),
+            "self" => self.module.clone(),
+            "super" => parent(&self.module).unwrap_or_default(),
+            _ => return path.to_owned(),
+        };
+        if rest.is_empty() {
+            return base;
+        }
+        match rest.strip_prefix("super::") {
+            Some(rest) if first == "super" => {
+                format!("{}::{rest}", parent(&base).unwrap_or_default())
+            }
+            _ => format!("{base}::{rest}"),
+        }
+    }
+}
+
+/// The paths in `code`, such as `a::b`, or `a::` before a group or a glob, each with its position.
+fn paths(code: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_end = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':' | '#'));
+    let mut end = 0;
+    code.split_inclusive(is_end).filter_map(move |piece| {
+        let start = end;
+        end += piece.len();
+        let written = piece.trim_end_matches(is_end);
+        let ahead = written.len() - written.trim_start_matches(':').len();
+        let path = written.trim_start_matches(':');
+        let is_name = path.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        is_name.then_some((start + ahead, path))
+    })
+}
+
+#[cfg(test)]
+mod tests;

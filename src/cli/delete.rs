@@ -1,0 +1,109 @@
+//! `kbr delete`: removes from a project what `kbr create` added.
+
+mod api;
+mod cluster;
+mod controller;
+mod deletion;
+mod kind;
+#[cfg(test)]
+mod tests;
+mod webhook;
+
+use std::env;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use self::deletion::Deletion;
+use super::WriteArgs;
+use super::write;
+use crate::library;
+use crate::output;
+use crate::project::Project;
+use crate::workdir;
+
+/// Remove an API, a controller or webhooks from the project
+///
+/// The project becomes what it would be without the command that added them. Nothing is removed from a cluster: kbr prints what
+/// stays there, and the commands that delete it.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    Api(api::Args),
+    Controller(controller::Args),
+    Webhook(webhook::Args),
+}
+
+/// The flags that each of them has.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct DeleteArgs {
+    /// Report what would be removed, but remove nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Remove files and functions even if you have edited them: your changes to them are lost
+    #[arg(long)]
+    force: bool,
+    /// Ask no questions; accepted for scripts, because this command asks none
+    #[arg(short, long)]
+    yes: bool,
+}
+
+impl DeleteArgs {
+    fn write(self) -> WriteArgs {
+        let DeleteArgs {
+            dry_run,
+            force,
+            yes,
+        } = self;
+        WriteArgs {
+            dry_run,
+            force,
+            yes,
+        }
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The command failed; nothing was written.
+pub fn run(command: &Command) -> anyhow::Result<()> {
+    match command {
+        Command::Api(args) => delete(args.write, |project, root| {
+            api::choose(args, project, &|api| api::is_stored(root, project, api))
+        }),
+        Command::Controller(args) => {
+            delete(args.write, |project, _| controller::choose(args, project))
+        }
+        Command::Webhook(args) => delete(args.write, |project, _| webhook::choose(args, project)),
+    }
+}
+
+/// Removes what `choose` selects in the project of the current folder.
+fn delete(
+    args: DeleteArgs,
+    choose: impl Fn(&Project, &Path) -> anyhow::Result<Deletion>,
+) -> anyhow::Result<()> {
+    let current = env::current_dir().context("cannot find the current folder")?;
+    let root = workdir::find_root(&current)?;
+    write::recover(&root, args.write())?;
+    library::check(workdir::library_manifest(&root)?.as_deref())?;
+    let mut resolved = None;
+    let written = write::apply_changes(&root, args.write(), || {
+        let deletion = choose(&workdir::load(&root)?, &root)?;
+        let removed = deletion.resolve(&root, args.force)?;
+        resolved = Some((deletion, removed.left));
+        Ok(removed.changes)
+    })?;
+    let Some((deletion, left)) = resolved else {
+        return Ok(());
+    };
+    for problem in left {
+        output::message(format_args!("note: {problem}"));
+    }
+    output::text(&deletion.notes());
+    output::text(&cluster::stays(&deletion));
+    if written {
+        output::text("next:\n  make manifests\n  make test\n");
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! `kbr delete api`: a version of one of the project's own kinds.
+
+use std::fs;
+use std::path::Path;
+
+use super::DeleteArgs;
+use super::deletion::Deletion;
+use super::kind::{self, KindArgs};
+use crate::comments::code;
+use crate::diagnostic::Problems;
+use crate::project::{Project, Table};
+use crate::resource::Resource;
+use crate::resource::target::Target;
+
+/// Remove a version of a kind, with its types, CRD, sample and roles
+///
+/// The controllers of the kind go with its last version, and the conversion of a version goes with that version. Files that you have
+/// edited are listed, and need `--force`.
+///
+///     kbr delete api --group crew --version v1 --kind Captain
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(flatten)]
+    of: KindArgs,
+    #[command(flatten)]
+    pub write: DeleteArgs,
+}
+
+/// Resolves what the command removes; `is_stored` tells whether the API server stores objects in a version.
+///
+/// # Errors
+/// The version does not exist, or something else needs it: every reason, with what to do first.
+pub fn choose(
+    args: &Args,
+    project: &Project,
+    is_stored: &dyn Fn(&Resource) -> bool,
+) -> anyhow::Result<Deletion> {
+    let is_selected = |api: &&Resource| args.of.select(&Target::own(api), project);
+    let Some(api) = project.apis().find(is_selected) else {
+        return Err(args.of.missing("resource", project).into());
+    };
+    let target = Target::own(api);
+    let others: Vec<&Resource> = project
+        .versions(&target)
+        .filter(|other| !other.is(api))
+        .collect();
+    let mut problems = Problems::default();
+    check_stored(api, &others, project, is_stored, &mut problems);
+    check_webhooks(&target, project, &mut problems);
+    if !others.is_empty() {
+        check_controllers(&target, project, &mut problems);
+    }
+    problems.into_result()?;
+    let mut deletion = Deletion::of(project);
+    deletion.change(|table| match table {
+        Table::Api(known) => (!known.is(api)).then(|| table.clone()),
+        Table::Controller(controller) => (!controller.target.is(&target)).then(|| table.clone()),
+        Table::Webhook(webhook) if webhook.target.is_version_of(&target) => {
+            let mut webhook = webhook.clone();
+            webhook.spokes.retain(|spoke| *spoke != api.version);
+            let is_empty = !webhook.admits() && webhook.spokes.is_empty();
+            (!is_empty).then_some(Table::Webhook(webhook))
+        }
+        Table::Webhook(_) => Some(table.clone()),
+    });
+    Ok(deletion)
+}
+
+/// The stored version cannot go before the others.
+fn check_stored(
+    api: &Resource,
+    others: &[&Resource],
+    project: &Project,
+    is_stored: &dyn Fn(&Resource) -> bool,
+    problems: &mut Problems,
+) {
+    let hub = project.hub(&api.full_group, &api.kind);
+    let is_hub = |other: &&&Resource| hub.is_some_and(|it| it.target.version == other.version);
+    let next = others.iter().find(is_hub).or(others.last());
+    let Some(next) = next.filter(|_| is_stored(api)) else {
+        return;
+    };
+    let Resource {
+        kind,
+        version,
+        plural,
+        full_group,
+        ..
+    } = api;
+    problems.add(
+        format!("`{version}` is the version of `{kind}` that the API server stores, and other versions remain"),
+        format!(
+            "store `{0}` first: move the line `storage = false,` from `{1}` to `{2}`, run `make manifests deploy`, then write every object once and remove `{version}` from `status.storedVersions` of the CRD `{plural}.{full_group}`",
+            next.version,
+            next.path(),
+            api.path(),
+        ),
+    );
+}
+
+/// Webhooks come from another command, and a hub converts the other versions.
+fn check_webhooks(target: &Target, project: &Project, problems: &mut Problems) {
+    for table in &project.tables {
+        let Table::Webhook(webhook) = table else {
+            continue;
+        };
+        if !webhook.target.is(target) {
+            continue;
+        }
+        let (kind, version) = (&target.kind, &target.version);
+        let command = kind::command(table);
+        if !webhook.spokes.is_empty() {
+            problems.add(
+                format!(
+                    "`{version}` is the hub of `{kind}`: {} is converted to and from it",
+                    webhook.spokes.join(" and ")
+                ),
+                format!("delete the conversion first: `{command} --conversion`"),
+            );
+        }
+        if webhook.admits() {
+            problems.add(
+                format!("`{kind}` {version} has webhooks"),
+                format!("delete them first: `{command}`"),
+            );
+        }
+    }
+}
+
+/// A controller of a kind that remains is not removed with one of its versions.
+fn check_controllers(target: &Target, project: &Project, problems: &mut Problems) {
+    for controller in project.controllers().filter(|it| it.target.is(target)) {
+        let name = &controller.name;
+        let command = kind::command(&Table::Controller(controller.clone()));
+        problems.add(
+            format!(
+                "the controller `{name}` reconciles `{}` {}, and other versions remain",
+                target.kind, target.version
+            ),
+            format!("delete it first: `{command}`; then create one for another version"),
+        );
+    }
+}
+
+/// Whether the API server stores objects in this version: its type says so, or PROJECT if the type cannot be read.
+pub fn is_stored(root: &Path, project: &Project, api: &Resource) -> bool {
+    let text = fs::read_to_string(root.join(api.path())).ok();
+    let code = text.and_then(|text| code(&text).ok());
+    let Some(code) = code else {
+        return project.is_storage(api);
+    };
+    let code: String = code.split_whitespace().collect();
+    !code.contains("storage=false")
+}

@@ -1,0 +1,106 @@
+//! What a deletion leaves in a cluster where the operator is deployed, and the commands that delete it.
+
+use super::deletion::Deletion;
+use crate::project::Project;
+use crate::resource::Resource;
+use crate::resource::controller::Controller;
+
+/// A paragraph for each, or empty.
+pub fn stays(deletion: &Deletion) -> String {
+    let (before, after) = (&deletion.before, deletion.after());
+    let last = deletion.last_versions();
+    let mut text = String::new();
+    for api in deletion.apis() {
+        if last.contains(&api) {
+            text += &kind(api, before);
+        } else {
+            text += &version(api);
+        }
+    }
+    let is_gone = |it: &&Controller| !after.controllers().any(|other| other.name == it.name);
+    for controller in before.controllers().filter(is_gone) {
+        let target = &controller.target;
+        let with_kind =
+            |api: &&Resource| api.full_group == target.full_group && api.kind == target.kind;
+        if !last.iter().any(with_kind) {
+            text += &finalizer(controller, before);
+        }
+    }
+    if before.webhooks().next().is_some() && after.webhooks().next().is_none() {
+        text += &webhooks(before);
+    }
+    if text.is_empty() {
+        return text;
+    }
+    format!("a cluster with the operator keeps:\n{text}")
+}
+
+/// All objects of a kind.
+fn everywhere(namespaced: bool) -> &'static str {
+    if namespaced {
+        "--all --all-namespaces"
+    } else {
+        "--all"
+    }
+}
+
+fn kind(api: &Resource, project: &Project) -> String {
+    let crd = format!("{}.{}", api.plural, api.full_group);
+    let role = format!("{}-{}-{}", project.head.name, api.group, api.kind_lower());
+    let all = everywhere(api.namespaced);
+    format!(
+        "  the CRD {crd} and every object of the kind. To delete them, first delete the objects while the operator still runs, because
+  only it removes its finalizers:
+    kubectl delete {crd} {all}
+    kubectl delete crd {crd}
+  three roles for users of the kind:
+    kubectl delete --ignore-not-found clusterrole {role}-admin-role {role}-editor-role {role}-viewer-role
+"
+    )
+}
+
+fn version(api: &Resource) -> String {
+    let (version, crd) = (&api.version, format!("{}.{}", api.plural, api.full_group));
+    format!(
+        "  objects that it has stored as {version}. The API server rejects the new CRD as long as this lists {version}:
+    kubectl get crd {crd} --output jsonpath='{{.status.storedVersions}}'
+"
+    )
+}
+
+fn finalizer(controller: &Controller, project: &Project) -> String {
+    let target = &controller.target;
+    let resource = if target.full_group.is_empty() {
+        target.plural.clone()
+    } else {
+        format!("{}.{}", target.plural, target.full_group)
+    };
+    let finalizer = controller.finalizer(&project.manager_id());
+    let (all, of) = if target.namespaced {
+        (" --all-namespaces", " --namespace NAMESPACE")
+    } else {
+        ("", "")
+    };
+    format!(
+        "  the finalizer {finalizer}, if the controller has set it: an object with it can no longer be deleted. These have one:
+    kubectl get {resource}{all} --output custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,FINALIZERS:.metadata.finalizers
+  Delete them while the controller still runs, or remove the finalizer from each afterwards:
+    kubectl edit {resource} NAME{of}
+  what the controller created: children are deleted with their owners, everything else stays
+"
+    )
+}
+
+fn webhooks(project: &Project) -> String {
+    let (name, namespace) = (&project.head.name, project.head.namespace());
+    format!(
+        "  the webhook configurations: the API server keeps calling the webhooks and rejects objects, until you delete them:
+    kubectl delete --ignore-not-found mutatingwebhookconfiguration/{name}-mutating-webhook-configuration \\
+      validatingwebhookconfiguration/{name}-validating-webhook-configuration
+  the Service, the certificate, and the permissions for it:
+    kubectl delete --ignore-not-found clusterrole/{name}-webhook-certificate-role clusterrolebinding/{name}-webhook-certificate-rolebinding
+    kubectl delete --ignore-not-found --namespace {namespace} service/{name}-webhook secret/{name}-webhook-certificate \\
+      role/{name}-webhook-certificate-role rolebinding/{name}-webhook-certificate-rolebinding
+"
+    )
+}

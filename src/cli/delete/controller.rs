@@ -1,0 +1,112 @@
+//! `kbr delete controller`.
+
+use super::super::completion;
+use super::DeleteArgs;
+use super::deletion::Deletion;
+use super::kind::{KindArgs, command};
+use crate::diagnostic::Diagnostic;
+use crate::project::{Project, Table};
+use crate::resource::controller::Controller;
+
+/// Remove a controller; its kind stays
+///
+/// Select it by its name, or by its kind if that has only one.
+///
+///     kbr delete controller --controller-name captain
+///     kbr delete controller --group apps --version v1 --kind Deployment
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Name of the controller
+    #[arg(
+        long,
+        alias = "name",
+        value_name = "NAME",
+        required_unless_present = "kind"
+    )]
+    controller_name: Option<String>,
+    /// API group of its kind, as for `kbr create`
+    #[arg(long, requires = "kind", add = completion::groups())]
+    group: Option<String>,
+    /// Version of its kind
+    #[arg(long, requires = "kind", add = completion::versions())]
+    version: Option<String>,
+    /// Its kind
+    #[arg(long, requires_all = ["group", "version"], add = completion::kinds())]
+    kind: Option<String>,
+    /// Domain of the group [default: the project's]
+    #[arg(long, requires = "kind")]
+    domain: Option<String>,
+    #[command(flatten)]
+    pub write: DeleteArgs,
+}
+
+impl Args {
+    /// The kind, if the flags select one.
+    fn of(&self) -> Option<KindArgs> {
+        Some(KindArgs {
+            group: self.group.clone()?,
+            version: self.version.clone()?,
+            kind: self.kind.clone()?,
+            domain: self.domain.clone(),
+        })
+    }
+}
+
+/// Resolves what the command removes.
+///
+/// # Errors
+/// The controller does not exist, or the kind has several.
+pub fn choose(args: &Args, project: &Project) -> anyhow::Result<Deletion> {
+    let of = args.of();
+    let by_name = |it: &&Controller| {
+        args.controller_name
+            .as_ref()
+            .is_none_or(|name| *name == it.name)
+    };
+    let of_kind = |it: &&Controller| of.as_ref().is_none_or(|of| of.select(&it.target, project));
+    let found: Vec<&Controller> = project
+        .controllers()
+        .filter(by_name)
+        .filter(of_kind)
+        .collect();
+    let name = match found[..] {
+        [only] => only.name.clone(),
+        [] => return Err(missing(args, project).into()),
+        _ => return Err(ambiguous(&found).into()),
+    };
+    let mut deletion = Deletion::of(project);
+    deletion.change(|table| match table {
+        Table::Controller(known) if known.name == name => None,
+        _ => Some(table.clone()),
+    });
+    Ok(deletion)
+}
+
+fn missing(args: &Args, project: &Project) -> Diagnostic {
+    match (&args.controller_name, args.of()) {
+        (None, Some(of)) => of.missing("controller", project),
+        (name, _) => {
+            let name = name.as_deref().unwrap_or_default();
+            let names: Vec<String> = project
+                .controllers()
+                .map(|known| format!("`{}`", known.name))
+                .collect();
+            let help = if names.is_empty() {
+                "the project has no controllers".to_owned()
+            } else {
+                format!("its controllers are: {}", names.join(", "))
+            };
+            Diagnostic::new(format_args!("PROJECT has no controller `{name}`")).help(help)
+        }
+    }
+}
+
+fn ambiguous(found: &[&Controller]) -> Diagnostic {
+    let kind = &found[0].target.kind;
+    let text = format!("`{kind}` has {} controllers", found.len());
+    found.iter().fold(Diagnostic::new(text), |error, it| {
+        let command = command(&Table::Controller((*it).clone()));
+        error.help(format_args!("to delete `{}`: `{command}`", it.name))
+    })
+}

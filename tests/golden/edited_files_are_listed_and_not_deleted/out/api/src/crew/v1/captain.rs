@@ -1,0 +1,61 @@
+//! `Captain`.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
+
+/// The desired state of a `Captain`.
+#[derive(
+    kube::CustomResource,
+    kube::KubeSchema,
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[kube(
+    group = "crew.example.com",
+    version = "v1",
+    kind = "Captain",
+    plural = "captains",
+    singular = "captain",
+    namespaced,
+    status = "CaptainStatus",
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A `Captain`.",
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp"
+    )
+)]
+#[serde(rename_all = "camelCase")]
+pub struct CaptainSpec {
+    /// An example field. Replace it with your own, then run `make manifests`.
+    #[schemars(length(max = 256))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// The observed state of a `Captain`.
+#[derive(
+    kube::KubeSchema, Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "camelCase")]
+pub struct CaptainStatus {
+    /// The generation of the object that this status describes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
+    /// The current conditions, by type. `Ready` summarizes the others.
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<meta::Condition>,
+}
+// mine

@@ -1,0 +1,15 @@
+//! The API types of captains: one module for each group, containing one for each version.
+
+use ::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+// +kbr:scaffold:imports
+
+// +kbr:scaffold:groups
+
+/// Every `CustomResourceDefinition` of this crate, one for each version of each kind.
+#[must_use]
+#[allow(clippy::too_many_lines)] // one line for each kind and version
+pub fn crds() -> Vec<CustomResourceDefinition> {
+    let crds = &mut Vec::new();
+    // +kbr:scaffold:crds
+    std::mem::take(crds)
+}
