@@ -5,6 +5,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use support::{shell, stderr, tree, write};
 
@@ -219,6 +220,149 @@ fn each_sequence(check: impl Fn(&Project, &mut Random)) {
     }
 }
 
+/// The tables of PROJECT, each with its name, in any order.
+fn tables(project: &[u8]) -> Vec<(String, toml::Table)> {
+    let text = std::str::from_utf8(project).expect("text");
+    let parsed: toml::Table = text.parse().expect("TOML");
+    let arrays = ["api", "controller", "webhook"].map(|name| (name, parsed.get(name)));
+    let mut tables = Vec::new();
+    for (name, array) in arrays {
+        for table in array.and_then(toml::Value::as_array).into_iter().flatten() {
+            let table = table.as_table().expect("a table").clone();
+            tables.push((name.to_owned(), table));
+        }
+    }
+    tables
+}
+
+fn word<'a>(table: &'a toml::Table, key: &str) -> &'a str {
+    table.get(key).and_then(toml::Value::as_str).unwrap_or("")
+}
+
+/// The flags that select the kind of a table.
+fn kind_of(table: &toml::Table) -> String {
+    let group = match word(table, "full_group") {
+        "" => "core",
+        group => group,
+    };
+    let (version, kind) = (word(table, "version"), word(table, "kind"));
+    format!("--group {group} --domain '' --version {version} --kind {kind}")
+}
+
+/// The flags for the webhooks of a table.
+fn webhooks_of(table: &toml::Table) -> String {
+    let admission = ["defaulting", "validation"].into_iter();
+    let admission = admission.filter(|name| table.contains_key(*name));
+    let flags = admission.fold(String::new(), |flags, name| flags + " --" + name);
+    let spokes = table.get("spokes").and_then(toml::Value::as_array);
+    let spokes = spokes.into_iter().flatten().filter_map(toml::Value::as_str);
+    let spokes: Vec<&str> = spokes.collect();
+    if spokes.is_empty() {
+        return flags;
+    }
+    format!("{flags} --conversion --spoke {}", spokes.join(","))
+}
+
+/// The command that deletes a table.
+fn delete_of((name, table): &(String, toml::Table)) -> String {
+    match name.as_str() {
+        "api" => format!("kbr delete api {}", kind_of(table)),
+        "controller" => format!(
+            "kbr delete controller --controller-name {}",
+            word(table, "name")
+        ),
+        _ => format!(
+            "kbr delete webhook {}{}",
+            kind_of(table),
+            webhooks_of(table)
+        ),
+    }
+}
+
+/// The command that has created a table.
+fn create_of((name, table): &(String, toml::Table)) -> String {
+    let kind = kind_of(table);
+    match name.as_str() {
+        "api" => format!("kbr create api {kind} --resource --controller=false"),
+        "controller" => {
+            let name = word(table, "name");
+            let of = external_of(table);
+            format!(
+                "kbr create api {kind} --resource=false --controller --controller-name {name}{of}"
+            )
+        }
+        _ => format!(
+            "kbr create webhook {kind}{}{}",
+            webhooks_of(table),
+            external_of(table)
+        ),
+    }
+}
+
+fn external_of(table: &toml::Table) -> String {
+    match word(table, "external_crate") {
+        "" => String::new(),
+        name => format!(
+            " --external-crate {name} --external-type {}",
+            word(table, "type")
+        ),
+    }
+}
+
+/// Edits some files as a user does: other line endings, more lines.
+fn edit(project: &Project, random: &mut Random) {
+    for (path, text) in project.tree() {
+        let name = Path::new(&path);
+        let is = |extension: &str| name.extension().is_some_and(|it| it == extension);
+        let skipped = ["PROJECT", "Cargo.lock"].contains(&path.as_str());
+        if skipped || name.starts_with("third_party") || is("json") {
+            continue;
+        }
+        let text = String::from_utf8(text).expect("text");
+        let sign = if is("rs") { "//" } else { "#" };
+        let edited = match random.below(8) {
+            0 => text.replace('\n', "\r\n"),
+            1 => format!("{text}{sign} mine\n"),
+            2 => text.trim_end().to_owned(),
+            // Above a marker for blocks, a blank line of the user's and one of kbr's look the same.
+            3 if !path.contains("webhooks/") => {
+                let lines = text.split_inclusive('\n').map(|line| {
+                    let indent = &line[..line.len() - line.trim_start().len()];
+                    if line.contains("+kbr:scaffold:") {
+                        format!("{indent}{sign} mine\n{line}")
+                    } else {
+                        line.to_owned()
+                    }
+                });
+                lines.collect()
+            }
+            _ => continue,
+        };
+        write(&project.root().join(path), edited.as_bytes());
+    }
+}
+
+/// Deletes the tables of PROJECT that `before` does not have, in the order in which that is possible.
+fn delete_new(project: &Project, before: &[u8]) {
+    let known = tables(before);
+    loop {
+        let mut new = tables(&project.tree()["PROJECT"]);
+        new.retain(|table| !known.contains(table));
+        let Some(last) = new.last() else {
+            return;
+        };
+        let delete = |table| shell(&project.root(), &delete_of(table));
+        if !new.iter().any(|table| delete(table).status.success()) {
+            let output = delete(last);
+            panic!(
+                "`{}`: {}",
+                delete_of(last),
+                stderr(&output, &project.root())
+            );
+        }
+    }
+}
+
 /// Whether the file is owned by `init`, and is neither a choice nor a file of the user.
 fn is_owned_by_init(path: &str, init: &Tree) -> bool {
     let users = ["README.md", "LICENSE", ".gitignore", "PROJECT"];
@@ -288,6 +432,75 @@ fn repeating_all_commands_changes_nothing() {
             &project.tree(),
             &whole,
             "after the same commands again",
+            project,
+        );
+    });
+}
+
+#[test]
+fn creating_and_deleting_leaves_every_byte_as_it_was() {
+    each_sequence(|project, random| {
+        for edited in [false, true] {
+            if edited {
+                edit(project, random);
+            }
+            for _ in 0..4 {
+                let before = project.tree();
+                let command = create(random);
+                if !shell(&project.root(), &command).status.success() {
+                    continue;
+                }
+                delete_new(project, &before["PROJECT"]);
+                let what = format!("after `{command}` and its deletion (edited: {edited})");
+                assert_same(&project.tree(), &before, &what, project);
+            }
+        }
+    });
+}
+
+#[test]
+fn everything_can_be_deleted_in_any_order() {
+    each_sequence(|project, random| {
+        let fresh = Project::empty();
+        fresh.run(&project.commands[0]);
+        let mut left = tables(&project.tree()["PROJECT"]);
+        let mut half = left.len() / 2;
+        while !left.is_empty() {
+            // Some are needed by others: the first that can be deleted, from a random one on.
+            let at = random.below(left.len());
+            left.rotate_left(at);
+            let before = project.tree();
+            let deleted = left.iter().any(|table| {
+                let is_deleted = shell(&project.root(), &delete_of(table)).status.success();
+                assert!(
+                    is_deleted || project.tree() == before,
+                    "`{}`",
+                    delete_of(table)
+                );
+                is_deleted
+            });
+            assert!(deleted, "none of {left:?} can be deleted");
+            left = tables(&project.tree()["PROJECT"]);
+            if left.len() <= half {
+                half = 0;
+                let whole = project.tree();
+                let fresh = Project::with(&whole["PROJECT"]);
+                fresh.run(&project.commands[0]);
+                for table in &left {
+                    fresh.run(&create_of(table));
+                }
+                assert_same(
+                    &whole,
+                    &fresh.tree(),
+                    "from what is left of PROJECT",
+                    project,
+                );
+            }
+        }
+        assert_same(
+            &project.tree(),
+            &fresh.tree(),
+            "after everything was deleted",
             project,
         );
     });
