@@ -137,7 +137,7 @@ fn a_full_disk_leaves_the_project_unchanged() {
             "-c",
             script,
             "sh",
-            &format!("{}k", 4 * (pages + 4)),
+            &format!("{}k", 4 * (pages + 5)),
         ]);
         shell
             .arg(folder.path())

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use project::{
-    Project, Tree, create_api, init, kbr_create_api, kbr_init, large_init, nothing, run, start,
-    stderr,
+    Project, Tree, create_api, init, kbr_create_api, kbr_delete_api, kbr_init, large_init, nothing,
+    run, start, stderr,
 };
 use serde_json::Value;
 
@@ -24,9 +24,10 @@ const PLANS: [Case; 2] = [(Project::grown, create_api), (Project::missing, init)
 /// The case with fewer steps, for tests whose time grows with their square.
 const SHORT: Case = PLANS[0];
 /// The commands of users.
-const COMMANDS: [Case; 2] = [
+const COMMANDS: [Case; 3] = [
     (Project::missing, kbr_init),
     (Project::initialized, kbr_create_api),
+    (Project::with_kind, kbr_delete_api),
 ];
 
 /// The project before and after its plan is applied.

@@ -36,6 +36,8 @@ impl Project {
         fs::write(root.join("real/list.yaml"), "- a\n# +kbr:scaffold:m\n").unwrap();
         fs::write(root.join("notes"), b"mine \xff").unwrap();
         fs::write(root.join("real/old.yaml"), "gone: soon\n").unwrap();
+        fs::create_dir_all(root.join("old/deep")).unwrap();
+        fs::write(root.join("old/deep/a"), "gone\n").unwrap();
         fs::set_permissions(root.join("run.sh"), PermissionsExt::from_mode(0o750)).unwrap();
         symlink("real", root.join("config")).unwrap();
         project
@@ -45,6 +47,14 @@ impl Project {
     pub fn initialized() -> Self {
         let project = Project::missing();
         let output = run(&project, &kbr_init(), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        project
+    }
+
+    /// A project after `kbr create api`.
+    pub fn with_kind() -> Self {
+        let project = Project::initialized();
+        let output = run(&project, &kbr_create_api(), "");
         assert!(output.status.success(), "{}", stderr(&output));
         project
     }
@@ -105,7 +115,8 @@ fn walk(root: &Path, folder: &Path, tree: &mut Tree) {
     }
 }
 
-/// New files in old and new folders, lines for old files (one of them through a link), an old file to remove, a table.
+/// New files in old and new folders, lines for old files (one of them through a link), an old file to remove through a link, one to
+/// remove with its folders, a table.
 pub fn create_api() -> Value {
     let insert = |path, lines| json!({"Lines": {"path": path, "marker": "m", "lines": lines}});
     json!([
@@ -117,6 +128,7 @@ pub fn create_api() -> Value {
         insert("config/list.yaml", "- b\n"),
         insert("api/src/crew/mod.rs", "pub mod v1;\n"),
         {"remove": "config/old.yaml"},
+        {"remove": "old/deep/a"},
         {"table": "[[api]]\nkind = \"Captain\"\n"},
     ])
 }
@@ -145,6 +157,20 @@ pub fn kbr_create_api() -> Value {
         "--kind",
         "Captain",
         "--yes"
+    ])
+}
+
+/// The real command, in a project with the kind.
+pub fn kbr_delete_api() -> Value {
+    json!([
+        "delete",
+        "api",
+        "--group",
+        "crew",
+        "--version",
+        "v1",
+        "--kind",
+        "Captain"
     ])
 }
 
