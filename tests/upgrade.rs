@@ -117,6 +117,7 @@ fn other_commands_name_the_upgrade_in_a_project_of_another_release() {
         "init".to_owned(),
         "create api --group crew --version v1 --kind Mate --yes".to_owned(),
         format!("create webhook {kind} --defaulting"),
+        format!("delete api {kind}"),
     ] {
         let error = project.fails(&format!("kbr {command}"));
         let text = "error: the project is of kbr 0.1.0, and this is kbr 0.2.0; nothing was written";

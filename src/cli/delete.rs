@@ -20,6 +20,7 @@ use super::write;
 use crate::library;
 use crate::output;
 use crate::project::Project;
+use crate::release;
 use crate::workdir;
 
 /// Remove an API, a controller or webhooks from the project
@@ -86,6 +87,7 @@ fn delete(
     let current = env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&current)?;
     write::recover(&root, args.write())?;
+    release::check(&workdir::load(&root)?.head.kbr)?;
     library::check(workdir::library_manifest(&root)?.as_deref())?;
     let mut resolved = None;
     let written = write::apply_changes(&root, args.write(), || {
