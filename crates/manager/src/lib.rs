@@ -97,6 +97,7 @@ mod leader;
 mod logs;
 mod manager;
 mod metrics;
+mod migration;
 mod options;
 mod request;
 mod run;
@@ -121,6 +122,7 @@ pub use self::{
     key::Key,
     logs::{LogFormat, exit},
     manager::Manager,
+    migration::settings::StorageMigration,
     options::{Address, Options, WebhookCertificate},
     task::Running,
     writes::condition::ConditionStatus,

@@ -12,6 +12,7 @@ use crate::{
     leader::fence::Fence,
     logs,
     metrics::Metrics,
+    migration::settings::StorageMigration,
     options::Options,
     servers::probes::Health,
     task::{Running, Task},
@@ -36,6 +37,7 @@ pub struct Manager {
     /// Mistakes in the registrations; [`run`](Self::run) reports all of them at once.
     pub(crate) mistakes: Vec<String>,
     pub(crate) identity: String,
+    pub(crate) migrations: Vec<StorageMigration>,
     pub(crate) leading: Vec<Task>,
     pub(crate) always: Vec<Task>,
     /// Whether a process that does not end by itself is killed. The process of a test must not be.
@@ -93,6 +95,7 @@ impl Manager {
             conversions: Conversions::default(),
             mistakes: Vec::new(),
             identity,
+            migrations: Vec::new(),
             leading: Vec::new(),
             always: Vec::new(),
             watchdog: false,

@@ -21,6 +21,7 @@ use crate::{
     },
     logs,
     manager::Manager,
+    migration::run::Migration,
     servers::{
         access_reviews::Reviews,
         http::{self, Server},
@@ -300,6 +301,17 @@ impl Manager {
         let mut tasks = JoinSet::new();
         for controller in &self.controllers {
             tasks.spawn(controller.clone().run(stop.clone()).map(Ok));
+        }
+        let everywhere = self.options.namespaces().is_empty();
+        for settings in self.migrations.drain(..) {
+            let kind = settings.kind();
+            if settings.namespaced && !everywhere {
+                tracing::info!(kind, "watching some namespaces only: no storage migration");
+                continue;
+            }
+            let (client, metrics) = (self.clients.leading.clone(), self.metrics.migration(&kind));
+            let migration = Migration::new(settings, client, &self.id, metrics);
+            tasks.spawn(migration.run(stop.clone()));
         }
         for task in self.leading.drain(..) {
             tasks.spawn(task.run(Running {

@@ -27,9 +27,11 @@ const THEIRS: &str = include_str!("controller-runtime/scrape.txt");
 const MISSING: [&str; 2] = ["go_*", "controller_runtime_terminal_reconcile_errors_total"];
 
 /// Metrics that only kbr-manager has.
-const ADDED: [&str; 3] = [
+const ADDED: [&str; 5] = [
     "manager_cache_synced",
     "manager_cache_unreadable_objects",
+    "manager_storage_migration_objects_total",
+    "manager_storage_migration_pending",
     "manager_webhook_unreadable_objects_total",
 ];
 
@@ -131,6 +133,7 @@ fn register(manager: &mut Manager) {
         .controller::<ConfigMap>("configmap")
         .reconcile(async |_, _| Ok(Action::await_change()));
     manager.defaulter::<ConfigMap>(Nothing);
+    manager.migrate_storage::<ConfigMap>();
 }
 
 /// A webhook that changes nothing.

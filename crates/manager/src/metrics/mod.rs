@@ -1,6 +1,7 @@
 //! The metrics of the manager, under the names that controller-runtime and client-go use.
 
 mod buckets;
+mod migrations;
 mod process;
 mod queues;
 mod requests;
@@ -19,8 +20,12 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use self::{buckets::RECONCILE_BUCKETS, process::Process, queues::Queues, webhooks::Webhooks};
+use self::{
+    buckets::RECONCILE_BUCKETS, migrations::Migrations, process::Process, queues::Queues,
+    webhooks::Webhooks,
+};
 pub(crate) use self::{
+    migrations::MigrationMetrics,
     queues::QueueMetrics,
     requests::{CountLayer, Requests},
     text::MEDIA_TYPE,
@@ -76,6 +81,7 @@ pub(crate) struct Metrics {
     requests: Requests,
     queues: Queues,
     webhooks: Webhooks,
+    migrations: Migrations,
 }
 
 impl Metrics {
@@ -99,6 +105,7 @@ impl Metrics {
             requests: Requests::default(),
             queues: Queues::new(),
             webhooks: Webhooks::new(),
+            migrations: Migrations::default(),
         };
         metrics.registry = Arc::new(metrics.register());
         metrics
@@ -142,6 +149,7 @@ impl Metrics {
         let help = "Objects of a kind that cannot be read and are skipped";
         let unreadable = self.unreadable.clone();
         all.register("manager_cache_unreadable_objects", help, unreadable);
+        self.migrations.register(&mut all);
         all
     }
 
@@ -189,6 +197,11 @@ impl Metrics {
     /// The metrics of the webhook at this path, starting at zero.
     pub(crate) fn webhook(&self, path: &str) -> WebhookMetrics {
         self.webhooks.at(path)
+    }
+
+    /// The metrics of the storage migration of a kind, starting at zero.
+    pub(crate) fn migration(&self, kind: &str) -> MigrationMetrics {
+        self.migrations.of(kind)
     }
 
     /// The metrics of a controller, starting at zero.

@@ -21,6 +21,7 @@ mod plane;
 mod proxy;
 mod replica;
 mod servers;
+mod storage;
 #[path = "../support/tls.rs"]
 mod tls;
 mod webhooks;
@@ -75,6 +76,9 @@ const TESTS: &[(&str, Test)] = tests! {
         watches_that_drop_every_second_miss_nothing_and_do_not_relist
         an_outage_causes_few_retries_and_all_objects_converge_afterwards
         a_watch_relists_after_etcd_was_compacted;
+    storage:
+        all_objects_are_stored_in_the_new_version_although_the_operator_is_killed
+        kube_controller_manager_migrates_the_objects_where_it_can;
     webhooks:
         webhooks_answer_a_real_api_server
         objects_of_three_versions_can_be_read_in_each_version
@@ -93,6 +97,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     match std::env::args().nth(1).as_deref() {
         Some("operator") => Ok(operator::main()),
+        Some("storage") => Ok(storage::main()),
         Some("webhooks") => webhooks::main().map(|()| ExitCode::SUCCESS),
         Some("lodges") => webhooks::lodges_main().map(|()| ExitCode::SUCCESS),
         Some("cluster-test") => webhooks::test_main().map(|()| ExitCode::SUCCESS),

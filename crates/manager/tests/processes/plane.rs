@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use k8s_openapi::ByteString;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
     Api, Client, Config, CustomResourceExt,
@@ -75,6 +76,22 @@ impl Plane {
         self.wait_until_ready().await
     }
 
+    /// The values in etcd of all keys that begin with `prefix`.
+    pub fn values(&self, prefix: &str) -> anyhow::Result<Vec<Vec<u8>>> {
+        // In base64. The end of the range is the first key after all those with this prefix.
+        let end = format!(
+            "{}0",
+            prefix.strip_suffix('/').context("the prefix is a folder")?
+        );
+        let base64 = |text: &str| json!(ByteString(text.as_bytes().to_vec()));
+        let body = json!({"key": base64(prefix), "range_end": base64(&end)});
+        let answer = http::post(self.etcd_port, "/v3/kv/range", &body.to_string())?;
+        let answer: Value = serde_json::from_str(&answer.body)?;
+        let all = answer["kvs"].as_array().into_iter().flatten();
+        let value = |it: &Value| serde_json::from_value::<ByteString>(it["value"].clone());
+        all.map(|it| Ok(value(it)?.0)).collect()
+    }
+
     /// Compacts etcd: removes all history before the current state.
     pub fn compact(&self) -> anyhow::Result<()> {
         let ask = |path: &str, body: &Value| -> anyhow::Result<Value> {
@@ -114,6 +131,20 @@ impl Plane {
             Ok(sailors.get_opt("nobody").await.map(|_| ()).ok())
         })
         .await
+    }
+
+    /// Starts kube-controller-manager with these controllers only.
+    pub fn controllers(&self, names: &[&str]) -> anyhow::Result<Child> {
+        let names = names.iter().map(|name| format!("{name}-controller"));
+        let names: Vec<_> = names.collect();
+        let kubeconfig = self.kubeconfig("admin", self.port)?;
+        let flags = [
+            format!("--kubeconfig={}", kubeconfig.display()),
+            format!("--controllers={}", names.join(",")),
+            "--leader-elect=false".to_owned(),
+            "--secure-port=0".to_owned(),
+        ];
+        server(&self.folder, "kube-controller-manager", &flags)
     }
 
     /// Creates a namespace.

@@ -1,0 +1,154 @@
+//! Migration by Kubernetes itself: a `StorageVersionMigration`, on which kube-controller-manager works.
+
+use std::time::Duration;
+
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::{ApiResource, DeleteParams, DynamicObject, PostParams},
+};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use crate::error::chain;
+
+/// How often the state is read.
+const PERIOD: Duration = Duration::from_secs(2);
+
+/// How long nothing may work on a migration, as where the controller is switched off.
+const UNATTENDED: Duration = Duration::from_secs(60);
+
+/// How a delegated migration ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// All objects have been rewritten.
+    Succeeded,
+    /// It failed, or cannot be delegated.
+    Failed(String),
+}
+
+/// A migration of one kind to one state of its CRD.
+pub(super) struct Delegate {
+    api: Api<DynamicObject>,
+    object: DynamicObject,
+    name: String,
+    annotation: String,
+}
+
+impl Delegate {
+    /// A migration of the objects of `kind` to this generation of its CRD. `id` is that of the operator, which owns
+    /// every migration with the name of the CRD and the id.
+    pub(super) fn new(client: Client, kind: &ApiResource, generation: i64, id: &str) -> Self {
+        let resource = ApiResource {
+            group: "storagemigration.k8s.io".to_owned(),
+            version: "v1".to_owned(),
+            api_version: "storagemigration.k8s.io/v1".to_owned(),
+            kind: "StorageVersionMigration".to_owned(),
+            plural: "storageversionmigrations".to_owned(),
+        };
+        let name = format!("{}.{}-{id}", kind.plural, kind.group);
+        let annotation = format!("{id}/generation");
+        let mut object = DynamicObject::new(&name, &resource);
+        object
+            .annotations_mut()
+            .insert(annotation.clone(), generation.to_string());
+        object.data = json!({"spec": {"resource": {"group": kind.group, "resource": kind.plural}}});
+        Self {
+            api: Api::all_with(client, &resource),
+            object,
+            name,
+            annotation,
+        }
+    }
+
+    /// Creates the migration, or finds that of an earlier process; waits for its end, and deletes it.
+    pub(super) async fn run(&self) -> Outcome {
+        match self.outcome().await {
+            Ok(outcome) => outcome,
+            // The API server has no such kind, or the operator has no permission.
+            Err(error) => Outcome::Failed(chain(&error)),
+        }
+    }
+
+    async fn outcome(&self) -> kube::Result<Outcome> {
+        let mut idle = Instant::now();
+        loop {
+            let state = match self.api.get_opt(&self.name).await? {
+                Some(found) if self.is_current(&found) => state(&found),
+                Some(_) => {
+                    self.delete().await?;
+                    continue;
+                }
+                None => {
+                    self.create().await?;
+                    continue;
+                }
+            };
+            let ended = match state {
+                State::New if idle.elapsed() < UNATTENDED => None,
+                State::New => Some(Outcome::Failed("nothing works on it".to_owned())),
+                State::Running => {
+                    idle = Instant::now();
+                    None
+                }
+                State::Succeeded => Some(Outcome::Succeeded),
+                State::Failed(message) => Some(Outcome::Failed(message)),
+            };
+            if let Some(ended) = ended {
+                self.delete().await?;
+                return Ok(ended);
+            }
+            sleep(PERIOD).await;
+        }
+    }
+
+    /// Whether a migration is for the same state of the CRD. An older one says nothing about this one.
+    fn is_current(&self, found: &DynamicObject) -> bool {
+        let generation =
+            |object: &DynamicObject| object.annotations().get(&self.annotation).cloned();
+        generation(found) == generation(&self.object)
+    }
+
+    async fn create(&self) -> kube::Result<()> {
+        let params = PostParams::default();
+        match self.api.create(&params, &self.object).await {
+            Ok(_) => tracing::info!(name = self.name, "created a StorageVersionMigration"),
+            Err(kube::Error::Api(error)) if error.code == 409 => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    async fn delete(&self) -> kube::Result<()> {
+        match self.api.delete(&self.name, &DeleteParams::default()).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(error)) if error.code == 404 => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing has worked on it yet.
+    New,
+    Running,
+    Succeeded,
+    Failed(String),
+}
+
+/// The state that the conditions show. A migration that has succeeded is still `Running` until kube-controller-manager
+/// has changed the status of the CRD, too.
+fn state(object: &DynamicObject) -> State {
+    let conditions = object.data["status"]["conditions"].as_array();
+    let find = |kind: &str| {
+        let mut all = conditions.into_iter().flatten();
+        all.find(|it| it["type"] == kind && it["status"] == "True")
+    };
+    let message = |it: &Value| it["message"].as_str().unwrap_or_default().to_owned();
+    match (find("Failed"), find("Running"), find("Succeeded")) {
+        (Some(failed), ..) => State::Failed(message(failed)),
+        (_, Some(_), _) => State::Running,
+        (.., Some(_)) => State::Succeeded,
+        _ => State::New,
+    }
+}
