@@ -18,6 +18,7 @@ mod rbac;
 mod samples;
 mod source_map;
 mod sources;
+mod stored;
 mod version;
 mod version_skew;
 mod webhook;
@@ -155,6 +156,8 @@ pub fn generate(root: &Path, options: Options<'_>) -> anyhow::Result<Generated> 
             webhook::generate(root, project, kinds, &sources, &crds, &mut problems)?;
         files.extend(file);
         warnings.extend(found);
+        let crd_files = root.join(CRDS);
+        warnings.extend(stored::changes(&crd_files, &crds, kinds, &sources));
     }
     if let Some(error) = problem::error(problems) {
         return Err(error.into());

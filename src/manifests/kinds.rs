@@ -40,6 +40,12 @@ impl Kinds {
         self.all.iter().find(|kind| kind.type_path == type_path)
     }
 
+    /// One version of a kind.
+    pub fn version(&self, group: &str, kind: &str, version: &str) -> Option<&Target> {
+        let mut all = self.all.iter();
+        all.find(|it| it.full_group == group && it.kind == kind && it.version == version)
+    }
+
     /// Whether the objects of a resource are in no namespace; a kind that kbr does not know counts as namespaced.
     pub fn is_cluster_scoped(&self, group: &str, plural: &str) -> bool {
         let mut all = self.all.iter();

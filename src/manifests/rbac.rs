@@ -49,13 +49,19 @@ impl Roles {
         )
     }
 
-    /// The `verbs` that no role permits on all objects of a resource. Every role is considered, because it may be bound to the
-    /// operator.
-    fn not_permitted<'a>(&self, group: &str, resource: &str, verbs: &[&'a str]) -> Vec<&'a str> {
+    /// The `verbs` that no role permits on a resource: on the object called `name`, or on all. Every role is considered, because it
+    /// may be bound to the operator.
+    fn not_permitted<'a>(
+        &self,
+        (group, resource, name): (&str, &str, Option<&str>),
+        verbs: &[&'a str],
+    ) -> Vec<&'a str> {
         let has = |set: &Set, name: &str| set.contains("*") || set.contains(name);
         let rules = || {
             self.0.values().flatten().filter(|rule| {
-                rule.names.is_empty() && has(&rule.groups, group) && has(&rule.resources, resource)
+                (rule.names.is_empty() || name.is_some_and(|name| rule.names.contains(name)))
+                    && has(&rule.groups, group)
+                    && has(&rule.resources, resource)
             })
         };
         let permitted = |verb: &&str| rules().any(|rule| has(&rule.verbs, verb));

@@ -246,6 +246,37 @@ fn problems_of_types_and_comments_are_reported_together() {
 }
 
 #[test]
+fn a_change_of_the_stored_version_is_reported_once_with_the_line_that_migrates() {
+    let versions = |stored: &str| {
+        let of = |version: &str| {
+            let mut crd = crd("Captain", version);
+            crd["spec"]["versions"][0]["storage"] = json!(version == stored);
+            crd
+        };
+        json!([of("v1"), of("v2")])
+    };
+    let root = project(&versions("v1"));
+    let second = PROJECT
+        .split_once("\n\n")
+        .unwrap()
+        .1
+        .replace("\"v1\"", "\"v2\"");
+    write(&root, "PROJECT", &format!("{PROJECT}\n{second}"));
+    let printed = succeeds(&root, &[]);
+    assert!(!printed.contains("now stores"), "{printed}");
+    write(&root, "api/src/bin/crds.json", &versions("v2").to_string());
+    let printed = succeeds(&root, &[]);
+    for part in [
+        "`captains.crew.example.com` now stores `v2`, and before `v1`",
+        "add `manager.migrate_storage::<api::crew::v2::Captain>();` to `src/main.rs`",
+    ] {
+        assert!(printed.contains(part), "{printed}");
+    }
+    let printed = succeeds(&root, &[]);
+    assert!(!printed.contains("now stores"), "{printed}");
+}
+
+#[test]
 fn the_namespaced_component_has_a_role_with_the_same_rules() {
     let root = project(&json!([]));
     write(&root, "config/namespaced/role/kustomization.yaml", "");

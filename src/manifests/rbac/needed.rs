@@ -9,6 +9,7 @@ use crate::manifests::kinds::Kinds;
 use crate::manifests::markers::Marker;
 use crate::manifests::problem::Problem;
 use crate::manifests::sources::Sources;
+use crate::resource::target::Target;
 use crate::uses::{call, resolve, uses};
 
 /// Methods of a registration that make the manager list and watch a kind.
@@ -17,6 +18,9 @@ const WATCHING: [&str; 5] = ["controller", "owns", "owns_cached", "watches", "re
 /// Calls of a `Context` that publish events.
 const PUBLISHING: [&str; 2] = ["cx.event", "cx.warning"];
 
+/// The method that rewrites stored objects.
+const MIGRATING: &str = ".migrate_storage";
+
 /// A permission that a line of code needs.
 struct Need {
     line: usize,
@@ -24,6 +28,8 @@ struct Need {
     what: String,
     group: String,
     resource: String,
+    /// The only object that it is about; `None` for all.
+    name: Option<String>,
     verbs: &'static [&'static str],
 }
 
@@ -33,7 +39,8 @@ pub fn missing(roles: &Roles, kinds: &Kinds, sources: &Sources) -> Vec<Problem> 
     let mut problems = Vec::new();
     for (file, source) in &sources.files {
         for need in needs(kinds, source) {
-            let verbs = roles.not_permitted(&need.group, &need.resource, need.verbs);
+            let on = (&*need.group, &*need.resource, need.name.as_deref());
+            let verbs = roles.not_permitted(on, need.verbs);
             if !verbs.is_empty() && !is_allowed(&allowed, file, source, need.line) {
                 problems.push(problem(file, &need, &verbs));
             }
@@ -50,8 +57,11 @@ fn problem(file: &str, need: &Need, verbs: &[&str]) -> Problem {
         "`{what}` needs to {} `{resource}`, but no `+kbr:rbac` comment permits it",
         verbs.join(" and ")
     );
+    let name = need.name.as_ref();
+    let name = name.map(|name| format!(",resourceNames={name}"));
     let rule = format!(
-        "// +kbr:rbac:groups={group},resources={resource},verbs={}",
+        "// +kbr:rbac:groups={group},resources={resource}{},verbs={}",
+        name.unwrap_or_default(),
         verbs.join(";")
     );
     let help = format!("write this comment where the controller is registered: `{rule}`");
@@ -69,6 +79,7 @@ fn needs(kinds: &Kinds, source: &str) -> Vec<Need> {
     };
     let uses = uses(&code);
     let mut found = watched(kinds, &uses, &code);
+    found.extend(migrated(kinds, &uses, &code));
     found.extend(published(&code));
     found.sort_by_key(|need| need.line);
     found
@@ -91,8 +102,71 @@ fn watched(kinds: &Kinds, uses: &BTreeMap<String, String>, code: &str) -> Vec<Ne
                 what: format!(".{method}::<{written}>()"),
                 group: kind.full_group.clone(),
                 resource: kind.plural.clone(),
+                name: None,
                 verbs: &["list", "watch"],
             });
+        }
+    }
+    found
+}
+
+/// Whether the code migrates the stored objects of this kind, named in any of its versions.
+pub fn migrates(kinds: &Kinds, sources: &Sources, kind: &Target) -> bool {
+    sources.files.iter().any(|(_, source)| {
+        let Ok(code) = comments::code(source) else {
+            return false;
+        };
+        let uses = uses(&code);
+        migrations(kinds, &uses, &code).any(|(_, _, found, _)| found.is_version_of(kind))
+    })
+}
+
+/// Each call of `migrate_storage`: its position, the type as written, the kind, and the rest of the code.
+fn migrations<'a>(
+    kinds: &'a Kinds,
+    uses: &'a BTreeMap<String, String>,
+    code: &'a str,
+) -> impl Iterator<Item = (usize, String, &'a Target, &'a str)> {
+    code.match_indices(MIGRATING).filter_map(|(at, _)| {
+        let (written, rest) = call(&code[at + MIGRATING.len()..])?;
+        let written = written?;
+        let kind = kinds.find(&resolve(uses, &written))?;
+        Some((at, written, kind, rest))
+    })
+}
+
+/// What `migrate_storage` needs: the CRD and its status, the objects, and a `StorageVersionMigration` unless it has a rate.
+fn migrated(kinds: &Kinds, uses: &BTreeMap<String, String>, code: &str) -> Vec<Need> {
+    let mut found = Vec::new();
+    for (at, written, kind, rest) in migrations(kinds, uses, code) {
+        let need = |group: &str, resource: &str, name, verbs| Need {
+            line: line(code, at),
+            what: format!("{MIGRATING}::<{written}>()"),
+            group: group.to_owned(),
+            resource: resource.to_owned(),
+            name,
+            verbs,
+        };
+        let (extensions, crds) = ("apiextensions.k8s.io", "customresourcedefinitions");
+        let crd = Some(format!("{}.{}", kind.plural, kind.full_group));
+        let status = format!("{crds}/status");
+        found.push(need(extensions, crds, crd.clone(), &["get"]));
+        found.push(need(extensions, &status, crd, &["patch"]));
+        found.push(need(
+            &kind.full_group,
+            &kind.plural,
+            None,
+            &["list", "patch"],
+        ));
+        let statement = rest.split(';').next().unwrap_or_default();
+        if !statement.contains(".rate(") {
+            let verbs: &[&str] = &["create", "get", "delete"];
+            found.push(need(
+                "storagemigration.k8s.io",
+                "storageversionmigrations",
+                None,
+                verbs,
+            ));
         }
     }
     found
@@ -119,6 +193,7 @@ fn published(code: &str) -> impl Iterator<Item = Need> {
             what: format!("{called}(…)"),
             group: "events.k8s.io".to_owned(),
             resource: "events".to_owned(),
+            name: None,
             verbs: &["create", "patch"],
         })
     })
@@ -218,6 +293,33 @@ mod tests {
             ""
         );
         assert_eq!(warnings("fn f() { ocx.event(a); cx.events(); }"), "");
+    }
+
+    #[test]
+    fn a_storage_migration_needs_the_crd_the_objects_and_a_migration() {
+        let rules = |rate: &str, given: &str| -> Vec<String> {
+            let found = warnings(&format!(
+                "{JOB}{given}manager.migrate_storage::<Job>(){rate};"
+            ));
+            let rules = found
+                .split('`')
+                .filter(|part| part.starts_with("// +kbr:rbac"));
+            rules
+                .map(|rule| rule["// +kbr:rbac:".len()..].to_owned())
+                .collect()
+        };
+        let crds = "groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=jobs.batch,verbs=get";
+        let status = "groups=apiextensions.k8s.io,resources=customresourcedefinitions/status,resourceNames=jobs.batch,verbs=patch";
+        let objects = "groups=batch,resources=jobs,verbs=list;patch";
+        let migrations = "groups=storagemigration.k8s.io,resources=storageversionmigrations,verbs=create;get;delete";
+        assert_eq!(rules("", ""), [crds, status, objects, migrations]);
+        assert_eq!(rules("\n    .rate(50)", ""), [crds, status, objects]);
+        let given: String = [crds, status, objects, migrations]
+            .map(|rule| format!("// +kbr:rbac:{rule}\n"))
+            .concat();
+        assert_eq!(rules("", &given), [""; 0]);
+        let other = given.replace("jobs.batch", "other.batch");
+        assert_eq!(rules("", &other), [crds, status]);
     }
 
     #[test]

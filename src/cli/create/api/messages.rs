@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::planned::Planned;
 use super::target::ApiSelection;
 use crate::project::Project;
+use crate::resource::target::Target;
 
 impl ApiSelection {
     /// Consequences that the user might not expect.
@@ -22,6 +23,7 @@ impl ApiSelection {
                 api.value.kind, api.value.version, api.value.group
             );
         }
+        text += &self.storage(project).unwrap_or_default();
         if let Some(Planned {
             value,
             recorded: false,
@@ -45,6 +47,22 @@ impl ApiSelection {
             text += &added.notes();
         }
         text
+    }
+
+    /// How to store another version of a kind that has several, and what happens to the objects.
+    fn storage(&self, project: &Project) -> Option<String> {
+        let api = self.api.as_ref().map(|api| &api.value)?;
+        let stored = project.apis().find(|known| known.is_version_of(api))?;
+        (!stored.is(api)).then(|| {
+            format!(
+                "note: objects are stored in {0}; to store {1}, move the line `storage = false,` from `{2}` to `{3}`, and add `manager.migrate_storage::<{4}>();` to `src/main.rs`: it rewrites the stored objects, so that {0} can be dropped later\n",
+                stored.version,
+                api.version,
+                api.path(),
+                stored.path(),
+                Target::own(api).type_path,
+            )
+        })
     }
 
     /// The next commands to type.
