@@ -91,10 +91,11 @@ fn check_stored(
     problems.add(
         format!("`{version}` is the version of `{kind}` that the API server stores, and other versions remain"),
         format!(
-            "store `{0}` first: move the line `storage = false,` from `{1}` to `{2}`, run `make manifests deploy`, then write every object once and remove `{version}` from `status.storedVersions` of the CRD `{plural}.{full_group}`",
+            "store `{0}` first: move the line `storage = false,` from `{1}` to `{2}`, add `manager.migrate_storage::<{3}>();` to `src/main.rs`, run `make manifests deploy`, and wait until `{version}` is no longer in `status.storedVersions` of the CRD `{plural}.{full_group}`",
             next.version,
             next.path(),
             api.path(),
+            next.type_path(),
         ),
     );
 }

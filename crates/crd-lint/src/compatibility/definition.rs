@@ -102,7 +102,7 @@ pub fn storage(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
     if before != now {
         let text = format!("objects were stored as `{before}`, and are stored as `{now}`");
         let help = format!(
-            "keep `{before}` until all objects are rewritten and it is removed from `status.storedVersions`"
+            "keep `{before}` until all objects are rewritten and it is removed from `status.storedVersions`: `manager.migrate_storage` of kbr-manager does both"
         );
         found.push(Break::new("", text, help));
     }
