@@ -5,13 +5,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use anyhow::Context as _;
 use k8s_openapi::jiff::Timestamp;
 use kube::{Client, core::object::HasStatus};
 
 use crate::{
     cache::{
-        object::{Cached, Object, namespaced, reference},
+        object::{Cached, Object, api, namespaced, reference},
         reader::List,
+        stripped::Stripped,
     },
     controller::{core::Core, draft::Draft, outcome::Failure},
     events::{Event, Severity},
@@ -113,10 +115,39 @@ impl<K: Object> Context<K> {
     /// # Errors
     /// When the controller was registered without this kind; the error names the line to add.
     pub fn get<C: Cached>(&self, key: impl Into<Key>) -> anyhow::Result<Option<Arc<C>>> {
-        let key = key.into();
+        self.core.reader.get(self.full_key::<C>(&key.into()))
+    }
+
+    /// A key without a namespace means the namespace of the object being reconciled.
+    fn full_key<C: Cached>(&self, key: &Key) -> Key {
         let here = self.namespace().filter(|_| namespaced::<C>());
-        let key = Key::new(key.namespace().or(here), key.name());
-        self.core.reader.get(key)
+        Key::new(key.namespace().or(here), key.name())
+    }
+
+    /// The object with this key as the API server has it now, past the cache; `None` if it does not exist. For a
+    /// namespaced kind, a key without a namespace means the namespace of the object being reconciled.
+    ///
+    /// Each call is a request. Use it where a stale answer would do harm, such as before something that cannot be
+    /// undone, or for a kind that is read so rarely that a cache of all its objects is not worth its memory. The kind
+    /// need not be registered, and changes of the object trigger nothing.
+    ///
+    /// Needs the verb `get` on the kind.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// # async fn reconcile(cx: manager::Context<ConfigMap>) -> anyhow::Result<()> {
+    /// let password = cx.live::<Secret>("password").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the request fails, or the object cannot be read as a `C`.
+    pub async fn live<C: Cached>(&self, key: impl Into<Key>) -> anyhow::Result<Option<Arc<C>>> {
+        let key = self.full_key::<C>(&key.into());
+        let found = api::<C>(self.client(), &key).get_opt(key.name()).await;
+        let found = found.with_context(|| format!("cannot read {} `{key}`", C::kind(&())))?;
+        Ok(found.map(|Stripped(object)| Arc::new(object)))
     }
 
     /// The cached objects of a kind, in all namespaces that the manager watches. Narrow the list down with its methods,

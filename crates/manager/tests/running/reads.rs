@@ -121,6 +121,23 @@ async fn reading_an_undeclared_kind_is_an_error_with_the_line_to_add() {
 }
 
 #[tokio::test]
+async fn a_live_read_needs_no_cache_and_finds_the_object_in_the_namespace_of_its_reader() {
+    let register = |manager: &mut Manager| {
+        let controller = manager.controller::<Captain>("captain");
+        controller.reconcile(async |_, cx: Context<Captain>| {
+            assert!(cx.get::<ConfigMap>("a").is_err(), "it is not cached");
+            let here = cx.live::<ConfigMap>("a").await?.expect("a ConfigMap");
+            assert_eq!(here.namespace().as_deref(), Some("default"));
+            let there = cx.live::<ConfigMap>("other/a").await?.expect("a ConfigMap");
+            assert_eq!(there.namespace().as_deref(), Some("other"));
+            assert!(cx.live::<ConfigMap>("none").await?.is_none());
+            Ok(Action::await_change())
+        });
+    };
+    once(register).await.unwrap();
+}
+
+#[tokio::test]
 async fn an_index_follows_changes() {
     let api = FakeApi::new();
     maps(&api);
