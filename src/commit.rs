@@ -60,7 +60,8 @@ pub fn commit(lock: &Lock, changes: &[Change]) -> anyhow::Result<()> {
     if let Err(failure) = replace::forward(root, &record) {
         return Err(revert(root, &record, failure));
     }
-    disk::remove_file(&root.join(COMMIT)).map_err(|failure| {
+    let end = suspended::committed(root).and_then(|()| disk::remove_file(&root.join(COMMIT)));
+    end.map_err(|failure| {
         Diagnostic::new(format_args!(
             "everything was written, but {}",
             failure.text()
@@ -139,7 +140,7 @@ fn finish(root: &Path) -> anyhow::Result<()> {
         ));
     }
     if let Some(record) = Record::load(root, COMMIT)? {
-        let result = replace::forward(root, &record);
+        let result = replace::forward(root, &record).and_then(|()| suspended::committed(root));
         end(root, COMMIT, result, "finish")?;
         output::message(format_args!(
             "finished the changes of a kbr command that was interrupted here:{}",
@@ -164,6 +165,7 @@ fn end(root: &Path, record: &str, result: Result<(), Problem>, verb: &str) -> an
 
 /// Removes the remains of a commit without a record. If that fails, the next command does it; nothing depends on it.
 fn clear(root: &Path) {
+    suspended::clear(root);
     for folder in [STAGED, BEFORE] {
         disk::remove_tree(&root.join(folder)).ok();
     }

@@ -27,7 +27,7 @@ mod yaml;
 use std::path::Path;
 
 use crate::cargo;
-use crate::commit;
+use crate::commit::{self, suspended};
 use crate::generated;
 use crate::project::Project;
 use crate::workdir::{self, CRDS};
@@ -108,6 +108,7 @@ fn generator_of(packages: &[Package]) -> Option<&str> {
 
 /// Recovers an interrupted commit before its files are read; returns a warning instead if nothing may be written.
 fn recover(root: &Path, read_only: bool) -> anyhow::Result<Option<Problem>> {
+    suspended::check(root)?;
     match commit::unfinished(root)? {
         Some(state) if read_only => Ok(Some(Problem::new(state))),
         Some(_) => {

@@ -6,6 +6,7 @@ mod check;
 pub mod manifests;
 pub mod name;
 mod table;
+mod upgrade;
 mod without;
 
 use serde::de::DeserializeOwned;
@@ -23,6 +24,7 @@ use crate::vars::Vars;
 use manifests::Manifests;
 
 pub use table::Table;
+pub use upgrade::{upgraded, with_release};
 pub use without::without;
 
 /// The file's name, in the project's root; a commit writes it last.

@@ -9,7 +9,6 @@ pub mod library;
 mod merge;
 pub mod notes;
 mod outcome;
-pub mod project;
 mod renamed;
 mod renames;
 mod resolve;
@@ -48,6 +47,8 @@ pub struct Plan {
     pub conflicts: Vec<Conflict>,
     /// Changes of the scaffolds that were not merged into the user's code.
     pub unmerged: Vec<Unmerged>,
+    /// Files that are not UTF-8 text, so that the changes of the release are missing in them. They stay.
+    pub not_text: Vec<String>,
     /// Files that the user deleted. They stay deleted.
     pub deleted: Vec<String>,
     /// Files that the new release no longer has, but that the user has edited. They stay.
@@ -147,6 +148,7 @@ impl Plan {
         };
         match outcome::of(sides, labels) {
             Outcome::Same => {}
+            Outcome::NotText => self.not_text.push(path),
             Outcome::Keep => change(Verb::Keep, before.clone().unwrap_or_default()),
             Outcome::Write(text) if before.is_none() => change(Verb::Create, text.into_bytes()),
             Outcome::Write(text) => change(Verb::Update, text.into_bytes()),

@@ -270,6 +270,119 @@ fn an_abort_keeps_what_was_edited_since_and_the_file_before() {
 }
 
 #[test]
+fn an_abort_takes_back_the_release_of_an_edited_project_file() {
+    let project = Project::new();
+    project.conflicts();
+    project.fails("kbr upgrade --no-check");
+    project.runs("sed -i '1i # mine' PROJECT");
+    let report = project.fails("kbr upgrade --abort");
+    assert!(
+        report.contains("  PROJECT (before the upgrade: `.kbr/before-upgrade-1/"),
+        "{report}"
+    );
+    let text = project.read("PROJECT");
+    assert!(
+        text.starts_with("# mine\n") && text.contains("\nkbr = \"0.1.0\"\n"),
+        "{text}"
+    );
+    project.runs("kbr upgrade --dry-run");
+}
+
+#[test]
+fn kept_copies_outlive_the_next_upgrade() {
+    let project = Project::new();
+    project.conflicts();
+    let main = project.read("src/main.rs");
+    project.fails("kbr upgrade --no-check || echo mine >>src/main.rs; kbr upgrade --abort");
+    let copy = fs::read_dir(project.root.join(".kbr/before-upgrade-1"))
+        .expect("copies")
+        .next();
+    let copy = copy.expect("a copy").expect("a file").path();
+    assert_eq!(fs::read_to_string(&copy).expect("a file"), main);
+    project.fails("kbr upgrade --no-check --allow-dirty");
+    project.runs("kbr upgrade --abort");
+    assert_eq!(fs::read_to_string(&copy).expect("a file"), main);
+}
+
+#[test]
+fn an_upgrade_that_was_stashed_is_still_unfinished() {
+    let project = Project::new();
+    project.conflicts();
+    let before = files(&project.root);
+    project.fails("kbr upgrade --no-check");
+    let git = "git -c user.name=a -c user.email=a@b.c";
+    project.runs(&format!("git add --all && {git} stash --quiet"));
+    let error = project.fails("kbr create api --group crew --version v1 --kind Mate --yes");
+    assert!(error.contains("is unfinished"), "{error}");
+    let error = project.fails("kbr upgrade --continue --no-check");
+    assert!(
+        error.contains("`PROJECT` is of kbr 0.1.0, so the files of the upgrade are not here"),
+        "{error}"
+    );
+    project.runs(&format!("{git} stash pop --quiet"));
+    project.runs("kbr upgrade --abort");
+    assert_eq!(files(&project.root), before);
+}
+
+#[test]
+fn a_conflict_can_be_resolved_by_deleting_the_file() {
+    let project = Project::new();
+    project.conflicts();
+    project.fails("kbr upgrade --no-check");
+    project.runs("rm src/main.rs && kbr upgrade --continue --no-check");
+    assert_eq!(project.runs("git ls-files --unmerged"), "");
+}
+
+#[test]
+fn what_was_staged_before_is_staged_again_after_an_abort() {
+    let project = Project::new();
+    project.conflicts();
+    project.runs(
+        "echo '// staged' >>src/main.rs; git add src/main.rs; echo '// not staged' >>src/main.rs",
+    );
+    let staged = project.runs("git show :src/main.rs");
+    project.fails("kbr upgrade --no-check --allow-dirty");
+    project.runs("kbr upgrade --abort");
+    assert_eq!(project.runs("git show :src/main.rs"), staged);
+    assert!(
+        project
+            .read("src/main.rs")
+            .ends_with("// staged\n// not staged\n")
+    );
+}
+
+#[test]
+fn an_upgrade_does_not_hide_the_conflicts_of_another_merge() {
+    let project = Project::new();
+    let git = "git -c user.name=a -c user.email=a@b.c";
+    project.runs(&format!(
+        "git switch --quiet --create other && echo a >>README.md && {git} commit --quiet --all --message a
+        git switch --quiet - && echo b >>README.md && {git} commit --quiet --all --message b; {git} merge --quiet other || true"
+    ));
+    let before = files(&project.root);
+    let error = project.fails("kbr upgrade --no-check --allow-dirty");
+    assert!(
+        error.contains("conflicts of another merge; nothing was written\n    README.md\n"),
+        "{error}"
+    );
+    assert_eq!(files(&project.root), before);
+}
+
+#[test]
+fn files_added_to_the_library_are_shown() {
+    let project = Project::new();
+    project.runs("echo '// mine' >manager/src/mine.rs");
+    project.commits();
+    let error = project.fails("kbr upgrade --no-check");
+    assert!(error.contains("+++ b/manager/src/mine.rs\n"), "{error}");
+    let report = project.runs("kbr upgrade --no-check --discard-library-changes");
+    assert!(
+        report.contains("keep manager/src/mine.rs (kbr 0.2.0 does not need it"),
+        "{report}"
+    );
+}
+
+#[test]
 fn an_edited_library_is_shown_and_replaced_only_if_its_changes_may_be_lost() {
     let project = Project::new();
     project.runs("echo '// mine' >>manager/src/lib.rs");

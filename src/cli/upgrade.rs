@@ -93,20 +93,24 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         report::nothing_to_do();
         return Ok(ExitCode::SUCCESS);
     }
-    let repository = Repository::find(&root);
-    if let Some(repository) = repository.as_ref().filter(|_| !args.allow_dirty) {
-        check_clean(repository)?;
-    }
     let prepared = prepare::prepare(&root, &project)?;
     prepared.check_library(args.discard_library_changes)?;
-    write(&lock, &prepared)?;
+    let repository = Repository::find(&root);
+    if let Some(repository) = &repository {
+        check_clean(repository, args.allow_dirty)?;
+    }
+    let entries = match &repository {
+        Some(repository) => repository.entries(prepared.conflicting())?,
+        None => String::new(),
+    };
+    write(&lock, &prepared, &entries)?;
     drop(lock);
     report::changes(&prepared);
     if prepared.plan.conflicts.is_empty() {
         afterwards::run(&root, args, &prepared.notes);
         return Ok(ExitCode::SUCCESS);
     }
-    report::conflicts(&prepared, mark(repository.as_ref(), &prepared));
+    report::conflicts(&prepared, mark(repository.as_ref(), &prepared, &entries));
     Ok(ExitCode::FAILURE)
 }
 
@@ -139,23 +143,28 @@ fn preview(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Commits the upgrade; one with conflicts keeps the files before it.
-fn write(lock: &Lock, prepared: &Prepared) -> anyhow::Result<()> {
+fn write(lock: &Lock, prepared: &Prepared, entries: &str) -> anyhow::Result<()> {
     let changes: &[Change] = &prepared.plan.changes;
-    let conflicts = &prepared.plan.conflicts;
-    if conflicts.is_empty() {
+    if prepared.plan.conflicts.is_empty() {
         return commit::commit(lock, changes);
     }
-    let unresolved = conflicts.iter().map(|conflict| conflict.path.clone());
-    suspended::begin(lock, changes, unresolved.collect(), [&prepared.from, KBR])?;
+    let unresolved = prepared.conflicting().map(str::to_owned);
+    suspended::begin(
+        lock,
+        changes,
+        unresolved.collect(),
+        entries.to_owned(),
+        [&prepared.from, KBR],
+    )?;
     commit::commit(lock, changes).inspect_err(|_| {
-        // A copy that stays does not count: PROJECT has its old release.
+        // What stays does not count, because nothing was committed.
         suspended::end(lock).ok();
     })
 }
 
 /// Shows the conflicts to git. Returns whether it knows them.
-fn mark(repository: Option<&Repository>, prepared: &Prepared) -> bool {
-    let marked = repository.map(|repository| repository.mark(&prepared.plan.conflicts));
+fn mark(repository: Option<&Repository>, prepared: &Prepared, entries: &str) -> bool {
+    let marked = repository.map(|repository| repository.mark(&prepared.plan.conflicts, entries));
     if let Some(Err(error)) = &marked {
         output::message(format_args!(
             "warning: git does not show the conflicts: {error:#}"
@@ -164,10 +173,19 @@ fn mark(repository: Option<&Repository>, prepared: &Prepared) -> bool {
     matches!(marked, Some(Ok(())))
 }
 
-fn check_clean(repository: &Repository) -> anyhow::Result<()> {
+fn check_clean(repository: &Repository, may_be_dirty: bool) -> anyhow::Result<()> {
     const SHOWN: usize = 10;
+    let unmerged = repository.unmerged()?;
+    if !unmerged.is_empty() {
+        return Err(
+            Diagnostic::new("the project has conflicts of another merge")
+                .details(unmerged.join("\n"))
+                .help("resolve them, and commit them, before you upgrade")
+                .into(),
+        );
+    }
     let files = repository.uncommitted()?;
-    if files.is_empty() {
+    if files.is_empty() || may_be_dirty {
         return Ok(());
     }
     let mut shown = files[..files.len().min(SHOWN)].to_vec();

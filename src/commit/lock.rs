@@ -86,7 +86,6 @@ pub fn lock_suspended(root: &Path) -> anyhow::Result<Lock> {
                 _folder: folder,
             };
             finish(&lock.root)?;
-            suspended::sweep(&lock.root);
             return Ok(lock);
         }
     }

@@ -1,7 +1,7 @@
 //! An upgrade with conflicts, until the user has resolved or aborted it: the files before it, in `.kbr/upgrade`.
 //!
-//! The folder is complete before the commit of the upgrade begins, and counts only if PROJECT names the release of the upgrade, which
-//! the commit writes last. So an upgrade that was interrupted before its commit, or reverted, leaves nothing that counts.
+//! The folder is complete, under another name, before the commit of the upgrade begins, and gets its name as the last step of that
+//! commit. So it exists exactly as long as an upgrade is unfinished, whatever interrupts kbr, and whatever the user does with PROJECT.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{FOLDER, Lock, disk};
 use crate::changes::{self, Change, Locator, Verb};
-use crate::diagnostic::{Diagnostic, Outcome};
+use crate::diagnostic::{Diagnostic, Outcome, Problem};
 use crate::hash::sha256;
-use crate::project::PROJECT;
+use crate::project::{self, PROJECT};
 
 const SUSPENDED: &str = ".kbr/upgrade";
-/// The folder while it is being written.
+/// The folder until the upgrade is committed.
 const DRAFT: &str = ".kbr/upgrade-draft";
 const RECORD: &str = "record";
 /// Increases with every change of the format.
@@ -34,6 +34,8 @@ pub struct Suspended {
     pub to: String,
     /// The files with conflict markers.
     pub unresolved: Vec<String>,
+    /// The entries of git's index for these files before the upgrade, as `git ls-files --stage` prints them; empty without git.
+    pub index: String,
     /// All files that the upgrade changed. The index of a file is the name of the copy of its content before.
     #[serde(rename = "file")]
     files: Vec<Suspend>,
@@ -66,6 +68,7 @@ pub fn begin(
     lock: &Lock,
     changes: &[Change],
     unresolved: Vec<String>,
+    index: String,
     [from, to]: [&str; 2],
 ) -> anyhow::Result<()> {
     end(lock)?;
@@ -81,6 +84,7 @@ pub fn begin(
         from: from.to_owned(),
         to: to.to_owned(),
         unresolved,
+        index,
         files: files.collect(),
     };
     let record = toml::to_string(&record).context("cannot record the upgrade")?;
@@ -94,8 +98,7 @@ pub fn begin(
                 disk::write(&draft.join(at.to_string()), before, 0o600)?;
             }
         }
-        disk::write(&draft.join(RECORD), record.as_bytes(), 0o600)?;
-        disk::rename(&draft, &root.join(SUSPENDED))
+        disk::write(&draft.join(RECORD), record.as_bytes(), 0o600)
     };
     write().map_err(|failure| {
         end(lock).ok();
@@ -127,14 +130,42 @@ pub fn end(lock: &Lock) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Forgets the upgrade, but keeps the copies of the files that were edited since.
+/// Copies the files before the upgrade at these `paths` to a folder that kbr does not use again; returns it.
 ///
 /// # Errors
-/// The record cannot be removed.
-pub fn end_keeping_copies(lock: &Lock) -> anyhow::Result<()> {
-    let record = lock.root().join(SUSPENDED).join(RECORD);
-    disk::remove_file(&record).map_err(Diagnostic::from)?;
+/// They cannot be written.
+pub fn keep(lock: &Lock, copies: &[&Path]) -> anyhow::Result<PathBuf> {
+    let folder = |number: usize| {
+        lock.root()
+            .join(format!("{FOLDER}/before-upgrade-{number}"))
+    };
+    let free = (1..=1_000).map(folder).find(|folder| !folder.exists());
+    let folder = free.context("there are too many folders")?;
+    disk::create_folder(&folder).map_err(Diagnostic::from)?;
+    for copy in copies {
+        let content =
+            fs::read(copy).with_context(|| format!("cannot read `{}`", copy.display()))?;
+        let name = copy.file_name().unwrap_or_default();
+        disk::write(&folder.join(name), &content, 0o600).map_err(Diagnostic::from)?;
+    }
+    Ok(folder)
+}
+
+/// The last step of the commit of an upgrade: from now on it is unfinished.
+pub(super) fn committed(root: &Path) -> Result<(), Problem> {
+    let draft = root.join(DRAFT);
+    if draft.join(RECORD).exists() {
+        disk::rename(&draft, &root.join(SUSPENDED))?;
+    }
     Ok(())
+}
+
+/// Removes the folder of an upgrade that was not committed. If that fails, the next command does it; nothing depends on it.
+pub(super) fn clear(root: &Path) {
+    let draft = root.join(DRAFT);
+    if draft.exists() {
+        disk::remove_tree(&draft).ok();
+    }
 }
 
 /// The unfinished upgrade of the project at `root`, if there is one.
@@ -155,24 +186,7 @@ pub fn find(root: &Path) -> anyhow::Result<Option<Suspended>> {
             .outcome(Outcome::Unmentioned)
             .help("finish the upgrade with the kbr that began it; or keep the project as it is: `rm -r .kbr`")
     })?;
-    let project = fs::read_to_string(root.join(PROJECT)).unwrap_or_default();
-    let project: Option<toml::Table> = project.trim_start_matches('\u{feff}').parse().ok();
-    let release = project.as_ref().and_then(|it| it.get("kbr")?.as_str());
-    Ok((release == Some(&record.to)).then_some(record))
-}
-
-/// Removes what an upgrade or its end left that was interrupted. If that fails, the next command does it; nothing depends on it.
-pub(super) fn sweep(root: &Path) {
-    let is_stale = root.join(SUSPENDED).join(RECORD).exists() && matches!(find(root), Ok(None));
-    if is_stale {
-        disk::remove_tree(&root.join(SUSPENDED)).ok();
-    }
-    if root.join(DRAFT).exists() {
-        disk::remove_tree(&root.join(DRAFT)).ok();
-    }
-    if is_stale {
-        disk::remove_folder(&root.join(FOLDER)).ok();
-    }
+    Ok(Some(record))
 }
 
 /// Checks that no upgrade is unfinished.
@@ -231,6 +245,9 @@ impl Suspended {
                 continue;
             }
             if now.as_deref().map(sha256) != file.after {
+                if file.path == PROJECT {
+                    abort.changes.push(release_back(now, &self.from)?);
+                }
                 abort
                     .edited
                     .push((file.path.clone(), file.existed.then_some(copy)));
@@ -250,4 +267,17 @@ impl Suspended {
         }
         Ok(abort)
     }
+}
+
+/// PROJECT with the edits of the user, of the release before.
+fn release_back(now: Option<Vec<u8>>, from: &str) -> anyhow::Result<Change> {
+    let text = String::from_utf8(now.clone().unwrap_or_default());
+    let text =
+        text.with_context(|| format!("`{PROJECT}` is not UTF-8 text, nothing was written"))?;
+    Ok(Change {
+        path: PROJECT.to_owned(),
+        verb: Verb::Update,
+        before: now,
+        after: project::with_release(&text, from)?.into_bytes(),
+    })
 }

@@ -154,6 +154,9 @@ fn merge_entry(
 /// A list of texts in one line of TOML, such as `members`, merged as a set; `None` if it is none.
 fn merge_list(ancestor: &str, ours: &str, new: &str) -> Option<String> {
     let items = |line: &str| -> Option<Vec<String>> {
+        if line.trim_end().contains('\n') || line.contains('#') {
+            return None;
+        }
         let table: toml::Table = toml::from_str(line).ok()?;
         let list = table.values().next()?.as_array()?;
         list.iter()
@@ -168,7 +171,10 @@ fn merge_list(ancestor: &str, ours: &str, new: &str) -> Option<String> {
             merged.push(item);
         }
     }
-    let merged: Vec<String> = merged.iter().map(|item| format!("{item:?}")).collect();
+    let merged: Vec<String> = merged
+        .into_iter()
+        .map(|item| toml::Value::String(item).to_string())
+        .collect();
     Some(format!("{key}= [{}]\n", merged.join(", ")))
 }
 

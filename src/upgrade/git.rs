@@ -48,17 +48,42 @@ impl Repository {
         Ok(status.lines().map(str::to_owned).collect())
     }
 
-    /// Records the conflicts as a merge does, with the three versions of each file, so that `git status` shows them and `git
-    /// mergetool` resolves them.
+    /// The files of the project with conflicts that git knows.
     ///
     /// # Errors
     /// git failed.
-    pub fn mark(&self, conflicts: &[Conflict]) -> anyhow::Result<()> {
-        let mut entries = String::new();
+    pub fn unmerged(&self) -> anyhow::Result<Vec<String>> {
+        let files = self.run(
+            &["diff", "--name-only", "--diff-filter=U", "--relative"],
+            "",
+        )?;
+        Ok(files.lines().map(str::to_owned).collect())
+    }
+
+    /// The entries of the index for the files at `paths`, as `git update-index --index-info` reads them.
+    ///
+    /// # Errors
+    /// git failed.
+    pub fn entries<'a>(&self, paths: impl Iterator<Item = &'a str>) -> anyhow::Result<String> {
+        let arguments = ["ls-files", "--stage", "--full-name", "--"];
+        self.run(&arguments.into_iter().chain(paths).collect::<Vec<_>>(), "")
+    }
+
+    /// Records the conflicts as a merge does, with the three versions of each file, so that `git status` shows them and `git
+    /// mergetool` resolves them. `entries` are those of the index before.
+    ///
+    /// # Errors
+    /// git failed.
+    pub fn mark(&self, conflicts: &[Conflict], entries: &str) -> anyhow::Result<()> {
+        let mut marked = String::new();
         for conflict in conflicts {
-            let path = format!("{}{}", self.prefix, conflict.path);
-            // Removes the entry of the file without conflicts.
-            writeln!(entries, "0 {}\t{path}", "0".repeat(40))?;
+            let path = self.in_repository(&conflict.path);
+            let before = entries
+                .lines()
+                .find(|entry| entry.ends_with(&format!("\t{path}")));
+            let mode = before
+                .and_then(|entry| entry.split(' ').next())
+                .unwrap_or("100644");
             let stages = [
                 conflict.ancestor.as_deref(),
                 Some(&conflict.ours),
@@ -67,12 +92,12 @@ impl Repository {
             for (stage, content) in (1..).zip(stages) {
                 if let Some(content) = content {
                     let hash = self.run(&["hash-object", "-w", "--stdin"], content)?;
-                    writeln!(entries, "100644 {} {stage}\t{path}", hash.trim_end())?;
+                    writeln!(marked, "{mode} {} {stage}\t{path}", hash.trim_end())?;
                 }
             }
         }
-        self.run(&["update-index", "--index-info"], entries)?;
-        Ok(())
+        let paths = conflicts.iter().map(|conflict| conflict.path.as_str());
+        self.replace(paths, &marked)
     }
 
     /// Records that the conflicts in the files at `paths` are resolved.
@@ -80,31 +105,37 @@ impl Repository {
     /// # Errors
     /// git failed.
     pub fn resolve(&self, paths: &[String]) -> anyhow::Result<()> {
-        self.each("add", paths)
+        let arguments = ["update-index", "--add", "--remove", "--"];
+        let paths = paths.iter().map(String::as_str);
+        self.run(&arguments.into_iter().chain(paths).collect::<Vec<_>>(), "")
+            .map(drop)
     }
 
-    /// Takes the files at `paths` back to the last commit in the index.
+    /// Replaces the entries of the index for the files at `paths`.
     ///
     /// # Errors
     /// git failed.
-    pub fn reset(&self, paths: &[String]) -> anyhow::Result<()> {
-        self.each("reset", paths)
+    pub fn replace<'a>(
+        &self,
+        paths: impl Iterator<Item = &'a str>,
+        entries: &str,
+    ) -> anyhow::Result<()> {
+        let zeros = self.run(&["hash-object", "--stdin"], "")?.trim_end().len();
+        let mut input = String::new();
+        for path in paths {
+            writeln!(
+                input,
+                "0 {}\t{}",
+                "0".repeat(zeros),
+                self.in_repository(path)
+            )?;
+        }
+        input += entries;
+        self.run(&["update-index", "--index-info"], input).map(drop)
     }
 
-    fn each(&self, command: &str, paths: &[String]) -> anyhow::Result<()> {
-        let paths = paths.iter().map(String::as_str);
-        let arguments: Vec<&str> = [command, "--quiet", "--"]
-            .into_iter()
-            .chain(paths)
-            .collect();
-        let arguments: Vec<&str> = match command {
-            "add" => arguments
-                .into_iter()
-                .filter(|it| *it != "--quiet")
-                .collect(),
-            _ => arguments,
-        };
-        self.run(&arguments, "").map(drop)
+    fn in_repository(&self, path: &str) -> String {
+        format!("{}{path}", self.prefix)
     }
 
     fn run(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> anyhow::Result<String> {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Tree;
+use crate::comments;
 use crate::project::release as number;
+use crate::uses;
 
 /// The user's Rust files, by path: those that differ from what kbr wrote.
 pub type Sources = BTreeMap<String, String>;
@@ -22,6 +24,8 @@ struct Change {
     release: &'static str,
     /// Text of the code that it affects.
     pattern: &'static str,
+    /// A name that the file must contain, too.
+    with: &'static str,
     note: &'static str,
 }
 
@@ -29,8 +33,8 @@ struct Change {
 struct Hold {
     /// The release that made it.
     release: &'static str,
-    /// Text of the code that depends on it.
-    pattern: &'static str,
+    /// The path of what the code depends on.
+    path: &'static str,
     /// The files with the switch.
     paths: &'static [&'static str],
     /// The texts of the switch: off, and as the release has it.
@@ -42,23 +46,26 @@ const CHANGES: &[Change] = &[
     Change {
         release: "0.2.0",
         pattern: ".wake(",
+        with: "Trigger",
         note: "`Trigger::wake` is now `Trigger::enqueue`",
     },
     Change {
         release: "0.2.0",
         pattern: ".wake_all(",
+        with: "Trigger",
         note: "`Trigger::wake_all` is now `Trigger::enqueue_all`",
     },
     Change {
         release: "0.2.0",
         pattern: ".all(\"",
+        with: "FakeApi",
         note: "`FakeApi::all` is now `FakeApi::all_json`; `all::<Kind>()` returns typed objects",
     },
 ];
 
 const HOLDS: &[Hold] = &[Hold {
     release: "0.2.0",
-    pattern: "k8s_openapi::api::apps",
+    path: "k8s_openapi::api::apps",
     paths: &["Cargo.toml", ".cargo/config.toml"],
     switch: &[("v1_36", "v1_37"), ("\"1.36\"", "\"1.37\"")],
     note: "the types of Kubernetes stay those of 1.36. In 1.37, `spec` of a Deployment, StatefulSet or DaemonSet is not an `Option`: to change, write `v1_37` here and 1.37 in `.cargo/config.toml`, and remove `Some(…)` around these fields",
@@ -74,7 +81,7 @@ pub fn hold(new: &mut Tree, sources: &Sources, releases: [&str; 2]) -> Vec<Note>
     let mut notes = Vec::new();
     let holds = HOLDS.iter().filter(|hold| is_part(hold.release, releases));
     for hold in holds {
-        if !sources.values().any(|text| text.contains(hold.pattern)) {
+        if !sources.values().any(|text| names(text, hold.path)) {
             continue;
         }
         for path in hold.paths {
@@ -92,6 +99,24 @@ pub fn hold(new: &mut Tree, sources: &Sources, releases: [&str; 2]) -> Vec<Note>
     notes
 }
 
+/// Whether a file of Rust names something at `path` or below, in full or through its `use` items.
+fn names(text: &str, path: &str) -> bool {
+    let code = comments::code(text).unwrap_or_else(|_| text.to_owned());
+    let is_below = |found: &str| {
+        found
+            .strip_prefix(path)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+    };
+    let mut names = uses::uses(&code).into_iter();
+    code.contains(path)
+        || names.any(|(name, found)| {
+            let rest = path
+                .strip_prefix(&found)
+                .filter(|rest| rest.starts_with("::"));
+            is_below(&found) || rest.is_some_and(|rest| code.contains(&format!("{name}{rest}")))
+        })
+}
+
 /// The lines of the user's code that a change of the library affects, sorted by path.
 pub fn left(sources: &Sources, releases: [&str; 2]) -> Vec<Note> {
     let mut notes = Vec::new();
@@ -100,7 +125,8 @@ pub fn left(sources: &Sources, releases: [&str; 2]) -> Vec<Note> {
             let changes = CHANGES
                 .iter()
                 .filter(|change| is_part(change.release, releases));
-            let hits = changes.filter(|change| line.contains(change.pattern));
+            let hits = changes
+                .filter(|change| line.contains(change.pattern) && text.contains(change.with));
             notes.extend(hits.map(|change| Note {
                 place: format!("{path}:{number}"),
                 text: change.note.to_owned(),
@@ -118,7 +144,10 @@ mod tests {
 
     #[test]
     fn a_changed_name_is_noted_at_its_line() {
-        let sources = Sources::from([("src/a.rs".to_owned(), "\ntrigger.wake(key);\n".to_owned())]);
+        let sources = Sources::from([(
+            "src/a.rs".to_owned(),
+            "use manager::Trigger;\ntrigger.wake(key);\n".to_owned(),
+        )]);
         let notes = left(&sources, ["0.1.0", "0.2.0"]);
         assert_eq!(
             notes,
@@ -139,13 +168,23 @@ mod tests {
         let mut new = tree.clone();
         assert_eq!(hold(&mut new, &Sources::new(), releases), []);
         assert_eq!(new, tree);
-        let code = "use k8s_openapi::api::apps::v1::Deployment;\n".to_owned();
-        let notes = hold(
-            &mut new,
-            &Sources::from([("src/a.rs".to_owned(), code)]),
-            releases,
-        );
-        assert_eq!(notes.len(), 1);
-        assert!(new["Cargo.toml"].text.contains("v1_36"));
+        for code in [
+            "use k8s_openapi::api::apps::v1::Deployment;",
+            "use k8s_openapi::api::{apps::v1::Deployment, core::v1::Service};",
+            "use k8s_openapi::api as kubernetes;\nfn a(_: kubernetes::apps::v1::Deployment) {}",
+            "fn a(_: k8s_openapi::api::apps::v1::Deployment) {}",
+        ] {
+            let mut new = tree.clone();
+            let sources = Sources::from([("src/a.rs".to_owned(), code.to_owned())]);
+            assert_eq!(hold(&mut new, &sources, releases).len(), 1, "{code}");
+            assert!(new["Cargo.toml"].text.contains("v1_36"));
+        }
+        for code in [
+            "use k8s_openapi::api::core::v1::Pod;",
+            "// k8s_openapi::api::apps\n",
+        ] {
+            let sources = Sources::from([("src/a.rs".to_owned(), code.to_owned())]);
+            assert_eq!(hold(&mut new, &sources, releases), [], "{code}");
+        }
     }
 }

@@ -16,6 +16,8 @@ pub enum Outcome {
     Same,
     /// The user's file, although the release changed it.
     Keep,
+    /// The user's file, which has no lines to merge.
+    NotText,
     /// The new release's text.
     Write(String),
     /// The user's text with changes of the new release.
@@ -58,8 +60,7 @@ pub fn of(sides: &Sides, labels: Labels) -> Outcome {
         return Outcome::Same;
     }
     let Some(text) = lines(ours) else {
-        // Not text: there are no lines to merge.
-        return Outcome::Keep;
+        return Outcome::NotText;
     };
     if is_ancestor || library::has(sides.path) {
         return Outcome::Write(text.ending.apply(&new.text));

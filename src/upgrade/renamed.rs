@@ -1,21 +1,26 @@
 //! Names of the library that a release changed, and that an upgrade changes in the user's code as well.
 
 use super::Labels;
+use crate::comments;
 use crate::edit::is_rust;
 use crate::project::release as number;
+use crate::uses;
 
-/// A path that has another name from one release on. Written in full it means nothing else, so it can be replaced as text.
+/// A public name in a module of the library that has another name from one release on.
 struct Renamed {
     /// The first release with the new name.
     release: &'static str,
+    /// The module: `webhook`.
+    module: &'static str,
     from: &'static str,
     to: &'static str,
 }
 
 const RENAMED: &[Renamed] = &[Renamed {
     release: "0.2.0",
-    from: "webhook::Refusal",
-    to: "webhook::Rejection",
+    module: "webhook",
+    from: "Refusal",
+    to: "Rejection",
 }];
 
 /// The Rust file at `path` with the new names; any other file as it is.
@@ -34,23 +39,55 @@ pub fn rewritten(path: &str, text: &str, labels: Labels) -> String {
     text
 }
 
-/// Replaces the path where it stands alone. A `use` of it keeps the old name for the rest of the file.
+/// Replaces the name behind the module, if the file imports the module of the library, and in imports, which keep the old name for the
+/// rest of the file.
 fn replaced(text: &str, renamed: &Renamed) -> String {
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    let old = renamed.from.rsplit("::").next().unwrap_or(renamed.from);
+    let Renamed {
+        module, from, to, ..
+    } = renamed;
+    let path = format!("manager::{module}");
+    let code = comments::code(text).unwrap_or_else(|_| text.to_owned());
+    let names = uses::uses(&code);
+    let old = format!("{path}::{from}");
+    let mut text = with_new_name(text, &old, &format!("{path}::{to}"), from);
+    if names.get(*module) == Some(&path) {
+        text = with_new_name(
+            &text,
+            &format!("{module}::{from}"),
+            &format!("{module}::{to}"),
+            from,
+        );
+    }
+    // `use manager::webhook::{Refusal, Request};`
+    if names.get(*from) == Some(&old)
+        && let Some(at) = text.find(&format!("{path}::{{"))
+    {
+        let (before, rest) = text.split_at(at);
+        let end = rest.find('}').unwrap_or(rest.len());
+        let group = with_new_name(&rest[..end], from, &format!("{to} as {from}"), "");
+        text = format!("{before}{group}{}", &rest[end..]);
+    }
+    text
+}
+
+/// Replaces `from` where it stands alone. An import of it keeps the `alias`.
+fn with_new_name(text: &str, from: &str, to: &str, alias: &str) -> String {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(renamed.from) {
-        let (before, after) = (&rest[..at], &rest[at + renamed.from.len()..]);
+    while let Some(at) = rest.find(from) {
+        let (before, after) = (&rest[..at], &rest[at + from.len()..]);
         result += before;
-        if before.ends_with(is_name) || after.starts_with(is_name) {
-            result += renamed.from;
+        if before.ends_with(is_name) && !(alias.is_empty() && before.ends_with(':'))
+            || after.starts_with(|c: char| is_name(c) && c != ':')
+        {
+            result += from;
         } else {
-            result += renamed.to;
+            result += to;
             let line = result.rsplit('\n').next().unwrap_or_default().trim_start();
-            if line.starts_with("use ") && after.starts_with(';') {
+            if line.starts_with("use ") && after.starts_with(';') && !alias.is_empty() {
                 result += " as ";
-                result += old;
+                result += alias;
             }
         }
         rest = after;
@@ -62,18 +99,50 @@ fn replaced(text: &str, renamed: &Renamed) -> String {
 mod tests {
     use super::*;
 
+    const LABELS: Labels = Labels {
+        from: "0.1.0",
+        to: "0.2.0",
+    };
+
+    fn check(text: &str, expected: &str) {
+        assert_eq!(rewritten("src/a.rs", text, LABELS), expected);
+    }
+
     #[test]
-    fn a_path_is_renamed_and_an_import_keeps_its_name() {
-        let labels = Labels {
-            from: "0.1.0",
-            to: "0.2.0",
-        };
-        let text = "use manager::webhook::Refusal;\nfn a() -> Result<(), webhook::Refusal> {}\n// my_webhook::Refusal webhook::Refusals\n";
-        assert_eq!(
-            rewritten("src/a.rs", text, labels),
-            "use manager::webhook::Rejection as Refusal;\nfn a() -> Result<(), webhook::Rejection> {}\n// my_webhook::Refusal webhook::Refusals\n"
+    fn a_name_is_changed_behind_the_module_of_the_library() {
+        check(
+            "use manager::webhook;\nfn a() -> Result<(), webhook::Refusal> {}\n",
+            "use manager::webhook;\nfn a() -> Result<(), webhook::Rejection> {}\n",
         );
-        assert_eq!(rewritten("README.md", text, labels), text);
+        check(
+            "fn a() -> Result<(), manager::webhook::Refusal> {}\n",
+            "fn a() -> Result<(), manager::webhook::Rejection> {}\n",
+        );
+    }
+
+    #[test]
+    fn an_import_keeps_the_old_name_for_the_rest_of_the_file() {
+        check(
+            "use manager::webhook::Refusal;\nfn a() -> Refusal {}\n",
+            "use manager::webhook::Rejection as Refusal;\nfn a() -> Refusal {}\n",
+        );
+        check(
+            "use manager::webhook::{Refusal, Request};\nfn a() -> Refusal {}\n",
+            "use manager::webhook::{Rejection as Refusal, Request};\nfn a() -> Refusal {}\n",
+        );
+    }
+
+    #[test]
+    fn a_name_of_the_user_stays() {
+        for text in [
+            "pub mod webhook { pub struct Refusal; }\nfn a() -> crate::webhook::Refusal {}\n",
+            "fn a() -> webhook::Refusal {}\n",
+            "use manager::webhook;\n// my_webhook::Refusal webhook::Refusals crate::webhook::Refusal\n",
+        ] {
+            check(text, text);
+        }
+        let text = "use manager::webhook;\nwebhook::Refusal\n";
+        assert_eq!(rewritten("README.md", text, LABELS), text);
         let later = Labels {
             from: "0.2.0",
             to: "0.3.0",

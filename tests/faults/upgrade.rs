@@ -82,6 +82,15 @@ fn an_upgrade_that_was_killed_is_finished_and_can_be_aborted() {
     });
 }
 
+/// Whether a copy with this content is kept.
+fn kept(project: &Project, content: &[u8]) -> bool {
+    let folders = fs::read_dir(project.root.join(".kbr")).unwrap();
+    let folders = folders.map(|folder| folder.unwrap().path());
+    let kept = folders.filter(|folder| folder.to_string_lossy().contains("/before-upgrade-"));
+    kept.flat_map(|folder| fs::read_dir(folder).unwrap())
+        .any(|copy| fs::read(copy.unwrap().path()).unwrap() == content)
+}
+
 #[test]
 fn an_abort_that_was_killed_is_finished_by_the_next() {
     let project_before = project();
@@ -89,8 +98,18 @@ fn an_abort_that_was_killed_is_finished_by_the_next() {
     steps(stride(), |step| {
         let project = project();
         run(&project, &upgrade(), "");
+        // Edited since, so its copy is kept.
+        let makefile = before["Makefile"].2.clone();
+        project.write("Makefile", "mine");
         let killed = run(&project, &abort(), &format!("{step}:kill"));
         let next = run(&project, &abort(), "");
+        assert_eq!(project.read("Makefile"), "mine");
+        assert!(
+            kept(&project, &makefile),
+            "kill at {step}: {}",
+            stderr(&next)
+        );
+        fs::write(project.root.join("Makefile"), &makefile).unwrap();
         assert!(
             files(&project) == before,
             "kill at {step}: {}",

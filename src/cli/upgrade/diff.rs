@@ -17,7 +17,9 @@ use crate::workdir;
 /// # Errors
 /// A release is unknown; stdout cannot be written.
 pub fn run(root: &Path, releases: &str) -> anyhow::Result<ExitCode> {
-    let Some((from, to)) = releases.split_once("..") else {
+    let pair = releases.split_once("..");
+    let is_release = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let Some((from, to)) = pair.filter(|(from, to)| is_release(from) && is_release(to)) else {
         let text = format!("`{releases}` is not a pair of releases");
         let error = Diagnostic::new(text).outcome(Outcome::Unmentioned);
         return Err(error

@@ -6,13 +6,14 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 
 use super::super::report as changes_report;
-use super::{Args, afterwards};
+use super::{Args, afterwards, prepare};
 use crate::changes::{self, Locator};
 use crate::commit::{self, Suspended, suspended};
 use crate::diagnostic::{Diagnostic, Outcome};
 use crate::output;
 use crate::upgrade::Labels;
 use crate::upgrade::git::Repository;
+use crate::workdir;
 
 /// Finishes the upgrade once no file has conflict markers.
 ///
@@ -21,6 +22,17 @@ use crate::upgrade::git::Repository;
 pub fn resume(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let lock = commit::lock_suspended(root)?;
     let upgrade = unfinished(root)?;
+    let project = workdir::load(root)?;
+    if project.head.kbr != upgrade.to {
+        let text = format!(
+            "`PROJECT` is of kbr {}, so the files of the upgrade are not here",
+            project.head.kbr
+        );
+        return Err(Diagnostic::new(text)
+            .help("return to the branch, or apply the stash, that has them")
+            .help("or give the upgrade up: `kbr upgrade --abort`")
+            .into());
+    }
     let left = unresolved(root, &upgrade)?;
     if !left.is_empty() {
         return Err(Diagnostic::new("conflicts are unresolved")
@@ -29,17 +41,16 @@ pub fn resume(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
             .help("keep the lines that you want, remove the markers, and run `kbr upgrade --continue` again")
             .into());
     }
-    if let Some(repository) = Repository::find(root) {
-        let exists = |path: &&String| root.join(path).exists();
-        let paths: Vec<String> = upgrade.unresolved.iter().filter(exists).cloned().collect();
-        if let Err(error) = repository.resolve(&paths) {
-            output::message(format_args!("warning: {error:#}"));
-        }
+    if let Some(repository) = Repository::find(root)
+        && let Err(error) = repository.resolve(&upgrade.unresolved)
+    {
+        output::message(format_args!("warning: {error:#}"));
     }
+    let notes = prepare::notes(root, &project, [&upgrade.from, &upgrade.to])?;
     suspended::end(&lock)?;
     drop(lock);
     output::message(format_args!("the project is of kbr {} now", upgrade.to));
-    afterwards::run(root, args, &[]);
+    afterwards::run(root, args, &notes);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -53,25 +64,38 @@ pub fn abort(root: &Path) -> anyhow::Result<ExitCode> {
     let abort = upgrade.abort(root)?;
     commit::commit(&lock, &abort.changes)?;
     changes_report::report(&abort.changes);
-    if let Some(repository) = Repository::find(root)
-        && let Err(error) = repository.reset(&upgrade.unresolved)
-    {
-        output::message(format_args!("warning: {error:#}"));
+    if let Some(repository) = Repository::find(root) {
+        let paths = upgrade.unresolved.iter().map(String::as_str);
+        if let Err(error) = repository.replace(paths, &upgrade.index) {
+            output::message(format_args!("warning: {error:#}"));
+        }
     }
+    let copies: Vec<&Path> = abort
+        .edited
+        .iter()
+        .filter_map(|(_, copy)| copy.as_deref())
+        .collect();
+    let kept = if copies.is_empty() {
+        None
+    } else {
+        Some(suspended::keep(&lock, &copies)?)
+    };
+    suspended::end(&lock)?;
     if abort.edited.is_empty() {
-        suspended::end(&lock)?;
         output::message(format_args!("the project is of kbr {} again", upgrade.from));
         return Ok(ExitCode::SUCCESS);
     }
-    suspended::end_keeping_copies(&lock)?;
     output::message(format_args!(
         "the project is of kbr {} again, apart from the files that you edited since:",
         upgrade.from
     ));
     for (path, copy) in &abort.edited {
+        let copy = copy
+            .as_ref()
+            .and_then(|copy| Some(kept.as_ref()?.join(copy.file_name()?)));
         let before = match copy {
             Some(copy) => {
-                let copy = copy.strip_prefix(root).unwrap_or(copy);
+                let copy = copy.strip_prefix(lock.root()).unwrap_or(&copy);
                 format!("before the upgrade: `{}`", copy.display())
             }
             None => "the upgrade created it".to_owned(),

@@ -8,8 +8,9 @@ use anyhow::Context as _;
 use crate::changes::{self, Change, Locator, Verb};
 use crate::diagnostic::Diagnostic;
 use crate::library;
+use crate::manifests;
 use crate::output;
-use crate::project::{KBR, PROJECT, Project};
+use crate::project::{self, KBR, PROJECT, Project};
 use crate::release::{self, Release};
 use crate::upgrade::notes::{self, Note, Sources};
 use crate::upgrade::{self, Disk, Labels, Plan, Tree};
@@ -23,8 +24,8 @@ pub struct Prepared {
     pub plan: Plan,
     /// What is left to the user.
     pub notes: Vec<Note>,
-    /// The files of the library that the user edited, each with its difference.
-    edited: Vec<(String, String)>,
+    /// The files of the library that the user edited or added, each with its difference.
+    pub edited: Vec<(String, String)>,
 }
 
 /// Plans the upgrade of the project at `root` to this release.
@@ -37,6 +38,7 @@ pub fn prepare(root: &Path, project: &Project) -> anyhow::Result<Prepared> {
     let mut new = upgrade::tree(project, &Release::current()?)?;
     let disk = read(root, &ancestor, &new)?;
     let releases = [from.as_str(), KBR];
+    let own = own_in_library(root, &ancestor)?;
     let sources = sources(root, &ancestor)?;
     let mut notes = notes::hold(&mut new, &sources, releases);
     notes.extend(notes::left(&sources, releases));
@@ -56,17 +58,29 @@ pub fn prepare(root: &Path, project: &Project) -> anyhow::Result<Prepared> {
     }
     plan.changes.sort_by(|a, b| a.path.cmp(&b.path));
     if from != KBR {
-        plan.changes.push(record(root, project)?);
+        plan.changes.push(record(root)?);
     }
+    let mut edited = upgrade::library::edited(&ancestor, &disk);
+    plan.dropped
+        .extend(own.iter().map(|(path, _)| path.clone()));
+    edited.extend(own);
     Ok(Prepared {
         from: from.clone(),
         plan,
         notes,
-        edited: upgrade::library::edited(&ancestor, &disk),
+        edited,
     })
 }
 
 impl Prepared {
+    /// The paths of the files with conflict markers.
+    pub fn conflicting(&self) -> impl Iterator<Item = &str> {
+        self.plan
+            .conflicts
+            .iter()
+            .map(|conflict| conflict.path.as_str())
+    }
+
     /// Checks that replacing the library loses nothing that the user wants to keep; prints its edits otherwise.
     ///
     /// # Errors
@@ -82,18 +96,32 @@ impl Prepared {
         let text =
             format!("`{folder}` was edited, and an upgrade replaces it: see the difference above");
         Err(Diagnostic::new(text)
-            .help("keep the difference if you need it: `kbr upgrade 2>/dev/null >library.diff`")
+            .help("keep the difference if you need it: `kbr upgrade 2>/dev/null >../library.diff`")
             .help("then discard it: `kbr upgrade --discard-library-changes`")
             .into())
     }
 }
 
+/// What an upgrade between two releases leaves to the user, in the code as it is now.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn notes(root: &Path, project: &Project, releases: [&str; 2]) -> anyhow::Result<Vec<Note>> {
+    let [from, _] = releases;
+    let ancestor = upgrade::tree(project, &release::of(from)?)?;
+    let sources = sources(root, &ancestor)?;
+    let mut new = upgrade::tree(project, &Release::current()?)?;
+    let mut notes = notes::hold(&mut new, &sources, releases);
+    notes.extend(notes::left(&sources, releases));
+    Ok(notes)
+}
+
 /// The change of PROJECT.
-fn record(root: &Path, project: &Project) -> anyhow::Result<Change> {
+fn record(root: &Path) -> anyhow::Result<Change> {
     let path = root.join(PROJECT);
     let before = fs::read_to_string(&path)
         .with_context(|| format!("cannot read `{}`, nothing was written", path.display()))?;
-    let after = upgrade::project::upgraded(&before, &project.head, KBR)?;
+    let after = project::upgraded(&before, KBR)?;
     Ok(Change {
         path: PROJECT.to_owned(),
         verb: Verb::Update,
@@ -114,6 +142,44 @@ fn read(root: &Path, ancestor: &Tree, new: &Tree) -> anyhow::Result<Disk> {
     Ok(disk)
 }
 
+/// The Rust files that the user added to the library's folder, each with its difference.
+fn own_in_library(root: &Path, ancestor: &Tree) -> anyhow::Result<Vec<(String, String)>> {
+    let mut own = Vec::new();
+    for file in watch::rust(root) {
+        let path = file
+            .strip_prefix(root)
+            .unwrap_or(&file)
+            .to_string_lossy()
+            .into_owned();
+        let Some(folder) = library::folder_of(&path) else {
+            continue;
+        };
+        let is_library = ancestor
+            .keys()
+            .any(|known| library::folder_of(known) == Some(folder));
+        if is_library && !ancestor.contains_key(&path) {
+            let after =
+                fs::read(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
+            let change = Change {
+                path: path.clone(),
+                verb: Verb::Create,
+                before: None,
+                after,
+            };
+            own.push((path, manifests::diff(&change)));
+        }
+    }
+    Ok(own)
+}
+
+/// Whether cargo compares the file with a checksum.
+fn is_vendored(root: &Path, file: &Path) -> bool {
+    let folders = file.ancestors().take_while(|folder| *folder != root);
+    folders
+        .into_iter()
+        .any(|folder| folder.join(".cargo-checksum.json").is_file())
+}
+
 /// The project's Rust files that differ from what its release wrote, without the library.
 fn sources(root: &Path, ancestor: &Tree) -> anyhow::Result<Sources> {
     let mut sources = Sources::new();
@@ -131,7 +197,7 @@ fn sources(root: &Path, ancestor: &Tree) -> anyhow::Result<Sources> {
         let is_pristine = ancestor
             .get(&path)
             .is_some_and(|pristine| pristine.text == text);
-        if !is_pristine && !library::has(&path) {
+        if !is_pristine && !library::has(&path) && !is_vendored(root, &file) {
             sources.insert(path, text);
         }
     }

@@ -31,6 +31,12 @@ pub fn changes(prepared: &Prepared) {
     for path in &plan.deleted {
         output::message(format_args!("{:>12} {path} (you deleted it)", "skip"));
     }
+    for path in &plan.not_text {
+        output::message(format_args!(
+            "{:>12} {path} (not UTF-8 text: it lacks what kbr {KBR} changes)",
+            "keep"
+        ));
+    }
     for path in &plan.dropped {
         output::message(format_args!(
             "{:>12} {path} (kbr {KBR} does not need it, but you edited it)",
@@ -135,6 +141,8 @@ pub fn check(prepared: &Prepared, format: Format, is_current: bool) -> anyhow::R
             "to": KBR,
             "changes": changes.collect::<Vec<_>>(),
             "deleted": plan.deleted,
+            "notText": plan.not_text,
+            "library": prepared.edited.iter().map(|(path, _)| path).collect::<Vec<_>>(),
             "dropped": plan.dropped,
             "unmerged": plan.unmerged.iter().map(|it| &it.path).collect::<Vec<_>>(),
             "notes": left.collect::<Vec<_>>(),
