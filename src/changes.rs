@@ -43,7 +43,7 @@ pub enum Verb {
     Conflict,
     /// The file is removed: a generated file without a source, or a file whose table goes.
     Remove,
-    /// Lines of an existing file are removed.
+    /// Lines of an existing file are removed, or change their order because of that.
     Cut,
 }
 

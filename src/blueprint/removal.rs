@@ -12,24 +12,40 @@ pub struct UnwantedFile<'a> {
     pub before: &'a File,
     /// The file without the tables that go; `None` if nothing writes it any more.
     pub after: Option<&'a File>,
-    /// The lines that go, each with its marker, in order. Empty if the whole file goes.
+    /// The lines that go, each with its marker, in order. Empty if the whole file goes, or if lines only change their order.
     pub lines: Vec<(&'a str, String)>,
 }
 
-/// The files of `before` that differ in `after`, the tree without some tables, sorted by path.
-pub fn removal<'a>(before: &'a Blueprint, after: &'a Blueprint) -> Vec<UnwantedFile<'a>> {
-    let unwanted = |(path, file): (&'a str, &'a File)| {
-        let after = after.files.get(path).filter(|file| file.base.is_some());
-        let lines = after.map_or(Vec::new(), |after| lost(file, after));
-        let goes = after.is_none() && file.base.is_some();
-        (goes || !lines.is_empty()).then_some(UnwantedFile {
-            path,
-            before: file,
-            after,
-            lines,
-        })
-    };
+/// The files of `before` that differ in `after`, the tree without some tables, sorted by path. A file also differs if its lines only
+/// have another order.
+///
+/// # Errors
+/// A mistake in the templates.
+pub fn removal<'a>(
+    before: &'a Blueprint,
+    after: &'a Blueprint,
+) -> anyhow::Result<Vec<UnwantedFile<'a>>> {
+    let unwanted = |(path, file)| self::file(path, file, after).transpose();
     before.files().filter_map(unwanted).collect()
+}
+
+/// What happens to one file; `None` if it stays as it is.
+fn file<'a>(
+    path: &'a str,
+    before: &'a File,
+    tree: &'a Blueprint,
+) -> anyhow::Result<Option<UnwantedFile<'a>>> {
+    let after = tree.files.get(path).filter(|file| file.base.is_some());
+    let differs = match after {
+        Some(after) => before.text(path)? != after.text(path)?,
+        None => before.base.is_some(),
+    };
+    Ok(differs.then(|| UnwantedFile {
+        path,
+        before,
+        after,
+        lines: after.map_or(Vec::new(), |after| lost(before, after)),
+    }))
 }
 
 /// The snippets of `before` that `after` does not have at the same marker.

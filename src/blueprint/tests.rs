@@ -136,3 +136,17 @@ fn two_tables_that_write_different_contents_are_an_error() {
     let error = tree.add(Source::Table(0), vec![whole(Policy::Owned, "b")]);
     assert!(format!("{:#}", error.unwrap_err()).contains("`a.rs`"));
 }
+
+#[test]
+fn a_file_whose_lines_only_change_their_order_differs_without_a_table() {
+    let base = vec![whole(Policy::Owned, MARKER)];
+    let both = vec![lines(false, "x\ny\n")];
+    let before = tree(vec![base.clone(), vec![lines(false, "y\n")], both.clone()]);
+    let after = tree(vec![base, both]);
+    let found = removal(&before, &after).unwrap();
+    let text = |file: &File| file.text("a.rs").unwrap();
+    assert_eq!(text(found[0].before), format!("y\nx\n{MARKER}"));
+    assert_eq!(found[0].after.map(text), Some(format!("x\ny\n{MARKER}")));
+    assert_eq!(found[0].lines, []);
+    assert!(removal(&before, &before).unwrap().is_empty());
+}

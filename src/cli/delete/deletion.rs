@@ -86,7 +86,7 @@ impl Deletion {
         let after = Blueprint::same_files(&before, &self.after(), &release)?;
         let crd = |api: &Resource| format!("{CRDS}/{}_{}.yaml", api.full_group, api.plural);
         let removal = Removal {
-            files: blueprint::removal(&before, &after),
+            files: blueprint::removal(&before, &after)?,
             generated: self.last_versions().into_iter().map(crd).collect(),
             tables: self.tables.clone(),
             force,
