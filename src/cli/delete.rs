@@ -93,17 +93,18 @@ fn delete(
     let written = write::apply_changes(&root, args.write(), || {
         let deletion = choose(&workdir::load(&root)?, &root)?;
         let removed = deletion.resolve(&root, args.force)?;
-        resolved = Some((deletion, removed.left));
+        let stays = cluster::stays(&deletion, &removed.changes);
+        resolved = Some((deletion.notes(), removed.left, stays));
         Ok(removed.changes)
     })?;
-    let Some((deletion, left)) = resolved else {
+    let Some((notes, left, stays)) = resolved else {
         return Ok(());
     };
     for problem in left {
         output::message(format_args!("note: {problem}"));
     }
-    output::text(&deletion.notes());
-    output::text(&cluster::stays(&deletion));
+    output::text(&notes);
+    output::text(&stays);
     if written {
         output::text("next:\n  make manifests\n  make test\n");
     }

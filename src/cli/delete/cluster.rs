@@ -1,12 +1,15 @@
 //! What a deletion leaves in a cluster where the operator is deployed, and the commands that delete it.
 
 use super::deletion::Deletion;
+use crate::changes::Change;
+use crate::manifests::WEBHOOKS;
 use crate::project::Project;
 use crate::resource::Resource;
 use crate::resource::controller::Controller;
+use crate::resource::webhook::Webhook;
 
-/// A paragraph for each, or empty.
-pub fn stays(deletion: &Deletion) -> String {
+/// A paragraph for each, or empty. `changes` are those on disk.
+pub fn stays(deletion: &Deletion, changes: &[Change]) -> String {
     let (before, after) = (&deletion.before, deletion.after());
     let last = deletion.last_versions();
     let mut text = String::new();
@@ -27,7 +30,10 @@ pub fn stays(deletion: &Deletion) -> String {
         }
     }
     if before.webhooks().next().is_some() && after.webhooks().next().is_none() {
-        text += &webhooks(before);
+        if before.webhooks().any(Webhook::admits) || changes.iter().any(is_configuration) {
+            text += &configurations(before);
+        }
+        text += &certificate(before);
     }
     if text.is_empty() {
         return text;
@@ -91,13 +97,26 @@ fn finalizer(controller: &Controller, project: &Project) -> String {
     )
 }
 
-fn webhooks(project: &Project) -> String {
-    let (name, namespace) = (&project.head.name, project.head.namespace());
+/// Whether the file was generated for webhooks that PROJECT may no longer have: conversions need no configuration.
+fn is_configuration(change: &Change) -> bool {
+    let text = String::from_utf8_lossy(change.before.as_deref().unwrap_or_default());
+    change.path == WEBHOOKS && text.contains("\nkind:")
+}
+
+fn configurations(project: &Project) -> String {
+    let name = &project.head.name;
     format!(
         "  the webhook configurations: the API server keeps calling the webhooks and rejects objects, until you delete them:
     kubectl delete --ignore-not-found mutatingwebhookconfiguration/{name}-mutating-webhook-configuration \\
       validatingwebhookconfiguration/{name}-validating-webhook-configuration
-  the Service, the certificate, and the permissions for it:
+"
+    )
+}
+
+fn certificate(project: &Project) -> String {
+    let (name, namespace) = (&project.head.name, project.head.namespace());
+    format!(
+        "  the Service, the certificate, and the permissions for it:
     kubectl delete --ignore-not-found clusterrole/{name}-webhook-certificate-role clusterrolebinding/{name}-webhook-certificate-rolebinding
     kubectl delete --ignore-not-found --namespace {namespace} service/{name}-webhook secret/{name}-webhook-certificate \\
       role/{name}-webhook-certificate-role rolebinding/{name}-webhook-certificate-rolebinding

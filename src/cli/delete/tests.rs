@@ -1,6 +1,7 @@
 use clap::Parser;
 
 use super::{Command, Deletion, api, cluster, controller, webhook};
+use crate::changes::{Change, Verb};
 use crate::project::{self, Project};
 
 /// A project that has used every command.
@@ -177,7 +178,7 @@ fn everything_can_be_deleted_in_some_order() {
 
 #[test]
 fn what_stays_in_the_cluster_is_named_with_its_commands() {
-    let stays = |line: &str| cluster::stays(&choose(&after(&[]), line).unwrap());
+    let stays = |line: &str| cluster::stays(&choose(&after(&[]), line).unwrap(), &[]);
     let text = stays("api --group crew --version v1 --kind Mate");
     for command in [
         "kubectl delete mates.crew.example.com --all --all-namespaces\n",
@@ -198,4 +199,28 @@ fn what_stays_in_the_cluster_is_named_with_its_commands() {
         "a cluster-scoped kind: {text}"
     );
     assert_eq!(stays("webhook --group core --version v1 --kind Pod"), "");
+}
+
+#[test]
+fn webhook_configurations_stay_only_if_there_have_been_any() {
+    let pod = "webhook --group core --version v1 --kind Pod";
+    let route = "webhook --group gateway.networking.k8s.io --version v1 --kind HTTPRoute";
+    let galley = "webhook --group galley --version v1 --kind Captain";
+    let alpha = format!("webhook {CREW} v1alpha1");
+    let admission = format!("webhook {CREW} v1 --defaulting");
+    let whole = after(&[pod, route, galley, &alpha, &admission]);
+    let deletion = choose(&whole, &format!("webhook {CREW} v1")).unwrap();
+    let generated = |text: &str| Change {
+        path: "config/webhook/manifests.yaml".to_owned(),
+        verb: Verb::Remove,
+        before: Some(text.as_bytes().to_vec()),
+        after: Vec::new(),
+    };
+    let stays = |changes: &[Change]| cluster::stays(&deletion, changes);
+    assert!(stays(&[]).contains("the Service"));
+    for none in [&[][..], &[generated("# generated\n[]\n")]] {
+        assert!(!stays(none).contains("rejects objects"));
+    }
+    let old = generated("# generated\n---\napiVersion: x\nkind: MutatingWebhookConfiguration\n");
+    assert!(stays(&[old]).contains("rejects objects"));
 }

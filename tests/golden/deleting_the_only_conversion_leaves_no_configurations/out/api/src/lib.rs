@@ -1,0 +1,19 @@
+//! The API types of captains: one module for each group, containing one for each version.
+
+use ::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use ::kube::CustomResourceExt;
+// +kbr:scaffold:imports
+
+pub mod crew;
+// +kbr:scaffold:groups
+
+/// Every `CustomResourceDefinition` of this crate, one for each version of each kind.
+#[must_use]
+#[allow(clippy::too_many_lines)] // one line for each kind and version
+pub fn crds() -> Vec<CustomResourceDefinition> {
+    let crds = &mut Vec::new();
+    crds.push(crew::v1::Captain::crd());
+    crds.push(crew::v2::Captain::crd());
+    // +kbr:scaffold:crds
+    std::mem::take(crds)
+}
