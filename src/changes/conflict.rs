@@ -31,6 +31,17 @@ pub fn edited(path: &str) -> Problem {
     )
 }
 
+/// A file to remove that is a link: its target would go, and the link would stay.
+pub fn link(path: &str) -> Problem {
+    conflict(
+        path,
+        "is a link, and kbr removes only files",
+        format_args!(
+            "remove `{path}`, or replace it with the file itself, then run the command again"
+        ),
+    )
+}
+
 /// Lines to remove that the user has edited; they begin in the line `number`, which is `line`.
 pub fn edited_block(path: &str, number: usize, line: &str) -> Problem {
     Problem::new(format_args!(

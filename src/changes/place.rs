@@ -109,9 +109,7 @@ pub(super) fn read(
     locator: &Locator,
     path: &str,
 ) -> Result<(Place, Option<Vec<u8>>), Vec<Problem>> {
-    if path == PROJECT
-        && fs::symlink_metadata(locator.root.join(path)).is_ok_and(|it| it.is_symlink())
-    {
+    if path == PROJECT && is_link(locator, path) {
         return Err(vec![conflict::conflict(
             path,
             "is a link",
@@ -131,6 +129,11 @@ pub(super) fn read(
         Found::File => Some(fs::read(&place.path).map_err(|error| vec![unreadable(path, &error)])?),
     };
     Ok((place, before))
+}
+
+/// Whether the last part of `path` is a link.
+pub(super) fn is_link(locator: &Locator, path: &str) -> bool {
+    fs::symlink_metadata(locator.root.join(path)).is_ok_and(|it| it.is_symlink())
 }
 
 fn check_legal(path: &str) -> Result<(), Problem> {

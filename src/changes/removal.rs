@@ -125,6 +125,9 @@ fn generated(
         return Ok(None);
     };
     if is_generated(&before) {
+        if place::is_link(locator, path) {
+            found.conflicts.push(conflict::link(path));
+        }
         return Ok(Some(removed(path, before)));
     }
     found.left.push(Problem::new(format_args!(
@@ -147,7 +150,9 @@ fn change(
     let mistake = |error: anyhow::Error| vec![conflict::mistake(&error)];
     let pristine = file.before.text(path).map_err(mistake)?;
     let Some(kept) = file.after else {
-        if !(force || is_pristine(file, &before, &pristine)) {
+        if place::is_link(locator, path) {
+            found.conflicts.push(conflict::link(path));
+        } else if !(force || is_pristine(file, &before, &pristine)) {
             found.conflicts.push(conflict::edited(path));
         }
         return Ok(Some(removed(path, before)));

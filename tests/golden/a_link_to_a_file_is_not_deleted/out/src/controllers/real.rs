@@ -1,0 +1,55 @@
+//! The `captain` controller for `Captain`.
+
+use std::sync::Arc;
+
+use api::crew::v1::Captain;
+
+use manager::{Action, Context, Manager};
+
+// The permissions of this controller. `make manifests` generates the operator's role from these comments.
+// +kbr:rbac:groups=crew.example.com,resources=captains,verbs=get;list;watch
+// +kbr:rbac:groups=crew.example.com,resources=captains/status,verbs=patch
+// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+/// Registers the controller: what it watches, and its reconcile function.
+pub fn register(manager: &mut Manager) {
+    manager
+        .controller::<Captain>("captain") // its name in logs and metrics
+        .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+        .reconcile(reconcile);
+}
+
+/// Reconciles one `Captain`.
+///
+/// Runs at start, whenever the object or an owned object changes, and again after an error. It must be idempotent:
+/// compare the actual state with the desired state, and change only the difference.
+async fn reconcile(
+    object: Arc<Captain>, // from the cache
+    cx: Context<Captain>,
+) -> anyhow::Result<Action> {
+    // Your code goes here. `cx.apply(&child).await?` creates or updates an owned object. Add `.owns::<Kind>()` to
+    // `register` to reconcile when it changes, and a `+kbr:rbac` comment above for its permissions.
+    let generation = object.metadata.generation;
+    tracing::debug!(key = %cx.key(), generation, "nothing to do");
+    cx.ready("Applied", "the actual state matches the spec");
+    Ok(Action::await_change())
+}
+
+#[cfg(test)]
+mod tests {
+    use manager::testing::{FakeApi, is_ready};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_new_object_becomes_ready() {
+        let api = FakeApi::new();
+        let mut object = Captain::default();
+        object.metadata.name = Some("sample".to_owned());
+        api.put(&object);
+
+        api.reconcile(register, "sample").await.unwrap();
+
+        let object: Captain = api.get("default", "sample").unwrap();
+        assert!(is_ready(&object.status.unwrap().conditions));
+    }
+}
