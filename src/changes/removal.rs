@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::place::{self, Locator, real};
+use super::references::Reported;
 use super::{Change, Verb, conflict, outcome, references};
 use crate::blueprint::UnwantedFile;
 use crate::diagnostic::{Diagnostic, Problem};
@@ -24,6 +25,8 @@ pub struct Removal<'a> {
     pub generated: Vec<String>,
     /// The tables of PROJECT afterwards, in the place of those before: see [`project::without`].
     pub tables: Vec<Option<Table>>,
+    /// The name of the crate of the types, as in Rust.
+    pub api: String,
     /// Whether files go even if the user has edited them.
     pub force: bool,
 }
@@ -45,19 +48,25 @@ pub fn resolve(root: &Path, removal: &Removal) -> anyhow::Result<Removed> {
     let root = real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
     let locator = Locator::new(&root);
     let mut found = Findings::default();
-    let files = removal.files.iter();
-    let files = files.map(|file| change(&locator, file, removal.force, &mut found));
-    let mut changes: Vec<_> = files.collect();
-    let generated = removal.generated.iter();
-    changes.extend(generated.map(|path| self::generated(&locator, path, &mut found)));
     let mut by_path = BTreeMap::new();
-    for change in changes {
-        match change {
-            Ok(change) => by_path.extend(change.map(|it| (it.path.clone(), it))),
-            Err(more) => found.conflicts.extend(more),
+    let mut add = |path: &str,
+                   change: Result<Option<Change>, Vec<Problem>>,
+                   found: &mut Findings| match change {
+        Ok(change) => by_path.extend(change.map(|it| (it.path.clone(), it))),
+        Err(more) => {
+            found.conflicts.extend(more);
+            found.reported.files.insert(path.to_owned());
         }
+    };
+    for file in &removal.files {
+        let change = change(&locator, file, removal.force, &mut found);
+        add(file.path, change, &mut found);
     }
-    let dangling = references::dangling(&root, &by_path)?;
+    for path in &removal.generated {
+        let change = generated(&locator, path, &mut found);
+        add(path, change, &mut found);
+    }
+    let dangling = references::dangling(&root, &by_path, &removal.api, &found.reported)?;
     found.conflicts.extend(dangling);
     let record = place::read(&locator, PROJECT);
     let record = record.and_then(|(_, before)| self::record(&removal.tables, before));
@@ -80,6 +89,7 @@ pub fn resolve(root: &Path, removal: &Removal) -> anyhow::Result<Removed> {
 struct Findings {
     conflicts: Vec<Problem>,
     left: Vec<Problem>,
+    reported: Reported,
 }
 
 /// The change of PROJECT.
@@ -203,17 +213,19 @@ fn without_lines(
     for (marker, lines) in &file.lines {
         let located = match edit::locate(path, text, marker, lines, kept) {
             Ok(located) => located,
-            // Without its marker, the scope of a line is unknown.
-            Err(at) if at.is_empty() => {
-                found
-                    .conflicts
-                    .extend(unmarked(path, marker, lines, &shown));
-                continue;
-            }
             Err(at) => {
-                found
-                    .conflicts
-                    .push(conflict::marker(path, marker, &at, text, lines));
+                let known = known(lines, &shown);
+                let in_file = known.iter().map(|number| (path.to_owned(), *number));
+                found.reported.lines.extend(in_file);
+                if at.is_empty() {
+                    // Without its marker, the scope of a line is unknown.
+                    let unmarked =
+                        |number| conflict::unmarked(path, marker, number, shown[number - 1]);
+                    found.conflicts.extend(known.into_iter().map(unmarked));
+                } else {
+                    let repeated = conflict::marker(path, marker, &at, text, lines);
+                    found.conflicts.push(repeated);
+                }
                 continue;
             }
         };
@@ -234,12 +246,10 @@ fn without_lines(
     edit::cut(text, &going)
 }
 
-/// A conflict for each of `lines` that a file without their marker may still have.
-fn unmarked(path: &str, marker: &str, lines: &str, shown: &[&str]) -> Vec<Problem> {
+/// The numbers of the lines, from 1, that may be some of `lines`.
+fn known(lines: &str, shown: &[&str]) -> Vec<usize> {
     let snippets = edit::snippets(lines);
-    let known = |line: &str| snippets.iter().any(|it| it.key().trim() == line.trim());
-    let numbered = (1..).zip(shown).filter(|(_, line)| known(line));
-    numbered
-        .map(|(number, line)| conflict::unmarked(path, marker, number, line))
-        .collect()
+    let is_known = |line: &str| snippets.iter().any(|it| it.key().trim() == line.trim());
+    let numbered = (1..).zip(shown).filter(|(_, line)| is_known(line));
+    numbered.map(|(number, _)| number).collect()
 }

@@ -1,7 +1,7 @@
 //! Mentions of removed files in kustomizations.
 
+use super::Mention;
 use crate::changes::Change;
-use crate::diagnostic::Problem;
 
 /// The names under which kustomize reads its file in a folder.
 const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -12,7 +12,7 @@ pub fn is(name: &str) -> bool {
 }
 
 /// The lines of the kustomization at `path` that name a removed file, or a folder whose kustomization is removed.
-pub fn mentions(path: &str, text: &str, removed: &[&Change]) -> Vec<Problem> {
+pub fn mentions(path: &str, text: &str, removed: &[&Change]) -> Vec<Mention> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let goes = |target: &str| {
         let is_target = |gone: &str| {
@@ -21,20 +21,21 @@ pub fn mentions(path: &str, text: &str, removed: &[&Change]) -> Vec<Problem> {
         };
         removed.iter().any(|change| is_target(&change.path))
     };
-    let mut problems = Vec::new();
+    let mut mentions = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let Some(target) = target(line).and_then(|written| join(folder, written)) else {
             continue;
         };
         if goes(&target) {
-            let line = line.trim();
-            let text =
-                format!("`{path}:{number}` needs `{target}`, which would be removed: `{line}`");
-            let help = format!("remove that line of `{path}` first");
-            problems.push(Problem::new(text).help(help));
+            mentions.push(Mention {
+                number,
+                line: line.trim().to_owned(),
+                what: format!("needs `{target}`"),
+                help: format!("remove that line of `{path}` first"),
+            });
         }
     }
-    problems
+    mentions
 }
 
 /// The path in a line of a kustomization: an item of a list, or the value of `path`.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::Mention;
 use crate::changes::Change;
 use crate::comments::code;
-use crate::diagnostic::Problem;
 use crate::edit::is_rust;
 use crate::uses::{resolve, uses};
 
-/// The crate of the types, as other crates call it.
+/// The crate of the types, as the operator calls it.
 const API: &str = "api";
 
 /// Paths of items that are removed.
@@ -21,8 +21,8 @@ pub struct Gone {
 }
 
 impl Gone {
-    /// What disappears with the removed files.
-    pub fn new(removed: &[&Change]) -> Self {
+    /// What disappears with the removed files. Other crates may call the crate of the types by its own name, `api`.
+    pub fn new(removed: &[&Change], api: &str) -> Self {
         let (mut modules, mut items) = (Vec::new(), Vec::new());
         for change in removed.iter().filter(|it| is_rust(&it.path)) {
             let module = module(&change.path);
@@ -34,17 +34,23 @@ impl Gone {
             }
             modules.push(module);
         }
+        for paths in [&mut modules, &mut items] {
+            let of_api = paths.iter().filter(|path| is_of_api(path));
+            let renamed = of_api.map(|path| path.replacen(API, api, 1));
+            let renamed: Vec<String> = renamed.collect();
+            paths.extend(renamed);
+        }
         Gone { modules, items }
     }
 
     /// Each line of the file at `path` that mentions them.
-    pub fn mentions(&self, path: &str, text: &str) -> Vec<Problem> {
+    pub fn mentions(&self, path: &str, text: &str) -> Vec<Mention> {
         // cargo reports unterminated strings.
         let Ok(code) = code(text) else {
             return Vec::new();
         };
         let file = File::new(path, &code);
-        let mut problems = Vec::new();
+        let mut mentions = Vec::new();
         let mut last = 0;
         for (at, written) in paths(&code) {
             let number = code[..at].matches('\n').count() + 1;
@@ -55,15 +61,17 @@ impl Gone {
                 last = number;
                 let line = text.lines().nth(number - 1).unwrap_or_default().trim();
                 let item = item.trim_start_matches("operator::");
-                let what =
-                    format!("`{path}:{number}` uses `{item}`, which would be removed: `{line}`");
-                let help = format!(
-                    "change `{path}` so that it compiles without it, then run the command again"
-                );
-                problems.push(Problem::new(what).help(help));
+                mentions.push(Mention {
+                    number,
+                    line: line.to_owned(),
+                    what: format!("uses `{item}`"),
+                    help: format!(
+                        "change `{path}` so that it compiles without it, then run the command again"
+                    ),
+                });
             }
         }
-        problems
+        mentions
     }
 
     /// The removed module or item that `written` means, after the code `before`.

@@ -89,6 +89,7 @@ impl Deletion {
             files: blueprint::removal(&before, &after)?,
             generated: self.last_versions().into_iter().map(crd).collect(),
             tables: self.tables.clone(),
+            api: format!("{}_api", self.before.head.name.replace('-', "_")),
             force,
         };
         removal::resolve(root, &removal)

@@ -17,12 +17,10 @@ fn found(path: &str, text: &str) -> Vec<String> {
         change("src/controllers/captain.rs", "pub fn register() {}\n"),
         change("config/a.yaml", ""),
     ];
-    let gone = Gone::new(&removed.iter().collect::<Vec<_>>());
-    let problems = gone.mentions(path, text);
-    problems
-        .iter()
-        .map(|it| it.text().replace(", which would be removed", ""))
-        .collect()
+    let gone = Gone::new(&removed.iter().collect::<Vec<_>>(), "captains_api");
+    let mentions = gone.mentions(path, text);
+    let shown = |it: &Mention| format!("{}: {}: {}", it.number, it.what, it.line);
+    mentions.iter().map(shown).collect()
 }
 
 #[track_caller]
@@ -39,8 +37,8 @@ fn a_mention_is_reported_with_its_line_and_the_item() {
             "\nuse api::crew::v1::Captain;\nfn x(_: Captain) {}\n"
         ),
         [
-            "`src/a.rs:2` uses `api::crew::v1::Captain`: `use api::crew::v1::Captain;`",
-            "`src/a.rs:3` uses `api::crew::v1::Captain`: `fn x(_: Captain) {}`"
+            "2: uses `api::crew::v1::Captain`: use api::crew::v1::Captain;",
+            "3: uses `api::crew::v1::Captain`: fn x(_: Captain) {}"
         ]
     );
 }
@@ -83,6 +81,31 @@ fn a_type_is_found_by_every_way_to_name_it() {
     check("api/src/crew/v1/mod.rs", "mod captain;", 1);
     check("api/src/crew/v1/mod.rs", "pub use captain::*;", 1);
     check("tools/src/main.rs", "use api::crew::v1::Captain;", 1);
+}
+
+#[test]
+fn a_type_is_found_by_the_name_of_its_crate_in_other_crates() {
+    for text in [
+        "use captains_api::crew::v1::Captain;",
+        "use captains_api::crew::v1::*;\nfn x(_: Captain) {}",
+        "use captains_api as types;\nfn x(_: types::crew::v1::Rank) {}",
+        "use captains_api::crew::v1::captain;",
+    ] {
+        check("crates/mine/src/lib.rs", text, 1);
+        check("api/tests/a.rs", text, 1);
+    }
+    check(
+        "crates/mine/src/lib.rs",
+        "use captains_api::crew::v2::Captain;",
+        0,
+    );
+    assert_eq!(
+        found(
+            "crates/mine/src/lib.rs",
+            "fn x(_: captains_api::crew::v1::Captain) {}"
+        ),
+        ["1: uses `captains_api::crew::v1::Captain`: fn x(_: captains_api::crew::v1::Captain) {}"]
+    );
 }
 
 #[test]

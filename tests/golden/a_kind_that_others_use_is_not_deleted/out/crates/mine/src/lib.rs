@@ -1,0 +1,1 @@
+use captains_api::crew::v1::Admiral;
