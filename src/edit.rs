@@ -9,7 +9,7 @@ mod snippet;
 use marker::marked;
 pub use marker::{hidden, is_rust, marker_line, marker_name};
 use order::Item;
-pub use remove::{cut, locate};
+pub use remove::{cut, emptied, locate};
 pub use snippet::{Snippet, snippets};
 
 /// Inserts `lines` above the marker, with the marker's indentation and line ending. Skips blank lines, and lines that the marker's scope

@@ -59,6 +59,14 @@ pub fn stays(path: &str, number: usize, line: &str) -> Problem {
     ))
 }
 
+/// A block of the user's that loses everything in it.
+pub fn emptied(path: &str, number: usize, line: &str) -> Problem {
+    Problem::new(format_args!(
+        "`{path}:{number}` opens a block that is empty without what goes: `{}`",
+        line.trim()
+    ))
+}
+
 /// A line to remove in a file that has lost its marker.
 pub fn unmarked(path: &str, marker: &str, number: usize, line: &str) -> Problem {
     Problem::new(format_args!(

@@ -10,7 +10,7 @@ use super::references::Reported;
 use super::{Change, Verb, conflict, outcome, references};
 use crate::blueprint::UnwantedFile;
 use crate::diagnostic::{Diagnostic, Problem};
-use crate::edit;
+use crate::edit::{self, is_rust};
 use crate::generated::is_generated;
 use crate::project::{self, PROJECT, Table};
 use crate::sample;
@@ -242,6 +242,11 @@ fn without_lines(
                 found.left.push(conflict::stays(path, number, line));
             }
         }
+    }
+    if is_rust(path) {
+        let emptied = edit::emptied(text, &going).into_iter();
+        let notes = emptied.map(|at| conflict::emptied(path, at + 1, shown[at]));
+        found.left.extend(notes);
     }
     edit::cut(text, &going)
 }

@@ -81,6 +81,28 @@ pub fn cut(source: &str, located: &[Located]) -> String {
     format!("{mark}{}", kept.map(|(line, _)| *line).collect::<String>())
 }
 
+/// The lines of `source`, from 0, that open a block whose only content is `located`. Comments other than markers do not count.
+pub fn emptied(source: &str, located: &[Located]) -> Vec<usize> {
+    let lines: Vec<&str> = source.lines().collect();
+    let stays = |at: &usize| {
+        let is_comment = lines[*at].trim().starts_with("//");
+        let is_content = !is_comment || super::marker_name(lines[*at]).is_some();
+        let goes = located.iter().any(|it| it.lines.contains(at));
+        is_content && !goes && !lines[*at].trim().is_empty()
+    };
+    let opener = |it: &Located| {
+        let above = (0..it.lines.start).rev().find(stays)?;
+        let below = (it.lines.end..lines.len()).find(stays)?;
+        let is_empty =
+            lines[above].trim_end().ends_with('{') && lines[below].trim_start().starts_with('}');
+        is_empty.then_some(above)
+    };
+    let mut openers: Vec<usize> = located.iter().filter_map(opener).collect();
+    openers.sort_unstable();
+    openers.dedup();
+    openers
+}
+
 /// The snippet nearest to the marker that is as kbr wrote it, or else an edited one.
 fn find(path: &str, have: &[String], at: usize, snippet: &Snippet) -> Option<Located> {
     let mut candidates = scope::find(path, have, at, snippet.key());

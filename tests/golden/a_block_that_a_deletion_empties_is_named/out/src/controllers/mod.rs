@@ -1,0 +1,3 @@
+//! The controllers, each in its own module.
+
+// +kbr:scaffold:modules
