@@ -188,9 +188,13 @@ impl std::error::Error for Diagnostic {}
 impl Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let outcome = |sign| self.outcome.text().map(|text| format!("{sign} {text}"));
-        let count = self.problems.len();
-        match (self.form, &self.problems[..]) {
-            (Form::Problems, [only]) => f.write_str(&only.text)?,
+        let texts = match self.form {
+            Form::Findings(_) => self.problems.iter().map(|it| &it.text).collect(),
+            _ => distinct(self.problems.iter().map(|it| &it.text)),
+        };
+        let count = texts.len();
+        match (self.form, &texts[..]) {
+            (Form::Problems, [only]) => f.write_str(only)?,
             (Form::Problems, _) => write!(f, "{count} problems")?,
             (Form::Conflicts, [_]) => f.write_str("a conflict")?,
             (Form::Conflicts, _) => write!(f, "{count} conflicts")?,
@@ -206,7 +210,7 @@ impl Display for Diagnostic {
                 .try_for_each(|it| write!(f, "\n  {it}"));
         }
         if !is_sentence {
-            for text in distinct(self.problems.iter().map(|it| &it.text)) {
+            for text in texts {
                 write!(f, "\n  {text}")?;
             }
         }
@@ -315,6 +319,22 @@ mod tests {
             "3 problems, nothing was written\n  `a` is wrong\n  `c` is wrong\n  `d` is wrong\nhelp: type `b`\nhelp: type `e`"
         );
         assert!(Problems::default().into_result().is_ok());
+    }
+
+    #[test]
+    fn equal_problems_count_once() {
+        let mut problems = Problems::default();
+        problems.add("`a` is wrong", "type `b`");
+        problems.add("`a` is wrong", "type `c`");
+        assert_eq!(
+            problems.into_result().unwrap_err().to_string(),
+            "`a` is wrong; nothing was written\nhelp: type `b`\nhelp: type `c`"
+        );
+        let [a, d] = ["`a` differs", "`d` differs"].map(Problem::new);
+        check(
+            &Diagnostic::conflicts(vec![a.clone(), d, a]),
+            "2 conflicts, nothing was written\n  `a` differs\n  `d` differs",
+        );
     }
 
     #[test]
