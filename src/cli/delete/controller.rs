@@ -84,6 +84,11 @@ pub fn choose(args: &Args, project: &Project) -> anyhow::Result<Deletion> {
 }
 
 fn missing(args: &Args, project: &Project) -> Diagnostic {
+    if let (Some(name), Some(of)) = (&args.controller_name, args.of())
+        && let Some(known) = project.controllers().find(|it| it.name == *name)
+    {
+        return of_another_kind(known, &of, project);
+    }
     match (&args.controller_name, args.of()) {
         (None, Some(of)) => of.missing("controller", project),
         (name, _) => {
@@ -100,6 +105,27 @@ fn missing(args: &Args, project: &Project) -> Diagnostic {
             Diagnostic::new(format_args!("PROJECT has no controller `{name}`")).help(help)
         }
     }
+}
+
+/// The name and the kind select different controllers.
+fn of_another_kind(known: &Controller, of: &KindArgs, project: &Project) -> Diagnostic {
+    let delete = |it: &Controller| {
+        format!(
+            "to delete `{}`: `{}`",
+            it.name,
+            command(&Table::Controller(it.clone()))
+        )
+    };
+    let target = &known.target;
+    let text = format!(
+        "the controller `{}` reconciles `{}` of `{}/{}`, not `{}` of `{}/{}`",
+        known.name, target.kind, target.group, target.version, of.kind, of.group, of.version
+    );
+    let others = project
+        .controllers()
+        .filter(|it| of.select(&it.target, project));
+    let error = Diagnostic::new(text).help(delete(known));
+    others.fold(error, |error, it| error.help(delete(it)))
 }
 
 fn ambiguous(found: &[&Controller]) -> Diagnostic {

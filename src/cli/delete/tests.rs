@@ -129,6 +129,15 @@ fn what_is_not_there_is_rejected_with_what_is() {
         "controller --controller-name mates",
         &["no controller `mates`", "`mate`"],
     );
+    check_rejected(
+        &[],
+        "controller --controller-name captain --group apps --version v1 --kind Deployment",
+        &[
+            "the controller `captain` reconciles `Captain` of `crew/v1alpha1`, not `Deployment` of `apps/v1`",
+            "help: to delete `captain`: `kbr delete controller --controller-name captain`",
+            "help: to delete `rollouts`: `kbr delete controller --controller-name rollouts`",
+        ],
+    );
 }
 
 #[test]
