@@ -126,3 +126,23 @@ fn edited_lines_are_told_from_those_that_kbr_wrote() {
 fn a_missing_marker_is_an_error() {
     assert_eq!(locate("a.rs", "a\n", "m", "a\n", ""), Err(Vec::new()));
 }
+
+#[test]
+fn a_block_is_emptied_if_nothing_but_comments_stays_in_it() {
+    for (text, expected) in [
+        ("if a {\n    b();\n}\n// +kbr:scaffold:m\n", &[0][..]),
+        (
+            "if a {\n    // Why.\n\n    b();\n}\n// +kbr:scaffold:m\n",
+            &[0],
+        ),
+        (
+            "if a {\n    b();\n    c();\n} else {\n}\n// +kbr:scaffold:m\n",
+            &[0],
+        ),
+        ("if a {\n    b();\n    d();\n}\n// +kbr:scaffold:m\n", &[]),
+        ("fn a() {\n    b();\n    // +kbr:scaffold:m\n}\n", &[]),
+    ] {
+        let located = locate("a.rs", text, "m", "b();\nc();\n", "// +kbr:scaffold:m\n").unwrap();
+        assert_eq!(emptied(text, &located), expected, "{text}");
+    }
+}
