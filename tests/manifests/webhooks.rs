@@ -54,6 +54,26 @@ pub fn register(manager: &mut Manager) {
     succeeds(&root, &["--check"]);
 }
 
+/// `kbr delete webhook` relies on it: `make deploy` generates, and applies without removing anything.
+#[test]
+fn a_configuration_that_loses_its_last_webhook_stays_empty_beside_the_other() {
+    let root = project(&json!([]));
+    let marker = |mutating: bool| {
+        format!(
+            "// +kbr:webhook:url=https://a.example.com/,mutating={mutating},failurePolicy=fail,sideEffects=None,groups=crew.example.com,resources=captains,verbs=create,versions=v1,name=a{mutating}.crew.example.com,admissionReviewVersions=v1\n"
+        )
+    };
+    let both = [marker(true), marker(false)].concat();
+    write(&root, "src/webhooks.rs", &both);
+    succeeds(&root, &[]);
+    write(&root, "src/webhooks.rs", &marker(false));
+    succeeds(&root, &[]);
+    let found = read(&root, WEBHOOKS);
+    let empty = "\nkind: MutatingWebhookConfiguration\nmetadata:\n  name: captains-mutating-webhook-configuration\nwebhooks: []\n";
+    assert!(found.contains(empty), "{found}");
+    assert!(found.contains("name: afalse.crew.example.com"), "{found}");
+}
+
 /// A project whose only webhook was removed.
 fn with_a_removed_webhook() -> TempDir {
     let root = project(&json!([crd("Captain", "v1")]));
