@@ -1,4 +1,4 @@
-//! The back-off of watches that fail.
+//! The back-off of watches that fail, and random delays.
 //!
 //! kube's own back-off is reset by each event of its watcher, and the watcher announces each list with an event before
 //! it tries it.
@@ -25,12 +25,18 @@ impl Backoff {
     /// The delay after another failure: twice as long as the last, minus up to a half, so that watches do not act in
     /// step.
     pub(crate) fn failure(&mut self) -> Duration {
-        let half = self.0 / 2;
+        let delay = jittered(self.0);
         self.0 = (self.0 * 2).min(LONGEST);
-        // `RandomState` is the random source of the standard library.
-        let random = u32::try_from(RandomState::new().hash_one(0_u8) % 1000).unwrap_or_default();
-        half + half * random / 1000
+        delay
     }
+}
+
+/// A random delay between a half of `longest` and all of it.
+pub(crate) fn jittered(longest: Duration) -> Duration {
+    let half = longest / 2;
+    // `RandomState` is the random source of the standard library.
+    let random = u32::try_from(RandomState::new().hash_one(0_u8) >> 32).unwrap_or_default();
+    half + half.mul_f64(f64::from(random) / f64::from(u32::MAX))
 }
 
 #[cfg(test)]

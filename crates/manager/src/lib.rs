@@ -26,7 +26,8 @@
 //! A controller reconciles the objects of one kind. It is called for each object at start, and whenever the object
 //! changes or one that it [owns](Controller::owns) or [watches](Controller::watches). [`when`](Controller::when)
 //! selects the changes that matter, and a [`Trigger`] enqueues keys for events outside the cluster. A failed reconcile
-//! is retried after 5 ms, then 10 ms, up to 1,000 s; each object backs off by itself. [`Context`] has what a reconcile
+//! is retried after 5 ms, then 10 ms, up to 1,000 s, or as its [`backoff`](Controller::backoff) says; each object backs
+//! off by itself. A [`terminal`] error is not retried until something changes. [`Context`] has what a reconcile
 //! needs: [`apply`](Context::apply) for children, [`status`](Context::status) and [`ready`](Context::ready) for the
 //! status that is written when the reconcile has ended, [`get`](Context::get), [`list`](Context::list) and
 //! [`children`](Context::children) for cached objects, and [`update`](Context::update) and [`delete`](Context::delete)
@@ -77,6 +78,7 @@
 //! | an object changes that refers to mine, or that mine refers to | [`watches`](Controller::watches) |
 //! | only some updates matter | [`when`](Controller::when), with a [`predicate`] or your own, after the kind that it applies to |
 //! | something outside the cluster, or a point in time | [`triggered_by`](Controller::triggered_by); [`Action::requeue`], [`Action::requeue_at`] |
+//! | a period has passed | [`resync`](Controller::resync) |
 //! | none: the objects are only read | [`reads`](Controller::reads) |
 
 // In a project this crate is a path dependency, and cargo does not cap the lints of those: a newer compiler could
@@ -117,7 +119,12 @@ pub use self::{
         reader::{List, Reader},
     },
     controller::{
-        action::Action, context::Context, predicate, registration::Controller, trigger::Trigger,
+        action::Action,
+        context::Context,
+        predicate,
+        registration::Controller,
+        retry::{retry_after, terminal},
+        trigger::Trigger,
     },
     key::Key,
     logs::{LogFormat, exit},

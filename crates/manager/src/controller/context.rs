@@ -15,7 +15,12 @@ use crate::{
         reader::List,
         stripped::Stripped,
     },
-    controller::{core::Core, draft::Draft, outcome::Failure},
+    controller::{
+        core::Core,
+        draft::{Draft, FAILED},
+        outcome::Failure,
+        retry::Retry,
+    },
     events::{Event, Severity},
     key::Key,
     writes::{
@@ -384,6 +389,11 @@ impl<K: Object> Context<K> {
         // A reconcile that panicked or timed out may have set only part of its status.
         if matches!(result, Err(Failure::Panic(_) | Failure::Timeout(_))) {
             draft.discard();
+        }
+        if let Err(failure) = result
+            && failure.retry() == Retry::Never
+        {
+            self.warning(FAILED, failure.to_string());
         }
         if let Some(accessor) = &self.core.conditions
             && self.core.automatic_ready

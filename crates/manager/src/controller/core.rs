@@ -39,6 +39,8 @@ pub(crate) struct Core<K> {
     /// How many objects are reconciled at once, and the time limit of each.
     pub(crate) concurrency: usize,
     pub(crate) timeout: Duration,
+    /// The longest time between two reconciles of an object; `None` if only events and errors trigger reconciles.
+    pub(crate) resync: Option<Duration>,
     /// The kinds that it needs; its own kind is the first.
     pub(crate) sources: Vec<Source>,
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The reason of a `Ready` that the manager sets when a reconcile fails.
-const FAILED: &str = "ReconcileFailed";
+pub(crate) const FAILED: &str = "ReconcileFailed";
 
 /// The status that a reconcile wants for its object.
 pub(crate) struct Draft<K> {

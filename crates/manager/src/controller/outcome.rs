@@ -3,7 +3,10 @@
 use std::{fmt, time::Duration};
 
 use crate::{
-    controller::action::{Action, Next},
+    controller::{
+        action::{Action, Next},
+        retry::{self, Retry},
+    },
     error::chain,
 };
 
@@ -34,6 +37,16 @@ pub(crate) enum Failure {
     Error(anyhow::Error),
     Panic(String),
     Timeout(Duration),
+}
+
+impl Failure {
+    /// When the object is to be reconciled again.
+    pub(crate) fn retry(&self) -> Retry {
+        match self {
+            Self::Error(error) => retry::of(error),
+            Self::Panic(_) | Self::Timeout(_) => Retry::Backoff,
+        }
+    }
 }
 
 impl fmt::Display for Failure {

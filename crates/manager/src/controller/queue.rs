@@ -3,8 +3,8 @@
 //! * A key that is added again before a worker takes it is in the queue once (*dirty*).
 //! * A key that is added while a worker processes it (*processing*) returns when that worker is done; once, it does so
 //!   ahead of others.
-//! * A key that failed, or is requeued without a delay, returns after 5 ms, then 10 ms, doubled up to 1,000 s. Each key
-//!   backs off by itself.
+//! * A key that failed, or is requeued without a delay, returns after 5 ms, then 10 ms, doubled up to 1,000 s, or as the
+//!   controller was registered. Each key backs off by itself.
 //!
 //! Source: `k8s.io/client-go/util/workqueue`, `queue.go`, `delaying_queue.go`, `default_rate_limiters.go`.
 
@@ -30,6 +30,30 @@ pub(crate) struct Queue {
     timer: Timer,
 }
 
+/// The shortest and the longest delay of a key that fails.
+#[derive(Clone, Copy, Debug)]
+struct Delays {
+    first: Duration,
+    longest: Duration,
+}
+
+impl Default for Delays {
+    fn default() -> Self {
+        Self {
+            first: FIRST_DELAY,
+            longest: LONGEST_DELAY,
+        }
+    }
+}
+
+impl Delays {
+    /// The delay after this many failures in a row.
+    fn after(self, failures: u32) -> Duration {
+        let factor = 2_u32.saturating_pow(failures.saturating_sub(1));
+        self.first.saturating_mul(factor).min(self.longest)
+    }
+}
+
 #[derive(Debug, Default)]
 struct State {
     ready: VecDeque<Key>,
@@ -41,6 +65,7 @@ struct State {
     delayed: BTreeSet<(Instant, Key)>,
     due: HashMap<Key, Instant>,
     failures: HashMap<Key, u32>,
+    delays: Delays,
     /// The keys that have returned ahead of others.
     returned: HashSet<Key>,
 }
@@ -60,9 +85,19 @@ impl Queue {
         self.add_to(&mut self.lock(), key);
     }
 
-    /// Adds a key after a delay; if it is already delayed, the earlier time counts.
+    /// Sets the delays of keys that fail.
+    pub(crate) fn set_backoff(&self, first: Duration, longest: Duration) {
+        self.lock().delays = Delays { first, longest };
+    }
+
+    /// Adds a key after a delay, and counts it as a retry; if it is already delayed, the earlier time counts.
     pub(crate) fn add_after(&self, key: Key, delay: Duration) {
         self.metrics.retried();
+        self.add_within(key, delay);
+    }
+
+    /// Adds a key at the latest after a delay: if it is already delayed, the earlier time counts.
+    pub(crate) fn add_within(&self, key: Key, delay: Duration) {
         if delay.is_zero() {
             return self.add(key);
         }
@@ -82,13 +117,13 @@ impl Queue {
     /// Adds a key that failed, or is requeued without a delay. The delay doubles each time since the last
     /// [`forget`](Self::forget).
     pub(crate) fn add_rate_limited(&self, key: Key) -> Duration {
-        let failures = {
+        let delay = {
             let mut state = self.lock();
             let failures = state.failures.entry(key.clone()).or_default();
             *failures = failures.saturating_add(1);
-            *failures
+            let failures = *failures;
+            state.delays.after(failures)
         };
-        let delay = backoff(failures);
         self.add_after(key, delay);
         delay
     }
@@ -195,12 +230,6 @@ impl Queue {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The delay after this many failures in a row.
-fn backoff(failures: u32) -> Duration {
-    let factor = 2_u32.saturating_pow(failures.saturating_sub(1));
-    FIRST_DELAY.saturating_mul(factor).min(LONGEST_DELAY)
 }
 
 #[cfg(test)]
@@ -349,9 +378,10 @@ mod tests {
 
     #[test]
     fn backoff_is_capped_at_1000_seconds() {
-        assert_eq!(backoff(18), Duration::from_millis(655_360));
+        let delays = Delays::default();
+        assert_eq!(delays.after(18), Duration::from_millis(655_360));
         for failures in [19, 64, u32::MAX] {
-            assert_eq!(backoff(failures), Duration::from_secs(1000));
+            assert_eq!(delays.after(failures), Duration::from_secs(1000));
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::{
         context::Context,
         core::Core,
         outcome::{Done, Failure},
+        retry::Retry,
     },
     error::{panic_message, unwound},
     key::Key,
@@ -114,8 +115,11 @@ async fn run<K: Object>(
     };
     match status::write(core, key, &*object, &wanted).await {
         Ok(()) => result,
-        // Report the first failure.
-        Err(error) => result.and(Err(Failure::Error(error))),
+        Err(error) => Err(match result {
+            // Report the first failure, unless its error would keep the status from being written soon.
+            Err(failure) if failure.retry() == Retry::Backoff => failure,
+            Ok(_) | Err(_) => Failure::Error(error),
+        }),
     }
 }
 

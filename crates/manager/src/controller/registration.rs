@@ -42,17 +42,17 @@ impl Manager {
 /// watches.
 #[must_use = "a controller without `.reconcile(…)` does nothing"]
 pub struct Controller<'a, K, W = K> {
-    parts: Parts<'a, K>,
+    pub(super) parts: Parts<'a, K>,
     /// Maps a change of a `W` to keys, and filters changes; attached once both are known.
     hook: Hook<W>,
     filter: Filter<W>,
 }
 
 /// The controller as registered so far.
-struct Parts<'a, K> {
-    manager: &'a mut Manager,
-    name: String,
-    queue: Arc<Queue>,
+pub(super) struct Parts<'a, K> {
+    pub(super) manager: &'a mut Manager,
+    pub(super) name: String,
+    pub(super) queue: Arc<Queue>,
     writes: Arc<OwnWrites>,
     overlay: Arc<Overlay<K>>,
     applied: Arc<Applied>,
@@ -61,8 +61,9 @@ struct Parts<'a, K> {
     conditions: Option<Accessor<K>>,
     automatic_ready: bool,
     finalizer: Option<(String, Function<K>)>,
-    concurrency: usize,
-    timeout: Duration,
+    pub(super) concurrency: usize,
+    pub(super) timeout: Duration,
+    pub(super) resync: Option<Duration>,
     sources: Vec<Source>,
 }
 
@@ -94,6 +95,7 @@ impl<'a, K: Object> Controller<'a, K> {
             finalizer: None,
             concurrency: manager.options.max_concurrent_reconciles,
             timeout: manager.options.reconcile_timeout,
+            resync: None,
             sources: Vec::new(),
             queue,
             cache: cache.clone(),
@@ -285,18 +287,6 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
         self
     }
 
-    /// Reconciles at most this many objects at once, instead of `--max-concurrent-reconciles`.
-    pub fn max_concurrent_reconciles(mut self, most: usize) -> Self {
-        self.parts.concurrency = most;
-        self
-    }
-
-    /// Cancels a reconcile after this duration, instead of `--reconcile-timeout`.
-    pub fn reconcile_timeout(mut self, timeout: Duration) -> Self {
-        self.parts.timeout = timeout;
-        self
-    }
-
     /// Reconciles each object with this function, and ends the registration.
     ///
     /// It is called for every object at start, and then when the object or one that it owns has changed, after a
@@ -358,6 +348,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
             automatic_ready: parts.automatic_ready,
             concurrency: parts.concurrency,
             timeout: parts.timeout,
+            resync: parts.resync,
             sources: parts.sources,
         };
         manager.controllers.push(Arc::new(Reconciler {

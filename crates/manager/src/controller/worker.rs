@@ -8,16 +8,20 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::{
+    backoff::jittered,
     cache::object::Object,
-    controller::{action::Next, reconcile::Reconciler},
+    controller::{
+        action::Next,
+        outcome::{Done, Failure},
+        queue::Queue,
+        reconcile::Reconciler,
+        retry::Retry,
+    },
     key::Key,
     spawn,
 };
 #[cfg(any(test, feature = "testing"))]
-use crate::{
-    cache::object::namespaced,
-    controller::{action::Action, outcome::Done},
-};
+use crate::{cache::object::namespaced, controller::action::Action};
 
 /// A controller of any kind, as the manager runs it.
 pub(crate) trait AnyController: Send + Sync {
@@ -124,6 +128,11 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     let core = &controller.core;
     let span = span(&core.name, &key);
     let done = controller.reconcile(&key).instrument(span.clone()).await;
+    if let Some(period) = core.resync
+        && !matches!(done, Ok(Done::Gone))
+    {
+        core.queue.add_within(key.clone(), jittered(period));
+    }
     match done {
         Ok(done) => {
             let after = match done.next() {
@@ -142,14 +151,31 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
             }
         }
         Err(failure) => {
-            let delay = core.queue.add_rate_limited(key.clone());
             let _entered = span.enter();
-            tracing::error!(error = %failure, again_in = ?delay, "reconcile failed");
+            failed(&core.queue, &key, &failure);
         }
     }
     if !core.queue.done(&key) {
         core.applied.drop_answers(&key);
     }
+}
+
+/// Logs why a reconcile failed, and adds the next one to the queue, unless the error is terminal.
+fn failed(queue: &Queue, key: &Key, failure: &Failure) {
+    let delay = match failure.retry() {
+        Retry::Backoff => queue.add_rate_limited(key.clone()),
+        Retry::After(delay) => {
+            queue.forget(key);
+            queue.add_after(key.clone(), delay);
+            delay
+        }
+        Retry::Never => {
+            queue.forget(key);
+            tracing::error!(error = %failure, "reconcile failed; it is not retried until something changes");
+            return;
+        }
+    };
+    tracing::error!(error = %failure, again_in = ?delay, "reconcile failed");
 }
 
 /// The fields of each log line of a reconcile.

@@ -36,6 +36,7 @@ use crate::{
     controller::{
         action::Next,
         outcome::{Done, Failure},
+        retry::Retry,
     },
 };
 
@@ -68,6 +69,7 @@ pub(crate) struct Metrics {
     registry: Arc<Registry>,
     reconciles: Family<Outcome, Counter>,
     errors: Family<Controller, Counter>,
+    terminal_errors: Family<Controller, Counter>,
     panics: Family<Controller, Counter>,
     timeouts: Family<Controller, Counter>,
     seconds: Histograms,
@@ -92,6 +94,7 @@ impl Metrics {
             registry: Arc::default(),
             reconciles: Family::default(),
             errors: Family::default(),
+            terminal_errors: Family::default(),
             panics: Family::default(),
             timeouts: Family::default(),
             seconds,
@@ -117,6 +120,9 @@ impl Metrics {
         r.register("reconcile", "Reconciles", self.reconciles.clone());
         let help = "Reconciles that failed";
         r.register("reconcile_errors", help, self.errors.clone());
+        let help = "Reconciles that failed and are not retried";
+        let terminal = self.terminal_errors.clone();
+        r.register("terminal_reconcile_errors", help, terminal);
         let help = "Reconciles that panicked";
         r.register("reconcile_panics", help, self.panics.clone());
         let help = "Reconciles that took too long";
@@ -222,6 +228,7 @@ impl Metrics {
             requeue_after: result("requeue_after"),
             error: result("error"),
             errors: self.errors.get_or_create_owned(&labels),
+            terminal_errors: self.terminal_errors.get_or_create_owned(&labels),
             panics: self.panics.get_or_create_owned(&labels),
             timeouts: self.timeouts.get_or_create_owned(&labels),
             seconds: self.seconds.get_or_create_owned(&labels),
@@ -250,6 +257,7 @@ pub(crate) struct ControllerMetrics {
     requeue_after: Counter,
     error: Counter,
     errors: Counter,
+    terminal_errors: Counter,
     panics: Counter,
     timeouts: Counter,
     seconds: Histogram,
@@ -276,6 +284,9 @@ impl ControllerMetrics {
                     Failure::Error(_) => {}
                     Failure::Panic(_) => drop(self.panics.inc()),
                     Failure::Timeout(_) => drop(self.timeouts.inc()),
+                }
+                if failure.retry() == Retry::Never {
+                    self.terminal_errors.inc();
                 }
                 self.errors.inc();
                 self.error.inc()
@@ -311,18 +322,21 @@ mod tests {
         controller.ended(&Ok(Done::Asked(Action::await_change())), second);
         controller.ended(&Ok(Done::Asked(Action::requeue(second))), second);
         controller.ended(&Err(Failure::Panic(String::new())), second);
+        let error = crate::terminal(anyhow::anyhow!("no such harbor"));
+        controller.ended(&Err(Failure::Error(error)), second);
         controller.ended(&Ok(Done::Asked(Action::requeue(Duration::ZERO))), second);
         let _active = controller.started();
         let text = metrics.text().unwrap();
         for line in [
             r#"controller_runtime_reconcile_total{controller="captain",result="success"} 1"#,
             r#"controller_runtime_reconcile_total{controller="captain",result="requeue_after"} 1"#,
-            r#"controller_runtime_reconcile_total{controller="captain",result="error"} 1"#,
+            r#"controller_runtime_reconcile_total{controller="captain",result="error"} 2"#,
             r#"controller_runtime_reconcile_total{controller="captain",result="requeue"} 1"#,
-            r#"controller_runtime_reconcile_errors_total{controller="captain"} 1"#,
+            r#"controller_runtime_reconcile_errors_total{controller="captain"} 2"#,
+            r#"controller_runtime_terminal_reconcile_errors_total{controller="captain"} 1"#,
             r#"controller_runtime_reconcile_panics_total{controller="captain"} 1"#,
             r#"controller_runtime_reconcile_timeouts_total{controller="captain"} 0"#,
-            r#"controller_runtime_reconcile_time_seconds_bucket{le="1",controller="captain"} 4"#,
+            r#"controller_runtime_reconcile_time_seconds_bucket{le="1",controller="captain"} 5"#,
             r#"controller_runtime_active_workers{controller="captain"} 1"#,
             r#"controller_runtime_max_concurrent_reconciles{controller="captain"} 10"#,
             r#"workqueue_depth{controller="captain",name="captain",priority="0"} 1"#,

@@ -7,6 +7,7 @@ mod faults;
 mod own;
 mod reads;
 mod replaced;
+mod retries;
 mod support;
 mod time;
 mod unreadable;
