@@ -80,6 +80,8 @@
 //! | something outside the cluster, or a point in time | [`triggered_by`](Controller::triggered_by); [`Action::requeue`], [`Action::requeue_at`] |
 //! | a period has passed | [`resync`](Controller::resync) |
 //! | none: the objects are only read | [`reads`](Controller::reads) |
+//!
+//! [`Manager::cache`] limits which objects of a kind are cached, and what of them.
 
 // In a project this crate is a path dependency, and cargo does not cap the lints of those: a newer compiler could
 // print new warnings. Only kbr itself runs clippy on it, with all lints.
@@ -114,6 +116,7 @@ mod writes;
 
 pub use self::{
     cache::{
+        config::CacheConfig,
         index::IndexBy,
         object::{Cached, Object, Scope},
         reader::{List, Reader},

@@ -104,6 +104,14 @@ impl Manager {
         }
     }
 
+    /// Fails if anything was registered by mistake; reports all mistakes at once.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        let mut mistakes = self.mistakes.clone();
+        mistakes.extend(self.caches.unused());
+        anyhow::ensure!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+        Ok(())
+    }
+
     /// Runs a task in every replica, from start to shutdown. If the task fails, the process ends with its error.
     pub fn always<F, R>(&mut self, name: &str, task: F)
     where

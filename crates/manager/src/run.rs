@@ -104,7 +104,7 @@ impl Manager {
     }
 
     async fn run_until_stopped(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
-        anyhow::ensure!(self.mistakes.is_empty(), "{}", self.mistakes.join("\n"));
+        self.check()?;
         let (serving, idle) = (CancellationToken::new(), CancellationToken::new());
         // However this function returns, nothing is served afterwards.
         let _end = serving.clone().drop_guard();

@@ -13,10 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     cache::{
-        follow::Follower,
-        object::{Cached, namespaced},
-        progress::CacheState,
-        report::Reporter,
+        follow::Follower, object::Cached, progress::CacheState, report::Reporter, shape::Shape,
         store::Cache,
     },
     error::unwound,
@@ -59,6 +56,9 @@ trait Runner: Send + Sync {
         watches: &mut Watches,
     );
 
+    /// The mistake of configuring it if no controller uses it.
+    fn unused(&self) -> Option<String>;
+
     /// The kind, such as `Deployment.apps`, and its state.
     fn state(&self) -> (String, KindState);
 }
@@ -71,14 +71,16 @@ impl<K: Cached> Runner for Cache<K> {
         reporter: &Reporter,
         watches: &mut Watches,
     ) {
-        let scopes = scopes::<K>(namespaces);
+        let shape = self.shape();
+        let scopes = shape.scopes(namespaces);
         self.progress.start(scopes.len());
         for (place, namespace) in scopes.into_iter().enumerate() {
-            let (cache, client) = (self.clone(), client.clone());
-            let (namespace, reporter) = (namespace.map(str::to_owned), reporter.clone());
+            let (cache, shape) = (self.clone(), shape.clone());
+            let (client, reporter) = (client.clone(), reporter.clone());
             let watch = async move {
                 let follower = Follower {
                     cache: &cache,
+                    shape: &shape,
                     namespace: namespace.as_deref(),
                     place,
                     reporter: &reporter,
@@ -91,6 +93,10 @@ impl<K: Cached> Runner for Cache<K> {
             };
             spawn::watch(watches, Box::pin(watch));
         }
+    }
+
+    fn unused(&self) -> Option<String> {
+        (!self.is_used()).then(Shape::<K>::unused)
     }
 
     fn state(&self) -> (String, KindState) {
@@ -108,17 +114,6 @@ fn name<K: Cached>() -> String {
         (kind, group) if group.is_empty() => kind.into_owned(),
         (kind, group) => format!("{kind}.{group}"),
     }
-}
-
-/// The scopes to watch: each namespace, or `None` for all.
-fn scopes<K: Cached>(namespaces: &[String]) -> Vec<Option<&str>> {
-    if namespaces.is_empty() || !namespaced::<K>() {
-        return vec![None];
-    }
-    namespaces
-        .iter()
-        .map(|namespace| Some(namespace.as_str()))
-        .collect()
 }
 
 impl Caches {
@@ -145,6 +140,17 @@ impl Caches {
     pub(crate) fn find<K: Cached>(&self) -> Option<Arc<Cache<K>>> {
         let cache = self.lock().get(&TypeId::of::<K>())?.cache.clone();
         cache.downcast().ok()
+    }
+
+    /// The mistakes of configuring caches that no controller uses.
+    pub(crate) fn unused(&self) -> Vec<String> {
+        let mut unused: Vec<_> = self
+            .lock()
+            .values()
+            .filter_map(|entry| entry.runner.unused())
+            .collect();
+        unused.sort();
+        unused
     }
 
     /// The cached kinds, and the state of each.
@@ -221,20 +227,5 @@ pub(crate) async fn first_end(watches: &mut Watches) -> anyhow::Error {
         Some(Ok(error)) => error,
         Some(Err(error)) => anyhow::anyhow!("a watch was cancelled: {error}"),
         None => std::future::pending().await,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-
-    use super::*;
-
-    #[test]
-    fn each_namespace_has_its_own_watch_and_a_cluster_scoped_kind_has_one() {
-        let namespaces = ["a".to_owned(), "b".to_owned()];
-        assert_eq!(scopes::<ConfigMap>(&namespaces), [Some("a"), Some("b")]);
-        assert_eq!(scopes::<ConfigMap>(&[]), [None]);
-        assert_eq!(scopes::<Namespace>(&namespaces), [None]);
     }
 }

@@ -15,6 +15,7 @@ use crate::{
         lenient::Lenient,
         object::{Cached, Scope},
         report::Reporter,
+        shape::Shape,
         store::Cache,
         trouble,
     },
@@ -28,6 +29,7 @@ const GOOD: Duration = Duration::from_secs(60);
 /// One watch of a cache: of one namespace, or of all.
 pub(super) struct Follower<'a, K> {
     pub(super) cache: &'a Cache<K>,
+    pub(super) shape: &'a Shape<K>,
     pub(super) namespace: Option<&'a str>,
     /// Its index in the progress of the cache.
     pub(super) place: usize,
@@ -41,7 +43,7 @@ impl<K: Cached> Follower<'_, K> {
     /// list with an event before it tries it.
     pub(super) async fn follow(&self, client: Client) {
         let api = <K::Scope as Scope>::api::<Lenient<K>>(client, self.namespace);
-        let mut events = watcher(api, watcher::Config::default()).boxed();
+        let mut events = watcher(api, self.shape.config()).boxed();
         let (mut failing, mut backoff) = (false, Backoff::new());
         let mut listed = None;
         loop {
@@ -100,6 +102,10 @@ impl<K: Cached> Follower<'_, K> {
 
     fn set(&self, object: Lenient<K>) -> Key {
         let key = Key::of(&object);
+        let object = match object {
+            Lenient::Object(object) => self.shape.transformed(object),
+            unreadable @ Lenient::Unreadable(_) => unreadable,
+        };
         match object {
             Lenient::Object(object) => {
                 if self.cache.set(&key, &object) {

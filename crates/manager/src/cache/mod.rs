@@ -2,13 +2,15 @@
 //! read without requests.
 
 pub(crate) mod caches;
+pub(crate) mod config;
 mod follow;
 pub(crate) mod index;
-mod lenient;
+pub(crate) mod lenient;
 pub(crate) mod object;
 mod progress;
 pub(crate) mod reader;
 pub(crate) mod report;
+pub(crate) mod shape;
 mod state;
 pub(crate) mod store;
 pub(crate) mod stripped;

@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashSet,
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    sync::{
+        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use kube::api::ObjectMeta;
@@ -12,6 +15,7 @@ use crate::{
         lenient::Unreadable,
         object::{Cached, version},
         progress::Progress,
+        shape::Shape,
         state::{Lost, Selection, State},
     },
     key::Key,
@@ -39,6 +43,10 @@ pub(crate) struct Cache<K> {
     state: RwLock<State<K>>,
     /// Filled while controllers are registered, and fixed from then on.
     handlers: RwLock<Vec<Handler<K>>>,
+    /// Set before the watch starts.
+    shape: RwLock<Arc<Shape<K>>>,
+    /// Whether a controller needs it.
+    used: AtomicBool,
     pub(super) progress: Progress,
 }
 
@@ -47,8 +55,31 @@ impl<K: Cached> Cache<K> {
         Self {
             state: RwLock::new(State::new()),
             handlers: RwLock::default(),
+            shape: RwLock::default(),
+            used: AtomicBool::new(false),
             progress: Progress::new(),
         }
+    }
+
+    /// Which objects it holds, and what of them.
+    pub(crate) fn shape(&self) -> Arc<Shape<K>> {
+        let shape = self.shape.read().unwrap_or_else(PoisonError::into_inner);
+        shape.clone()
+    }
+
+    /// Changes its shape, which has an effect until the watch starts.
+    pub(super) fn configure(&self, change: impl FnOnce(&mut Shape<K>)) {
+        let mut shape = self.shape.write().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut shape));
+    }
+
+    /// Announces that a controller needs it.
+    pub(crate) fn set_used(&self) {
+        self.used.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
     }
 
     /// The object, if it exists and can be read.

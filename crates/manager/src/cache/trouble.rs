@@ -26,6 +26,9 @@ pub(crate) fn of<K: Cached>(error: &watcher::Error) -> Trouble {
                 "it needs the permission `// +kbr:rbac:groups={group},resources={plural},verbs=list;watch`"
             )
         }
+        Some(400) => format!(
+            "if `manager.cache` selects `{plural}` by fields, does the API server support these?"
+        ),
         Some(401) => "does the API server accept the credentials of this process?".to_owned(),
         Some(410) => "all objects are listed again".to_owned(),
         _ => "the watch is tried again".to_owned(),
@@ -81,6 +84,11 @@ mod tests {
         let trouble = of::<Secret>(&watcher::Error::WatchError(status(403, "")));
         assert!(
             trouble.help.contains("groups=core,resources=secrets"),
+            "{trouble}"
+        );
+        let trouble = of::<Deployment>(&list(400, "field label not supported: spec.a"));
+        assert!(
+            trouble.help.contains("selects `deployments` by fields"),
             "{trouble}"
         );
         let trouble = of::<Deployment>(&list(404, "404 page not found"));

@@ -109,7 +109,8 @@ impl<K: Object> Context<K> {
         self.core.timer.timestamp()
     }
 
-    /// The cached object with this key; `None` if it does not exist. For a namespaced kind, a key without a namespace
+    /// The cached object with this key; `None` if it does not exist, or [`Manager::cache`](crate::Manager::cache) does not
+    /// select it. For a namespaced kind, a key without a namespace
     /// means the namespace of the object being reconciled.
     ///
     /// This sends no request and never waits. It returns the object as the watch last delivered it, which may not
@@ -225,9 +226,9 @@ impl<K: Object> Context<K> {
     ///
     /// # Errors
     /// When the API server rejects it; when the child cannot be owned by the object (another namespace, or a
-    /// cluster-scoped child of a namespaced object); when an object of that name exists and is not a child of this one.
-    /// If that object is a child of an earlier object of the same name, the garbage collector is about to remove it,
-    /// and the retry succeeds.
+    /// cluster-scoped child of a namespaced object); when [`Manager::cache`](crate::Manager::cache) does not select its
+    /// labels; when an object of that name exists and is not a child of this one. If that object is a child of an
+    /// earlier object of the same name, the garbage collector is about to remove it, and the retry succeeds.
     pub async fn apply<C: Object>(&self, child: &C) -> anyhow::Result<Arc<C>> {
         apply(&self.core, &*self.object, child).await
     }
@@ -246,7 +247,7 @@ impl<K: Object> Context<K> {
     ///
     /// # Errors
     /// When the API server rejects it, for example because an object of that name exists; when the child cannot be
-    /// owned by the object.
+    /// owned by the object; when [`Manager::cache`](crate::Manager::cache) does not select its labels.
     pub async fn create<C: Object>(&self, child: &C) -> anyhow::Result<Arc<C>> {
         create(&self.core, &*self.object, child).await
     }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use kube::Client;
 
 use crate::{
-    cache::{reader::Reader, store::Cache},
+    cache::{lenient::Lenient, reader::Reader, store::Cache},
     controller::{queue::Queue, source::Source, timer::Timer},
     events::Recorder,
     key::Key,
@@ -57,6 +57,9 @@ where
 
     /// Remembers the result of a write of this controller.
     pub(crate) fn wrote(&self, key: &Key, object: Arc<K>) {
+        let Lenient::Object(object) = self.cache.shape().transformed_shared(object) else {
+            return;
+        };
         self.overlay.set(key, object, || self.cache.get(key));
     }
 

@@ -212,7 +212,8 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
         }
     }
 
-    /// Caches the objects of `C` for [`Context::get`] and [`Context::list`]. Their changes trigger no reconcile.
+    /// Caches the objects of `C` for [`Context::get`] and [`Context::list`]. Their changes trigger no reconcile. Those
+    /// are all objects of the kind, unless [`Manager::cache`] selects some.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
     pub fn reads<C: Cached>(mut self) -> Self {
@@ -335,7 +336,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
             recorder: manager.recorder.clone(),
             health: manager.health.clone(),
             timer: manager.timer.clone(),
-            namespaces: manager.options.watch_namespace.clone(),
+            namespaces: manager.options.namespaces(),
             name: parts.name,
             field_manager,
             cache: parts.cache,
@@ -368,6 +369,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
 impl<K> Parts<'_, K> {
     /// Lets the controller read `cache`, and start only once `cache` has synced.
     fn need<M: Cached>(&mut self, cache: Arc<Cache<M>>) {
+        cache.set_used();
         if self.reader.caches.find::<M>().is_none() {
             self.reader.caches.add(cache.clone());
             self.sources.push(Source::new(cache));

@@ -200,11 +200,7 @@ impl FakeApi {
         let mut manager = self.manager();
         manager.fence.open();
         register(&mut manager);
-        anyhow::ensure!(
-            manager.mistakes.is_empty(),
-            "{}",
-            manager.mistakes.join("\n")
-        );
+        manager.check()?;
         let [controller] = &manager.controllers[..] else {
             let found = manager.controllers.len();
             anyhow::bail!("{found} controllers were registered\nhelp: register one at a time");

@@ -45,11 +45,7 @@ impl FakeApi {
             ..Options::default()
         });
         register(&mut manager);
-        anyhow::ensure!(
-            manager.mistakes.is_empty(),
-            "{}",
-            manager.mistakes.join("\n")
-        );
+        manager.check()?;
         Ok(Run {
             controllers: manager.controllers.clone(),
             task: tokio::spawn(async move { manager.run_until(std::future::pending()).await }),

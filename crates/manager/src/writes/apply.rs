@@ -12,11 +12,15 @@ use kube::{
 use crate::{
     cache::{
         object::{Cached, Object, api, version},
+        store::Cache,
         stripped::Stripped,
     },
     controller::core::Core,
     key::Key,
-    writes::child::{ensure_child, prepare},
+    writes::{
+        child::{ensure_child, prepare},
+        selected::ensure_selected,
+    },
 };
 
 /// The end of an error about an object that is not a child of the one being reconciled.
@@ -24,8 +28,10 @@ const NOT_CHANGED: &str = "it was not changed\nhelp: delete it, or give the chil
 
 /// What the caches know about a child.
 pub(crate) enum Known<C> {
-    /// Nothing: its kind or its namespace is not watched.
+    /// Nothing: its kind, its namespace or perhaps its fields are not watched, or it cannot be read.
     Unwatched,
+    /// It is watched, and not in the cache, which holds only objects with some labels: it may exist without them.
+    Unselected,
     /// It is watched, and not in the cache.
     Missing,
     Metadata(Arc<PartialObjectMeta<C>>),
@@ -34,31 +40,45 @@ pub(crate) enum Known<C> {
 
 impl<C: Cached> Known<C> {
     pub(crate) fn of<K>(core: &Core<K>, key: &Key) -> Self {
-        let watched = core.namespaces.is_empty()
-            || key
-                .namespace()
-                .is_none_or(|here| core.namespaces.iter().any(|watched| watched == here));
-        if !watched {
-            return Self::Unwatched;
-        }
         let caches = &core.reader.caches;
-        if let Some(cache) = caches.find::<C>() {
+        let whole = caches.find::<C>().map(|cache| {
             // An unreadable object exists, and may have another owner.
-            let missing = || match cache.unreadable(key) {
+            match cache.unreadable(key) {
                 Some(_) => Self::Unwatched,
-                None => Self::Missing,
-            };
-            return cache.get(key).map_or_else(missing, Self::Whole);
+                None => Self::found(&cache, core, key, Self::Whole),
+            }
+        });
+        match whole {
+            // Another cache of the kind may hold it.
+            None | Some(Self::Unselected) => {}
+            Some(known) => return known,
         }
-        match caches.find::<PartialObjectMeta<C>>() {
-            Some(cache) => cache.get(key).map_or(Self::Missing, Self::Metadata),
-            None => Self::Unwatched,
+        let metadata = caches.find::<PartialObjectMeta<C>>();
+        let metadata = metadata.map(|cache| Self::found(&cache, core, key, Self::Metadata));
+        metadata.or(whole).unwrap_or(Self::Unwatched)
+    }
+
+    /// What a cache of whole objects or of metadata knows.
+    fn found<K, M: Cached>(
+        cache: &Cache<M>,
+        core: &Core<K>,
+        key: &Key,
+        known: impl FnOnce(Arc<M>) -> Self,
+    ) -> Self {
+        let shape = cache.shape();
+        match cache.get(key) {
+            _ if !shape.watches(key.namespace(), &core.namespaces) => Self::Unwatched,
+            Some(object) => known(object),
+            // Only the API server knows whether the fields of a child are selected, so its changes may not be seen.
+            None if shape.has_fields() => Self::Unwatched,
+            None if shape.has_labels() => Self::Unselected,
+            None => Self::Missing,
         }
     }
 
     pub(crate) fn meta(&self) -> Option<&ObjectMeta> {
         match self {
-            Self::Unwatched | Self::Missing => None,
+            Self::Unwatched | Self::Unselected | Self::Missing => None,
             Self::Metadata(object) => Some(&object.metadata),
             Self::Whole(object) => Some(object.meta()),
         }
@@ -68,8 +88,14 @@ impl<C: Cached> Known<C> {
         self.meta()?.resource_version.as_deref()
     }
 
-    pub(crate) fn is_watched(&self) -> bool {
+    /// Whether its changes are seen.
+    fn is_watched(&self) -> bool {
         !matches!(self, Self::Unwatched)
+    }
+
+    /// Whether it is in a cache, or does not exist.
+    pub(crate) fn is_certain(&self) -> bool {
+        !matches!(self, Self::Unwatched | Self::Unselected)
     }
 }
 
@@ -87,13 +113,14 @@ pub(crate) async fn apply<K: Object, C: Object>(
         C::kind(&()),
     );
     let (key, body) = prepare(owner, child)?;
+    ensure_selected(core, child, &key)?;
     let known = Known::<C>::of(core, &key);
     // The fields of a JSON object are sorted, so equal objects are equal bytes.
     let text = body.to_string();
     let api = api::<C>(core.client.clone(), &key);
     if let Some(meta) = known.meta() {
         ensure_child::<K, C>(owner, meta, &key, NOT_CHANGED)?;
-    } else if !known.is_watched()
+    } else if !known.is_certain()
         && let Some(there) = there::<C>(&api, &key).await?
     {
         ensure_child::<K, C>(owner, &there.metadata, &key, NOT_CHANGED)?;

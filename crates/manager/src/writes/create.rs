@@ -8,7 +8,7 @@ use kube::api::{PostParams, Request};
 use crate::{
     cache::{object::Object, stripped::Stripped},
     controller::core::Core,
-    writes::child::prepare,
+    writes::{child::prepare, selected::ensure_selected},
 };
 
 /// Creates `child` as a child of `owner`; see `Context::create`.
@@ -24,6 +24,7 @@ pub(crate) async fn create<K: Object, C: Object>(
         "a {kind} without a name cannot be created\n\
          help: set `metadata.name` or `metadata.generateName`"
     );
+    ensure_selected(core, child, &key)?;
     let params = PostParams {
         field_manager: Some(core.field_manager.clone()),
         ..PostParams::default()

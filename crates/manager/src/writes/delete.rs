@@ -75,7 +75,7 @@ async fn child<K: Object, C: Object>(
     );
     let known = Known::<C>::of(core, key);
     // A child that was just applied may not be in the cache yet.
-    let certain = known.is_watched() && !core.applied.knows::<C>(key);
+    let certain = known.is_certain() && !core.applied.knows::<C>(key);
     let meta = match known.meta() {
         Some(meta) => Some(meta.clone()),
         None if certain => None,

@@ -11,5 +11,6 @@ pub(crate) mod finalizer;
 pub(crate) mod overlay;
 pub(crate) mod own;
 pub(crate) mod replace;
+pub(crate) mod selected;
 pub(crate) mod status;
 pub(crate) mod update;

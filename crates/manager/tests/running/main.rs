@@ -8,6 +8,7 @@ mod own;
 mod reads;
 mod replaced;
 mod retries;
+mod shapes;
 mod support;
 mod time;
 mod unreadable;

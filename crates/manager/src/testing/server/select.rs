@@ -1,12 +1,42 @@
 //! Label and field selectors.
 //!
-//! Source: `k8s.io/apimachinery/pkg/labels/selector.go`.
+//! Source: `k8s.io/apimachinery/pkg/labels/selector.go`; the fields of each kind: `pkg/apis/core/v1/conversion.go`.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::{answer::ErrorResponse, path::Path};
+
+/// The fields that objects are selected by, beside those that every kind has, by root and plural. The real API server
+/// has a few more.
+const FIELDS: [(&str, &str, &[&str]); 4] = [
+    (
+        "/api/v1",
+        "events",
+        &[
+            "involvedObject.kind",
+            "involvedObject.name",
+            "involvedObject.namespace",
+            "involvedObject.uid",
+            "reason",
+            "type",
+        ],
+    ),
+    ("/api/v1", "namespaces", &["status.phase"]),
+    (
+        "/api/v1",
+        "pods",
+        &[
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "status.phase",
+        ],
+    ),
+    ("/api/v1", "secrets", &["type"]),
+];
 
 /// The selection of a list or a watch.
 #[derive(Clone, Debug, Default)]
@@ -24,8 +54,8 @@ struct Term {
 #[derive(Clone, Debug)]
 enum What {
     Label(String),
-    Name,
-    Namespace,
+    /// A JSON pointer.
+    Field(String),
 }
 
 impl Selection {
@@ -52,11 +82,10 @@ impl Selection {
             let What::Label(field) = &term.what else {
                 continue;
             };
-            term.what = match field.as_str() {
-                "metadata.name" => What::Name,
-                "metadata.namespace" => What::Namespace,
-                _ => return Err(ErrorResponse::beyond(path, &format!("select by `{field}`"))),
-            };
+            if !is_supported(field, path) {
+                return Err(ErrorResponse::beyond(path, &format!("select by `{field}`")));
+            }
+            term.what = What::Field(format!("/{}", field.replace('.', "/")));
             terms.push(term);
         }
         Ok(Self(terms))
@@ -64,14 +93,18 @@ impl Selection {
 
     /// Whether an object matches.
     pub(super) fn fits(&self, object: &Value) -> bool {
-        let meta = &object["metadata"];
         self.0.iter().all(|term| {
             let value = match &term.what {
-                What::Label(name) => &meta["labels"][name],
-                What::Name => &meta["name"],
-                What::Namespace => &meta["namespace"],
+                What::Label(name) => object["metadata"]["labels"][name].as_str(),
+                // A field that is not set is empty.
+                What::Field(pointer) => Some(
+                    object
+                        .pointer(pointer)
+                        .and_then(Value::as_str)
+                        .unwrap_or_default(),
+                ),
             };
-            let found = match (value.as_str(), &term.values) {
+            let found = match (value, &term.values) {
                 (None, _) => false,
                 (Some(_), None) => true,
                 (Some(value), Some(values)) => values.iter().any(|wanted| wanted == value),
@@ -79,6 +112,15 @@ impl Selection {
             found == term.fits
         })
     }
+}
+
+fn is_supported(field: &str, path: &Path) -> bool {
+    let here = |(root, plural, _): &&(&str, &str, _)| *root == path.root && *plural == path.plural;
+    let own = FIELDS
+        .iter()
+        .find(here)
+        .map_or(&[][..], |(_, _, fields)| fields);
+    ["metadata.name", "metadata.namespace"].contains(&field) || own.contains(&field)
 }
 
 /// The terms of a selector, separated by commas outside brackets.
@@ -179,10 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn field_selectors_support_only_name_and_namespace() {
+    fn field_selectors_support_the_fields_of_the_kind() {
         assert_eq!(fits("fieldSelector", "metadata.name=n"), Some(true));
         assert_eq!(fits("fieldSelector", "metadata.name!=n"), Some(false));
         assert_eq!(fits("fieldSelector", "metadata.namespace=n"), Some(false));
-        assert_eq!(fits("fieldSelector", "spec.nodeName=n"), None);
+        assert_eq!(fits("fieldSelector", "status.phase!=Failed"), Some(true));
+        assert_eq!(fits("fieldSelector", "spec.nodeName="), Some(true));
+        assert_eq!(fits("fieldSelector", "spec.nodeName=n"), Some(false));
+        assert_eq!(fits("fieldSelector", "type=Opaque"), None);
     }
 }

@@ -14,6 +14,10 @@ pub fn cases() -> Vec<Case> {
         ]
     };
     let after = |steps: Vec<Step>| [three(), steps].concat();
+    let secret = |name: &str, of: &str| {
+        let meta = json!({"name": name});
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": of})
+    };
     let encoded = |selector: &str| get(&format!("configmaps?labelSelector={selector}"));
     vec![
         case("get nothing", [get("configmaps/a"), get("captains/hook")]),
@@ -40,6 +44,18 @@ pub fn cases() -> Vec<Case> {
                 get("configmaps?fieldSelector=metadata.name!%3Db"),
                 get("configmaps?fieldSelector=metadata.namespace%3Dother"),
             ]),
+        ),
+        case(
+            "list and watch by the fields of the kind",
+            [
+                post("secrets", secret("a", "Opaque")),
+                post("secrets", secret("b", "example.com/chart")),
+                get("secrets?fieldSelector=type%3Dexample.com/chart"),
+                get("secrets?fieldSelector=type!%3Dexample.com/chart,metadata.name!%3Dc"),
+                watch(
+                    "secrets?watch=true&resourceVersion={rv1}&fieldSelector=type%3Dexample.com/chart",
+                ),
+            ],
         ),
         case(
             "list in pages",

@@ -1,0 +1,49 @@
+//! Checks that a controller will see the changes of a child that it writes.
+
+use kube::api::PartialObjectMeta;
+
+use crate::{
+    cache::{
+        object::{Cached, Object},
+        shape::Shape,
+        store::Cache,
+    },
+    controller::core::Core,
+    key::Key,
+};
+
+/// Fails if the controller follows its children of this kind, and the labels of `child` keep it out of the cache: none
+/// of its changes would trigger a reconcile.
+pub(crate) fn ensure_selected<K: Object, C: Object>(
+    core: &Core<K>,
+    child: &C,
+    key: &Key,
+) -> anyhow::Result<()> {
+    if !core.applied.follows::<C>() {
+        return Ok(());
+    }
+    let caches = &core.reader.caches;
+    let (whole, metadata) = (caches.find::<C>(), caches.find::<PartialObjectMeta<C>>());
+    let whole = whole.and_then(|cache| missed(&cache, child));
+    let metadata = metadata.map(|cache| missed(&cache, child));
+    let Some((selector, name)) = (match metadata {
+        // A controller may read whole objects, and own others of the same kind.
+        Some(metadata) => metadata,
+        None => whole,
+    }) else {
+        return Ok(());
+    };
+    anyhow::bail!(
+        "{} `{key}` would not be in the cache, which holds only those with the labels `{selector}`: \
+         its changes would be missed; it was not written\n\
+         help: give it these labels, or let `manager.cache::<{name}>()` select more",
+        C::kind(&()),
+    )
+}
+
+/// The label selector that keeps `child` out of a cache, and the kind as code names it; `None` if it is selected.
+fn missed<M: Cached, C: Object>(cache: &Cache<M>, child: &C) -> Option<(String, String)> {
+    let shape = cache.shape();
+    let labels = child.meta().labels.clone().unwrap_or_default();
+    (!shape.selects(&labels)).then(|| (shape.labels(), Shape::<M>::written()))
+}
