@@ -15,10 +15,12 @@ mod output;
 mod packages;
 mod problem;
 mod rbac;
+mod registrations;
 mod samples;
 mod source_map;
 mod sources;
 mod stored;
+mod unselective;
 mod version;
 mod version_skew;
 mod webhook;
@@ -250,7 +252,7 @@ fn version_skew(project: &Project, crds: &[Crd], map: &SourceMap, allow: &Allow)
 }
 
 /// The cluster roles and namespaced roles; if the project has `config/namespaced`, also its two.
-/// With warnings about permissions that the code needs but no role grants.
+/// With warnings about permissions that the code needs but no role grants, and about what it need not watch.
 fn roles(
     root: &Path,
     project: &Project,
@@ -267,8 +269,9 @@ fn roles(
         &crd::resources(crds),
         problems,
     );
-    let mut missing = rbac::needed::missing(&roles, kinds, sources);
-    missing.retain(|problem| {
+    let mut warnings = rbac::needed::missing(&roles, kinds, sources);
+    warnings.extend(unselective::unselective(kinds, sources));
+    warnings.retain(|problem| {
         let allowed = |id: &str| project.manifests.allow.iter().any(|allowed| allowed == id);
         !problem.id().is_some_and(allowed)
     });
@@ -287,5 +290,5 @@ fn roles(
             });
         }
     }
-    Ok((files, missing))
+    Ok((files, warnings))
 }

@@ -14,16 +14,20 @@ pub const IGNORED_ATTRIBUTE: &str = "ignored-attribute";
 /// The id of permissions that the code needs but no comment grants.
 pub const MISSING_PERMISSION: &str = "missing-permission";
 
+/// The id of watches that cache every object of a large kind.
+pub const UNSELECTIVE_WATCH: &str = "unselective-watch";
+
 /// The id of a kind that earlier CRDs have and no type defines any more. It has no line of Rust, so only PROJECT can allow it.
 pub const KIND_REMOVED: &str = "kind-removed";
 
 /// Findings that crd-lint cannot have, because they are about several definitions or about sources; and whether they can be allowed.
-const OWN: [(&str, bool); 6] = [
+const OWN: [(&str, bool); 7] = [
     (IGNORED_ATTRIBUTE, false),
     (MISSING_PERMISSION, true),
     ("unknown-resource", true),
     ("unknown-verb", true),
     ("unknown-webhook-field", true),
+    (UNSELECTIVE_WATCH, true),
     ("versions", true),
 ];
 

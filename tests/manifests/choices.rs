@@ -88,6 +88,30 @@ fn project_can_only_allow_known_findings_that_are_allowable() {
 }
 
 #[test]
+fn a_cache_of_all_config_maps_is_a_warning_unless_it_is_configured_or_project_allows_it() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    let register = |cache: &str| {
+        let code = format!(
+            "use k8s_openapi::api::core::v1::ConfigMap;\n\
+             // +kbr:rbac:groups=core,resources=configmaps,verbs=list;watch\n\
+             fn register() {{\n    {cache}\n    controller.reads::<ConfigMap>();\n}}\n"
+        );
+        write(&root, "src/controllers/captain.rs", &code);
+        succeeds(&root, &[])
+    };
+    let talk = register("");
+    let reads = "warning: `src/controllers/captain.rs:5`: `.reads::<ConfigMap>()` caches each ConfigMap of the cluster";
+    assert!(talk.contains(reads), "{talk}");
+    assert!(talk.contains("+kbr:lint:allow=unselective-watch"), "{talk}");
+    let talk = register("manager.cache::<ConfigMap>().with_label(\"crew\", \"whaler\");");
+    assert!(!talk.contains("caches each"), "{talk}");
+    let table = "[manifests]\nallow = [\"unselective-watch\"]\n";
+    write(&root, "PROJECT", &format!("{PROJECT}\n{table}"));
+    let talk = register("");
+    assert!(!talk.contains("caches each"), "{talk}");
+}
+
+#[test]
 fn a_missing_permission_is_a_warning_unless_project_allows_it() {
     let root = project(&json!([crd("Captain", "v1")]));
     let code = "use k8s_openapi::api::batch::v1::Job;\nfn register() {\n    manager\n        \

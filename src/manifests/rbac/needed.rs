@@ -6,14 +6,11 @@ use super::Roles;
 use crate::comments;
 use crate::manifests::allow::MISSING_PERMISSION;
 use crate::manifests::kinds::Kinds;
-use crate::manifests::markers::Marker;
 use crate::manifests::problem::Problem;
+use crate::manifests::registrations::{WATCHING, is_allowed, line, registrations};
 use crate::manifests::sources::Sources;
 use crate::resource::target::Target;
 use crate::uses::{call, resolve, uses};
-
-/// Methods of a registration that make the manager list and watch a kind.
-const WATCHING: [&str; 5] = ["controller", "owns", "owns_cached", "watches", "reads"];
 
 /// Calls of a `Context` that publish events.
 const PUBLISHING: [&str; 2] = ["cx.event", "cx.warning"];
@@ -41,7 +38,9 @@ pub fn missing(roles: &Roles, kinds: &Kinds, sources: &Sources) -> Vec<Problem> 
         for need in needs(kinds, source) {
             let on = (&*need.group, &*need.resource, need.name.as_deref());
             let verbs = roles.not_permitted(on, need.verbs);
-            if !verbs.is_empty() && !is_allowed(&allowed, file, source, need.line) {
+            if !verbs.is_empty()
+                && !is_allowed(&allowed, MISSING_PERMISSION, file, source, need.line)
+            {
                 problems.push(problem(file, &need, &verbs));
             }
         }
@@ -78,36 +77,23 @@ fn needs(kinds: &Kinds, source: &str) -> Vec<Need> {
         return Vec::new();
     };
     let uses = uses(&code);
-    let mut found = watched(kinds, &uses, &code);
+    let mut found: Vec<Need> = watched(kinds, &code).collect();
     found.extend(migrated(kinds, &uses, &code));
     found.extend(published(&code));
     found.sort_by_key(|need| need.line);
     found
 }
 
-fn watched(kinds: &Kinds, uses: &BTreeMap<String, String>, code: &str) -> Vec<Need> {
-    let mut found = Vec::new();
-    for method in WATCHING {
-        let pattern = format!(".{method}::<");
-        for (at, _) in code.match_indices(&pattern) {
-            let rest = &code[at + 1 + method.len()..];
-            let Some((Some(written), _)) = call(rest) else {
-                continue;
-            };
-            let Some(kind) = kinds.find(&resolve(uses, whole(&written))) else {
-                continue;
-            };
-            found.push(Need {
-                line: line(code, at),
-                what: format!(".{method}::<{written}>()"),
-                group: kind.full_group.clone(),
-                resource: kind.plural.clone(),
-                name: None,
-                verbs: &["list", "watch"],
-            });
-        }
-    }
-    found
+fn watched<'a>(kinds: &'a Kinds, code: &'a str) -> impl Iterator<Item = Need> + use<'a> {
+    let found = registrations(kinds, &WATCHING, code).into_iter();
+    found.map(|watch| Need {
+        line: watch.line,
+        what: watch.what(),
+        group: watch.kind.full_group.clone(),
+        resource: watch.kind.plural.clone(),
+        name: None,
+        verbs: &["list", "watch"],
+    })
 }
 
 /// Whether the code migrates the stored objects of this kind, named in any of its versions.
@@ -172,15 +158,6 @@ fn migrated(kinds: &Kinds, uses: &BTreeMap<String, String>, code: &str) -> Vec<N
     found
 }
 
-/// `PartialObjectMeta<Job>` -> `Job`.
-fn whole(written: &str) -> &str {
-    let inside = written.strip_suffix('>').and_then(|it| it.split_once('<'));
-    match inside {
-        Some((outer, inner)) if outer.rsplit("::").next() == Some("PartialObjectMeta") => inner,
-        _ => written,
-    }
-}
-
 fn published(code: &str) -> impl Iterator<Item = Need> {
     PUBLISHING.into_iter().flat_map(move |called| {
         let calls = code.match_indices(called).filter(move |(at, _)| {
@@ -199,27 +176,10 @@ fn published(code: &str) -> impl Iterator<Item = Need> {
     })
 }
 
-fn line(code: &str, at: usize) -> usize {
-    1 + code[..at].matches('\n').count()
-}
-
-/// Whether the comment above the line has `+kbr:lint:allow=missing-permission`.
-fn is_allowed(markers: &[Marker], file: &str, source: &str, line: usize) -> bool {
-    let lines: Vec<_> = source.lines().take(line.saturating_sub(1)).collect();
-    let comment = lines.iter().rev();
-    let comment = comment.take_while(|line| line.trim_start().starts_with("//"));
-    let above = line - comment.count()..line;
-    let here = |at: &str| above.clone().any(|line| at == format!("{file}:{line}"));
-    let allows = |marker: &Marker| marker.allowed.iter().any(|id| id == MISSING_PERMISSION);
-    markers
-        .iter()
-        .any(|marker| allows(marker) && here(&marker.at))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifests::markers::markers;
+    use crate::manifests::markers::{Marker, markers};
 
     /// All warnings for a file.
     fn warnings(source: &str) -> String {
