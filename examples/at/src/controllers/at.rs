@@ -27,6 +27,8 @@ const FINALIZER: &str = "cnat.programming-kubernetes.info/at";
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 /// Registers the controller: what it watches, and its reconcile function.
 pub fn register(manager: &mut Manager) {
+    // Every Pod of the cluster is cached, and only its metadata and its status are read.
+    manager.cache::<Pod>().transform(|pod| pod.spec = None);
     manager
         .controller::<At>("at")
         .owns_cached::<Pod>()
