@@ -41,10 +41,15 @@ impl Blueprint {
     /// # Errors
     /// A mistake in the templates.
     pub fn new(project: &Project, release: &Release) -> anyhow::Result<Self> {
+        Self::of(project, release, Paths::All)
+    }
+
+    /// The files at `paths` of the tree of `project`.
+    fn of(project: &Project, release: &Release, paths: Paths) -> anyhow::Result<Self> {
         let sets = release.scaffolds.sets();
         let mut blueprint = Blueprint::default();
         for source in sources(project) {
-            let parts = contributions::of(source, project, release, &sets, Paths::All)?;
+            let parts = contributions::of(source, project, release, &sets, paths)?;
             blueprint.add(source, parts)?;
         }
         Ok(blueprint)
@@ -83,15 +88,8 @@ impl Blueprint {
         project: &Project,
         release: &Release,
     ) -> anyhow::Result<Self> {
-        let sets = release.scaffolds.sets();
-        let paths: BTreeSet<String> = other.files.keys().cloned().collect();
-        let mut blueprint = Blueprint::default();
-        for source in sources(project) {
-            let paths = Paths::These(&paths);
-            let parts = contributions::of(source, project, release, &sets, paths)?;
-            blueprint.add(source, parts)?;
-        }
-        Ok(blueprint)
+        let paths = other.files.keys().cloned().collect();
+        Self::of(project, release, Paths::These(&paths))
     }
 
     /// Every file, sorted by path.

@@ -4,13 +4,13 @@
 //! blueprint by this kbr.
 
 mod entries;
-pub mod git;
 pub mod library;
 mod merge;
 pub mod notes;
-mod outcome;
+mod releases;
 mod renamed;
 mod renames;
+mod resolution;
 mod resolve;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,9 +21,10 @@ use crate::project::Project;
 use crate::release::Release;
 use crate::scaffold::Policy;
 
-pub use merge::Labels;
-use outcome::Outcome;
-pub use renamed::rewritten;
+pub use merge::markers;
+pub use releases::Releases;
+use renamed::rewritten;
+use resolution::Resolution;
 
 /// The pristine files of one release, by path.
 pub type Tree = BTreeMap<String, Pristine>;
@@ -95,11 +96,12 @@ pub fn paths<'a>(ancestor: &'a Tree, new: &'a Tree) -> BTreeSet<&'a str> {
         .collect()
 }
 
-/// What the upgrade from `ancestor` to `new` does to the files in `disk`. The library is replaced: whether it may be is up to
+/// What the upgrade from `ancestor` to `new` does to the files in `disk`: those of both trees, and the project's other Rust files. The
+/// library is replaced: whether it may be is up to
 /// [`library::edited`].
-pub fn plan(ancestor: &Tree, new: &Tree, disk: &Disk, labels: Labels) -> Plan {
+pub fn plan(ancestor: &Tree, new: &Tree, disk: &Disk, releases: Releases) -> Plan {
     let mut plan = Plan::default();
-    let renames = renames::table(labels.from, labels.to);
+    let renames = renames::table(releases);
     for path in paths(ancestor, new) {
         if renames.iter().any(|rename| rename.from == path) {
             continue;
@@ -115,11 +117,17 @@ pub fn plan(ancestor: &Tree, new: &Tree, disk: &Disk, labels: Labels) -> Plan {
             ours: disk.get(old).map(Vec::as_slice),
             new: new.get(path),
         };
-        plan.file(&sides, labels);
+        plan.file(&sides, releases);
         if moved.is_some() {
             plan.moved(old, path, disk);
         }
     }
+    let is_planned = |path: &String| ancestor.contains_key(path) || new.contains_key(path);
+    let own = disk.iter().filter(|(path, _)| !is_planned(path));
+    for (path, content) in own.filter(|(path, _)| !crate::library::has(path)) {
+        plan.own(path, content, releases);
+    }
+    plan.dropped.extend(library::added(ancestor, disk).cloned());
     plan.changes.sort_by(|a, b| a.path.cmp(&b.path));
     plan
 }
@@ -134,7 +142,7 @@ struct Sides<'a> {
 }
 
 impl Plan {
-    fn file(&mut self, sides: &Sides, labels: Labels) {
+    fn file(&mut self, sides: &Sides, releases: Releases) {
         let path = sides.path.to_owned();
         let before = sides.ours.map(<[u8]>::to_vec);
         let mut change = |verb, after: Vec<u8>| {
@@ -146,13 +154,13 @@ impl Plan {
                 after,
             });
         };
-        match outcome::of(sides, labels) {
-            Outcome::Same => {}
-            Outcome::NotText => self.not_text.push(path),
-            Outcome::Keep => change(Verb::Keep, before.clone().unwrap_or_default()),
-            Outcome::Write(text) if before.is_none() => change(Verb::Create, text.into_bytes()),
-            Outcome::Write(text) => change(Verb::Update, text.into_bytes()),
-            Outcome::Merge { text, unmerged } => {
+        match resolution::of(sides, releases) {
+            Resolution::Same => {}
+            Resolution::NotText => self.not_text.push(path),
+            Resolution::Keep => change(Verb::Keep, before.clone().unwrap_or_default()),
+            Resolution::Write(text) if before.is_none() => change(Verb::Create, text.into_bytes()),
+            Resolution::Write(text) => change(Verb::Update, text.into_bytes()),
+            Resolution::Merge { text, unmerged } => {
                 let after = text.into_bytes();
                 let is_same = before.as_ref() == Some(&after);
                 let verb = if is_same { Verb::Keep } else { Verb::Merge };
@@ -162,7 +170,7 @@ impl Plan {
                     self.unmerged.push(Unmerged { path, diff });
                 }
             }
-            Outcome::Conflict(text) => {
+            Resolution::Conflict(text) => {
                 change(Verb::Conflict, text.into_bytes());
                 let bytes = |side: &Pristine| side.text.clone().into_bytes();
                 self.conflicts.push(Conflict {
@@ -172,9 +180,25 @@ impl Plan {
                     new: sides.new.map(bytes).unwrap_or_default(),
                 });
             }
-            Outcome::Remove => change(Verb::Remove, Vec::new()),
-            Outcome::StaysDeleted => self.deleted.push(path),
-            Outcome::Dropped => self.dropped.push(path),
+            Resolution::Remove => change(Verb::Remove, Vec::new()),
+            Resolution::StaysDeleted => self.deleted.push(path),
+            Resolution::Dropped => self.dropped.push(path),
+        }
+    }
+
+    /// A file of the user's, in which names of the library may have changed.
+    fn own(&mut self, path: &str, content: &[u8], releases: Releases) {
+        let Ok(text) = str::from_utf8(content) else {
+            return;
+        };
+        let after = rewritten(path, text, releases);
+        if after != text {
+            self.changes.push(Change {
+                path: path.to_owned(),
+                verb: Verb::Merge,
+                before: Some(content.to_vec()),
+                after: after.into_bytes(),
+            });
         }
     }
 

@@ -215,7 +215,7 @@ fn in_cycles(mut imports: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
 }
 
 /// The modules of kbr that do no I/O: they use no files, environment or processes.
-const PURE: [&str; 21] = [
+const PURE: [&str; 22] = [
     "blueprint",
     "comments",
     "diagnostic",
@@ -229,6 +229,7 @@ const PURE: [&str; 21] = [
     "generated",
     "sample",
     "scaffold",
+    "upgrade",
     "uses",
     "vars",
     "changes/conflict",

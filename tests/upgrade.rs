@@ -265,7 +265,7 @@ fn an_abort_keeps_what_was_edited_since_and_the_file_before() {
     let mut expected = before;
     expected.remove("src/main.rs");
     assert_eq!(after, expected);
-    // It is over: the next upgrade begins anew.
+    // The upgrade has ended, so another one can begin.
     project.runs("git checkout --quiet . && kbr upgrade --dry-run");
 }
 

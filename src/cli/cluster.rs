@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::completion;
 use super::envtest::ClusterArgs;
+use super::format::Format;
 use crate::cluster::{self, Status, check_name};
 use crate::envtest::progress;
 use crate::output;
@@ -83,12 +84,6 @@ struct StatusArgs {
     /// Format
     #[arg(long, short, value_enum, default_value_t = Format::Text)]
     output: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 /// Runs `kbr cluster`.

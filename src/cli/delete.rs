@@ -4,7 +4,7 @@ mod api;
 mod cluster;
 mod controller;
 mod deletion;
-mod kind;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod webhook;
@@ -17,10 +17,8 @@ use anyhow::Context as _;
 use self::deletion::Deletion;
 use super::WriteArgs;
 use super::write;
-use crate::library;
 use crate::output;
 use crate::project::Project;
-use crate::release;
 use crate::workdir;
 
 /// Remove an API, a controller or webhooks from the project
@@ -86,9 +84,7 @@ fn delete(
 ) -> anyhow::Result<()> {
     let current = env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&current)?;
-    write::recover(&root, args.write())?;
-    release::check(&workdir::load(&root)?.head.kbr)?;
-    library::check(workdir::library_manifest(&root)?.as_deref())?;
+    write::open(&root, args.write())?;
     let mut resolved = None;
     let written = write::apply_changes(&root, args.write(), || {
         let deletion = choose(&workdir::load(&root)?, &root)?;

@@ -13,6 +13,7 @@ use crate::blueprint::Presence;
 use crate::diagnostic::Problems;
 use crate::output;
 use crate::project::{self, Head, KBR, Project, name};
+use crate::release;
 use crate::resource::controller::FIELD_MANAGER_MAX;
 use crate::resource::names;
 use crate::resource::protected;
@@ -89,6 +90,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         write::recover(&root, args.write)?;
     }
     let found = workdir::load_if_any(&root)?.map(|project| project.head);
+    if let Some(found) = &found {
+        release::check(&found.kbr)?;
+    }
     let package = package(&root);
     let mut wanted = wanted(args, &root, found.as_ref(), package.as_deref());
     check(&wanted)?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::Value;
 
+use super::format::Format;
 use super::report;
 use crate::changes::Change;
 use crate::diagnostic::{Diagnostic, Outcome};
@@ -68,13 +69,6 @@ pub struct Args {
     /// Format of the findings
     #[arg(long, short, value_enum, default_value_t = Format::Text, requires = "against")]
     pub output: Format,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    #[default]
-    Text,
-    Json,
 }
 
 impl Args {

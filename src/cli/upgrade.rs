@@ -3,6 +3,7 @@
 mod afterwards;
 mod diff;
 mod finish;
+mod git;
 mod prepare;
 mod report;
 
@@ -11,13 +12,14 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 
+use self::git::Repository;
 use self::prepare::Prepared;
+use super::format::Format;
 use crate::changes::Change;
 use crate::commit::{self, Lock, suspended};
 use crate::diagnostic::{Diagnostic, Outcome};
 use crate::output;
 use crate::project::KBR;
-use crate::upgrade::git::Repository;
 use crate::workdir;
 
 /// Bring the project to the release of this kbr
@@ -61,8 +63,8 @@ pub struct Args {
     #[arg(long)]
     no_check: bool,
     /// Format of `--check`
-    #[arg(long, short, value_enum, default_value_t = report::Format::Text, requires = "check")]
-    output: report::Format,
+    #[arg(long, short, value_enum, default_value_t = Format::Text, requires = "check")]
+    output: Format,
     /// Ask no questions: answer each with yes
     #[arg(long, short)]
     yes: bool,

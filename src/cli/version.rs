@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::format::Format;
 use crate::envtest::modules;
 use crate::output;
 use crate::project::KBR;
@@ -11,12 +12,6 @@ pub struct Args {
     /// Format
     #[arg(long, short, value_enum, default_value_t = Format::Text)]
     output: Format,
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 /// Runs `kbr version`.

@@ -6,9 +6,11 @@ use super::{WriteArgs, report};
 use crate::blueprint::{self, Blueprint, Presence, Source};
 use crate::changes::{self, Change, Records};
 use crate::commit;
+use crate::library;
 use crate::output;
 use crate::project::{Project, Table};
 use crate::release::{self, Release};
+use crate::workdir;
 
 /// The project after a command, and the tables that belong to the command.
 #[derive(Debug)]
@@ -67,7 +69,6 @@ impl Intent {
 
     /// The changes that the command makes on disk.
     fn resolve(&self, root: &Path, force: bool) -> anyhow::Result<Vec<Change>> {
-        release::check(&self.project.head.kbr)?;
         let sources: Vec<Source> = self.tables.iter().map(|(source, _)| *source).collect();
         let blueprint = Blueprint::around(&sources, &self.project, &Release::current()?)?;
         let wanted = blueprint::difference(&blueprint, &self.tables, force);
@@ -86,6 +87,18 @@ pub fn recover(root: &Path, args: WriteArgs) -> anyhow::Result<()> {
         output::message(format_args!("note: {unfinished}"));
     }
     Ok(())
+}
+
+/// Reads the project at `root` for a command that extends or reduces it, after completing an interrupted commit.
+///
+/// # Errors
+/// As [`recover`]; PROJECT cannot be read; the project is of another release; its library is missing or too old.
+pub fn open(root: &Path, args: WriteArgs) -> anyhow::Result<Project> {
+    recover(root, args)?;
+    let project = workdir::load(root)?;
+    release::check(&project.head.kbr)?;
+    library::check(workdir::library_manifest(root)?.as_deref())?;
+    Ok(project)
 }
 
 /// Computes the intent while the project is locked, and applies it; with `--dry-run` it only reports the changes. Returns whether

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use super::{Project, Table, parse};
 
 /// The text of PROJECT with `after` in place of its tables, in their order: `None` removes a table, a changed one loses or changes
-/// keys. Comments above a table stay. `None` if the text has a form in which the tables cannot be told from the rest.
+/// keys. Comments above a table stay. `None` if the text has a form in which the tables cannot be separated from the rest.
 ///
 /// # Errors
 /// A value cannot be written as TOML.

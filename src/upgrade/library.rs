@@ -1,27 +1,40 @@
 //! The copy of the runtime library in a project, which an upgrade replaces as a whole.
 
-use super::{Disk, Tree};
-use crate::library::has;
+use std::collections::BTreeSet;
 
-/// The files of the library in `ancestor` that the user edited, each with its difference: sorted by path. Deleted files count as edited
-/// unless all are missing, since a vendored copy may be elsewhere.
+use super::{Disk, Tree};
+use crate::library::folder_of;
+
+/// The files in `disk` that are in the folder of the library of `ancestor`, and not of that library.
+pub fn added<'a>(ancestor: &'a Tree, disk: &'a Disk) -> impl Iterator<Item = &'a String> {
+    let folder = ancestor.keys().find_map(|path| folder_of(path));
+    let is_own = move |path: &&String| {
+        folder.is_some() && folder_of(path) == folder && !ancestor.contains_key(*path)
+    };
+    disk.keys().filter(is_own)
+}
+
+/// The files of the library in `ancestor` that the user edited, added or deleted, each with its difference: sorted by path. If all are
+/// missing, none counts: the library may be elsewhere.
 pub fn edited(ancestor: &Tree, disk: &Disk) -> Vec<(String, String)> {
-    let files = || ancestor.iter().filter(|(path, _)| has(path));
-    if !files().any(|(path, _)| disk.contains_key(path)) {
+    let files = ancestor.keys().filter(|path| folder_of(path).is_some());
+    let files: BTreeSet<&String> = files.chain(added(ancestor, disk)).collect();
+    if !files.iter().any(|path| disk.contains_key(*path)) {
         return Vec::new();
     }
-    let differing = files().filter_map(|(path, pristine)| {
+    let differing = files.into_iter().filter_map(|path| {
+        let pristine = ancestor.get(path).map_or("", |file| &file.text);
         let ours = disk
             .get(path)
             .map(|bytes| String::from_utf8_lossy(bytes).replace("\r\n", "\n"));
         let ours = ours.unwrap_or_default();
         let diff = || {
-            similar::TextDiff::from_lines(&*pristine.text, &*ours)
+            similar::TextDiff::from_lines(pristine, &*ours)
                 .unified_diff()
                 .header(&format!("a/{path}"), &format!("b/{path}"))
                 .to_string()
         };
-        (ours != pristine.text).then(|| (path.clone(), diff()))
+        (ours != pristine).then(|| (path.clone(), diff()))
     });
     differing.collect()
 }

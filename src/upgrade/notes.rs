@@ -2,13 +2,35 @@
 
 use std::collections::BTreeMap;
 
-use super::Tree;
+use super::{Disk, Releases, Tree};
 use crate::comments;
-use crate::project::release as number;
+use crate::edit::is_rust;
+use crate::library;
 use crate::uses;
 
-/// The user's Rust files, by path: those that differ from what kbr wrote.
+/// The user's Rust files, by path.
 pub type Sources = BTreeMap<String, String>;
+
+/// The Rust files in `disk` that neither release wrote like that, without the library.
+pub fn sources(disk: &Disk, ancestor: &Tree, new: &Tree) -> Sources {
+    let is_of = |tree: &Tree, path: &str, text: &str| {
+        let pristine = tree.get(path);
+        pristine.is_some_and(|pristine| pristine.text == text)
+    };
+    let mut sources = Sources::new();
+    for (path, content) in disk {
+        // What is not text is not Rust.
+        let text = str::from_utf8(content).ok();
+        let text = text.filter(|_| is_rust(path) && !library::has(path));
+        if let Some(text) = text
+            && !is_of(ancestor, path, text)
+            && !is_of(new, path, text)
+        {
+            sources.insert(path.clone(), text.to_owned());
+        }
+    }
+    sources
+}
 
 /// A place in the user's code that needs a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +41,7 @@ pub struct Note {
 }
 
 /// A change of the library that the compiler rejects, or that nothing reports.
-struct Change {
+struct LibraryChange {
     /// The release that made it.
     release: &'static str,
     /// Text of the code that it affects.
@@ -42,20 +64,20 @@ struct Hold {
     note: &'static str,
 }
 
-const CHANGES: &[Change] = &[
-    Change {
+const CHANGES: &[LibraryChange] = &[
+    LibraryChange {
         release: "0.2.0",
         pattern: ".wake(",
         with: "Trigger",
         note: "`Trigger::wake` is now `Trigger::enqueue`",
     },
-    Change {
+    LibraryChange {
         release: "0.2.0",
         pattern: ".wake_all(",
         with: "Trigger",
         note: "`Trigger::wake_all` is now `Trigger::enqueue_all`",
     },
-    Change {
+    LibraryChange {
         release: "0.2.0",
         pattern: ".all(\"",
         with: "FakeApi",
@@ -71,15 +93,10 @@ const HOLDS: &[Hold] = &[Hold {
     note: "the types of Kubernetes stay those of 1.36. In 1.37, `spec` of a Deployment, StatefulSet or DaemonSet is not an `Option`: to change, write `v1_37` here and 1.37 in `.cargo/config.toml`, and remove `Some(…)` around these fields",
 }];
 
-/// Whether a change of `release` is part of the upgrade.
-fn is_part(release: &str, [from, to]: [&str; 2]) -> bool {
-    number(from) < number(release) && number(release) <= number(to)
-}
-
 /// Switches off, in the new release's files, the changes of behaviour that the user's code is not ready for.
-pub fn hold(new: &mut Tree, sources: &Sources, releases: [&str; 2]) -> Vec<Note> {
+pub fn hold(new: &mut Tree, sources: &Sources, releases: Releases) -> Vec<Note> {
     let mut notes = Vec::new();
-    let holds = HOLDS.iter().filter(|hold| is_part(hold.release, releases));
+    let holds = HOLDS.iter().filter(|hold| releases.include(hold.release));
     for hold in holds {
         if !sources.values().any(|text| names(text, hold.path)) {
             continue;
@@ -118,13 +135,13 @@ fn names(text: &str, path: &str) -> bool {
 }
 
 /// The lines of the user's code that a change of the library affects, sorted by path.
-pub fn left(sources: &Sources, releases: [&str; 2]) -> Vec<Note> {
+pub fn left(sources: &Sources, releases: Releases) -> Vec<Note> {
     let mut notes = Vec::new();
     for (path, text) in sources {
         for (number, line) in (1..).zip(text.lines()) {
             let changes = CHANGES
                 .iter()
-                .filter(|change| is_part(change.release, releases));
+                .filter(|change| releases.include(change.release));
             let hits = changes
                 .filter(|change| line.contains(change.pattern) && text.contains(change.with));
             notes.extend(hits.map(|change| Note {
@@ -148,7 +165,13 @@ mod tests {
             "src/a.rs".to_owned(),
             "use manager::Trigger;\ntrigger.wake(key);\n".to_owned(),
         )]);
-        let notes = left(&sources, ["0.1.0", "0.2.0"]);
+        let notes = left(
+            &sources,
+            Releases {
+                from: "0.1.0",
+                to: "0.2.0",
+            },
+        );
         assert_eq!(
             notes,
             [Note {
@@ -156,7 +179,16 @@ mod tests {
                 text: "`Trigger::wake` is now `Trigger::enqueue`".to_owned()
             }]
         );
-        assert_eq!(left(&sources, ["0.2.0", "0.3.0"]), []);
+        assert_eq!(
+            left(
+                &sources,
+                Releases {
+                    from: "0.2.0",
+                    to: "0.3.0",
+                }
+            ),
+            []
+        );
     }
 
     #[test]
@@ -164,7 +196,10 @@ mod tests {
         let text = "k8s-openapi = { features = [\"v1_37\"] }\n".to_owned();
         let policy = Policy::Owned;
         let tree = Tree::from([("Cargo.toml".to_owned(), Pristine { policy, text })]);
-        let releases = ["0.1.0", "0.2.0"];
+        let releases = Releases {
+            from: "0.1.0",
+            to: "0.2.0",
+        };
         let mut new = tree.clone();
         assert_eq!(hold(&mut new, &Sources::new(), releases), []);
         assert_eq!(new, tree);

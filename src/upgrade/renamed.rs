@@ -1,9 +1,8 @@
 //! Names of the library that a release changed, and that an upgrade changes in the user's code as well.
 
-use super::Labels;
+use super::Releases;
 use crate::comments;
 use crate::edit::is_rust;
-use crate::project::release as number;
 use crate::uses;
 
 /// A public name in a module of the library that has another name from one release on.
@@ -24,15 +23,12 @@ const RENAMED: &[Renamed] = &[Renamed {
 }];
 
 /// The Rust file at `path` with the new names; any other file as it is.
-pub fn rewritten(path: &str, text: &str, labels: Labels) -> String {
+pub fn rewritten(path: &str, text: &str, releases: Releases) -> String {
     let mut text = text.to_owned();
     if !is_rust(path) {
         return text;
     }
-    let is_part = |renamed: &&Renamed| {
-        let release = number(renamed.release);
-        number(labels.from) < release && release <= number(labels.to)
-    };
+    let is_part = |renamed: &&Renamed| releases.include(renamed.release);
     for renamed in RENAMED.iter().filter(is_part) {
         text = replaced(&text, renamed);
     }
@@ -99,13 +95,13 @@ fn with_new_name(text: &str, from: &str, to: &str, alias: &str) -> String {
 mod tests {
     use super::*;
 
-    const LABELS: Labels = Labels {
+    const RELEASES: Releases = Releases {
         from: "0.1.0",
         to: "0.2.0",
     };
 
     fn check(text: &str, expected: &str) {
-        assert_eq!(rewritten("src/a.rs", text, LABELS), expected);
+        assert_eq!(rewritten("src/a.rs", text, RELEASES), expected);
     }
 
     #[test]
@@ -142,8 +138,8 @@ mod tests {
             check(text, text);
         }
         let text = "use manager::webhook;\nwebhook::Refusal\n";
-        assert_eq!(rewritten("README.md", text, LABELS), text);
-        let later = Labels {
+        assert_eq!(rewritten("README.md", text, RELEASES), text);
+        let later = Releases {
             from: "0.2.0",
             to: "0.3.0",
         };

@@ -1,5 +1,7 @@
 //! Files that a release moved. kbr does not guess moves by similarity.
 
+use super::Releases;
+
 /// A file that is at another path from one release on.
 #[derive(Clone, Copy, Debug)]
 pub struct Rename {
@@ -12,12 +14,8 @@ pub struct Rename {
 /// All moves. The library is not among them: it is replaced, not merged.
 const RENAMES: &[Rename] = &[];
 
-/// The moves between two releases.
-pub fn table(from: &str, to: &str) -> Vec<Rename> {
-    let number = crate::project::release;
-    let since = |rename: &&Rename| {
-        let release = number(rename.release);
-        number(from) < release && release <= number(to)
-    };
-    RENAMES.iter().filter(since).copied().collect()
+/// The moves that are part of an upgrade.
+pub fn table(releases: Releases) -> Vec<Rename> {
+    let is_part = |rename: &&Rename| releases.include(rename.release);
+    RENAMES.iter().filter(is_part).copied().collect()
 }

@@ -1,15 +1,15 @@
 //! Resolves conflicts about which there is no doubt: words in comments, and permissions, which are a set.
 
-use super::merge::Segment;
+use super::merge::Hunk;
 use crate::edit::is_rust;
 
 /// The start of a permission in Rust.
 const RULE: &str = "// +kbr:rbac:";
 
 /// The merged file at `path` with fewer conflicts.
-pub fn resolved(path: &str, segments: Vec<Segment>) -> Vec<Segment> {
-    let resolve = |segment| match segment {
-        Segment::Conflict {
+pub fn resolved(path: &str, hunks: Vec<Hunk>) -> Vec<Hunk> {
+    let resolve = |hunk| match hunk {
+        Hunk::Conflict {
             ancestor,
             ours,
             new,
@@ -17,18 +17,18 @@ pub fn resolved(path: &str, segments: Vec<Segment>) -> Vec<Segment> {
             let ours = with_rules(path, &ancestor, &ours, &new);
             if code(path, &ancestor) == code(path, &new) {
                 // The release has changed only comments, and the user's lines may have comments of their own.
-                Segment::Merged(ours)
+                Hunk::Merged(ours)
             } else {
-                Segment::Conflict {
+                Hunk::Conflict {
                     ancestor,
                     ours,
                     new,
                 }
             }
         }
-        merged @ Segment::Merged(_) => merged,
+        merged @ Hunk::Merged(_) => merged,
     };
-    segments.into_iter().map(resolve).collect()
+    hunks.into_iter().map(resolve).collect()
 }
 
 /// The lines that are neither blank nor comments. Permissions are merged as a set, so they do not count either.
@@ -97,8 +97,8 @@ mod tests {
     use super::*;
 
     fn check(path: &str, [ancestor, ours, new]: [&str; 3], expected: Option<&str>) {
-        let segments = resolved(path, merge(ancestor, ours, new));
-        assert_eq!(clean(&segments).as_deref(), expected);
+        let hunks = resolved(path, merge(ancestor, ours, new));
+        assert_eq!(clean(&hunks).as_deref(), expected);
     }
 
     #[test]

@@ -3,7 +3,7 @@ mod random;
 use super::*;
 use crate::project;
 
-const LABELS: Labels = Labels {
+const RELEASES: Releases = Releases {
     from: "0.1.0",
     to: "0.2.0",
 };
@@ -25,7 +25,7 @@ fn of(path: &str, policy: Policy, [ancestor, ours, new]: [&str; 3]) -> Plan {
         "-" => Disk::new(),
         text => Disk::from([(path.to_owned(), text.as_bytes().to_vec())]),
     };
-    plan(&tree(ancestor), &tree(new), &disk, LABELS)
+    plan(&tree(ancestor), &tree(new), &disk, RELEASES)
 }
 
 /// Checks the verb and the text afterwards; `None` for a file that is not among the changes.
@@ -89,7 +89,7 @@ fn a_file_that_both_added_is_a_conflict_with_both_texts() {
             new: b"b\n".to_vec(),
         }]
     );
-    // A file that is written once belongs to whoever wrote it.
+    // A file that is written once belongs to the user.
     let plan = of("AGENTS.md", Policy::Once, ["-", "mine\n", "b\n"]);
     assert_eq!(plan.changes[0].verb, Verb::Keep);
 }
@@ -122,7 +122,7 @@ fn a_file_that_is_not_text_is_kept() {
     let path = "Makefile".to_owned();
     let tree = |text| Tree::from([(path.clone(), pristine(Policy::Owned, text))]);
     let disk = Disk::from([(path.clone(), vec![0xff])]);
-    let plan = plan(&tree("a\n"), &tree("b\n"), &disk, LABELS);
+    let plan = plan(&tree("a\n"), &tree("b\n"), &disk, RELEASES);
     assert!(plan.changes.is_empty());
     assert_eq!(plan.not_text, ["Makefile"]);
 }
@@ -165,7 +165,7 @@ fn a_merge_that_would_break_rust_is_not_made() {
 #[test]
 fn a_moved_file_takes_its_edits_along() {
     // No release has moved a file yet, so the table is empty.
-    assert!(renames::table("0.1.0", "0.2.0").is_empty());
+    assert!(renames::table(RELEASES).is_empty());
     let mut plan = Plan::default();
     let disk = Disk::from([("old".to_owned(), b"mine\n".to_vec())]);
     plan.moved("old", "new", &disk);
@@ -212,7 +212,7 @@ fn a_project_without_edits_becomes_a_fresh_one() {
             .iter()
             .map(|(path, file)| (path.clone(), file.text.clone().into_bytes()))
             .collect();
-        let plan = plan(&ancestor, &new, &disk, LABELS);
+        let plan = plan(&ancestor, &new, &disk, RELEASES);
         apply(&plan, &mut disk);
         let fresh = new
             .iter()

@@ -26,7 +26,7 @@
 //! A controller reconciles the objects of one kind. It is called for each object at start, and whenever the object
 //! changes or one that it [owns](Controller::owns) or [watches](Controller::watches). [`when`](Controller::when)
 //! selects the changes that matter, and a [`Trigger`] enqueues keys for events outside the cluster. A failed reconcile
-//! is retried after 5 ms, then 10 ms, up to 1,000 s, or as its [`backoff`](Controller::backoff) says; each object backs
+//! is retried after 5 ms, then 10 ms, up to 1,000 s, or as [`Controller::backoff`] sets it; each object backs
 //! off by itself. A [`terminal`] error is not retried until something changes. [`Context`] has what a reconcile
 //! needs: [`apply`](Context::apply) for children, [`status`](Context::status) and [`ready`](Context::ready) for the
 //! status that is written when the reconcile has ended, [`get`](Context::get), [`list`](Context::list) and

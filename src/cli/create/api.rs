@@ -18,11 +18,9 @@ use self::planned::Planned;
 use self::target::ApiSelection;
 use super::super::prompt;
 use super::super::write::{self, Intent};
-use crate::library;
 use crate::output;
 
 use crate::project::{Project, Table};
-use crate::release;
 use crate::resource::Resource;
 use crate::resource::webhook::Webhook;
 use crate::workdir;
@@ -36,10 +34,7 @@ pub use self::args::Args;
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let current = env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&current)?;
-    write::recover(&root, args.write)?;
-    let project = workdir::load(&root)?;
-    release::check(&project.head.kbr)?;
-    library::check(workdir::library_manifest(&root)?.as_deref())?;
+    let project = write::open(&root, args.write)?;
     let resource = match args.of.external_crate {
         Some(_) => Some(args.resource.unwrap_or(false)),
         None => args.resource,

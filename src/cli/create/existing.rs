@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::completion;
+use super::super::kind::KindArgs;
 use crate::diagnostic::{Diagnostic, Problems};
 use crate::project::Project;
 use crate::resource::external::{Dependencies, External};
@@ -10,21 +10,11 @@ use crate::resource::target::Target;
 use crate::resource::{ApiFlags, Resource, groups, kubernetes};
 use crate::workdir;
 
-/// The flags that select a kind.
+/// The flags that select a kind, and describe one of another crate.
 #[derive(Debug, clap::Args)]
-pub struct KindArgs {
-    /// API group without the project's domain, or a full group with `--domain ''`; `''` uses the domain as the group, `core` is Kubernetes' core group
-    #[arg(long, add = completion::groups())]
-    pub group: String,
-    /// Version of the API: `v1`, `v2beta3`, `v1alpha1`
-    #[arg(long, add = completion::versions())]
-    pub version: String,
-    /// Kind in upper camel case: `Captain`, `IPPool`
-    #[arg(long, add = completion::kinds())]
-    pub kind: String,
-    /// Domain of this API's group [default: the project's]
-    #[arg(long)]
-    pub domain: Option<String>,
+pub struct ExistingArgs {
+    #[command(flatten)]
+    pub kind: KindArgs,
     /// Plural in lower case [default: the English plural]
     #[arg(long)]
     pub plural: Option<String>,
@@ -74,7 +64,7 @@ impl Added {
 /// # Errors
 /// The kind does not exist; the error suggests the nearest ones.
 pub fn find(
-    args: &KindArgs,
+    args: &ExistingArgs,
     namespaced: Option<bool>,
     project: &Project,
     root: &Path,
@@ -101,14 +91,19 @@ pub fn find(
         check_known(args, namespaced, &target.plural, target.namespaced)?;
         return Ok(target.clone());
     }
-    let known = project.apis().find(|api| is_selected(api, args, project));
+    let known = project
+        .apis()
+        .find(|api| args.kind.select(&Target::own(api), project));
     if let Some(api) = known {
         check_known(args, namespaced, &api.plural, api.namespaced)?;
         return Ok(Target::own(api));
     }
-    let (_, whole) = groups(&args.group, args.domain.as_deref().unwrap_or_default());
-    let found = kubernetes::find(&args.group, &args.version, &args.kind)
-        .or_else(|| kubernetes::find(&whole, &args.version, &args.kind));
+    let (_, whole) = groups(
+        &args.kind.group,
+        args.kind.domain.as_deref().unwrap_or_default(),
+    );
+    let found = kubernetes::find(&args.kind.group, &args.kind.version, &args.kind.kind)
+        .or_else(|| kubernetes::find(&whole, &args.kind.version, &args.kind.kind));
     let Some(kind) = found else {
         return Err(unknown(args, project));
     };
@@ -129,27 +124,17 @@ fn dependency(external: &External, missing: Option<&str>, project: &Project) -> 
     }
 }
 
-/// Whether the flags select this kind of the project: by its full group, or by its short group.
-fn is_selected(api: &Resource, args: &KindArgs, project: &Project) -> bool {
-    let domain = args.domain.as_ref().unwrap_or(&project.head.domain);
-    let (_, full_group) = groups(&args.group, domain);
-    let by_word = args.domain.is_none() && [&api.group, &api.full_group].contains(&&args.group);
-    api.kind == args.kind
-        && api.version == args.version
-        && (api.full_group == full_group || by_word)
-}
-
 /// Whether the flags select this external kind, for which the project already has code.
-fn is_external(target: &Target, args: &KindArgs) -> bool {
+fn is_external(target: &Target, args: &ExistingArgs) -> bool {
     target.is_external()
-        && target.kind == args.kind
-        && target.version == args.version
-        && target.full_group == args.group
+        && target.kind == args.kind.kind
+        && target.version == args.kind.version
+        && target.full_group == args.kind.group
 }
 
 /// Names and scope of an existing kind are fixed.
 fn check_known(
-    args: &KindArgs,
+    args: &ExistingArgs,
     wanted: Option<bool>,
     plural: &str,
     namespaced: bool,
@@ -160,7 +145,7 @@ fn check_known(
             problems.add(
                 format!(
                     "`--{flag}` cannot change `{}`, which already exists",
-                    args.kind
+                    args.kind.kind
                 ),
                 format!("leave `--{flag}` out"),
             );
@@ -176,16 +161,16 @@ fn check_known(
 
 /// An external kind. The project's domain does not apply to its group.
 fn external(
-    args: &KindArgs,
+    args: &ExistingArgs,
     namespaced: Option<bool>,
     krate: &str,
     type_path: &str,
 ) -> anyhow::Result<Target> {
     let wanted = ApiFlags {
-        group: args.group.clone(),
-        domain: args.domain.clone().unwrap_or_default(),
-        version: args.version.clone(),
-        kind: args.kind.clone(),
+        group: args.kind.group.clone(),
+        domain: args.kind.domain.clone().unwrap_or_default(),
+        version: args.kind.version.clone(),
+        kind: args.kind.kind.clone(),
         plural: args.plural.clone(),
         namespaced: namespaced.unwrap_or(true),
         ..ApiFlags::default()
@@ -197,9 +182,10 @@ fn external(
     Ok(target)
 }
 
-fn unknown(args: &KindArgs, project: &Project) -> anyhow::Error {
+fn unknown(args: &ExistingArgs, project: &Project) -> anyhow::Error {
     let own = |api: &Resource| {
-        let near = strsim::damerau_levenshtein(&api.kind_lower(), &args.kind.to_lowercase()) <= 2;
+        let near =
+            strsim::damerau_levenshtein(&api.kind_lower(), &args.kind.kind.to_lowercase()) <= 2;
         near.then(|| {
             format!(
                 "--group {} --version {} --kind {}",
@@ -208,18 +194,18 @@ fn unknown(args: &KindArgs, project: &Project) -> anyhow::Error {
         })
     };
     let mut near: Vec<String> = project.apis().filter_map(own).collect();
-    let kubernetes = kubernetes::nearest(&args.group, &args.version, &args.kind);
+    let kubernetes = kubernetes::nearest(&args.kind.group, &args.kind.version, &args.kind.kind);
     // A misspelled built-in kind is not a new kind.
     let may_be_new = kubernetes.is_empty();
     near.extend(kubernetes);
-    let group = if args.group.is_empty() {
+    let group = if args.kind.group.is_empty() {
         "core"
     } else {
-        &args.group
+        &args.kind.group
     };
     let mut error = Diagnostic::new(format_args!(
         "no kind `{}` found in `{}/{}`, neither in this project nor in Kubernetes 1.37",
-        args.kind, group, args.version
+        args.kind.kind, group, args.kind.version
     ));
     for flags in near {
         error = error.help(format_args!("did you mean `{flags}`?"));
@@ -228,7 +214,7 @@ fn unknown(args: &KindArgs, project: &Project) -> anyhow::Error {
     if may_be_new {
         error = error.help(format_args!(
             "to create a new kind: `kbr create api --group {} --version {} --kind {} --resource`",
-            group, args.version, args.kind
+            group, args.kind.version, args.kind.kind
         ));
     }
     error.into()

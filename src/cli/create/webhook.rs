@@ -16,10 +16,8 @@ use self::args::WebhookParts;
 use self::chosen::WebhookSelection;
 use super::super::prompt;
 use super::super::write::{self, Intent};
-use crate::library;
 use crate::output;
 use crate::project::{Project, Table};
-use crate::release;
 use crate::resource::target::Target;
 use crate::workdir;
 
@@ -32,10 +30,7 @@ pub use self::args::Args;
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let current = env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&current)?;
-    write::recover(&root, args.write)?;
-    let project = workdir::load(&root)?;
-    release::check(&project.head.kbr)?;
-    library::check(workdir::library_manifest(&root)?.as_deref())?;
+    let project = write::open(&root, args.write)?;
     // Report errors before asking questions.
     let given = WebhookParts {
         defaulting: args.defaulting,

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use super::super::kind::KindArgs;
 use super::DeleteArgs;
 use super::deletion::Deletion;
-use super::kind::{self, KindArgs};
+use super::tables;
 use crate::comments::code;
 use crate::diagnostic::Problems;
 use crate::project::{Project, Table};
@@ -38,7 +39,7 @@ pub fn choose(
 ) -> anyhow::Result<Deletion> {
     let is_selected = |api: &&Resource| args.of.select(&Target::own(api), project);
     let Some(api) = project.apis().find(is_selected) else {
-        return Err(args.of.missing("resource", project).into());
+        return Err(tables::missing(&args.of, "resource", project).into());
     };
     let target = Target::own(api);
     let others: Vec<&Resource> = project
@@ -110,7 +111,7 @@ fn check_webhooks(target: &Target, project: &Project, problems: &mut Problems) {
             continue;
         }
         let (kind, version) = (&target.kind, &target.version);
-        let command = kind::command(table);
+        let command = tables::command(table);
         if !webhook.spokes.is_empty() {
             problems.add(
                 format!(
@@ -133,7 +134,7 @@ fn check_webhooks(target: &Target, project: &Project, problems: &mut Problems) {
 fn check_controllers(target: &Target, project: &Project, problems: &mut Problems) {
     for controller in project.controllers().filter(|it| it.target.is(target)) {
         let name = &controller.name;
-        let command = kind::command(&Table::Controller(controller.clone()));
+        let command = tables::command(&Table::Controller(controller.clone()));
         problems.add(
             format!(
                 "the controller `{name}` reconciles `{}` {}, and other versions remain",
@@ -144,7 +145,7 @@ fn check_controllers(target: &Target, project: &Project, problems: &mut Problems
     }
 }
 
-/// Whether the API server stores objects in this version: its type says so, or PROJECT if the type cannot be read.
+/// Whether the API server stores objects in this version: from its type, or from PROJECT if the type cannot be read.
 pub fn is_stored(root: &Path, project: &Project, api: &Resource) -> bool {
     let text = fs::read_to_string(root.join(api.path())).ok();
     let code = text.and_then(|text| code(&text).ok());

@@ -1,9 +1,10 @@
 //! `kbr delete controller`.
 
 use super::super::completion;
+use super::super::kind::KindArgs;
 use super::DeleteArgs;
 use super::deletion::Deletion;
-use super::kind::{KindArgs, command};
+use super::tables::{self, command};
 use crate::diagnostic::Diagnostic;
 use crate::project::{Project, Table};
 use crate::resource::controller::Controller;
@@ -90,7 +91,7 @@ fn missing(args: &Args, project: &Project) -> Diagnostic {
         return of_another_kind(known, &of, project);
     }
     match (&args.controller_name, args.of()) {
-        (None, Some(of)) => of.missing("controller", project),
+        (None, Some(of)) => tables::missing(&of, "controller", project),
         (name, _) => {
             let name = name.as_deref().unwrap_or_default();
             let names: Vec<String> = project

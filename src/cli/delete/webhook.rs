@@ -1,9 +1,10 @@
 //! `kbr delete webhook`.
 
 use super::super::completion;
+use super::super::kind::KindArgs;
 use super::DeleteArgs;
 use super::deletion::Deletion;
-use super::kind::KindArgs;
+use super::tables;
 use crate::diagnostic::Diagnostic;
 use crate::project::{Project, Table};
 use crate::resource::webhook::{Calls, Webhook};
@@ -50,7 +51,7 @@ pub fn choose(args: &Args, project: &Project) -> anyhow::Result<Deletion> {
         return Ok(deletion);
     }
     if !project.webhooks().any(is_selected) {
-        return Err(args.of.missing("webhook", project).into());
+        return Err(tables::missing(&args.of, "webhook", project).into());
     }
     let text = format!("`{}` {} has no such webhook", args.of.kind, args.of.version);
     let help =

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 
 use super::super::report as changes_report;
+use super::git::Repository;
 use super::{Args, afterwards, prepare};
 use crate::changes::{self, Locator};
 use crate::commit::{self, Suspended, suspended};
 use crate::diagnostic::{Diagnostic, Outcome};
 use crate::output;
-use crate::upgrade::Labels;
-use crate::upgrade::git::Repository;
+use crate::upgrade::{Releases, markers};
 use crate::workdir;
 
 /// Finishes the upgrade once no file has conflict markers.
@@ -46,7 +46,7 @@ pub fn resume(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     {
         output::message(format_args!("warning: {error:#}"));
     }
-    let notes = prepare::notes(root, &project, [&upgrade.from, &upgrade.to])?;
+    let notes = prepare::notes(root, &project, releases(&upgrade))?;
     suspended::end(&lock)?;
     drop(lock);
     output::message(format_args!("the project is of kbr {} now", upgrade.to));
@@ -114,13 +114,14 @@ fn unfinished(root: &Path) -> anyhow::Result<Suspended> {
     })
 }
 
+fn releases(upgrade: &Suspended) -> Releases<'_> {
+    let (from, to) = (&upgrade.from, &upgrade.to);
+    Releases { from, to }
+}
+
 /// The places of conflict markers: `Makefile:12`.
 fn unresolved(root: &Path, upgrade: &Suspended) -> anyhow::Result<Vec<String>> {
-    let labels = Labels {
-        from: &upgrade.from,
-        to: &upgrade.to,
-    };
-    let [begin, middle, _, end] = labels.markers();
+    let [begin, middle, _, end] = markers(releases(upgrade));
     let root = changes::real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
     let locator = Locator::new(&root);
     let mut left = Vec::new();

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::super::format::Format;
 use super::super::report;
 use super::prepare::Prepared;
 use crate::changes::{Change, Verb};
@@ -11,14 +12,6 @@ use crate::upgrade::notes::Note;
 
 /// The number of lines that are shown of what was not merged into a file.
 const SHOWN: usize = 30;
-
-/// How `--check` prints.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    #[default]
-    Text,
-    Json,
-}
 
 pub fn nothing_to_do() {
     output::message(format_args!("nothing to do: the project is of kbr {KBR}"));

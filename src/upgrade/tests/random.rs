@@ -119,7 +119,7 @@ fn random_edits_lose_no_line_and_merge_as_git_does() {
             }
         }
         let before = disk.clone();
-        let plan = plan(ancestor, new, &disk, LABELS);
+        let plan = plan(ancestor, new, &disk, RELEASES);
         apply(&plan, &mut disk);
         check_kept(seed, ancestor, &before, &disk);
         for change in &plan.changes {
@@ -149,7 +149,7 @@ fn random_edits_lose_no_line_and_merge_as_git_does() {
 fn check_kept(seed: u64, ancestor: &Tree, before: &Disk, after: &Disk) {
     for (path, content) in before {
         // With the names of the library that the upgrade changes in the user's code, too.
-        let text = rewritten(path, &String::from_utf8_lossy(content), LABELS);
+        let text = rewritten(path, &String::from_utf8_lossy(content), RELEASES);
         let pristine = ancestor.get(path).map_or("", |file| &file.text);
         let own = added(&text, pristine);
         if own.is_empty() {
@@ -159,7 +159,7 @@ fn check_kept(seed: u64, ancestor: &Tree, before: &Disk, after: &Disk) {
             .get(path)
             .map(|content| String::from_utf8_lossy(content).into_owned());
         let result = result.unwrap_or_default();
-        let result = rewritten(path, &result, LABELS);
+        let result = rewritten(path, &result, RELEASES);
         let kept = added(&result, "");
         for (line, number) in own {
             let found = kept.get(line).copied().unwrap_or_default();

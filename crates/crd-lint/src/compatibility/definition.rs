@@ -7,7 +7,7 @@ use crate::definition::Definition;
 
 /// The version whose objects are now read as `new`, if they are read without conversion.
 ///
-/// A version that nobody could use, then or now, is not compared.
+/// A version that was not served and is not served is not compared.
 pub fn before<'a>(old: &Definition<'a>, crd: &Definition, new: &Value) -> Option<&'a Value> {
     let is_used = |version: &Value| is_served(version) || is_stored(version);
     if !is_used(new) {

@@ -101,7 +101,7 @@ impl Delegate {
         }
     }
 
-    /// Whether a migration is for the same state of the CRD. An older one says nothing about this one.
+    /// Whether a migration is for the same state of the CRD. The result of an older one does not count for this one.
     fn is_current(&self, found: &DynamicObject) -> bool {
         let generation =
             |object: &DynamicObject| object.annotations().get(&self.annotation).cloned();

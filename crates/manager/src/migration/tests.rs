@@ -104,7 +104,7 @@ fn status(code: u16, message: &str) -> (u16, Value) {
     (code, body)
 }
 
-/// A cluster whose objects are stored in v1, while the CRD says v2.
+/// A cluster whose objects are stored in v1, while the CRD stores v2.
 struct Harness {
     server: Faulty,
     fence: Fence,

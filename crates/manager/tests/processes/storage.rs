@@ -250,7 +250,7 @@ struct Writers {
 }
 
 impl Writers {
-    /// Changes objects until told to stop, each by a read and a conditional write; returns the last count of each.
+    /// Changes objects until it is stopped, each by a read and a conditional write; returns the last count of each.
     async fn run(
         &self,
         client: &Client,
@@ -325,7 +325,7 @@ async fn fill(plane: &Plane, names: &[String]) -> anyhow::Result<()> {
     change_versions(&plane.client, versions(&["v1", "v2"], "v2")).await
 }
 
-/// Waits until the CRD says that only v2 is stored, and returns it.
+/// Waits until the CRD lists v2 as the only stored version, and returns it.
 async fn migrated(client: &Client) -> anyhow::Result<DynamicObject> {
     eventually(LONG * 10, "only v2 is stored", async || {
         let crd = crds(client).get(CRD).await?;

@@ -1,7 +1,7 @@
 //! The arguments of `kbr create api`; the flags of a new kind are in `own.rs`.
 
 use super::super::super::WriteArgs;
-use super::super::existing::KindArgs;
+use super::super::existing::ExistingArgs;
 use super::own::NewKindArgs;
 
 /// Add a kind with its types, a controller for a kind, or both
@@ -21,7 +21,7 @@ use super::own::NewKindArgs;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(flatten)]
-    pub of: KindArgs,
+    pub of: ExistingArgs,
     #[command(flatten)]
     pub new: NewKindArgs,
     /// Create the kind: its types, CRD, sample and roles

@@ -1,6 +1,6 @@
 //! One of the project's own kinds, from the flags of `kbr create api`.
 
-use super::super::existing::KindArgs;
+use super::super::existing::ExistingArgs;
 use super::planned::Planned;
 use crate::diagnostic::Problems;
 use crate::project::Project;
@@ -35,22 +35,22 @@ impl NewKindArgs {
 /// # Errors
 /// All problems and clashes of the kind.
 pub fn find(
-    of: &KindArgs,
+    of: &ExistingArgs,
     new: &NewKindArgs,
     project: &Project,
 ) -> anyhow::Result<Planned<Resource>> {
-    let domain = of.domain.as_ref().unwrap_or(&project.head.domain);
-    let (_, full_group) = groups(&of.group, domain);
-    let of_kind = |api: &&Resource| api.full_group == full_group && api.kind == of.kind;
-    let same = |api: &&Resource| of_kind(api) && api.version == of.version;
+    let domain = of.kind.domain.as_ref().unwrap_or(&project.head.domain);
+    let (_, full_group) = groups(&of.kind.group, domain);
+    let of_kind = |api: &&Resource| api.full_group == full_group && api.kind == of.kind.kind;
+    let same = |api: &&Resource| of_kind(api) && api.version == of.kind.version;
     let recorded = project.apis().find(same);
     // The previous version supplies the defaults.
     let before = recorded.or_else(|| project.apis().find(of_kind));
     let wanted = ApiFlags {
-        group: of.group.clone(),
+        group: of.kind.group.clone(),
         domain: domain.clone(),
-        version: of.version.clone(),
-        kind: of.kind.clone(),
+        version: of.kind.version.clone(),
+        kind: of.kind.kind.clone(),
         plural: of
             .plural
             .clone()

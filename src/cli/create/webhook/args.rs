@@ -1,7 +1,7 @@
 //! The arguments of `kbr create webhook`.
 
 use super::super::super::{WriteArgs, completion};
-use super::super::existing::KindArgs;
+use super::super::existing::ExistingArgs;
 
 /// Add webhooks for a kind: defaulting, validation, or conversion between its versions
 ///
@@ -22,7 +22,7 @@ use super::super::existing::KindArgs;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(flatten)]
-    pub of: KindArgs,
+    pub of: ExistingArgs,
     /// Set defaults in objects before they are stored
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, action = clap::ArgAction::Set)]
     pub defaulting: bool,

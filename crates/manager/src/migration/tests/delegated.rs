@@ -12,7 +12,7 @@ fn migrations(cluster: &Harness) -> Vec<Value> {
 async fn set(cluster: &Harness, conditions: &[(&str, &str)]) {
     let conditions: Vec<_> = conditions
         .iter()
-        .map(|(kind, status)| json!({"type": kind, "status": status, "message": "told to"}))
+        .map(|(kind, status)| json!({"type": kind, "status": status, "message": "by the test"}))
         .collect();
     let body = json!({"status": {"conditions": conditions}});
     let path = format!("{PATH}/{CRD}-{ID}/status");

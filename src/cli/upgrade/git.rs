@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
-use super::Conflict;
+use crate::upgrade::Conflict;
 
 /// A project in a git repository.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// The repository that contains the project at `root`; `None` if there is none, or no git.
+    /// The repository that contains the project at `root`; `None` without a repository or without git.
     pub fn find(root: &Path) -> Option<Self> {
         let mut git = command(root, &["rev-parse", "--show-prefix"]);
         let output = git.stderr(Stdio::null()).output().ok()?;

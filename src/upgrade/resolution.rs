@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::merge::{self, Segment};
-use super::{Labels, Sides, entries, resolve, rewritten};
+use super::merge::{self, Hunk};
+use super::{Releases, Sides, entries, resolve, rewritten};
 use crate::edit::is_rust;
 use crate::library;
 use crate::sample;
@@ -11,7 +11,7 @@ use crate::scaffold::Policy;
 
 /// The result for one file.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Resolution {
     /// It already is as it should be.
     Same,
     /// The user's file, although the release changed it.
@@ -37,12 +37,12 @@ pub enum Outcome {
 }
 
 /// The result for the file at `sides.path`.
-pub fn of(sides: &Sides, labels: Labels) -> Outcome {
+pub fn of(sides: &Sides, releases: Releases) -> Resolution {
     let Some(ours) = sides.ours else {
         return match (sides.ancestor, sides.new) {
-            (Some(_), Some(_)) if !library::has(sides.path) => Outcome::StaysDeleted,
-            (_, Some(new)) => Outcome::Write(new.text.clone()),
-            (_, None) => Outcome::Same,
+            (Some(_), Some(_)) if !library::has(sides.path) => Resolution::StaysDeleted,
+            (_, Some(new)) => Resolution::Write(new.text.clone()),
+            (_, None) => Resolution::Same,
         };
     };
     let is_pristine = |text: &str| lines(ours).is_some_and(|ours| ours.text == text);
@@ -51,70 +51,70 @@ pub fn of(sides: &Sides, labels: Labels) -> Outcome {
         .is_some_and(|ancestor| is_pristine(&ancestor.text));
     let Some(new) = sides.new else {
         return if is_ancestor || library::has(sides.path) {
-            Outcome::Remove
+            Resolution::Remove
         } else {
-            Outcome::Dropped
+            Resolution::Dropped
         };
     };
     if is_pristine(&new.text) {
-        return Outcome::Same;
+        return Resolution::Same;
     }
     let Some(text) = lines(ours) else {
-        return Outcome::NotText;
+        return Resolution::NotText;
     };
     if is_ancestor || library::has(sides.path) {
-        return Outcome::Write(text.ending.apply(&new.text));
+        return Resolution::Write(text.ending.apply(&new.text));
     }
     let ancestor = sides.ancestor.map_or("", |ancestor| &ancestor.text);
-    let [ancestor, ours] = [ancestor, &text.text].map(|it| rewritten(sides.path, it, labels));
+    let [ancestor, ours] = [ancestor, &text.text].map(|it| rewritten(sides.path, it, releases));
     if ancestor == new.text && ours == text.text {
-        return Outcome::Same;
+        return Resolution::Same;
     }
     // `kbr manifests` writes these, cargo the lock, and an untouched sample is what kbr has written from its type.
     let is_generated = new.policy == Policy::Generated || sides.path == "Cargo.lock";
     let is_written_once = sides.ancestor.is_none() && new.policy == Policy::Once;
     if is_generated || is_written_once || sample::is_untouched(&ours) {
-        return Outcome::Keep;
+        return Resolution::Keep;
     }
-    match merged(sides.path, &ancestor, &ours, &new.text, labels) {
-        Outcome::Merge {
+    match merged(sides.path, &ancestor, &ours, &new.text, releases) {
+        Resolution::Merge {
             text: lines,
             unmerged,
-        } => Outcome::Merge {
+        } => Resolution::Merge {
             text: text.ending.apply(&lines),
             unmerged,
         },
-        Outcome::Conflict(lines) => Outcome::Conflict(text.ending.apply(&lines)),
+        Resolution::Conflict(lines) => Resolution::Conflict(text.ending.apply(&lines)),
         other => other,
     }
 }
 
-fn merged(path: &str, ancestor: &str, ours: &str, new: &str, labels: Labels) -> Outcome {
-    let segments = resolve::resolved(path, merge::merge(ancestor, ours, new));
+fn merged(path: &str, ancestor: &str, ours: &str, new: &str, releases: Releases) -> Resolution {
+    let hunks = resolve::resolved(path, merge::merge(ancestor, ours, new));
     let unmerged = String::new();
     if is_users_own(path) && !ancestor.is_empty() {
-        let text = merge::with_ours(&segments);
+        let text = merge::with_ours(&hunks);
         if is_rust_broken(path, ours, &text) {
-            return Outcome::Merge {
+            return Resolution::Merge {
                 text: ours.to_owned(),
                 unmerged: difference(ancestor, new),
             };
         }
-        let unmerged = differences(&segments);
-        return Outcome::Merge { text, unmerged };
+        let unmerged = differences(&hunks);
+        return Resolution::Merge { text, unmerged };
     }
-    let text = merge::clean(&segments).filter(|text| is_valid(path, text));
+    let text = merge::clean(&hunks).filter(|text| is_valid(path, text));
     if let Some(text) = text.or_else(|| by_entries(path, ancestor, ours, new)) {
-        return Outcome::Merge { text, unmerged };
+        return Resolution::Merge { text, unmerged };
     }
-    Outcome::Conflict(merge::with_markers(&segments, labels))
+    Resolution::Conflict(merge::with_markers(&hunks, releases))
 }
 
 fn by_entries(path: &str, ancestor: &str, ours: &str, new: &str) -> Option<String> {
     entries::merge(path, ancestor, ours, new).filter(|text| is_valid(path, text))
 }
 
-/// Whether the file contains what the operator does, or what its author says, rather than what holds the project together. Its merge
+/// Whether the file contains what the operator does, or describes it, rather than what holds the project together. Its merge
 /// never has conflict markers.
 fn is_users_own(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -140,10 +140,10 @@ fn is_valid(path: &str, text: &str) -> bool {
 }
 
 /// The changes of the release in lines that the user changed, too.
-fn differences(segments: &[Segment]) -> String {
-    let conflicts = segments.iter().filter_map(|segment| match segment {
-        Segment::Merged(_) => None,
-        Segment::Conflict { ancestor, new, .. } => Some(difference(ancestor, new)),
+fn differences(hunks: &[Hunk]) -> String {
+    let conflicts = hunks.iter().filter_map(|hunk| match hunk {
+        Hunk::Merged(_) => None,
+        Hunk::Conflict { ancestor, new, .. } => Some(difference(ancestor, new)),
     });
     conflicts.collect()
 }
@@ -159,7 +159,7 @@ fn difference(ancestor: &str, new: &str) -> String {
 }
 
 /// A text with line feeds only, and the line endings that it had.
-struct Lines {
+struct LineText {
     text: String,
     ending: Ending,
 }
@@ -180,7 +180,7 @@ impl Ending {
 }
 
 /// `None` if it is not text. Only a text whose lines all end alike is converted.
-fn lines(bytes: &[u8]) -> Option<Lines> {
+fn lines(bytes: &[u8]) -> Option<LineText> {
     let text = str::from_utf8(bytes).ok()?;
     let count = |ending: &str| text.matches(ending).count();
     let (text, ending) = match count("\r\n") {
@@ -188,5 +188,5 @@ fn lines(bytes: &[u8]) -> Option<Lines> {
         all if all == count("\n") => (text.replace("\r\n", "\n"), Ending::Crlf),
         _ => (text.to_owned(), Ending::Lf),
     };
-    Some(Lines { text, ending })
+    Some(LineText { text, ending })
 }
