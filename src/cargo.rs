@@ -1,7 +1,7 @@
 //! Runs cargo, and reads its messages.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
@@ -29,18 +29,77 @@ struct Message {
     reason: String,
     target: Option<BuildTarget>,
     executable: Option<PathBuf>,
+    message: Option<Finding>,
+}
+
+/// A message of the compiler, or a part of one.
+#[derive(Deserialize)]
+struct Finding {
+    spans: Vec<Span>,
+    #[serde(default)]
+    children: Vec<Finding>,
+}
+
+#[derive(Deserialize)]
+struct Span {
+    suggestion_applicability: Option<String>,
+}
+
+impl Finding {
+    /// Whether `cargo fix` changes the code as it suggests.
+    fn is_fixable(&self) -> bool {
+        let applicable =
+            |span: &Span| span.suggestion_applicability.as_deref() == Some("MachineApplicable");
+        self.spans.iter().any(applicable) || self.children.iter().any(Self::is_fixable)
+    }
+}
+
+/// What `cargo check` found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// Whether everything compiles.
+    pub compiles: bool,
+    /// Whether `cargo fix` would change the code.
+    pub fixable: bool,
 }
 
 /// Runs cargo in `root`, and returns its output; its diagnostics go to stderr unchanged.
+///
+/// # Errors
+/// cargo cannot be started, or failed.
 pub fn output(root: &Path, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
-    let mut cargo = Command::new("cargo");
-    cargo.args(arguments).current_dir(root).stdin(Stdio::null());
-    let output = output::of(&mut cargo)
-        .context("cannot run `cargo`\nhelp: install Rust, see https://rustup.rs")?;
+    let output = run(root, arguments)?;
     if !output.status.success() {
         bail!("`cargo {}` failed", arguments.join(" "));
     }
     Ok(output.stdout)
+}
+
+/// Compiles all targets of the workspace at `root`, without code; diagnostics go to stderr.
+///
+/// # Errors
+/// cargo cannot be started.
+pub fn check(root: &Path) -> anyhow::Result<Checked> {
+    let output = run(
+        root,
+        &[
+            "check",
+            "--workspace",
+            "--all-targets",
+            "--quiet",
+            "--message-format=json-render-diagnostics",
+        ],
+    )?;
+    Ok(Checked {
+        compiles: output.status.success(),
+        fixable: is_fixable(&output.stdout),
+    })
+}
+
+fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<Output> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(arguments).current_dir(root).stdin(Stdio::null());
+    output::of(&mut cargo).context("cannot run `cargo`\nhelp: install Rust, see https://rustup.rs")
 }
 
 /// Builds `binaries` of the workspace at `root`; returns their paths as reported by cargo, in the same order.
@@ -62,15 +121,23 @@ pub fn build(root: &Path, binaries: &[&str], quiet: bool) -> anyhow::Result<Vec<
     if quiet {
         arguments.push("--quiet");
     }
-    let messages = output(root, &arguments)?;
-    let paths = binaries.iter().map(|name| executable(&messages, name));
+    let output = output(root, &arguments)?;
+    let paths = binaries.iter().map(|name| executable(&output, name));
     paths.collect()
 }
 
-fn executable(messages: &[u8], name: &str) -> anyhow::Result<PathBuf> {
-    let mut found: Vec<PathBuf> = serde_json::Deserializer::from_slice(messages)
-        .into_iter::<Message>()
-        .filter_map(Result::ok)
+fn messages(output: &[u8]) -> impl Iterator<Item = Message> {
+    let messages = serde_json::Deserializer::from_slice(output).into_iter::<Message>();
+    messages.filter_map(Result::ok)
+}
+
+fn is_fixable(output: &[u8]) -> bool {
+    let mut findings = messages(output).filter_map(|message| message.message);
+    findings.any(|finding| finding.is_fixable())
+}
+
+fn executable(output: &[u8], name: &str) -> anyhow::Result<PathBuf> {
+    let mut found: Vec<PathBuf> = messages(output)
         .filter(|message| message.reason == "compiler-artifact")
         .filter(|message| {
             let target = message.target.as_ref();
@@ -87,6 +154,8 @@ fn executable(messages: &[u8], name: &str) -> anyhow::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const LIBRARY: &str = r#"{"reason":"compiler-artifact","target":{"name":"api","kind":["lib"]},"executable":null,"fresh":true}"#;
@@ -100,6 +169,21 @@ mod tests {
             executable(messages.as_bytes(), "crdgen").unwrap(),
             Path::new("/t/debug/crdgen")
         );
+    }
+
+    #[test]
+    fn cargo_fix_is_for_suggestions_that_a_machine_may_apply() {
+        let is_fixable = |applicability: &str| {
+            let suggestion =
+                json!({"spans": [{"suggestion_applicability": applicability}], "children": []});
+            let message = json!({
+                "reason": "compiler-message",
+                "message": {"spans": [{"suggestion_applicability": null}], "children": [suggestion]},
+            });
+            is_fixable(format!("{LIBRARY}\n{message}\n{END}\n").as_bytes())
+        };
+        assert!(is_fixable("MachineApplicable"));
+        assert!(!is_fixable("MaybeIncorrect"));
     }
 
     #[test]

@@ -38,7 +38,10 @@ impl Project {
     /// Upgrades it in a repository of its own, and returns what kbr reports.
     fn upgrade(&self) -> String {
         let git = "git init --quiet . && git add --all && git -c user.name=a -c user.email=a@b.c commit --quiet --message before";
-        self.run("sh", &["-e", "-c", &format!("{git}; kbr upgrade 2>&1")])
+        self.run(
+            "sh",
+            &["-e", "-c", &format!("{git}; kbr upgrade --yes 2>&1")],
+        )
     }
 
     /// The checks of an upgraded project.
@@ -74,7 +77,7 @@ fn a_guestbook_of_0_1_0_is_upgraded_with_its_users_code() {
     project.replace(
         webhooks,
         "        // Set what your users may leave out, as in `object.spec.message.get_or_insert_default();`\n        let generation = object.metadata.generation;\n        tracing::debug!(name = cx.name(), generation, \"nothing to default\");\n",
-        "        if object.spec.image.is_empty() {\n            tracing::debug!(name = cx.name(), \"the default image\");\n            \"registry.example.com/guestbook:v1\".clone_into(&mut object.spec.image);\n        }\n",
+        "        if object.spec.image.is_empty() {\n            let mut name = cx.name();\n            tracing::debug!(name, \"the default image\");\n            \"registry.example.com/guestbook:v1\".clone_into(&mut object.spec.image);\n        }\n",
     );
     project.replace(
         webhooks,
@@ -106,11 +109,16 @@ fn a_guestbook_of_0_1_0_is_upgraded_with_its_users_code() {
     );
 
     let report = project.upgrade();
-    assert!(!report.contains("warning"), "{report}");
+    let what_failed = "the project is upgraded; repair this";
+    assert!(!report.contains(what_failed), "{report}");
     assert!(
         report.contains("the types of Kubernetes stay those of 1.36"),
         "{report}"
     );
+    // `cargo fix` has applied the compiler's suggestion.
+    assert!(report.contains("does not need to be mutable"), "{report}");
+    let upgraded = fs::read_to_string(project.0.join(webhooks)).expect("the webhook");
+    assert!(upgraded.contains("let name = cx.name();"), "{upgraded}");
     project.is_as_good_as_new();
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use anyhow::anyhow;
+
 use super::Args;
 use super::report;
 use crate::cargo;
@@ -9,6 +11,8 @@ use crate::cli::prompt;
 use crate::manifests;
 use crate::output;
 use crate::upgrade::notes::Note;
+
+const CHECK: &str = "cargo check --workspace --all-targets";
 
 /// Brings the lock file and the generated files up to date, and compiles the project.
 pub fn run(root: &Path, args: &Args, notes: &[Note]) {
@@ -29,31 +33,46 @@ fn steps(root: &Path, args: &Args) {
         Ok(written) => super::super::report::report(&written.changes),
         Err(error) => failed("kbr manifests", &error),
     }
-    let check = ["check", "--workspace", "--all-targets", "--quiet"];
-    if succeeded(
-        "cargo check --workspace --all-targets",
-        &cargo::output(root, &check),
-    ) {
-        return;
+    match check(root, args.yes) {
+        Ok(true) => {}
+        Ok(false) => failed(CHECK, &anyhow!("the project does not compile yet")),
+        Err(error) => failed(CHECK, &error),
     }
-    let question = "Let `cargo fix` apply what the compiler suggests";
-    let is_wanted =
-        args.yes || prompt::is_terminal() && matches!(prompt::yes_or_no(question, ""), Ok(true));
-    if is_wanted {
-        let fix = [
-            "fix",
-            "--workspace",
-            "--all-targets",
-            "--allow-dirty",
-            "--allow-staged",
-            "--broken-code",
-            "--quiet",
-        ];
-        succeeded(
-            &format!("cargo {}", fix.join(" ")),
-            &cargo::output(root, &fix),
+}
+
+/// Compiles the project, once more if `cargo fix` may change it. Returns whether it compiles.
+fn check(root: &Path, is_yes: bool) -> anyhow::Result<bool> {
+    let checked = cargo::check(root)?;
+    if !checked.fixable || !may_fix(is_yes) {
+        return Ok(checked.compiles);
+    }
+    let fix = [
+        "fix",
+        "--workspace",
+        "--all-targets",
+        "--allow-dirty",
+        "--allow-staged",
+        "--broken-code",
+        "--quiet",
+    ];
+    succeeded(
+        &format!("cargo {}", fix.join(" ")),
+        &cargo::output(root, &fix),
+    );
+    Ok(cargo::check(root)?.compiles)
+}
+
+/// Whether `cargo fix` may apply what the compiler suggests.
+fn may_fix(is_yes: bool) -> bool {
+    let question = "Let `cargo fix` apply the suggestions that the compiler calls safe";
+    let may =
+        is_yes || prompt::is_terminal() && matches!(prompt::yes_or_no(question, ""), Ok(true));
+    if !may {
+        output::message(
+            "note: `cargo fix --workspace --all-targets --allow-dirty` applies the suggestions that the compiler calls safe",
         );
     }
+    may
 }
 
 fn succeeded<T>(command: &str, result: &anyhow::Result<T>) -> bool {
