@@ -19,11 +19,11 @@ use kube::{
 use manager::testing::eventually;
 use serde_json::{Value, json};
 
-pub use self::operator::main;
 use self::{
     operator::Operator,
     ships::{CRD, change_versions, crds, fill, install, ship, ships, stored, uninstall, versions},
 };
+pub use self::{operator::main, ships::stored_as};
 use crate::{
     plane::Plane,
     replica::LONG,

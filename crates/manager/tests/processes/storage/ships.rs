@@ -129,15 +129,19 @@ pub fn ship(version: &str, name: &str, count: u64) -> DynamicObject {
     ship
 }
 
-/// How many objects are stored in each version, as etcd has them.
-pub fn stored(plane: &Plane) -> anyhow::Result<BTreeMap<String, usize>> {
+/// How many objects of a resource, `<group>/<plural>`, are stored in each version, as etcd has them.
+pub fn stored_as(plane: &Plane, resource: &str) -> anyhow::Result<BTreeMap<String, usize>> {
     let mut found = BTreeMap::new();
-    for value in plane.values("/registry/fleet.example.com/ships/")? {
+    for value in plane.values(&format!("/registry/{resource}/"))? {
         let object: Value = serde_json::from_slice(&value)?;
         let version = object["apiVersion"].as_str().context("a version")?;
         *found.entry(version.to_owned()).or_default() += 1;
     }
     Ok(found)
+}
+
+pub fn stored(plane: &Plane) -> anyhow::Result<BTreeMap<String, usize>> {
+    stored_as(plane, "fleet.example.com/ships")
 }
 
 /// Creates objects in v1, and changes the CRD to store v2.

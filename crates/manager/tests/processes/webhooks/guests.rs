@@ -1,6 +1,8 @@
 //! The operator with webhooks, and its kind in three versions. It is this test binary, called with `webhooks` and
 //! flags.
 
+use std::time::Duration;
+
 use clap::Parser;
 use kube::CustomResourceExt as _;
 use manager::{
@@ -203,6 +205,9 @@ struct Cli {
     /// Serves no validator.
     #[arg(long)]
     without_validator: bool,
+    /// Migrates stored guests to v2.
+    #[arg(long)]
+    migrate: bool,
 }
 
 /// Runs the operator, with the arguments after `webhooks`.
@@ -218,6 +223,10 @@ pub async fn main() -> anyhow::Result<()> {
     }
     manager.spoke::<v2::Guest, v1::Guest>();
     manager.spoke::<v2::Guest, v3::Guest>();
+    if cli.migrate {
+        let migration = manager.migrate_storage::<v2::Guest>();
+        migration.rate(100).grace(Duration::from_secs(1));
+    }
     manager.run().await
 }
 

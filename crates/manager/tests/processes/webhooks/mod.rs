@@ -4,6 +4,7 @@ mod caller;
 mod cluster;
 mod guests;
 mod hostile;
+mod migrated;
 mod names;
 mod permissions;
 mod rotation;
@@ -13,6 +14,6 @@ mod tests;
 mod unreadable;
 
 pub use self::{
-    cluster::*, guests::main, hostile::*, names::*, permissions::*, rotation::*, tests::*,
-    unreadable::*,
+    cluster::*, guests::main, hostile::*, migrated::*, names::*, permissions::*, rotation::*,
+    tests::*, unreadable::*,
 };
