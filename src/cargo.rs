@@ -1,5 +1,6 @@
 //! Runs cargo, and reads its messages.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -35,6 +36,8 @@ struct Message {
 /// A message of the compiler, or a part of one.
 #[derive(Deserialize)]
 struct Finding {
+    /// The text for people; a part has none.
+    rendered: Option<String>,
     spans: Vec<Span>,
     #[serde(default)]
     children: Vec<Finding>,
@@ -75,7 +78,7 @@ pub fn output(root: &Path, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// Compiles all targets of the workspace at `root`, without code; diagnostics go to stderr.
+/// Checks all targets of the workspace at `root`; the messages of the compiler go to stderr.
 ///
 /// # Errors
 /// cargo cannot be started.
@@ -87,12 +90,20 @@ pub fn check(root: &Path) -> anyhow::Result<Checked> {
             "--workspace",
             "--all-targets",
             "--quiet",
-            "--message-format=json-render-diagnostics",
+            "--message-format=json",
         ],
     )?;
+    let findings = findings(&output.stdout);
+    // Code that several targets contain is checked for each of them.
+    let mut shown = BTreeSet::new();
+    for text in findings.iter().filter_map(|it| it.rendered.as_ref()) {
+        if shown.insert(text) {
+            output::text(text);
+        }
+    }
     Ok(Checked {
         compiles: output.status.success(),
-        fixable: is_fixable(&output.stdout),
+        fixable: findings.iter().any(Finding::is_fixable),
     })
 }
 
@@ -131,9 +142,10 @@ fn messages(output: &[u8]) -> impl Iterator<Item = Message> {
     messages.filter_map(Result::ok)
 }
 
-fn is_fixable(output: &[u8]) -> bool {
-    let mut findings = messages(output).filter_map(|message| message.message);
-    findings.any(|finding| finding.is_fixable())
+fn findings(output: &[u8]) -> Vec<Finding> {
+    messages(output)
+        .filter_map(|message| message.message)
+        .collect()
 }
 
 fn executable(output: &[u8], name: &str) -> anyhow::Result<PathBuf> {
@@ -178,9 +190,10 @@ mod tests {
                 json!({"spans": [{"suggestion_applicability": applicability}], "children": []});
             let message = json!({
                 "reason": "compiler-message",
-                "message": {"spans": [{"suggestion_applicability": null}], "children": [suggestion]},
+                "message": {"rendered": "warning", "spans": [{"suggestion_applicability": null}], "children": [suggestion]},
             });
-            is_fixable(format!("{LIBRARY}\n{message}\n{END}\n").as_bytes())
+            let output = format!("{LIBRARY}\n{message}\n{END}\n");
+            findings(output.as_bytes()).iter().any(Finding::is_fixable)
         };
         assert!(is_fixable("MachineApplicable"));
         assert!(!is_fixable("MaybeIncorrect"));

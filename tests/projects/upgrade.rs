@@ -37,6 +37,8 @@ impl Project {
 
     /// Upgrades it in a repository of its own, and returns what kbr reports.
     fn upgrade(&self) -> String {
+        // The user has built it, so cargo knows the crates that the user has added.
+        self.run("cargo", &["fetch"]);
         let git = "git init --quiet . && git add --all && git -c user.name=a -c user.email=a@b.c commit --quiet --message before";
         self.run(
             "sh",
