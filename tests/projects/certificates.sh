@@ -182,3 +182,36 @@ works deploy
 is "$(names $validating)" vcaptain-v1.crew.example.com
 is "$(names $mutating)" ''
 is "$(kubectl get $crd --output jsonpath='{.spec.conversion}')" '{"strategy":"None"}'
+cp target/crew_v1_ship.rs target/crew_v1_captain.rs src/webhooks/
+cp target/lib.rs api/src/
+works deploy
+
+# `kbr delete` prints the commands that delete from a cluster what it has of the deleted code.
+deletes() {
+  echo "# kbr delete $*"
+  kbr delete "$@" > target/output 2>&1 || { cat target/output; exit 1; }
+  sed -n -e '/^    kubectl delete/{' -e ':more' -e '/\\$/{N;b more' -e '}' -e 'p' -e '}' target/output > target/commands
+  sh -e -x target/commands
+}
+# Names of what is in the cluster that contain the pattern.
+left() {
+  kubectl get --all-namespaces --output name --ignore-not-found "$1" | grep --extended-regexp "$2" || true
+}
+roles=clusterroles,clusterrolebindings,roles,rolebindings,services,secrets
+is "$(left mutatingwebhookconfigurations,validatingwebhookconfigurations .)" "$(printf '%s\n' $mutating $validating | sed 's|/|.admissionregistration.k8s.io/|')"
+deletes webhook --group crew --version v1 --kind Captain
+# Its webhook was renamed by hand.
+deletes webhook --group crew --version v1 --kind Ship --force
+is "$(left mutatingwebhookconfigurations,validatingwebhookconfigurations .)" ''
+is "$(left $roles harbor-webhook)" ''
+works deploy
+is "$(kubectl get $crd --output jsonpath='{.spec.conversion}')" '{"strategy":"None"}'
+is "$(left $roles harbor-webhook)" ''
+works build
+deletes api --group crew --version v1 --kind Ship
+is "$(left crds,clusterroles '(ships|-ship-)')" ''
+deletes api --group crew --version v2 --kind Captain
+deletes api --group crew --version v1 --kind Captain
+is "$(left crds,clusterroles crew)" ''
+works deploy
+works build
