@@ -1,7 +1,7 @@
 # Targets for developers of kbr. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build static lint deny test test-release images soak bench demo book control-plane libfaketime promtool freeze update lock
+.PHONY: help build static lint deny test test-release images soak bench demo book control-plane libfaketime promtool buildah freeze update lock
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,16 +42,22 @@ promtool: ## Install promtool, which tests alerts, unless it is installed
 test: libfaketime promtool ## Run the tests: 20 minutes on two cores, 30 from empty caches
 	tests/run
 
-test-release: libfaketime promtool ## Run these tests and those that take too long for every change, before a release
+test-release: libfaketime promtool ## Run these tests and those that take too long for every change, before a release: about 2 hours
 	KBR_TESTS=release tests/run
 	tests/package/release
+	$(MAKE) images
 
-images: build ## Build the examples' images, and run the operators from them on a cluster: about 10 minutes each
-	PATH="$(CURDIR)/target/release:$$PATH" tests/images/run
+buildah: ## Install buildah and mmdebstrap, which build images without a daemon, unless they are installed
+	@command -v buildah >/dev/null && command -v mmdebstrap >/dev/null \
+	  || { apt-get update --quiet && apt-get install --yes --quiet --no-install-recommends buildah mmdebstrap; } \
+	  || { echo "help: install buildah and mmdebstrap, as root or with your system's packages" >&2; exit 1; }
+
+images: buildah control-plane ## Build the examples' images, and run the operators from them on a cluster
+	PATH="$(CURDIR)/target/debug:$$PATH" tests/images/run
 
 soak: control-plane libfaketime ## Run the long fault tests, and the tests with cert-manager itself
 	KBR_RANDOM_TYPES=5000 KBR_RANDOM_SEED=10000 cargo test --workspace --all-features --test lint random -- --nocapture
-	KBR_KILL_ROUNDS=1500 KBR_FAULT_STRIDE=1 cargo test --workspace --all-features --test faults -- --nocapture
+	KBR_KILL_ROUNDS=1500 KBR_FAULT_STRIDE=1 KBR_UPGRADE_STRIDE=1 cargo test --workspace --all-features --test faults -- --nocapture
 	KBR_FAULTS=long cargo test --workspace --all-features --test processes
 	IPPOOL_ROUNDS=100 cargo test --all-features --test projects ippool
 	tests/certmanager/run
