@@ -1,7 +1,8 @@
 //! Measures an operator of `Foo` from its start; `tests/bench/operator` runs it against a real API server.
 //!
-//! It creates the objects, starts the operator, waits until all are ready, changes each once, and waits again. CPU and
-//! memory are measured for the operator's process, from /proc. Requests are counted by the API server.
+//! It creates the objects, starts the operator, waits until all are ready, changes each once, and waits again. Then it
+//! starts the operator again, and waits until its caches are filled. CPU and memory are measured for the operator's
+//! process, from /proc. Requests are counted by the API server.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -103,6 +104,26 @@ async fn main() -> anyhow::Result<()> {
     let share = (operator.cpu()? - cpu) / Duration::from_secs(cli.idle).as_secs_f64();
     row("idle: CPU", &format!("{:.2} % of a core", share * 100.0));
     row("idle: memory", &operator.memory("VmRSS")?);
+    drop(operator);
+    started_again(&cli).await
+}
+
+/// Measures how an operator whose objects need nothing fills its caches.
+async fn started_again(cli: &Cli) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let operator = Operator::start(cli)?;
+    while !fs::read_to_string(&cli.log)?.contains("starting workers") {
+        // Fails once the operator has ended.
+        operator.cpu()?;
+        sleep(Duration::from_millis(2)).await;
+    }
+    let filled = started.elapsed().as_secs_f64();
+    let (cpu, peak) = (operator.cpu()?, operator.memory("VmHWM")?);
+    row(
+        "started again: caches filled",
+        &format!("{filled:.2} s after the start, {cpu:.2} s of CPU"),
+    );
+    row("started again: memory until then, peak", &peak);
     Ok(())
 }
 

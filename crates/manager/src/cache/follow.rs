@@ -1,19 +1,21 @@
 //! Fills a store from a watch, whatever objects it delivers and however often it fails.
 
-use std::{collections::HashSet, time::Duration};
+use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::StreamExt as _;
 use kube::{
-    Client,
-    runtime::watcher::{self, Event, watcher},
+    Api, Client,
+    api::WatchEvent,
+    runtime::watcher::{self, Error},
 };
 use tokio::time::{sleep, timeout};
 
 use crate::{
     backoff::Backoff,
     cache::{
+        initial::Position,
         lenient::Lenient,
-        object::{Cached, Scope},
+        object::{Cached, Scope, version},
         report::Reporter,
         shape::Shape,
         store::Cache,
@@ -22,9 +24,13 @@ use crate::{
     key::Key,
 };
 
-/// How long a watch that has failed must run without changes to count as recovered. Its start has a time limit of half
-/// of that, and kube's watcher does not report what it receives besides changes.
+/// How long a watch that has failed must run without an event to count as recovered. Its start has a time limit of half
+/// of that.
 const GOOD: Duration = Duration::from_secs(60);
+
+/// How long a watch may be without an event. The API server ends it after 290 s; without bookmarks, a connection that
+/// was lost silently is noticed only here.
+const IDLE: Duration = Duration::from_secs(295);
 
 /// One watch of a cache: of one namespace, or of all.
 pub(super) struct Follower<'a, K> {
@@ -39,68 +45,107 @@ pub(super) struct Follower<'a, K> {
 impl<K: Cached> Follower<'_, K> {
     /// Follows the objects until dropped.
     ///
-    /// This uses its own back-off, because kube's is reset by each event of the watcher, and the watcher announces each
-    /// list with an event before it tries it.
+    /// kube's watcher would do nearly the same. But it cannot go from a streamed list to one in pages, its streamed
+    /// list may be older than what this process has seen, and it begins a list that ends early again without a delay.
     pub(super) async fn follow(&self, client: Client) {
         let api = <K::Scope as Scope>::api::<Lenient<K>>(client, self.namespace);
-        let mut events = watcher(api, self.shape.config()).boxed();
         let (mut failing, mut backoff) = (false, Backoff::new());
-        let mut listed = None;
+        let mut position = None;
         loop {
-            let next = events.next();
-            let event = if failing && listed.is_none() {
-                timeout(GOOD, next).await
+            let quiet = failing && position.as_ref().is_some_and(Position::is_watched);
+            let step = self.step(&api, &mut position);
+            let result = if quiet {
+                // If nothing has changed, the watch works.
+                timeout(GOOD, step).await.unwrap_or(Ok(true))
             } else {
-                Ok(next.await)
+                step.await
             };
-            let good = match event {
-                Ok(None) => return,
-                Ok(Some(Ok(event))) => self.accept(event, &mut listed),
-                Ok(Some(Err(error))) => {
+            match result {
+                Ok(good) => {
+                    if good && std::mem::take(&mut failing) {
+                        backoff = Backoff::new();
+                        self.good_again();
+                    }
+                }
+                Err(error) => {
                     failing = true;
                     self.failed(&error);
                     sleep(backoff.failure()).await;
-                    false
                 }
-                // The watch is running, and nothing has changed.
-                Err(_) => true,
-            };
-            if good && std::mem::take(&mut failing) {
-                backoff = Backoff::new();
-                self.good_again();
             }
         }
     }
 
-    /// Applies an event to the store, and returns whether it shows that the watch works. `listed` holds the keys of a
-    /// list that is not complete yet.
-    fn accept(&self, event: Event<Lenient<K>>, listed: &mut Option<HashSet<Key>>) -> bool {
-        match event {
-            Event::Init => {
-                *listed = Some(HashSet::new());
-                return false;
-            }
-            Event::InitApply(object) => {
-                let key = self.set(object);
-                if let Some(listed) = listed {
-                    listed.insert(key);
+    /// Lists the objects, starts the watch, or takes an event from it: whichever is next. Returns whether that shows
+    /// that the watch works. If it is dropped while the watch runs, no event is lost.
+    async fn step(
+        &self,
+        api: &Api<Lenient<K>>,
+        position: &mut Option<Position<K>>,
+    ) -> watcher::Result<bool> {
+        let Some(at) = position else {
+            *position = Some(self.list(api).await?);
+            return Ok(true);
+        };
+        let Some(events) = &mut at.events else {
+            match api.watch(&self.shape.watch_params(), &at.version).await {
+                Ok(events) => at.events = Some(events.boxed()),
+                Err(error) => {
+                    if matches!(&error, kube::Error::Api(status) if status.code == 410) {
+                        *position = None;
+                    }
+                    return Err(Error::WatchStartFailed(error));
                 }
-                // The next page may fail each time.
-                return false;
             }
-            Event::InitDone => {
-                if let Some(listed) = listed.take() {
-                    self.cache.retain(self.namespace, &listed);
-                }
-                self.cache.progress.listed(self.place);
+            return Ok(false);
+        };
+        match timeout(IDLE, events.next()).await {
+            Ok(Some(Ok(event))) => self.accept(event, position),
+            Ok(Some(Err(error))) => Err(Error::WatchFailed(error)),
+            Ok(None) | Err(_) => {
+                at.events = None;
+                Ok(false)
             }
-            Event::Apply(object) => drop(self.set(object)),
-            Event::Delete(object) => self.cache.remove(&Key::of(&object)),
         }
-        true
     }
 
-    fn set(&self, object: Lenient<K>) -> Key {
+    /// Applies an event to the store.
+    fn accept(
+        &self,
+        event: WatchEvent<Lenient<K>>,
+        position: &mut Option<Position<K>>,
+    ) -> watcher::Result<bool> {
+        let version = match event {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                let version = version(&object).to_owned();
+                self.set(object);
+                version
+            }
+            WatchEvent::Deleted(object) => {
+                self.cache.remove(&Key::of(&object));
+                version(&object).to_owned()
+            }
+            WatchEvent::Bookmark(bookmark) => bookmark.metadata.resource_version,
+            WatchEvent::Error(status) => {
+                // What has changed since is no longer known.
+                if status.code == 410 {
+                    *position = None;
+                }
+                return Err(Error::WatchError(status.boxed()));
+            }
+        };
+        if version.is_empty() {
+            *position = None;
+            return Err(Error::NoResourceVersion);
+        }
+        if let Some(at) = position {
+            at.version = version;
+        }
+        Ok(true)
+    }
+
+    /// Stores an object; returns its key.
+    pub(super) fn set(&self, object: Lenient<K>) -> Key {
         let key = Key::of(&object);
         let object = match object {
             Lenient::Object(object) => self.shape.transformed(object),
@@ -122,7 +167,7 @@ impl<K: Cached> Follower<'_, K> {
     }
 
     /// Logs why the watch fails, once for each cause.
-    fn failed(&self, error: &watcher::Error) {
+    fn failed(&self, error: &Error) {
         let trouble = trouble::of::<K>(error);
         if self
             .cache

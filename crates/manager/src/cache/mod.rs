@@ -5,6 +5,7 @@ pub(crate) mod caches;
 pub(crate) mod config;
 mod follow;
 pub(crate) mod index;
+mod initial;
 pub(crate) mod lenient;
 pub(crate) mod object;
 mod progress;

@@ -8,14 +8,17 @@ use std::{
 };
 
 use kube::{
+    api::{ListParams, WatchParams},
     core::{Selector, SelectorExt as _},
-    runtime::watcher,
 };
 
 use crate::cache::{
     lenient::{Lenient, Unreadable},
     object::{Cached, namespaced},
 };
+
+/// The number of objects in a page of a list, as in client-go.
+const PAGE: u32 = 500;
 
 /// The user's function that drops what no controller reads.
 pub(super) type Transform<K> = Arc<dyn Fn(&mut K) + Send + Sync>;
@@ -29,7 +32,7 @@ pub(crate) struct Shape<K> {
     pub(super) fields: String,
     /// Instead of those of the manager.
     pub(super) namespaces: Option<Vec<String>>,
-    /// Instead of kube's.
+    /// Instead of [`PAGE`].
     pub(super) page_size: Option<u32>,
     pub(super) transform: Option<Transform<K>>,
 }
@@ -132,19 +135,31 @@ impl<K: Cached> Shape<K> {
         scopes.any(|scope| scope.is_none_or(|scope| namespace == Some(&*scope)))
     }
 
-    /// The parameters of lists and watches.
-    pub(super) fn config(&self) -> watcher::Config {
-        let mut config = watcher::Config::default();
-        if !self.labels.selects_all() {
-            config = config.labels_from(&self.labels);
+    /// The parameters of a list in pages.
+    pub(super) fn list_params(&self) -> ListParams {
+        ListParams {
+            label_selector: self.label_selector(),
+            field_selector: self.field_selector(),
+            limit: Some(self.page_size.unwrap_or(PAGE)),
+            ..ListParams::default()
         }
-        if !self.fields.is_empty() {
-            config = config.fields(&self.fields);
+    }
+
+    /// The parameters of a watch.
+    pub(super) fn watch_params(&self) -> WatchParams {
+        WatchParams {
+            label_selector: self.label_selector(),
+            field_selector: self.field_selector(),
+            ..WatchParams::default()
         }
-        match self.page_size {
-            Some(size) => config.page_size(size),
-            None => config,
-        }
+    }
+
+    fn label_selector(&self) -> Option<String> {
+        self.has_labels().then(|| self.labels())
+    }
+
+    fn field_selector(&self) -> Option<String> {
+        self.has_fields().then(|| self.fields.clone())
     }
 
     /// Like [`transformed`](Self::transformed), without a copy if there is nothing to transform.
@@ -210,12 +225,17 @@ mod tests {
             page_size: Some(7),
             ..Shape::default()
         };
-        let config = shape.config();
-        assert_eq!(config.label_selector.as_deref(), Some("shard"));
-        assert_eq!(config.field_selector.as_deref(), Some("metadata.name!=a"));
-        assert_eq!(config.page_size, Some(7));
-        let all = Shape::<ConfigMap>::default().config();
+        let (list, watch) = (shape.list_params(), shape.watch_params());
+        for labels in [list.label_selector, watch.label_selector] {
+            assert_eq!(labels.as_deref(), Some("shard"));
+        }
+        for fields in [list.field_selector, watch.field_selector] {
+            assert_eq!(fields.as_deref(), Some("metadata.name!=a"));
+        }
+        assert_eq!(list.limit, Some(7));
+        let all = Shape::<ConfigMap>::default().list_params();
         assert_eq!((all.label_selector, all.field_selector), (None, None));
+        assert_eq!(all.limit, Some(500));
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub(crate) struct Cache<K> {
     shape: RwLock<Arc<Shape<K>>>,
     /// Whether a controller needs it.
     used: AtomicBool,
+    /// Whether its lists are streamed, as far as is known.
+    streamed: AtomicBool,
     pub(super) progress: Progress,
 }
 
@@ -57,6 +59,7 @@ impl<K: Cached> Cache<K> {
             handlers: RwLock::default(),
             shape: RwLock::default(),
             used: AtomicBool::new(false),
+            streamed: AtomicBool::new(true),
             progress: Progress::new(),
         }
     }
@@ -80,6 +83,16 @@ impl<K: Cached> Cache<K> {
 
     pub(super) fn is_used(&self) -> bool {
         self.used.load(Ordering::Relaxed)
+    }
+
+    /// Whether its lists are streamed, unless the API server has been seen not to.
+    pub(super) fn is_streamed(&self) -> bool {
+        self.streamed.load(Ordering::Relaxed)
+    }
+
+    /// Lists in pages from now on.
+    pub(super) fn list_in_pages(&self) {
+        self.streamed.store(false, Ordering::Relaxed);
     }
 
     /// The object, if it exists and can be read.

@@ -1,5 +1,7 @@
 //! Caches whose watches fail, on a fake API server that rejects some of them.
 
+mod streamed;
+
 use std::{
     convert::Infallible,
     pin::Pin,
@@ -47,6 +49,21 @@ struct Server {
     rejected: Arc<Mutex<Vec<(&'static str, u16)>>>,
     /// Watches that started before the last change are over.
     cut: watch::Sender<()>,
+    streams: Arc<Mutex<Streams>>,
+    /// The path of each request, and whether it is a list, a watch, or a watch that begins with a list.
+    asked: Arc<Mutex<Vec<(String, &'static str)>>>,
+}
+
+/// What becomes of streamed lists.
+#[derive(Clone, Copy)]
+enum Streams {
+    Sent,
+    /// With this status.
+    Rejected(u16),
+    /// They are watches like any other.
+    Ignored,
+    /// They end before the first object.
+    Cut,
 }
 
 impl Server {
@@ -55,7 +72,20 @@ impl Server {
             api: FakeApi::new(),
             rejected: Arc::default(),
             cut: watch::Sender::new(()),
+            streams: Arc::new(Mutex::new(Streams::Sent)),
+            asked: Arc::default(),
         }
+    }
+
+    fn stream(&self, streams: Streams) {
+        *self.streams.lock().unwrap() = streams;
+    }
+
+    /// The requests for a collection: each a list, a watch, or a watch that begins with a list.
+    fn asked(&self, plural: &str) -> Vec<String> {
+        let asked = self.asked.lock().unwrap();
+        let here = asked.iter().filter(|(path, _)| path.ends_with(plural));
+        here.map(|(_, what)| (*what).to_owned()).collect()
     }
 
     fn reject(&self, kinds: &[(&'static str, u16)]) {
@@ -97,26 +127,40 @@ impl Service<Request<Body>> for Server {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
         let path = request.uri().path().to_owned();
-        let watches = request
-            .uri()
-            .query()
-            .unwrap_or_default()
-            .contains("watch=true");
+        let has = |word| request.uri().query().unwrap_or_default().contains(word);
+        let (watches, lists) = (has("watch=true"), has("sendInitialEvents"));
+        let what = match (watches, lists) {
+            (true, true) => "stream",
+            (true, false) => "watch",
+            (false, _) => "list",
+        };
+        self.asked.lock().unwrap().push((path.clone(), what));
+        let streams = *self.streams.lock().unwrap();
+        let streams = if lists { streams } else { Streams::Sent };
         let rejected = self.rejected.lock().unwrap();
         let mut rejected = rejected.iter();
         let code = rejected.find(|(plural, _)| path.split('/').any(|part| part == *plural));
-        let code = code.map(|(_, code)| *code);
+        let code = match (code, streams) {
+            (Some((_, code)), _) => Some(*code),
+            (None, Streams::Rejected(code)) => Some(code),
+            _ => None,
+        };
+        if matches!(streams, Streams::Ignored) {
+            let plain = format!("{path}?watch=true&allowWatchBookmarks=true");
+            *request.uri_mut() = plain.parse().unwrap();
+        }
+        let cut = matches!(streams, Streams::Cut);
         let answer = Connection(self.api.clone()).call(request);
-        let mut cut = self.cut.subscribe();
+        let mut changed = self.cut.subscribe();
         Box::pin(async move {
             let answer = answer.await?;
             let Some(code) = code else {
-                let end: BoxFuture<'static, ()> = if watches {
-                    Box::pin(async move { drop(cut.changed().await) })
-                } else {
-                    Box::pin(std::future::pending())
+                let end: BoxFuture<'static, ()> = match (cut, watches) {
+                    (true, _) => Box::pin(std::future::ready(())),
+                    (false, true) => Box::pin(async move { drop(changed.changed().await) }),
+                    (false, false) => Box::pin(std::future::pending()),
                 };
                 return Ok(answer.map(|content| Answer { content, end }));
             };

@@ -5,7 +5,8 @@
 //! HTTP/1.1. So this layer looks for the bookmarks that kube-apiserver sends every minute. It sends them only once its
 //! cache of the kind has seen a later version than the one that the watch started at. That may take long for a kind
 //! that does not change, unless a client lists it: a list brings the cache up to date. So a watch that has not received
-//! anything yet gets help from a list of one name.
+//! anything yet gets help from a list of one name. One that begins with a streamed list gets it even if it has: the
+//! events of that list are no later versions.
 
 use std::{
     pin::Pin,
@@ -69,12 +70,14 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let help = hears_bookmarks(request.uri()).then(|| list(&self.0, help(request.uri())));
+        let lists = parameters(request.uri()).any(|it| it == "sendInitialEvents=true");
         let answer = self.0.call(request);
         Box::pin(async move {
             let answer = answer.await.map_err(Into::into)?;
             let silence = help.map(|help| Silence {
                 over: Box::pin(sleep(HELP)),
                 help: Some(help),
+                lists,
             });
             Ok(answer.map(|body| WatchBody { body, silence }))
         })
@@ -137,14 +140,19 @@ pub(crate) struct WatchBody<B> {
 struct Silence {
     /// When it has lasted too long.
     over: Pin<Box<Sleep>>,
-    /// The list that helps a watch that has not received anything yet.
+    /// The list that helps a watch whose bookmarks may not come.
     help: Option<BoxFuture<'static, ()>>,
+    /// Whether it begins with a streamed list.
+    lists: bool,
 }
 
 impl Silence {
     fn broken(&mut self) {
-        self.help = None;
-        self.over.as_mut().reset(Instant::now() + LIMIT);
+        if !self.lists {
+            self.help = None;
+        }
+        let limit = if self.help.is_some() { HELP } else { LIMIT };
+        self.over.as_mut().reset(Instant::now() + limit);
     }
 
     /// Ready when it has lasted too long.

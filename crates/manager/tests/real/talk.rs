@@ -206,7 +206,8 @@ async fn watch(client: &Client, path: &str) -> Value {
             WatchEvent::Added(it) => json!({"added": object(it)}),
             WatchEvent::Modified(it) => json!({"modified": object(it)}),
             WatchEvent::Deleted(it) => json!({"deleted": object(it)}),
-            WatchEvent::Bookmark(_) => continue,
+            WatchEvent::Bookmark(it) if it.metadata.annotations.is_empty() => continue,
+            WatchEvent::Bookmark(it) => json!({"bookmark": it.metadata.annotations}),
             WatchEvent::Error(error) => json!({"code": error.code, "reason": error.reason}),
         });
     }

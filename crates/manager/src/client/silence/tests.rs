@@ -129,6 +129,24 @@ async fn a_watch_that_receives_only_bookmarks_continues() {
     assert_eq!(network.watches.load(Ordering::Relaxed), 1);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_begins_with_a_list_is_helped_although_it_has_received_that() {
+    for (lists, requests) in [(true, 2), (false, 1)] {
+        let (network, client) = network();
+        network.api.put(&map("a"));
+        let parameters = kube::api::WatchParams {
+            send_initial_events: lists,
+            ..kube::api::WatchParams::default()
+        };
+        let maps = Api::<ConfigMap>::all(client);
+        let mut events = maps.watch(&parameters, "").await.unwrap().boxed();
+        events.next().await.unwrap().unwrap();
+        let quiet = async { while events.next().await.is_some() {} };
+        assert!(timeout(Duration::from_secs(50), quiet).await.is_err());
+        assert_eq!(network.api.requests().len(), requests, "{lists}");
+    }
+}
+
 #[test]
 fn a_watch_is_helped_by_a_list_that_needs_no_other_permission() {
     let help = |uri| help(&Uri::from_static(uri));

@@ -74,13 +74,6 @@ impl Objects {
         call: &Call,
     ) -> Result<(Vec<Value>, Watch), ErrorResponse> {
         self.known(call)?;
-        if call
-            .query
-            .get("sendInitialEvents")
-            .is_some_and(|send| send == "true")
-        {
-            return Err(ErrorResponse::beyond(&call.path, "send initial events"));
-        }
         let mut call = call.clone();
         if !call.path.name.is_empty() {
             return Err(ErrorResponse::beyond(
@@ -89,10 +82,12 @@ impl Objects {
             ));
         }
         let selection = Selection::parse(&call.query, &call.path)?;
+        let lists = lists(&call)?;
         let from = call.query.remove("resourceVersion").unwrap_or_default();
-        let (first, after) = match from.as_str() {
-            "" | "0" => (self.selected(&call, &selection), self.version),
-            from => {
+        let (first, after) = match (lists, from.as_str()) {
+            (Some(true), _) | (None, "" | "0") => (self.selected(&call, &selection), self.version),
+            (Some(false), "" | "0") => (Vec::new(), self.version),
+            (_, from) => {
                 let from = from.parse().map_err(|_| {
                     ErrorResponse::bad_request(
                         &call.path,
@@ -105,15 +100,20 @@ impl Objects {
         let first = first
             .into_iter()
             .map(|object| event(&call, "ADDED", object));
-        let first = first.collect();
-        Ok((
-            first,
-            Watch {
-                call,
-                selection,
-                after,
-            },
-        ))
+        let mut first: Vec<_> = first.collect();
+        let watch = Watch {
+            call,
+            selection,
+            after,
+        };
+        if lists == Some(true)
+            && let Some(mut bookmark) = watch.bookmark()
+        {
+            let annotations = &mut bookmark["object"]["metadata"]["annotations"];
+            *annotations = json!({"k8s.io/initial-events-end": "true"});
+            first.push(bookmark);
+        }
+        Ok((first, watch))
     }
 
     /// The events of a watch since the last call.
@@ -126,6 +126,30 @@ impl Objects {
         let news = here.filter_map(|change| watch.event(change)).collect();
         watch.after = watch.after.max(self.version);
         news
+    }
+}
+
+/// Whether a watch is to begin with a list of all objects, if it says so.
+///
+/// Source: `k8s.io/apimachinery/pkg/apis/internalversion/validation`.
+fn lists(call: &Call) -> Result<Option<bool>, ErrorResponse> {
+    let of = |name: &str| call.query.get(name).map_or("", String::as_str);
+    let invalid = |why: &str| {
+        Err(ErrorResponse::invalid_options(
+            &call.path,
+            "ListOptions",
+            why,
+        ))
+    };
+    match (of("sendInitialEvents"), of("resourceVersionMatch")) {
+        ("", "") => Ok(None),
+        ("", _) => invalid(
+            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        ),
+        (send, "NotOlderThan") => Ok(Some(send == "true")),
+        _ => invalid(
+            "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        ),
     }
 }
 

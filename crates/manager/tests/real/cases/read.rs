@@ -99,6 +99,18 @@ pub fn cases() -> Vec<Case> {
             ],
         ),
         case(
+            "stream lists",
+            after(vec![
+                streamed("", "&allowWatchBookmarks=true"),
+                streamed("labelSelector=app&", "&allowWatchBookmarks=true"),
+                streamed("resourceVersion=0&", "&allowWatchBookmarks=true"),
+                streamed("resourceVersion={rv1}&", "&allowWatchBookmarks=true"),
+                streamed("", ""),
+                watch("configmaps?watch=true&sendInitialEvents=true"),
+                watch("configmaps?watch=true&resourceVersionMatch=NotOlderThan"),
+            ]),
+        ),
+        case(
             "watch finalizers",
             [
                 post(
@@ -111,6 +123,12 @@ pub fn cases() -> Vec<Case> {
             ],
         ),
     ]
+}
+
+/// A watch that begins with a list.
+fn streamed(before: &str, after: &str) -> Step {
+    let list = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
+    watch(&format!("configmaps?watch=true&{before}{list}{after}"))
 }
 
 /// Asks for metadata only.

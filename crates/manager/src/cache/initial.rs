@@ -1,0 +1,175 @@
+//! Lists the objects of a watch: in a stream of events, or in pages where the API server does not stream lists.
+//!
+//! A streamed list (`WatchList`, KEP-3157) is a watch whose first events are the objects, up to a bookmark with an
+//! annotation. The API server sends them one by one from its cache, so neither side holds a page. An API server that
+//! cannot do it rejects the request, as Kubernetes does with the feature off, or ignores the parameter and never sends
+//! the bookmark, as before 1.27. As in client-go's reflector, the objects are then listed in pages. Other than there,
+//! that is remembered for the kind, so that the next list costs one request less.
+
+use std::{collections::HashSet, time::Duration};
+
+use futures_util::{
+    StreamExt as _,
+    stream::{BoxStream, Stream},
+};
+use kube::{
+    Api,
+    api::{WatchEvent, WatchParams},
+    runtime::watcher::Error,
+};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::{
+    cache::{follow::Follower, lenient::Lenient, object::Cached},
+    key::Key,
+};
+
+/// The annotation of the bookmark that ends a streamed list.
+const END: &str = "k8s.io/initial-events-end";
+
+/// How long a streamed list may pause. The API server sends the objects at once, and then the bookmark as soon as its
+/// cache is as new as etcd, which takes at most 3 s. client-go warns after 10 s, too.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// How long a streamed list may take, like a page of a list: one that never ends may have events all the time.
+const WHOLE: Duration = Duration::from_secs(60);
+
+pub(super) type Events<K> = BoxStream<'static, kube::Result<WatchEvent<Lenient<K>>>>;
+
+/// How far a watch has come.
+pub(super) struct Position<K> {
+    /// The version up to which all changes are known.
+    pub(super) version: String,
+    /// The changes since then, if they are being watched.
+    pub(super) events: Option<Events<K>>,
+}
+
+impl<K> Position<K> {
+    pub(super) fn is_watched(&self) -> bool {
+        self.events.is_some()
+    }
+}
+
+/// Why a list was not streamed.
+enum Unstreamed {
+    /// A list in pages would fail, too.
+    Failed(Error),
+    /// A list in pages may succeed.
+    Unsupported(String),
+}
+
+impl<K: Cached> Follower<'_, K> {
+    /// Lists all objects, and removes the others from the cache.
+    pub(super) async fn list(&self, api: &Api<Lenient<K>>) -> Result<Position<K>, Error> {
+        let mut listed = HashSet::new();
+        let position = if self.cache.is_streamed() {
+            match self.stream(api, &mut listed).await {
+                Ok(position) => position,
+                Err(Unstreamed::Failed(error)) => return Err(error),
+                Err(Unstreamed::Unsupported(reason)) => {
+                    listed.clear();
+                    let position = self.pages(api, &mut listed).await?;
+                    // Not before: if both fail, the cause is another.
+                    self.cache.list_in_pages();
+                    tracing::info!(kind = %K::kind(&()), reason, "the list is not streamed, but read in pages");
+                    position
+                }
+            }
+        } else {
+            self.pages(api, &mut listed).await?
+        };
+        self.cache.retain(self.namespace, &listed);
+        self.cache.progress.listed(self.place);
+        Ok(position)
+    }
+
+    async fn stream(
+        &self,
+        api: &Api<Lenient<K>>,
+        listed: &mut HashSet<Key>,
+    ) -> Result<Position<K>, Unstreamed> {
+        let params = WatchParams {
+            send_initial_events: true,
+            ..self.shape.watch_params()
+        };
+        let end = Instant::now() + WHOLE;
+        // Without a version, the list is as new as one in pages; with "0", as kube's watcher sends, it may be older
+        // than what this process has seen.
+        let mut events = match api.watch(&params, "").await {
+            Ok(events) => events.boxed(),
+            Err(error) if rejects_streams(&error) => {
+                return Err(Unstreamed::Unsupported(error.to_string()));
+            }
+            Err(error) => return Err(Unstreamed::Failed(Error::InitialListFailed(error))),
+        };
+        loop {
+            match next(&mut events, end).await? {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                    listed.insert(self.set(object));
+                }
+                WatchEvent::Deleted(object) => {
+                    let key = Key::of(&object);
+                    self.cache.remove(&key);
+                    listed.remove(&key);
+                }
+                WatchEvent::Bookmark(bookmark) => {
+                    if bookmark.metadata.annotations.contains_key(END) {
+                        return Ok(Position {
+                            version: bookmark.metadata.resource_version,
+                            events: Some(events),
+                        });
+                    }
+                }
+                WatchEvent::Error(status) => {
+                    return Err(Unstreamed::Unsupported(status.to_string()));
+                }
+            }
+        }
+    }
+
+    async fn pages(
+        &self,
+        api: &Api<Lenient<K>>,
+        listed: &mut HashSet<Key>,
+    ) -> Result<Position<K>, Error> {
+        let mut params = self.shape.list_params();
+        loop {
+            let page = api.list(&params).await.map_err(Error::InitialListFailed)?;
+            for object in page.items {
+                listed.insert(self.set(object));
+            }
+            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+            if params.continue_token.is_none() {
+                let version = page.metadata.resource_version;
+                let version = version.filter(|version| !version.is_empty());
+                return Ok(Position {
+                    version: version.ok_or(Error::NoResourceVersion)?,
+                    events: None,
+                });
+            }
+        }
+    }
+}
+
+/// Whether the API server, or a proxy in front of it, rejects streamed lists.
+fn rejects_streams(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else {
+        return false;
+    };
+    matches!(status.code, 400 | 403 | 405 | 422 | 501)
+}
+
+/// The next event of a streamed list, which must come soon.
+async fn next<K>(
+    events: &mut (impl Stream<Item = kube::Result<WatchEvent<K>>> + Unpin),
+    end: Instant,
+) -> Result<WatchEvent<K>, Unstreamed> {
+    let reason = match timeout_at(end, timeout(PAUSE, events.next())).await {
+        Ok(Ok(Some(Ok(event)))) => return Ok(event),
+        Ok(Ok(Some(Err(error)))) => error.to_string(),
+        Ok(Ok(None)) => "its watch ended".to_owned(),
+        Ok(Err(_)) => format!("it paused for {PAUSE:?}"),
+        Err(_) => format!("it took longer than {WHOLE:?}"),
+    };
+    Err(Unstreamed::Unsupported(reason))
+}

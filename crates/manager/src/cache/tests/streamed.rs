@@ -1,0 +1,129 @@
+//! Lists on API servers that stream them, reject that, ignore it, or end the stream early.
+
+use kube::api::ObjectMeta;
+
+use super::*;
+
+fn map(name: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            ..ObjectMeta::default()
+        },
+        ..ConfigMap::default()
+    }
+}
+
+/// Runs a manager on a server with two `ConfigMap`s and this kind of streams, until they are cached or `limit` is over.
+/// Returns the requests for them, and what they asked for.
+async fn requests(server: &Server, limit: u64) -> Vec<String> {
+    server.api.put(&map("a"));
+    server.api.put(&map("b"));
+    let manager = server.manager(Options::default());
+    let caches = manager.caches.clone();
+    let cache = caches.of::<ConfigMap>();
+    let running = run(manager);
+    let synced = tokio::time::timeout(Duration::from_secs(limit), cache.synced()).await;
+    assert!(synced.is_ok(), "not synced after {limit} s");
+    assert_eq!(cache.keys().len(), 2);
+    sleep(Duration::from_secs(1)).await;
+    assert!(!running.is_finished());
+    server.asked("configmaps")
+}
+
+const STREAM: &str = "stream";
+const PAGES: [&str; 2] = ["list", "watch"];
+
+#[tokio::test(start_paused = true)]
+async fn a_list_is_the_start_of_its_watch() {
+    let server = Server::new();
+    assert_eq!(requests(&server, 1).await, [STREAM]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_streams_are_rejected_lists_are_read_in_pages_at_once() {
+    for code in [400, 403, 422] {
+        let server = Server::new();
+        server.stream(Streams::Rejected(code));
+        assert_eq!(requests(&server, 1).await, [&[STREAM], &PAGES[..]].concat());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_streams_never_end_lists_are_read_in_pages_after_ten_seconds() {
+    let server = Server::new();
+    server.stream(Streams::Ignored);
+    let began = Instant::now();
+    assert_eq!(
+        requests(&server, 11).await,
+        [&[STREAM], &PAGES[..]].concat()
+    );
+    assert!(began.elapsed() >= Duration::from_secs(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_never_ends_is_given_up_even_if_objects_keep_changing() {
+    let server = Server::new();
+    server.stream(Streams::Ignored);
+    let api = server.api.clone();
+    tokio::spawn(async move {
+        for round in 0.. {
+            sleep(Duration::from_secs(5)).await;
+            let mut map = map("a");
+            map.data = Some([("round".to_owned(), round.to_string())].into());
+            api.put(&map);
+        }
+    });
+    assert_eq!(
+        requests(&server, 61).await,
+        [&[STREAM], &PAGES[..]].concat()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_streams_end_early_lists_are_read_in_pages() {
+    let server = Server::new();
+    server.stream(Streams::Cut);
+    assert_eq!(requests(&server, 1).await, [&[STREAM], &PAGES[..]].concat());
+}
+
+/// Makes the manager list the `ConfigMap`s again; returns the requests for that.
+async fn listed_again(server: &Server) -> Vec<String> {
+    let before = server.asked("configmaps").len();
+    server.reject(&[("configmaps", 410)]);
+    sleep(Duration::from_secs(10)).await;
+    let failed = server.asked("configmaps").len();
+    assert!(failed > before);
+    server.reject(&[]);
+    sleep(Duration::from_secs(31)).await;
+    server.asked("configmaps").split_off(failed)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_server_without_streams_is_asked_for_one_only_once() {
+    let server = Server::new();
+    server.stream(Streams::Rejected(422));
+    requests(&server, 1).await;
+    assert_eq!(listed_again(&server).await, PAGES);
+
+    let server = Server::new();
+    requests(&server, 1).await;
+    assert_eq!(listed_again(&server).await, [STREAM]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_cannot_be_listed_either_is_streamed_later() {
+    let server = Server::new();
+    server.reject(&[("configmaps", 403)]);
+    let manager = server.manager(patient());
+    let cache = manager.caches.of::<ConfigMap>();
+    let _running = run(manager);
+    sleep(Duration::from_secs(5)).await;
+    let asked = server.asked("configmaps");
+    assert_eq!(asked[..2], [STREAM, "list"]);
+    server.reject(&[]);
+    cache.synced().await;
+    sleep(Duration::from_secs(1)).await;
+    let asked = server.asked("configmaps");
+    assert_eq!(asked.last().map(String::as_str), Some(STREAM));
+}
