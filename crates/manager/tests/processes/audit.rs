@@ -18,9 +18,16 @@ pub struct Answered {
     pub namespace: String,
     pub name: String,
     pub code: u64,
+    /// Whether it is a watch that begins with a list.
+    pub streams: bool,
 }
 
 impl Answered {
+    /// Whether it lists objects: a page of them, or the beginning of a watch.
+    pub fn lists(&self) -> bool {
+        self.verb == "list" || self.streams
+    }
+
     pub fn writes(&self) -> bool {
         !matches!(&*self.verb, "get" | "list" | "watch")
     }
@@ -57,5 +64,6 @@ fn answered(line: &Value) -> Answered {
         namespace: text(&object["namespace"]),
         name: text(&object["name"]),
         code: line["responseStatus"]["code"].as_u64().unwrap_or_default(),
+        streams: text(&line["requestURI"]).contains("sendInitialEvents=true"),
     }
 }

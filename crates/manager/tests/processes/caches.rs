@@ -1,4 +1,4 @@
-//! Test caches that cannot be filled.
+//! Test how caches are filled, or not.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use kube::{Api, CustomResourceExt, api::DeleteParams};
 use manager::testing::eventually;
 
 use crate::{
-    operator::Sailor,
+    audit::Answered,
+    operator::{Sailor, SailorSpec},
     replica::{LONG, Replica, Setup},
     world::World,
 };
@@ -62,4 +63,44 @@ async fn without_crd(world: &mut World) -> anyhow::Result<String> {
     let help = "is the CustomResourceDefinition `sailors.crew.example.com` installed";
     anyhow::ensure!(ended.contains(help), "{log}");
     Ok(format!("{} lines of log: {ended}", log.lines().count()))
+}
+
+pub async fn lists_are_streamed_and_without_that_feature_read_in_pages(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let streamed = started(world).await?;
+    let without = async {
+        world.plane.stop_api_server()?;
+        let off = "--feature-gates=WatchList=false";
+        world.plane.start_api_server_with(&[off]).await?;
+        started(world).await
+    };
+    let paged = without.await;
+    world.plane.stop_api_server()?;
+    world.plane.start_api_server().await?;
+    let paged = paged?;
+    for resource in ["sailors", "configmaps"] {
+        let lists = |requests: &[Answered]| {
+            let here = requests.iter().filter(|it| it.resource == resource);
+            let lists = here.filter(|it| it.user == "a" && it.lists());
+            let mut lists: Vec<_> = lists.map(|it| format!("{} {}", it.verb, it.code)).collect();
+            // A watch is logged when it starts, and again when it ends.
+            lists.dedup();
+            lists
+        };
+        let (streamed, paged) = (lists(&streamed), lists(&paged));
+        anyhow::ensure!(streamed == ["watch 200"], "{resource}: {streamed:?}");
+        anyhow::ensure!(paged == ["watch 422", "list 200"], "{resource}: {paged:?}");
+    }
+    Ok("one request for each kind; without the feature, one more".to_owned())
+}
+
+/// The requests of an operator until its objects have converged.
+async fn started(world: &mut World) -> anyhow::Result<Vec<Answered>> {
+    let (namespace, mark) = (world.namespace().await?, world.plane.audit.mark());
+    let spec = |_| SailorSpec::default();
+    world.make(&namespace, 20, spec).await?;
+    let _replica = Replica::start(&world.plane, "a", &Setup::new(&namespace, &[])).await?;
+    world.converged(&namespace, LONG, |_| true).await?;
+    world.plane.audit.since(mark, &namespace)
 }

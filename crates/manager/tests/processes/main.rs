@@ -51,7 +51,8 @@ const TESTS: &[(&str, Test)] = tests! {
     access:
         metrics_are_served_only_to_authorized_tokens;
     caches:
-        a_leader_whose_crd_is_missing_logs_it_once_and_exits;
+        a_leader_whose_crd_is_missing_logs_it_once_and_exits
+        lists_are_streamed_and_without_that_feature_read_in_pages;
     servers:
         misbehaving_clients_do_not_block_others
         startup_log_lines_have_the_order_of_controller_runtime;

@@ -64,7 +64,7 @@ pub async fn an_outage_causes_few_retries_and_all_objects_converge_afterwards(
 }
 
 fn lists(requests: &[Answered], resource: &str) -> usize {
-    let lists = |it: &&Answered| it.user == "a" && it.verb == "list" && it.resource == resource;
+    let lists = |it: &&Answered| it.user == "a" && it.lists() && it.resource == resource;
     requests.iter().filter(lists).count()
 }
 

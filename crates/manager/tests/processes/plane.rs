@@ -71,7 +71,13 @@ impl Plane {
 
     /// Starts the API server again, with the data in etcd.
     pub async fn start_api_server(&mut self) -> anyhow::Result<()> {
-        let flags = api_flags(&self.folder, self.etcd_port, self.port);
+        self.start_api_server_with(&[]).await
+    }
+
+    /// Like [`start_api_server`](Self::start_api_server), with more flags.
+    pub async fn start_api_server_with(&mut self, more: &[&str]) -> anyhow::Result<()> {
+        let mut flags = api_flags(&self.folder, self.etcd_port, self.port);
+        flags.extend(more.iter().map(|&flag| flag.to_owned()));
         self.api_server = server(&self.folder, "kube-apiserver", &flags)?;
         self.wait_until_ready().await
     }
