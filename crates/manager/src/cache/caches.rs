@@ -188,7 +188,7 @@ impl Caches {
         let mut text = String::new();
         for (kind, state) in self.states() {
             let trouble = match state.cache {
-                CacheState::Complete(_) => continue,
+                CacheState::Complete(_) | CacheState::Absent => continue,
                 CacheState::Waiting | CacheState::Listing(None) => {
                     "the API server has not answered".to_owned()
                 }

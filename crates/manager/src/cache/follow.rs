@@ -1,6 +1,6 @@
 //! Fills a store from a watch, whatever objects it delivers and however often it fails.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use futures_util::StreamExt as _;
 use kube::{
@@ -69,7 +69,12 @@ impl<K: Cached> Follower<'_, K> {
                 }
                 Err(error) => {
                     failing = true;
-                    self.failed(&error);
+                    if !self.cache.is_optional() || !is_missing(&error) {
+                        self.failed(&error);
+                    } else if position.take().is_none() {
+                        // Not at the end of a watch: another API server may not serve a new kind yet.
+                        self.missing();
+                    }
                     sleep(backoff.failure()).await;
                 }
             }
@@ -179,9 +184,26 @@ impl<K: Cached> Follower<'_, K> {
         }
     }
 
+    /// Removes the objects of a kind that the API server does not serve.
+    fn missing(&self) {
+        if self.cache.progress.set_absent(self.place) {
+            tracing::info!(kind = %K::kind(&()), namespace = self.namespace, "an optional kind is not installed");
+            self.cache.retain(self.namespace, &HashSet::new());
+            self.cache.presence_changed();
+        }
+    }
+
     fn good_again(&self) {
         if self.cache.progress.set_trouble(self.place, None) {
             tracing::info!(kind = %K::kind(&()), namespace = self.namespace, "watching again");
         }
     }
+}
+
+/// Whether the API server does not serve the kind.
+fn is_missing(error: &Error) -> bool {
+    let (Error::InitialListFailed(error) | Error::WatchStartFailed(error)) = error else {
+        return false;
+    };
+    matches!(error, kube::Error::Api(status) if status.code == 404)
 }

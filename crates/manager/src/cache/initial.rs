@@ -79,7 +79,10 @@ impl<K: Cached> Follower<'_, K> {
             self.pages(api, &mut listed).await?
         };
         self.cache.retain(self.namespace, &listed);
-        self.cache.progress.listed(self.place);
+        if self.cache.progress.listed(self.place) {
+            tracing::info!(kind = %K::kind(&()), namespace = self.namespace, "an optional kind is installed");
+            self.cache.presence_changed();
+        }
         Ok(position)
     }
 

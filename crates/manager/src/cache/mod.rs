@@ -8,6 +8,7 @@ pub(crate) mod index;
 mod initial;
 pub(crate) mod lenient;
 pub(crate) mod object;
+pub(crate) mod presence;
 mod progress;
 pub(crate) mod reader;
 pub(crate) mod report;

@@ -26,11 +26,13 @@ pub(crate) enum CacheState {
     Listing(Option<Trouble>),
     /// All objects have been listed once.
     Complete(Option<Trouble>),
+    /// The API server does not serve the kind, which is optional.
+    Absent,
 }
 
 impl CacheState {
     pub(crate) fn is_complete(&self) -> bool {
-        matches!(self, Self::Complete(_))
+        matches!(self, Self::Complete(_) | Self::Absent)
     }
 
     /// The remark in a probe, unless all is well. `elects` means that only the leader fills the cache, and this process
@@ -42,6 +44,7 @@ impl CacheState {
             Self::Listing(None) => "not complete; its objects are being listed".into(),
             Self::Listing(Some(trouble)) => format!("not complete; {trouble}"),
             Self::Complete(Some(trouble)) => format!("complete, but its watch fails; {trouble}"),
+            Self::Absent => "optional, and not installed".into(),
             Self::Complete(None) => return None,
         })
     }
@@ -52,6 +55,7 @@ impl CacheState {
             (Self::Waiting, _) | (_, Self::Waiting) => Self::Waiting,
             (Self::Listing(a), Self::Listing(b)) => Self::Listing(a.or(b)),
             (Self::Listing(trouble), _) | (_, Self::Listing(trouble)) => Self::Listing(trouble),
+            (Self::Absent, other) | (other, Self::Absent) => other,
             (Self::Complete(a), Self::Complete(b)) => Self::Complete(a.or(b)),
         }
     }
@@ -62,15 +66,19 @@ pub(crate) struct Progress(watch::Sender<Vec<Watch>>);
 
 #[derive(Clone, Default)]
 struct Watch {
-    /// Whether all its objects have been listed once.
+    /// Whether all its objects have been listed once, or there cannot be any.
     listed: bool,
+    /// Whether the API server does not serve the kind, which is optional. Until it is listed again.
+    absent: bool,
     trouble: Option<Trouble>,
 }
 
 impl Watch {
     fn state(&self) -> CacheState {
         let trouble = self.trouble.clone();
-        if self.listed {
+        if self.absent && trouble.is_none() {
+            CacheState::Absent
+        } else if self.listed {
             CacheState::Complete(trouble)
         } else {
             CacheState::Listing(trouble)
@@ -88,13 +96,32 @@ impl Progress {
         self.0.send_replace(vec![Watch::default(); count]);
     }
 
-    /// Records that a watch has listed all its objects.
-    pub(crate) fn listed(&self, watch: usize) {
+    /// Records that a watch has listed all its objects. Returns whether the kind was absent before.
+    pub(crate) fn listed(&self, watch: usize) -> bool {
+        let mut installed = false;
         self.0.send_if_modified(|watches| {
-            watches
-                .get_mut(watch)
-                .is_some_and(|watch| !std::mem::replace(&mut watch.listed, true))
+            watches.get_mut(watch).is_some_and(|watch| {
+                installed = std::mem::take(&mut watch.absent);
+                installed | !std::mem::replace(&mut watch.listed, true)
+            })
         });
+        installed
+    }
+
+    /// Records that the API server does not serve the kind, and that this is all right. Returns whether that is new.
+    pub(crate) fn set_absent(&self, watch: usize) -> bool {
+        self.0.send_if_modified(|watches| {
+            watches.get_mut(watch).is_some_and(|watch| {
+                watch.trouble = None;
+                watch.listed = true;
+                !std::mem::replace(&mut watch.absent, true)
+            })
+        })
+    }
+
+    /// Whether a watch has found that the API server does not serve the kind.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.0.borrow().iter().any(|watch| watch.absent)
     }
 
     /// Records that a watch fails, or has recovered. Returns whether that is new, and not just another failed attempt.
@@ -114,7 +141,7 @@ impl Progress {
         all.unwrap_or(CacheState::Waiting)
     }
 
-    /// Waits until all objects have been listed once.
+    /// Waits until all objects have been listed once, or the kind is found to be absent.
     pub(crate) async fn complete(&self) {
         let all =
             |watches: &Vec<Watch>| !watches.is_empty() && watches.iter().all(|watch| watch.listed);
@@ -158,6 +185,21 @@ mod tests {
         assert!(!progress.set_trouble(0, Some(trouble("a"))));
         assert!(progress.set_trouble(0, Some(trouble("b"))));
         assert!(progress.set_trouble(0, None));
+    }
+
+    #[test]
+    fn an_absent_kind_is_complete_until_its_watch_fails_otherwise() {
+        let progress = Progress::new();
+        progress.start(1);
+        assert!(progress.set_absent(0) && !progress.set_absent(0));
+        assert_eq!(progress.state(), CacheState::Absent);
+        assert!(progress.state().is_complete() && progress.is_absent());
+        progress.set_trouble(0, Some(trouble("a")));
+        assert_eq!(progress.state(), CacheState::Complete(Some(trouble("a"))));
+        progress.set_trouble(0, None);
+        assert!(progress.listed(0) && !progress.listed(0));
+        assert_eq!(progress.state(), CacheState::Complete(None));
+        assert!(!progress.is_absent());
     }
 
     #[test]

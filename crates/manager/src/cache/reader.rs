@@ -94,6 +94,17 @@ impl Reader {
         }
     }
 
+    /// Whether the API server serves `C`; see [`Controller::optional`](crate::Controller::optional).
+    ///
+    /// # Errors
+    /// When the controller was registered without this kind; the error names the line to add.
+    pub fn is_installed<C: Cached>(&self) -> anyhow::Result<bool> {
+        if let Some(metadata) = self.caches.find::<PartialObjectMeta<C>>() {
+            return Ok(!metadata.is_absent());
+        }
+        Ok(!self.cache::<C>()?.is_absent())
+    }
+
     fn cache<C: Cached>(&self) -> anyhow::Result<Arc<Cache<C>>> {
         self.caches.find().ok_or_else(|| self.undeclared::<C>())
     }

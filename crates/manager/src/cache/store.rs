@@ -14,6 +14,7 @@ use crate::{
     cache::{
         lenient::Unreadable,
         object::{Cached, version},
+        presence::Presence,
         progress::Progress,
         shape::Shape,
         state::{Lost, Selection, State},
@@ -45,8 +46,7 @@ pub(crate) struct Cache<K> {
     handlers: RwLock<Vec<Handler<K>>>,
     /// Set before the watch starts.
     shape: RwLock<Arc<Shape<K>>>,
-    /// Whether a controller needs it.
-    used: AtomicBool,
+    pub(super) presence: Presence,
     /// Whether its lists are streamed, as far as is known.
     streamed: AtomicBool,
     pub(super) progress: Progress,
@@ -58,7 +58,7 @@ impl<K: Cached> Cache<K> {
             state: RwLock::new(State::new()),
             handlers: RwLock::default(),
             shape: RwLock::default(),
-            used: AtomicBool::new(false),
+            presence: Presence::default(),
             streamed: AtomicBool::new(true),
             progress: Progress::new(),
         }
@@ -76,15 +76,6 @@ impl<K: Cached> Cache<K> {
         change(Arc::make_mut(&mut shape));
     }
 
-    /// Announces that a controller needs it.
-    pub(crate) fn set_used(&self) {
-        self.used.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_used(&self) -> bool {
-        self.used.load(Ordering::Relaxed)
-    }
-
     /// Whether its lists are streamed, unless the API server has been seen not to.
     pub(super) fn is_streamed(&self) -> bool {
         self.streamed.load(Ordering::Relaxed)
@@ -97,11 +88,17 @@ impl<K: Cached> Cache<K> {
 
     /// The object, if it exists and can be read.
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<K>> {
+        if self.is_absent() {
+            return None;
+        }
         self.read().objects.get(key).cloned()
     }
 
     /// The reason why the existing object cannot be read.
     pub(crate) fn unreadable(&self, key: &Key) -> Option<Arc<Unreadable>> {
+        if self.is_absent() {
+            return None;
+        }
         let state = self.read();
         Some(state.unreadable.get(key)?.object.clone())
     }
@@ -118,6 +115,9 @@ impl<K: Cached> Cache<K> {
 
     /// The selected objects, sorted by key.
     pub(crate) fn select(&self, selection: &Selection<'_, K>) -> Vec<(Key, Arc<K>)> {
+        if self.is_absent() {
+            return Vec::new();
+        }
         if self.read().lacks_index(selection) {
             self.write().add_index(selection);
         }

@@ -1,5 +1,6 @@
 //! Caches whose watches fail, on a fake API server that rejects some of them.
 
+mod optional;
 mod streamed;
 
 use std::{
@@ -94,6 +95,16 @@ impl Server {
     }
 
     fn manager(&self, options: Options) -> Manager {
+        let mut manager = self.empty_manager(options);
+        manager
+            .controller::<ConfigMap>("map")
+            .owns::<Secret>()
+            .reconcile(async |_, _| Ok(Action::await_change()));
+        manager
+    }
+
+    /// A manager without controllers.
+    fn empty_manager(&self, options: Options) -> Manager {
         let options = Options {
             // The remarks are registered with the server of probes.
             health_probe_bind_address: "127.0.0.1:0".parse().unwrap(),
@@ -103,12 +114,7 @@ impl Server {
         let connections = || anyhow::Ok(ClientBuilder::new(self.clone(), "default"));
         let count = metrics.requests().to(&Uri::from_static("http://in-memory"));
         let clients = Clients::with(connections, &fence, &count).unwrap();
-        let mut manager = Manager::with(options, "test.example.com", clients, fence, metrics);
-        manager
-            .controller::<ConfigMap>("map")
-            .owns::<Secret>()
-            .reconcile(async |_, _| Ok(Action::await_change()));
-        manager
+        Manager::with(options, "test.example.com", clients, fence, metrics)
     }
 
     /// The number of requests for a collection.
@@ -198,10 +204,15 @@ impl hyper::body::Body for Answer {
 
 /// The remarks of `/readyz?verbose` about kinds with problems.
 fn remarks(health: &crate::servers::probes::Health) -> Vec<String> {
+    remarks_about(health, "complete")
+}
+
+/// The remarks of `/readyz?verbose` about kinds that contain `word`.
+fn remarks_about(health: &crate::servers::probes::Health, word: &str) -> Vec<String> {
     let request = Request::get("/readyz?verbose").body(()).unwrap();
     let reply = health.answer(&request.into_parts().0.into());
     let lines = reply.body.lines();
-    let remarks = lines.filter(|line| line.contains("cache-") && line.contains("complete"));
+    let remarks = lines.filter(|line| line.contains("cache-") && line.contains(word));
     remarks.map(str::to_owned).collect()
 }
 

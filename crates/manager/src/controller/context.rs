@@ -35,7 +35,7 @@ use crate::{
 
 /// One reconcile: its object, and the methods to act on it. Cheap to clone.
 pub struct Context<K> {
-    core: Arc<Core<K>>,
+    pub(super) core: Arc<Core<K>>,
     object: Arc<K>,
     key: Key,
     draft: Arc<Mutex<Draft<K>>>,

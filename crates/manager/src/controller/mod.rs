@@ -5,6 +5,7 @@ pub(crate) mod context;
 pub(crate) mod core;
 pub(crate) mod draft;
 pub(crate) mod names;
+mod optional;
 pub(crate) mod outcome;
 pub mod predicate;
 pub(crate) mod queue;

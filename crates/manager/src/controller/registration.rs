@@ -8,6 +8,7 @@ use kube::{api::PartialObjectMeta, core::object::HasStatus};
 use crate::{
     cache::{
         object::{Cached, Object},
+        presence::{SetOptional, set_optional},
         reader::Reader,
         store::Cache,
     },
@@ -56,8 +57,10 @@ pub(super) struct Parts<'a, K> {
     writes: Arc<OwnWrites>,
     overlay: Arc<Overlay<K>>,
     applied: Arc<Applied>,
-    cache: Arc<Cache<K>>,
+    pub(super) cache: Arc<Cache<K>>,
     reader: Reader,
+    /// Makes the kind optional that was named last.
+    pub(super) last: Option<SetOptional>,
     conditions: Option<Accessor<K>>,
     automatic_ready: bool,
     finalizer: Option<(String, Function<K>)>,
@@ -90,6 +93,7 @@ impl<'a, K: Object> Controller<'a, K> {
             overlay: overlay.clone(),
             applied: Arc::default(),
             reader: Reader::new(name),
+            last: None,
             conditions: None,
             automatic_ready: true,
             finalizer: None,
@@ -370,6 +374,7 @@ impl<K> Parts<'_, K> {
     /// Lets the controller read `cache`, and start only once `cache` has synced.
     fn need<M: Cached>(&mut self, cache: Arc<Cache<M>>) {
         cache.set_used();
+        self.last = Some(set_optional(cache.clone()));
         if self.reader.caches.find::<M>().is_none() {
             self.reader.caches.add(cache.clone());
             self.sources.push(Source::new(cache));
