@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     cache::{
-        follow::Follower, object::Cached, progress::CacheState, report::Reporter, shape::Shape,
+        fill::Follower, object::Cached, progress::CacheState, report::Reporter, shape::Shape,
         store::Cache,
     },
     error::unwound,
@@ -96,7 +96,7 @@ impl<K: Cached> Runner for Cache<K> {
     }
 
     fn unused(&self) -> Option<String> {
-        (!self.is_used()).then(Shape::<K>::unused)
+        (!self.presence.is_used()).then(Shape::<K>::unused)
     }
 
     fn state(&self) -> (String, KindState) {

@@ -141,8 +141,9 @@ impl<C: Cached> CacheConfig<'_, C> {
         self.shape(|shape| shape.namespaces = Some(namespaces))
     }
 
-    /// Lists this many objects with each request, instead of 500. Fewer limit the memory for the list of a kind with
-    /// large objects, whose answers are parsed one at a time.
+    /// Lists this many objects with each request, instead of 500, where the API server does not stream lists. Fewer limit
+    /// the memory for the list of a kind with large objects, whose answers are parsed one at a time. In a
+    /// streamed list, each object is parsed by itself.
     ///
     /// # Errors
     /// [`Manager::run`] fails if it is 0.

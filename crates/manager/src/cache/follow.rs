@@ -13,12 +13,10 @@ use tokio::time::{sleep, timeout};
 use crate::{
     backoff::Backoff,
     cache::{
+        fill::Follower,
         initial::Position,
         lenient::Lenient,
         object::{Cached, Scope, version},
-        report::Reporter,
-        shape::Shape,
-        store::Cache,
         trouble,
     },
     key::Key,
@@ -31,16 +29,6 @@ const GOOD: Duration = Duration::from_secs(60);
 /// How long a watch may be without an event. The API server ends it after 290 s; without bookmarks, a connection that
 /// was lost silently is noticed only here.
 const IDLE: Duration = Duration::from_secs(295);
-
-/// One watch of a cache: of one namespace, or of all.
-pub(super) struct Follower<'a, K> {
-    pub(super) cache: &'a Cache<K>,
-    pub(super) shape: &'a Shape<K>,
-    pub(super) namespace: Option<&'a str>,
-    /// Its index in the progress of the cache.
-    pub(super) place: usize,
-    pub(super) reporter: &'a Reporter,
-}
 
 impl<K: Cached> Follower<'_, K> {
     /// Follows the objects until dropped.
@@ -69,7 +57,7 @@ impl<K: Cached> Follower<'_, K> {
                 }
                 Err(error) => {
                     failing = true;
-                    if !self.cache.is_optional() || !is_missing(&error) {
+                    if !self.cache.presence.is_optional() || !is_missing(&error) {
                         self.failed(&error);
                     } else if position.take().is_none() {
                         // Not at the end of a watch: another API server may not serve a new kind yet.
@@ -149,28 +137,6 @@ impl<K: Cached> Follower<'_, K> {
         Ok(true)
     }
 
-    /// Stores an object; returns its key.
-    pub(super) fn set(&self, object: Lenient<K>) -> Key {
-        let key = Key::of(&object);
-        let object = match object {
-            Lenient::Object(object) => self.shape.transformed(object),
-            unreadable @ Lenient::Unreadable(_) => unreadable,
-        };
-        match object {
-            Lenient::Object(object) => {
-                if self.cache.set(&key, &object) {
-                    tracing::info!(kind = %K::kind(&()), %key, "an object can be read again");
-                }
-            }
-            Lenient::Unreadable(object) => {
-                if let Some(object) = self.cache.set_unreadable(&key, *object) {
-                    self.reporter.unreadable::<K>(&key, &object);
-                }
-            }
-        }
-        key
-    }
-
     /// Logs why the watch fails, once for each cause.
     fn failed(&self, error: &Error) {
         let trouble = trouble::of::<K>(error);
@@ -189,7 +155,7 @@ impl<K: Cached> Follower<'_, K> {
         if self.cache.progress.set_absent(self.place) {
             tracing::info!(kind = %K::kind(&()), namespace = self.namespace, "an optional kind is not installed");
             self.cache.retain(self.namespace, &HashSet::new());
-            self.cache.presence_changed();
+            self.cache.presence.changed();
         }
     }
 

@@ -20,7 +20,7 @@ use kube::{
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
-    cache::{follow::Follower, lenient::Lenient, object::Cached},
+    cache::{fill::Follower, lenient::Lenient, object::Cached},
     key::Key,
 };
 
@@ -81,7 +81,7 @@ impl<K: Cached> Follower<'_, K> {
         self.cache.retain(self.namespace, &listed);
         if self.cache.progress.listed(self.place) {
             tracing::info!(kind = %K::kind(&()), namespace = self.namespace, "an optional kind is installed");
-            self.cache.presence_changed();
+            self.cache.presence.changed();
         }
         Ok(position)
     }

@@ -3,6 +3,7 @@
 
 pub(crate) mod caches;
 pub(crate) mod config;
+mod fill;
 mod follow;
 pub(crate) mod index;
 mod initial;

@@ -46,7 +46,7 @@ pub(crate) struct Cache<K> {
     handlers: RwLock<Vec<Handler<K>>>,
     /// Set before the watch starts.
     shape: RwLock<Arc<Shape<K>>>,
-    pub(super) presence: Presence,
+    pub(crate) presence: Presence,
     /// Whether its lists are streamed, as far as is known.
     streamed: AtomicBool,
     pub(super) progress: Progress,
@@ -74,6 +74,12 @@ impl<K: Cached> Cache<K> {
     pub(super) fn configure(&self, change: impl FnOnce(&mut Shape<K>)) {
         let mut shape = self.shape.write().unwrap_or_else(PoisonError::into_inner);
         change(Arc::make_mut(&mut shape));
+    }
+
+    /// Whether its kind is optional and missing, or its objects have not all been listed since it was installed. Until
+    /// then the cache reads as empty, because a reconcile could not tell a part of the objects from all of them.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.presence.is_optional() && self.progress.is_absent()
     }
 
     /// Whether its lists are streamed, unless the API server has been seen not to.

@@ -8,7 +8,7 @@ use kube::{api::PartialObjectMeta, core::object::HasStatus};
 use crate::{
     cache::{
         object::{Cached, Object},
-        presence::{SetOptional, set_optional},
+        presence::Handler,
         reader::Reader,
         store::Cache,
     },
@@ -60,7 +60,7 @@ pub(super) struct Parts<'a, K> {
     pub(super) cache: Arc<Cache<K>>,
     reader: Reader,
     /// Makes the kind optional that was named last.
-    pub(super) last: Option<SetOptional>,
+    pub(super) last: Option<Box<dyn FnOnce(Handler)>>,
     conditions: Option<Accessor<K>>,
     automatic_ready: bool,
     finalizer: Option<(String, Function<K>)>,
@@ -373,8 +373,9 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
 impl<K> Parts<'_, K> {
     /// Lets the controller read `cache`, and start only once `cache` has synced.
     fn need<M: Cached>(&mut self, cache: Arc<Cache<M>>) {
-        cache.set_used();
-        self.last = Some(set_optional(cache.clone()));
+        cache.presence.set_used();
+        let last = cache.clone();
+        self.last = Some(Box::new(move |changed| last.presence.set_optional(changed)));
         if self.reader.caches.find::<M>().is_none() {
             self.reader.caches.add(cache.clone());
             self.sources.push(Source::new(cache));

@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::{Api, CustomResourceExt, api::DeleteParams};
+use kube::{
+    Api, CustomResourceExt,
+    api::{DeleteParams, PostParams},
+};
 use manager::testing::eventually;
 
 use crate::{
     audit::Answered,
-    operator::{Sailor, SailorSpec},
+    operator::{PARROTS, Parrot, ParrotSpec, Sailor, SailorSpec},
     replica::{LONG, Replica, Setup},
     world::World,
 };
@@ -63,6 +66,59 @@ async fn without_crd(world: &mut World) -> anyhow::Result<String> {
     let help = "is the CustomResourceDefinition `sailors.crew.example.com` installed";
     anyhow::ensure!(ended.contains(help), "{log}");
     Ok(format!("{} lines of log: {ended}", log.lines().count()))
+}
+
+pub async fn an_optional_kind_is_watched_while_its_crd_is_installed(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let namespace = world.namespace().await?;
+    world.make(&namespace, 1, |_| SailorSpec::default()).await?;
+    let mut setup = Setup::new(&namespace, &[]);
+    setup.environment.push((PARROTS.to_owned(), String::new()));
+    let mut replica = Replica::start(&world.plane, "a", &setup).await?;
+    sees(world, &namespace, "false 0").await?;
+    let ready = replica.probe("/readyz?verbose")?;
+    let remark = "cache-Parrot.birds.example.com ok: optional, and not installed";
+    anyhow::ensure!(
+        ready.status == 200 && ready.body.contains(remark),
+        "{}",
+        ready.body
+    );
+
+    let crds: Api<CustomResourceDefinition> = Api::all(world.plane.client.clone());
+    let parrots: Api<Parrot> = Api::namespaced(world.plane.client.clone(), &namespace);
+    let parrot = Parrot::new("polly", ParrotSpec {});
+    for _ in 0..2 {
+        crds.create(&PostParams::default(), &Parrot::crd()).await?;
+        eventually(LONG, "a parrot is created", async || {
+            Ok(parrots.create(&PostParams::default(), &parrot).await.ok())
+        })
+        .await?;
+        sees(world, &namespace, "true 1").await?;
+        crds.delete(Parrot::crd_name(), &DeleteParams::default())
+            .await?;
+        sees(world, &namespace, "false 0").await?;
+    }
+    anyhow::ensure!(replica.ended()?.is_none(), "{}", replica.tail());
+    let log = replica.log();
+    let (installed, removed) = (
+        log.matches("an optional kind is installed").count(),
+        log.matches("an optional kind is not installed").count(),
+    );
+    anyhow::ensure!((installed, removed) == (2, 3), "{log}");
+    let failed = log.lines().filter(|line| line.contains("cannot watch"));
+    anyhow::ensure!(failed.count() == 0, "{log}");
+    Ok(format!("{} lines of log", log.lines().count()))
+}
+
+/// Waits until the sailor has seen this of the parrots: whether they are installed, and how many.
+async fn sees(world: &World, namespace: &str, wanted: &str) -> anyhow::Result<()> {
+    let sailors = world.sailors(namespace);
+    eventually(LONG, wanted, async || {
+        let seen = sailors.get("s0").await?.status.and_then(|it| it.seen);
+        Ok((seen.as_deref() == Some(wanted)).then_some(()))
+    })
+    .await
 }
 
 pub async fn lists_are_streamed_and_without_that_feature_read_in_pages(

@@ -52,6 +52,7 @@ const TESTS: &[(&str, Test)] = tests! {
         metrics_are_served_only_to_authorized_tokens;
     caches:
         a_leader_whose_crd_is_missing_logs_it_once_and_exits
+        an_optional_kind_is_watched_while_its_crd_is_installed
         lists_are_streamed_and_without_that_feature_read_in_pages;
     servers:
         misbehaving_clients_do_not_block_others

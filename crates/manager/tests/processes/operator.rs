@@ -29,6 +29,19 @@ pub const ID: &str = "sailors.example.com";
 /// The variable that selects the function of the manager that runs the operator: `run` or `run_until`.
 pub const RUN: &str = "SAILORS_RUN";
 
+/// The variable that lets the operator count parrots, which are an optional kind.
+pub const PARROTS: &str = "SAILORS_PARROTS";
+
+/// An optional kind.
+#[derive(CustomResource, Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[kube(
+    group = "birds.example.com",
+    version = "v1",
+    kind = "Parrot",
+    namespaced
+)]
+pub struct ParrotSpec {}
+
 /// The desired state of a sailor.
 #[derive(CustomResource, Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[kube(
@@ -102,11 +115,19 @@ async fn run(Cli { manager, journal }: Cli) -> anyhow::Result<()> {
     let journal = OpenOptions::new().create(true).append(true).open(journal)?;
     let journal = Arc::new(journal);
     let mut manager = Manager::new(manager, ID).await?;
-    manager
+    let controller = manager
         .controller::<Sailor>("sailor")
         .owns::<ConfigMap>()
-        .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
-        .reconcile(move |sailor, cx| reconcile(sailor, cx, journal.clone()));
+        .conditions(|status| (&mut status.conditions, &mut status.observed_generation));
+    let reconcile = move |sailor, cx| reconcile(sailor, cx, journal.clone());
+    if std::env::var_os(PARROTS).is_some() {
+        controller
+            .watches::<Parrot>(|_, cached| cached.list::<Sailor>().keys())
+            .optional()
+            .reconcile(reconcile);
+    } else {
+        controller.reconcile(reconcile);
+    }
     match std::env::var(RUN).as_deref() {
         Ok("run_until") => manager.run_until(std::future::pending()).await,
         _ => manager.run().await,
@@ -134,6 +155,13 @@ async fn reconcile(
         cx.status(|status| status.seen = seen);
     }
     cx.apply(&child(&sailor)).await?;
+    if std::env::var_os(PARROTS).is_some() {
+        let (installed, count) = (
+            cx.is_installed::<Parrot>()?,
+            cx.list::<Parrot>().all()?.len(),
+        );
+        cx.status(|status| status.seen = Some(format!("{installed} {count}")));
+    }
     tokio::time::sleep(Duration::from_millis(spec.takes)).await;
     cx.status(|status| status.text.clone_from(&spec.text));
     cx.ready("Done", "all is well");
