@@ -29,22 +29,18 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Connects with the configuration from the flags: a kubeconfig, or the service account of the Pod.
-    ///
-    /// The future is boxed so that it is compiled with this crate, and not again with each operator.
-    pub(crate) fn connect<'a>(
-        options: &'a Options,
-        fence: &'a Fence,
-        requests: &'a Requests,
-    ) -> BoxFuture<'a, anyhow::Result<Self>> {
-        Box::pin(async move {
-            let mut config = config(options).await?;
-            // kube would retry requests behind the fence.
-            config.default_retry = false;
-            let count = requests.to(&config.cluster_url);
-            let connections = || ClientBuilder::try_from(config.clone());
-            Ok(Self::with(connections, fence, &count)?)
-        })
+    /// Clients with this configuration, which connect when they send their first request.
+    pub(crate) fn connect(
+        mut config: Config,
+        fence: &Fence,
+        requests: &Requests,
+    ) -> kube::Result<Self> {
+        use_ring();
+        // kube would retry requests behind the fence.
+        config.default_retry = false;
+        let count = requests.to(&config.cluster_url);
+        let connections = || ClientBuilder::try_from(config.clone());
+        Self::with(connections, fence, &count)
     }
 
     /// Clients whose connections come from `connections`, and the layers that each request goes through.
@@ -72,9 +68,27 @@ impl Clients {
     }
 }
 
-async fn config(options: &Options) -> anyhow::Result<Config> {
-    // Set the provider of rustls explicitly, so that a dependency with another one cannot break it.
+/// Sets the provider of rustls explicitly, so that a dependency with another one cannot break it.
+fn use_ring() {
     let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+impl Options {
+    /// The configuration of the client that [`Manager::new`](crate::Manager::new) connects with: that of
+    /// `--kubeconfig`, the usual kubeconfig, or the `ServiceAccount` of the Pod. Change it, and pass it to
+    /// [`Manager::with_config`](crate::Manager::with_config).
+    ///
+    /// # Errors
+    /// If no API server is configured, or the kubeconfig cannot be used.
+    pub async fn config(&self) -> anyhow::Result<Config> {
+        // Boxed so that it is compiled with this crate, and not again with each operator.
+        let config: BoxFuture<'_, _> = Box::pin(config(self));
+        config.await
+    }
+}
+
+async fn config(options: &Options) -> anyhow::Result<Config> {
+    use_ring();
     let Some(path) = &options.kubeconfig else {
         let help = "cannot find an API server\nhelp: pass `--kubeconfig FILE`, or set `KUBECONFIG`";
         return Config::infer().await.context(help);

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use kube::Client;
+use kube::{Client, Config};
 
 use crate::{
     cache::{caches::Caches, report::Reporter},
@@ -62,9 +62,38 @@ impl Manager {
     /// If no API server is configured, or a flag has an invalid value.
     pub async fn new(options: Options, id: &str) -> anyhow::Result<Self> {
         logs::start(options.log_format, &options.log_level)?;
+        let config = options.config().await?;
+        Self::with_config(options, id, config)
+    }
+
+    /// A manager that connects with this configuration instead of that of the flags: to impersonate a user, to go
+    /// through a proxy, or to run in a program that has a configuration already. Otherwise it is like
+    /// [`new`](Self::new). [`Options::config`] is the configuration of the flags, to begin with.
+    ///
+    /// All clients of the manager use it, with time limits, retries and metrics of their own, so
+    /// [`default_retry`](Config::default_retry) has no effect. A manager cannot use a ready [`Client`]: one whose
+    /// retries are hidden inside might send a write after the Lease has expired.
+    ///
+    /// ```
+    /// # use manager::{Manager, Options};
+    /// # async fn connect(options: Options) -> anyhow::Result<Manager> {
+    /// let mut config = options.config().await?;
+    /// config.auth_info.impersonate = Some("system:serviceaccount:crew:captains".to_owned());
+    /// let manager = Manager::with_config(options, "captains.example.com", config)?;
+    /// # Ok(manager)
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the configuration or a flag has an invalid value.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime.
+    pub fn with_config(options: Options, id: &str, config: Config) -> anyhow::Result<Self> {
+        logs::start(options.log_format, &options.log_level)?;
         let fence = Fence::closed();
         let metrics = Metrics::new();
-        let clients = Clients::connect(&options, &fence, metrics.requests()).await?;
+        let clients = Clients::connect(config, &fence, metrics.requests())?;
         let mut manager = Self::with(options, id, clients, fence, metrics);
         manager.watchdog = true;
         Ok(manager)
