@@ -81,6 +81,9 @@
 //! | a period has passed | [`resync`](Controller::resync) |
 //! | none: the objects are only read | [`reads`](Controller::reads) |
 //!
+//! Code outside of controllers reads the kinds of [`Manager::reads`]: webhooks by
+//! [`cached`](webhook::Request::cached), tasks by [`Running::cached`].
+//!
 //! [`Manager::cache`] limits which objects of a kind are cached, and what of them.
 
 // In a project this crate is a path dependency, and cargo does not cap the lints of those: a newer compiler could

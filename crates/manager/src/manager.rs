@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use kube::{Client, Config};
 
 use crate::{
-    cache::{caches::Caches, report::Reporter},
+    cache::{caches::Caches, reader::Reader, report::Reporter},
     connect::Clients,
     controller::{timer::Timer, worker::AnyController},
     events::{Publisher, Recorder},
@@ -26,6 +26,8 @@ pub struct Manager {
     pub(crate) clients: Clients,
     pub(crate) fence: Fence,
     pub(crate) caches: Caches,
+    /// Reads the caches that every replica fills; the others are filled by the leader alone.
+    pub(crate) reader: Reader,
     pub(crate) metrics: Metrics,
     pub(crate) health: Health,
     pub(crate) timer: Timer,
@@ -114,6 +116,7 @@ impl Manager {
             id: id.to_owned(),
             fence,
             caches,
+            reader: Reader::of_manager(),
             metrics,
             health: Health::default(),
             timer: Timer::default(),

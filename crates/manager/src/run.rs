@@ -111,11 +111,13 @@ impl Manager {
         let mut servers = self.serve(&stop, &serving).await?;
         let mut webhooks = self.start_webhooks(&stop, &idle).await?;
 
+        let mut caches = std::pin::pin!(self.cache_everywhere());
         let mut always = JoinSet::new();
         for task in self.always.drain(..) {
             let client = self.clients.always.clone();
             always.spawn(task.run(Running {
                 client,
+                reader: self.reader.clone(),
                 stop: stop.clone(),
             }));
         }
@@ -127,6 +129,7 @@ impl Manager {
                 Some(ended) = always.join_next() => flatten(ended)?,
                 Some(ended) = servers.join_next() => flatten(ended)?,
                 Some(ended) = webhooks.join_next() => flatten(ended)?,
+                error = &mut caches => return Err(error),
             }
         }
         // The last writes of reconciles may have needed a webhook.
@@ -266,7 +269,8 @@ impl Manager {
     async fn work(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
         let client = self.clients.leading.clone();
         let namespaces = self.options.namespaces();
-        let mut watches = self.caches.start(&client, &namespaces, &self.reporter());
+        let caches = self.caches.without(&self.reader.caches);
+        let mut watches = caches.start(&client, &namespaces, &self.reporter());
         let mut tasks = self.start(&stop);
         let deadline = self.options.shutdown_timeout;
         let ended = async {
@@ -279,8 +283,8 @@ impl Manager {
             stop.cancelled().await;
             sleep(deadline).await;
         };
-        let (caches, health) = (self.caches.clone(), self.health.clone());
-        let incomplete = incomplete(caches, health, self.options.cache_sync_timeout);
+        let limit = self.options.cache_sync_timeout;
+        let incomplete = incomplete(caches, self.health.clone(), limit);
         let no_more_events = CancellationToken::new();
         let mut publish = std::pin::pin!(self.publisher.run(&client, &no_more_events));
         tokio::select! {
@@ -316,6 +320,7 @@ impl Manager {
         for task in self.leading.drain(..) {
             tasks.spawn(task.run(Running {
                 client: self.clients.leading.clone(),
+                reader: self.reader.clone(),
                 stop: stop.clone(),
             }));
         }
@@ -326,7 +331,7 @@ impl Manager {
 /// Waits until the caches have had `limit` to sync, and returns why some have not. Never returns if all have.
 ///
 /// The time starts when webhooks are served: to list a kind with conversion, the API server calls one.
-async fn incomplete(caches: Caches, health: Health, limit: Duration) -> anyhow::Error {
+pub(crate) async fn incomplete(caches: Caches, health: Health, limit: Duration) -> anyhow::Error {
     while !health.is_ready("webhooks") {
         sleep(READY_PERIOD).await;
     }

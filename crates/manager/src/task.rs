@@ -6,10 +6,13 @@ use futures_util::future::BoxFuture;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
+use crate::cache::reader::Reader;
+
 /// The argument of a task.
 #[derive(Clone)]
 pub struct Running {
     pub(crate) client: Client,
+    pub(crate) reader: Reader,
     pub(crate) stop: CancellationToken,
 }
 
@@ -26,6 +29,28 @@ impl Running {
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// The caches of the kinds that were declared with [`Manager::reads`](crate::Manager::reads), once all objects of
+    /// these kinds have been listed.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::Node;
+    /// # use manager::Manager;
+    /// // +kbr:rbac:groups=core,resources=nodes,verbs=list;watch
+    /// fn register(manager: &mut Manager) {
+    ///     manager.reads::<Node>();
+    ///     manager.leading("inventory", async |running| {
+    ///         let nodes = running.cached().await.list::<Node>().all()?;
+    ///         println!("{} nodes", nodes.len());
+    ///         running.stopped().await;
+    ///         Ok(())
+    ///     });
+    /// }
+    /// ```
+    pub async fn cached(&self) -> Reader {
+        self.reader.synced().await;
+        self.reader.clone()
     }
 
     /// Waits until the manager shuts down. A task then has until `--shutdown-timeout` to end.

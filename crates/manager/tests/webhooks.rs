@@ -307,3 +307,37 @@ fn without_the_asker(review: &Value) -> Value {
     options.retain(|name, _| ["apiVersion", "kind"].contains(&name.as_str()));
     review
 }
+
+/// Allows the names of `ConfigMap`s that are cached.
+struct Listed;
+
+impl Validator<Pod> for Listed {
+    async fn validate_create(&self, pod: &Pod, cx: &Request<Pod>) -> Result<Warnings, Rejection> {
+        let key = manager::Key::new(cx.namespace(), pod.metadata.name.as_deref().unwrap_or("?"));
+        if cx.cached().await.get::<ConfigMap>(key)?.is_none() {
+            return Err(Rejection::forbidden("not on the list"));
+        }
+        Ok(Warnings::new())
+    }
+}
+
+#[tokio::test]
+async fn a_validator_reads_the_cache() {
+    let register = |manager: &mut Manager| {
+        manager.validator::<Pod>(Listed);
+        manager.reads::<ConfigMap>();
+    };
+    let api = FakeApi::new();
+    let mut map = ConfigMap::default();
+    map.metadata.name = Some("nemo".to_owned());
+    api.put(&map);
+    for (name, message) in [("nemo", ""), ("ahab", "not on the list")] {
+        let mut pod = Pod::default();
+        pod.metadata.name = Some(name.to_owned());
+        pod.metadata.namespace = Some("default".to_owned());
+        let admitted = api
+            .admit(register, &testing::review(None, Some(&pod)))
+            .await;
+        assert_eq!(admitted.message, message, "{name}");
+    }
+}

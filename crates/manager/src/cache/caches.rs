@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::BoxFuture;
 use kube::Client;
 use tokio::task::JoinSet;
 
@@ -30,6 +31,7 @@ pub(crate) struct WeakCaches(Weak<Mutex<Entries>>);
 
 type Entries = HashMap<TypeId, Entry>;
 
+#[derive(Clone)]
 struct Entry {
     cache: Arc<dyn Any + Send + Sync>,
     runner: Arc<dyn Runner>,
@@ -56,8 +58,11 @@ trait Runner: Send + Sync {
         watches: &mut Watches,
     );
 
-    /// The mistake of configuring it if no controller uses it.
+    /// The mistake of configuring it if nothing uses it.
     fn unused(&self) -> Option<String>;
+
+    /// Waits until all objects have been listed once.
+    fn synced(self: Arc<Self>) -> BoxFuture<'static, ()>;
 
     /// The kind, such as `Deployment.apps`, and its state.
     fn state(&self) -> (String, KindState);
@@ -97,6 +102,10 @@ impl<K: Cached> Runner for Cache<K> {
 
     fn unused(&self) -> Option<String> {
         (!self.presence.is_used()).then(Shape::<K>::unused)
+    }
+
+    fn synced(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async move { Cache::synced(&self).await })
     }
 
     fn state(&self) -> (String, KindState) {
@@ -142,7 +151,7 @@ impl Caches {
         cache.downcast().ok()
     }
 
-    /// The mistakes of configuring caches that no controller uses.
+    /// The mistakes of configuring caches that nothing uses.
     pub(crate) fn unused(&self) -> Vec<String> {
         let mut unused: Vec<_> = self
             .lock()
@@ -166,6 +175,22 @@ impl Caches {
             kinds.insert(kind, state);
         }
         kinds
+    }
+
+    /// The caches that are not in `others`.
+    pub(crate) fn without(&self, others: &Self) -> Self {
+        let mut entries = self.lock().clone();
+        let others = others.lock();
+        entries.retain(|kind, _| !others.contains_key(kind));
+        Self(Arc::new(Mutex::new(entries)))
+    }
+
+    /// Waits until all objects of all kinds have been listed once.
+    pub(crate) async fn synced(&self) {
+        let entries: Vec<_> = self.lock().values().cloned().collect();
+        for entry in entries {
+            entry.runner.synced().await;
+        }
     }
 
     /// Starts all watches; they end when the returned value is dropped.

@@ -50,7 +50,7 @@ impl Manager {
     /// ```
     ///
     /// # Errors
-    /// [`run`](Self::run) fails if a cache is configured twice, or if no controller uses it.
+    /// [`run`](Self::run) fails if a cache is configured twice, or if nothing uses it.
     pub fn cache<C: Cached>(&mut self) -> CacheConfig<'_, C> {
         let cache = self.caches.of::<C>();
         let name = Shape::<C>::written();

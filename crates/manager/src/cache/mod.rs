@@ -12,6 +12,7 @@ pub(crate) mod object;
 pub(crate) mod presence;
 mod progress;
 pub(crate) mod reader;
+mod reads;
 pub(crate) mod report;
 pub(crate) mod shape;
 mod state;

@@ -141,13 +141,21 @@ impl Progress {
         all.unwrap_or(CacheState::Waiting)
     }
 
+    /// Whether all objects have been listed once, or the kind is absent.
+    pub(crate) fn is_complete(&self) -> bool {
+        all_listed(&self.0.borrow())
+    }
+
     /// Waits until all objects have been listed once, or the kind is found to be absent.
     pub(crate) async fn complete(&self) {
-        let all =
-            |watches: &Vec<Watch>| !watches.is_empty() && watches.iter().all(|watch| watch.listed);
+        let all = |watches: &Vec<Watch>| all_listed(watches);
         // The sender is in `self`, so it still exists.
         let _ = self.0.subscribe().wait_for(all).await;
     }
+}
+
+fn all_listed(watches: &[Watch]) -> bool {
+    !watches.is_empty() && watches.iter().all(|watch| watch.listed)
 }
 
 #[cfg(test)]

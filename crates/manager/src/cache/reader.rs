@@ -1,4 +1,4 @@
-//! Reads the caches of a controller.
+//! Reads the caches of a controller, or those of every replica.
 
 use std::{fmt, sync::Arc};
 
@@ -18,27 +18,37 @@ use crate::{
     key::Key,
 };
 
-/// Reads the caches of a controller: of its own kind, and of the kinds that it `owns_cached`, `watches` or `reads`.
+/// Reads the caches of a controller: of its own kind, and of the kinds that it `owns_cached`, `watches` or `reads`. That
+/// of [`Manager::reader`](crate::Manager::reader) reads the kinds of [`Manager::reads`](crate::Manager::reads).
 ///
 /// A read sends no request and never waits. It returns objects as the watch last delivered them, which may not include
 /// a write of a moment ago.
 #[derive(Clone)]
 pub struct Reader {
-    controller: Arc<str>,
+    owner: Owner,
     pub(crate) caches: Caches,
+}
+
+/// Whose caches a [`Reader`] reads.
+#[derive(Clone, Debug)]
+enum Owner {
+    /// Its reconciles start once the caches have synced.
+    Controller(Arc<str>),
+    /// Its readers may come before the caches have synced.
+    Manager,
 }
 
 impl fmt::Debug for Reader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader")
-            .field("controller", &self.controller)
+            .field("owner", &self.owner)
             .finish_non_exhaustive()
     }
 }
 
 /// A [`Reader`] that does not keep the caches alive.
 pub(crate) struct WeakReader {
-    controller: Arc<str>,
+    owner: Owner,
     caches: WeakCaches,
 }
 
@@ -46,7 +56,7 @@ impl WeakReader {
     /// `None` once the controller has been dropped.
     pub(crate) fn upgrade(&self) -> Option<Reader> {
         Some(Reader {
-            controller: self.controller.clone(),
+            owner: self.owner.clone(),
             caches: self.caches.upgrade()?,
         })
     }
@@ -55,23 +65,37 @@ impl WeakReader {
 impl Reader {
     pub(crate) fn new(controller: &str) -> Self {
         Self {
-            controller: controller.into(),
+            owner: Owner::Controller(controller.into()),
+            caches: Caches::default(),
+        }
+    }
+
+    /// A reader of the caches that every replica fills, of no kind yet.
+    pub(crate) fn of_manager() -> Self {
+        Self {
+            owner: Owner::Manager,
             caches: Caches::default(),
         }
     }
 
     pub(crate) fn downgrade(&self) -> WeakReader {
         WeakReader {
-            controller: self.controller.clone(),
+            owner: self.owner.clone(),
             caches: self.caches.downgrade(),
         }
+    }
+
+    /// Waits until all objects of all its kinds have been listed once.
+    pub async fn synced(&self) {
+        self.caches.synced().await;
     }
 
     /// The object with this key; `None` if it does not exist.
     ///
     /// # Errors
-    /// When the controller was registered without this kind; the error names the line to add. Also when the object
-    /// exists but cannot be read as a `C`, so that it is not mistaken for deleted.
+    /// When the controller or manager was not set up to read this kind; the error names the line to add. When the
+    /// object exists but cannot be read as a `C`, so that it is not mistaken for deleted. For the same reason, a reader
+    /// of the manager fails until all objects of the kind have been listed.
     pub fn get<C: Cached>(&self, key: impl Into<Key>) -> anyhow::Result<Option<Arc<C>>> {
         let (cache, key) = (self.cache::<C>()?, key.into());
         let found = cache.get(&key);
@@ -106,11 +130,19 @@ impl Reader {
     }
 
     fn cache<C: Cached>(&self) -> anyhow::Result<Arc<Cache<C>>> {
-        self.caches.find().ok_or_else(|| self.undeclared::<C>())
+        let cache: Arc<Cache<C>> = self.caches.find().ok_or_else(|| self.undeclared::<C>())?;
+        if matches!(self.owner, Owner::Manager) && !cache.progress.is_complete() {
+            anyhow::bail!(
+                "the cache of {} is not complete yet\n\
+                 help: wait until it is, with `Reader::synced`",
+                C::kind(&()),
+            );
+        }
+        Ok(cache)
     }
 
     fn undeclared<C: Cached>(&self) -> anyhow::Error {
-        let (name, kind) = (&self.controller, C::kind(&()));
+        let kind = C::kind(&());
         let (what, kind) = if C::metadata_api() {
             (
                 format!("the metadata of {kind}"),
@@ -120,9 +152,9 @@ impl Reader {
             (kind.to_string(), kind.to_string())
         };
         let half = if self.caches.find::<PartialObjectMeta<C>>().is_some() {
-            " of which it caches the metadata only, as `owns` does"
+            ", of which it caches the metadata only, as `owns` does"
         } else {
-            " which it does not cache"
+            ", which it does not cache"
         };
         let (group, plural) = (C::group(&()), C::plural(&()));
         let group = if group.is_empty() {
@@ -130,9 +162,19 @@ impl Reader {
         } else {
             group
         };
+        let (owner, line) = match &self.owner {
+            Owner::Controller(name) => (
+                format!("controller `{name}`"),
+                format!("`.reads::<{kind}>()` where it is registered"),
+            ),
+            Owner::Manager => (
+                "code outside of controllers".to_owned(),
+                format!("`manager.reads::<{kind}>()`"),
+            ),
+        };
         anyhow::anyhow!(
-            "controller `{name}` reads {what},{half}\n\
-             help: add `.reads::<{kind}>()` where it is registered, and above that\n    \
+            "{owner} reads {what}{half}\n\
+             help: add {line}, and above that\n    \
              // +kbr:rbac:groups={group},resources={plural},verbs=list;watch",
         )
     }
@@ -188,7 +230,7 @@ impl<C: Cached> List<'_, C> {
     /// The objects, sorted by key.
     ///
     /// # Errors
-    /// When the controller was registered without this kind; the error names the line to add.
+    /// The same as [`Reader::get`], except that objects which cannot be read are left out.
     pub fn all(self) -> anyhow::Result<Vec<Arc<C>>> {
         Ok(self.find()?.into_iter().map(|(_, object)| object).collect())
     }
@@ -196,7 +238,7 @@ impl<C: Cached> List<'_, C> {
     /// The keys of the objects, sorted.
     ///
     /// # Errors
-    /// When the controller was registered without this kind; the error names the line to add.
+    /// The same as [`all`](Self::all).
     pub fn keys(self) -> anyhow::Result<Vec<Key>> {
         Ok(self.find()?.into_iter().map(|(key, _)| key).collect())
     }

@@ -301,6 +301,26 @@ async fn the_cache_sync_timeout_starts_once_webhooks_are_served() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_replica_that_cannot_list_what_every_replica_reads_ends() {
+    let server = Server::new();
+    server.reject(&[("secrets", 403), ("leases", 403)]);
+    let mut manager = server.manager(Options {
+        leader_elect: true,
+        ..Options::default()
+    });
+    manager.reads::<Secret>();
+    let error = run(manager).await.unwrap().unwrap_err().to_string();
+    let problems: Vec<_> = error.lines().skip(1).collect();
+    assert_eq!(
+        problems,
+        [
+            "  Secret: cannot list: /api/v1/secrets is rejected",
+            "    help: it needs the permission `// +kbr:rbac:groups=core,resources=secrets,verbs=list;watch`"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_watch_that_fails_later_backs_off_and_is_shown_by_the_probe() {
     let server = Server::new();
     let manager = server.manager(Options::default());

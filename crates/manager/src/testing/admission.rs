@@ -47,6 +47,8 @@ impl FakeApi {
     /// If the kind of the review has no webhook, or the API server would not accept an answer.
     pub async fn admit(&self, register: impl FnOnce(&mut Manager), review: &Value) -> Admitted {
         let manager = self.registered(register);
+        let (caches, reporter) = (&manager.reader.caches, manager.reporter());
+        let _watches = caches.start(&self.client(), &[], &reporter);
         let (mut review, client) = (review.clone(), self.client());
         let mut admitted = Admitted {
             allowed: true,

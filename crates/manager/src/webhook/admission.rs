@@ -18,39 +18,39 @@ use super::{
     traits::{Defaulter, Validator, Warnings},
 };
 use crate::{
-    cache::object::Object,
+    cache::{object::Object, reader::Reader},
     metrics::WebhookMetrics,
     servers::{body::Body, http::Reply},
 };
 
 /// A webhook that answers with the changes of `defaulter`.
-pub(super) fn defaulting<K: Object>(defaulter: impl Defaulter<K>) -> Webhook {
+pub(super) fn defaulting<K: Object>(defaulter: impl Defaulter<K>, reader: Reader) -> Webhook {
     let defaulter = Arc::new(defaulter);
     Arc::new(move |body, client, metrics| {
-        let defaulter = defaulter.clone();
+        let (defaulter, reads) = (defaulter.clone(), (client, reader.clone()));
         Box::pin(async move {
             let body = Arc::new(body);
             let mut review = match read::<K, IgnoredAny>(&body, &metrics) {
                 Ok(review) => review,
                 Err(reply) => return reply,
             };
-            let verdict = default(&*defaulter, &mut review, &body, client).await;
+            let verdict = default(&*defaulter, &mut review, &body, reads).await;
             reply::<K, _, _>(review.question, verdict, &metrics)
         })
     })
 }
 
 /// A webhook that answers with the verdict of `validator`.
-pub(super) fn validating<K: Object>(validator: impl Validator<K>) -> Webhook {
+pub(super) fn validating<K: Object>(validator: impl Validator<K>, reader: Reader) -> Webhook {
     let validator = Arc::new(validator);
     Arc::new(move |body, client, metrics| {
-        let validator = validator.clone();
+        let (validator, reads) = (validator.clone(), (client, reader.clone()));
         Box::pin(async move {
             let mut review = match read::<K, K>(&body, &metrics) {
                 Ok(review) => review,
                 Err(reply) => return reply,
             };
-            let verdict = validate(&*validator, &mut review, client).await;
+            let verdict = validate(&*validator, &mut review, reads).await;
             reply::<K, _, _>(review.question, verdict, &metrics)
         })
     })
@@ -98,13 +98,13 @@ async fn default<K: Object>(
     defaulter: &impl Defaulter<K>,
     review: &mut Review<K, IgnoredAny>,
     body: &Arc<Body>,
-    client: Client,
+    reads: (Client, Reader),
 ) -> Result<Allowed, Rejection> {
     let question = &mut review.question;
     kind_of::<K>(&question.kind)?;
     let stored = body.clone();
     let old = move || Question::<IgnoredAny, K>::read(&stored).ok()?.old_object;
-    let cx = Request::new(question, client, old)?;
+    let cx = Request::new(question, reads, old)?;
     if cx.operation == Operation::Delete {
         return Ok(Allowed::patched(Vec::new()));
     }
@@ -130,12 +130,12 @@ async fn default<K: Object>(
 async fn validate<K: Object>(
     validator: &impl Validator<K>,
     review: &mut Review<K, K>,
-    client: Client,
+    reads: (Client, Reader),
 ) -> Result<Allowed, Rejection> {
     let question = &mut review.question;
     kind_of::<K>(&question.kind)?;
     let old = question.old_object.take();
-    let cx = Request::new(question, client, || old)?;
+    let cx = Request::new(question, reads, || old)?;
     let object = question.object.take();
     let unreadable = match &review.unreadable {
         Some(Unreadable::New(problem)) => return Err(cannot_read(problem)),

@@ -18,7 +18,8 @@ impl Manager {
 
     /// Serves a defaulter of `K` at a custom path.
     pub fn defaulter_at<K: Object>(&mut self, path: &str, defaulter: impl Defaulter<K>) {
-        self.webhook_at::<K>(path, Task::Default, admission::defaulting(defaulter));
+        let webhook = admission::defaulting(defaulter, self.reader());
+        self.webhook_at::<K>(path, Task::Default, webhook);
     }
 
     /// Serves a validator of `K` at `/validate-<group>-<version>-<kind>`, with `-` for `.`, the path in its marker.
@@ -28,7 +29,8 @@ impl Manager {
 
     /// Serves a validator of `K` at a custom path.
     pub fn validator_at<K: Object>(&mut self, path: &str, validator: impl Validator<K>) {
-        self.webhook_at::<K>(path, Task::Validate, admission::validating(validator));
+        let webhook = admission::validating(validator, self.reader());
+        self.webhook_at::<K>(path, Task::Validate, webhook);
     }
 
     /// Converts between two versions of a kind, the hub and a spoke, at `/convert`. Conversions between two spokes go

@@ -4,6 +4,8 @@ use std::{fmt, sync::LazyLock};
 
 use kube::Client;
 
+use crate::cache::reader::Reader;
+
 use super::{
     rejection::Rejection,
     review::{Question, User},
@@ -33,6 +35,7 @@ pub struct Request<K> {
     pub(super) sub_resource: String,
     pub(super) old: Lazy<K>,
     pub(super) client: Client,
+    pub(super) reader: Reader,
 }
 
 impl<K: fmt::Debug> fmt::Debug for Request<K> {
@@ -53,7 +56,7 @@ impl<K> Request<K> {
     /// Takes the request's metadata from `question`, and how to read the stored object from the other arguments.
     pub(super) fn new<T, O>(
         question: &mut Question<T, O>,
-        client: Client,
+        (client, reader): (Client, Reader),
         old: impl FnOnce() -> Option<K> + Send + 'static,
     ) -> Result<Self, Rejection> {
         let operation = match &*question.operation {
@@ -74,6 +77,7 @@ impl<K> Request<K> {
             sub_resource: question.sub_resource.clone(),
             old: LazyLock::new(Box::new(old)),
             client,
+            reader,
         })
     }
 
@@ -117,6 +121,47 @@ impl<K> Request<K> {
     #[must_use]
     pub fn old(&self) -> Option<&K> {
         self.old.as_ref()
+    }
+
+    /// The caches of the kinds that were declared with [`Manager::reads`](crate::Manager::reads): reading them sends no
+    /// request.
+    ///
+    /// Waits until all objects of these kinds have been listed, which takes a moment after the start of this replica:
+    /// before that, an object that is not in its cache may exist. If the API server does not wait that long, the
+    /// `failurePolicy` of the webhook decides.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+    /// # use kube::ResourceExt;
+    /// # use manager::{Key, Manager, webhook::{Rejection, Request, Validator, Warnings}};
+    /// struct DeploymentWebhook;
+    ///
+    /// impl Validator<Deployment> for DeploymentWebhook {
+    ///     async fn validate_create(
+    ///         &self,
+    ///         deployment: &Deployment,
+    ///         cx: &Request<Deployment>,
+    ///     ) -> Result<Warnings, Rejection> {
+    ///         let Some(name) = deployment.annotations().get("example.com/settings") else {
+    ///             return Ok(Warnings::new());
+    ///         };
+    ///         let settings = Key::new(cx.namespace(), name);
+    ///         if cx.cached().await.get::<ConfigMap>(settings)?.is_none() {
+    ///             return Err(Rejection::forbidden(format!("there are no settings `{name}`")));
+    ///         }
+    ///         Ok(Warnings::new())
+    ///     }
+    /// }
+    ///
+    /// // +kbr:rbac:groups=core,resources=configmaps,verbs=list;watch
+    /// fn register(manager: &mut Manager) {
+    ///     manager.reads::<ConfigMap>();
+    ///     manager.validator::<Deployment>(DeploymentWebhook);
+    /// }
+    /// ```
+    pub async fn cached(&self) -> Reader {
+        self.reader.synced().await;
+        self.reader.clone()
     }
 
     /// A client of the API server. Its requests take time, and the API server waits for the webhook meanwhile.

@@ -3,6 +3,7 @@
 mod children;
 mod conditions;
 mod enqueues;
+mod everywhere;
 mod faults;
 mod own;
 mod reads;
