@@ -2,8 +2,10 @@
 
 mod buckets;
 mod migrations;
+mod own;
 mod process;
 mod queues;
+mod register;
 mod requests;
 mod text;
 mod webhooks;
@@ -26,6 +28,7 @@ use self::{
 };
 pub(crate) use self::{
     migrations::MigrationMetrics,
+    own::OwnMetrics,
     queues::QueueMetrics,
     requests::{CountLayer, Requests},
     text::MEDIA_TYPE,
@@ -84,6 +87,7 @@ pub(crate) struct Metrics {
     queues: Queues,
     webhooks: Webhooks,
     migrations: Migrations,
+    own: OwnMetrics,
 }
 
 impl Metrics {
@@ -109,6 +113,7 @@ impl Metrics {
             queues: Queues::new(),
             webhooks: Webhooks::new(),
             migrations: Migrations::default(),
+            own: OwnMetrics::default(),
         };
         metrics.registry = Arc::new(metrics.register());
         metrics
@@ -165,6 +170,7 @@ impl Metrics {
         self.refresh();
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
+        self.own.encode(&mut text)?;
         Ok(text::from_openmetrics(&text))
     }
 
@@ -186,6 +192,11 @@ impl Metrics {
     /// The metrics of requests to the API server.
     pub(crate) fn requests(&self) -> &Requests {
         &self.requests
+    }
+
+    /// The metrics of the operator's author.
+    pub(crate) fn own(&self) -> &OwnMetrics {
+        &self.own
     }
 
     /// The metrics of reading certificates.

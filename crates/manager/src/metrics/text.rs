@@ -27,9 +27,10 @@ pub(super) fn from_openmetrics(text: &str) -> String {
             }
             push(&mut out, format_args!("# TYPE {name}{total} {kind}"));
         } else if let Some((name, bound, rest)) = bucket(line) {
+            let rest = without_exemplar(rest);
             push(&mut out, format_args!("{name}{BUCKET}{bound}\"{rest}"));
         } else if !line.starts_with('#') {
-            push(&mut out, format_args!("{line}"));
+            push(&mut out, format_args!("{}", without_exemplar(line)));
         }
     }
     out
@@ -54,6 +55,20 @@ fn bucket(line: &str) -> Option<(&str, String, &str)> {
         .filter(|bound: &f64| bound.is_finite())
         .map_or_else(|| bound.to_owned(), go_float);
     Some((name, bound, rest))
+}
+
+/// The end of a sample, without an exemplar such as ` # {trace_id="a"} 1`, which this format lacks.
+fn without_exemplar(sample: &str) -> &str {
+    let complete = |sample: &&str| {
+        let (series, value) = sample.rsplit_once(' ')?;
+        // Otherwise the value of a label looks like an exemplar.
+        let ended = series.ends_with('}') || !series.contains('{');
+        (ended && value.parse::<f64>().is_ok()).then_some(())
+    };
+    let sample_only = sample.rsplit_once(" # {").map(|(sample, _)| sample);
+    sample_only
+        .filter(|sample| complete(sample).is_some())
+        .unwrap_or(sample)
 }
 
 /// A number in the format of Go's `strconv.FormatFloat(number, 'g', -1, 64)`: `1`, `0.005`, `1e-08`.
@@ -91,6 +106,15 @@ mod tests {
         let wanted = "# HELP wait_seconds Wait.\n# TYPE wait_seconds histogram\n\
                       wait_seconds_bucket{le=\"1\",name=\"a\"} 2\n\
                       wait_seconds_bucket{le=\"+Inf\",name=\"a\"} 2\n";
+        assert_eq!(from_openmetrics(text), wanted);
+    }
+
+    #[test]
+    fn exemplars_are_omitted() {
+        let text = "# TYPE wait histogram\nwait_bucket{le=\"1.0\",a=\"b\"} 2 # {id=\"x\"} 0.5\n\
+                    wait_count 2 # {id=\"x\"} 1.0 17.5\nwait_sum{a=\"b 1 # {id\"} 2\n";
+        let wanted = "# TYPE wait histogram\nwait_bucket{le=\"1\",a=\"b\"} 2\nwait_count 2\n\
+                      wait_sum{a=\"b 1 # {id\"} 2\n";
         assert_eq!(from_openmetrics(text), wanted);
     }
 
