@@ -162,22 +162,6 @@ impl Manager {
         self.leading.push(Task::new(name, task));
     }
 
-    /// Adds a check to `/healthz`: an error, with its reason, means that this process must be restarted.
-    pub fn live_check<F>(&mut self, name: &str, check: F)
-    where
-        F: Fn() -> Result<(), String> + Send + Sync + 'static,
-    {
-        self.health.add_live(name, check);
-    }
-
-    /// Adds a check to `/readyz`: an error, with its reason, means that this replica must not receive requests.
-    pub fn ready_check<F>(&mut self, name: &str, check: F)
-    where
-        F: Fn() -> Result<(), String> + Send + Sync + 'static,
-    {
-        self.health.add_ready(name, check);
-    }
-
     /// Reports objects that cannot be read.
     pub(crate) fn reporter(&self) -> Reporter {
         Reporter {

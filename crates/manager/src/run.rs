@@ -190,7 +190,7 @@ impl Manager {
     /// cache of a kind with conversion waits for the webhook, and the webhook waits for readiness.
     fn show_readiness(&self, stop: &CancellationToken) {
         let stop = stop.clone();
-        self.health.add_ready("shutdown", move || {
+        self.health.add_own_ready("shutdown", move || {
             if stop.is_cancelled() {
                 return Err("shutting down".to_owned());
             }

@@ -4,7 +4,7 @@
 //! for each kind of each operator: a quarter of what the compiler does after a change of a type.
 
 use futures_util::future::BoxFuture;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 use crate::controller::action::Action;
 
@@ -26,4 +26,13 @@ pub(crate) fn function(
     function: BoxFuture<'static, anyhow::Result<Action>>,
 ) -> JoinHandle<anyhow::Result<Action>> {
     tokio::spawn(function)
+}
+
+/// Cancels a task when it is dropped.
+pub(crate) struct AbortOnDrop(pub(crate) AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }

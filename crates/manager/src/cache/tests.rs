@@ -203,14 +203,15 @@ impl hyper::body::Body for Answer {
 }
 
 /// The remarks of `/readyz?verbose` about kinds with problems.
-fn remarks(health: &crate::servers::probes::Health) -> Vec<String> {
-    remarks_about(health, "complete")
+async fn remarks(health: &crate::servers::probes::Health) -> Vec<String> {
+    remarks_about(health, "complete").await
 }
 
 /// The remarks of `/readyz?verbose` about kinds that contain `word`.
-fn remarks_about(health: &crate::servers::probes::Health, word: &str) -> Vec<String> {
+async fn remarks_about(health: &crate::servers::probes::Health, word: &str) -> Vec<String> {
     let request = Request::get("/readyz?verbose").body(()).unwrap();
-    let reply = health.answer(&request.into_parts().0.into());
+    let runtime = tokio::runtime::Handle::current();
+    let reply = health.answer(request.into_parts().0, &runtime).await;
     let lines = reply.body.lines();
     let remarks = lines.filter(|line| line.contains("cache-") && line.contains(word));
     remarks.map(str::to_owned).collect()
@@ -255,7 +256,7 @@ async fn a_kind_that_cannot_be_listed_is_retried_at_most_four_times_a_minute() {
             .unwrap()
             .contains(r#"manager_cache_synced{kind="Secret"} 1"#)
     );
-    assert_eq!(remarks(&health), [""; 0]);
+    assert_eq!(remarks(&health).await, [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -290,7 +291,7 @@ async fn the_cache_sync_timeout_starts_once_webhooks_are_served() {
             .then_some(())
             .ok_or_else(String::new)
     };
-    manager.health.add_ready("webhooks", check);
+    manager.health.add_own_ready("webhooks", check);
     let running = run(manager);
     sleep(Duration::from_secs(600)).await;
     assert!(!running.is_finished());
@@ -333,7 +334,7 @@ async fn a_watch_that_fails_later_backs_off_and_is_shown_by_the_probe() {
     sleep(Duration::from_secs(600)).await;
     let tries = server.count("secrets") - before;
     assert!((20..=40).contains(&tries), "{tries} tries in ten minutes");
-    let shown = remarks(&health);
+    let shown = remarks(&health).await;
     assert_eq!(shown.len(), 1, "{shown:?}");
     let remark = "[+]cache-Secret ok: complete, but its watch fails; cannot watch: /api/v1/secrets is rejected; \
                   it needs the permission `// +kbr:rbac:groups=core,resources=secrets,verbs=list;watch`";
@@ -341,7 +342,7 @@ async fn a_watch_that_fails_later_backs_off_and_is_shown_by_the_probe() {
     assert!(!running.is_finished());
     server.reject(&[]);
     sleep(Duration::from_secs(91)).await;
-    assert_eq!(remarks(&health), [""; 0]);
+    assert_eq!(remarks(&health).await, [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -354,7 +355,7 @@ async fn probes_show_what_a_cache_waits_for_with_and_without_election() {
     sleep(Duration::from_secs(10)).await;
     let remark = "[+]cache-Secret ok: not complete; cannot list: /api/v1/secrets is rejected; \
                   does this cluster serve `secrets` of `v1`?";
-    assert_eq!(remarks(&health), [remark]);
+    assert_eq!(remarks(&health).await, [remark]);
 
     server.reject(&[("leases", 403)]);
     let manager = server.manager(Options {
@@ -366,7 +367,7 @@ async fn probes_show_what_a_cache_waits_for_with_and_without_election() {
     sleep(Duration::from_secs(10)).await;
     let waits = "ok: not complete; it is filled once this replica leads";
     assert_eq!(
-        remarks(&health),
+        remarks(&health).await,
         [
             format!("[+]cache-ConfigMap {waits}"),
             format!("[+]cache-Secret {waits}")

@@ -6,10 +6,7 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use tokio::{
-    task::{AbortHandle, JoinError},
-    time::timeout,
-};
+use tokio::{task::JoinError, time::timeout};
 use tracing::Instrument;
 
 use crate::{
@@ -24,7 +21,7 @@ use crate::{
     error::{panic_message, unwound},
     key::Key,
     leader::fence::Refused,
-    spawn,
+    spawn::{self, AbortOnDrop},
     writes::{finalizer, status},
 };
 
@@ -151,14 +148,6 @@ async fn guarded<K: Object>(
             }
             Err(Failure::Timeout(core.timeout))
         }
-    }
-}
-
-struct AbortOnDrop(AbortHandle);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 

@@ -68,6 +68,11 @@ impl Request {
         &self.parts.uri
     }
 
+    /// The head.
+    pub(crate) fn into_parts(self) -> Parts {
+        self.parts
+    }
+
     /// The body within these limits, or the status to respond with. Until it has arrived, its connection counts as
     /// idle.
     pub(crate) async fn body(&mut self, limits: Limits) -> Result<Body, StatusCode> {

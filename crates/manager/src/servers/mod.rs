@@ -2,6 +2,8 @@
 
 pub(crate) mod access_reviews;
 pub(crate) mod body;
+pub(crate) mod check;
+mod checks;
 pub(crate) mod connections;
 pub(crate) mod http;
 pub(crate) mod metrics_server;

@@ -3,7 +3,11 @@
 use std::{sync::Arc, thread};
 
 use anyhow::Context as _;
-use tokio::{net::TcpListener, runtime::Builder, sync::oneshot};
+use tokio::{
+    net::TcpListener,
+    runtime::{Builder, Handle},
+    sync::oneshot,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::servers::{http::Server, probes::Health};
@@ -21,12 +25,13 @@ pub(crate) fn start(
     let listener = listener.into_std().context("cannot serve health probes")?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let (ended, end) = oneshot::channel();
-    let health = health.clone();
+    // The author's checks use connections that belong to the main runtime.
+    let (health, main) = (health.clone(), Handle::current());
     let thread = thread::Builder::new().name("probes".to_owned());
     thread.spawn(move || {
         let served = runtime.block_on(async {
             let listener = TcpListener::from_std(listener).context("cannot serve health probes")?;
-            serve(listener, &health, stop).await;
+            serve(listener, &health, main, stop).await;
             Ok(())
         });
         // The receiver is gone if the manager has ended.
@@ -35,15 +40,15 @@ pub(crate) fn start(
     Ok(async { end.await.context("the server of health probes panicked")? })
 }
 
-async fn serve(listener: TcpListener, health: &Health, stop: CancellationToken) {
+async fn serve(listener: TcpListener, health: &Health, main: Handle, stop: CancellationToken) {
     let stall_detector = health.stall_detector();
     let health = health.clone();
     let server = Server {
         listener,
         tls: None,
         handler: Arc::new(move |request| {
-            let reply = health.answer(&request);
-            Box::pin(async { reply })
+            let (health, main, parts) = (health.clone(), main.clone(), request.into_parts());
+            Box::pin(async move { health.answer(parts, &main).await.into() })
         }),
     };
     tokio::select! {

@@ -2,24 +2,21 @@
 
 use std::{
     fmt::Write as _,
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
-use hyper::{Method, StatusCode};
+use futures_util::future::join_all;
+use hyper::{Method, StatusCode, http::request::Parts};
+use tokio::runtime::Handle;
 
-use crate::error::panic_message;
-use crate::servers::{
-    http::{Reply, Request},
-    stall_detector::StallDetector,
-};
+use crate::servers::{check::Check, http::Reply, stall_detector::StallDetector};
 
 /// The result of a check: `Ok` with an optional remark, or the problem.
 type Outcome = Result<Option<String>, String>;
-type Check = Box<dyn Fn() -> Outcome + Send + Sync>;
+type Checks = Vec<(String, Arc<Probe>)>;
 type Results = Vec<(String, Outcome)>;
 
 /// The health of this process.
@@ -31,8 +28,15 @@ struct Inner {
     /// Reconciles that were cancelled and have not ended.
     stuck: AtomicUsize,
     stall_detector: StallDetector,
-    live: Mutex<Vec<(String, Check)>>,
-    ready: Mutex<Vec<(String, Check)>>,
+    live: Mutex<Checks>,
+    ready: Mutex<Checks>,
+}
+
+/// A check of a probe.
+enum Probe {
+    /// The manager's, which takes no time.
+    Own(Box<dyn Fn() -> Outcome + Send + Sync>),
+    Author(Check),
 }
 
 /// A cancelled reconcile that has not ended; dropped when it does.
@@ -56,18 +60,21 @@ impl Health {
         self.0.stall_detector.clone()
     }
 
-    pub(crate) fn add_live<F>(&self, name: &str, check: F)
-    where
-        F: Fn() -> Result<(), String> + Send + Sync + 'static,
-    {
-        add(&self.0.live, name, move || check().map(|()| None));
+    pub(crate) fn add_live(&self, name: &str, check: Check) {
+        add(&self.0.live, name, Probe::Author(check));
     }
 
-    pub(crate) fn add_ready<F>(&self, name: &str, check: F)
+    pub(crate) fn add_ready(&self, name: &str, check: Check) {
+        add(&self.0.ready, name, Probe::Author(check));
+    }
+
+    /// Adds a check of the manager, which takes no time, to the checks of readiness.
+    pub(crate) fn add_own_ready<F>(&self, name: &str, check: F)
     where
         F: Fn() -> Result<(), String> + Send + Sync + 'static,
     {
-        add(&self.0.ready, name, move || check().map(|()| None));
+        let check = Box::new(move || check().map(|()| None));
+        add(&self.0.ready, name, Probe::Own(check));
     }
 
     /// Adds a remark to the checks of readiness; it never fails.
@@ -75,27 +82,34 @@ impl Health {
     where
         F: Fn() -> Option<String> + Send + Sync + 'static,
     {
-        add(&self.0.ready, name, move || Ok(remark()));
+        add(
+            &self.0.ready,
+            name,
+            Probe::Own(Box::new(move || Ok(remark()))),
+        );
     }
 
-    /// Whether the check of readiness with this name passes; true if it does not exist.
+    /// Whether the manager's check of readiness with this name passes; true if it does not exist.
     pub(crate) fn is_ready(&self, name: &str) -> bool {
         let checks = self.0.ready.lock().unwrap_or_else(PoisonError::into_inner);
         let mut checks = checks.iter().filter(|(found, _)| found == name);
-        checks.all(|(_, check)| check().is_ok())
+        checks.all(|(_, probe)| match &**probe {
+            Probe::Own(check) => check().is_ok(),
+            Probe::Author(_) => true,
+        })
     }
 
     /// Answers a probe, in the format of the API server's own: `?verbose` lists each check, `?exclude=NAME` leaves one
-    /// out, and `/readyz/NAME` is one check alone.
-    pub(crate) fn answer(&self, request: &Request) -> Reply {
-        if request.method() != Method::GET && request.method() != Method::HEAD {
+    /// out, and `/readyz/NAME` is one check alone. The author's checks run on `runtime`.
+    pub(crate) async fn answer(&self, request: Parts, runtime: &Handle) -> Reply {
+        if request.method != Method::GET && request.method != Method::HEAD {
             return Reply::status(StatusCode::METHOD_NOT_ALLOWED);
         }
-        let path = request.uri().path().trim_matches('/');
+        let path = request.uri.path().trim_matches('/');
         let (probe, name) = path.split_once('/').unwrap_or((path, ""));
         let mut results = match probe {
-            "healthz" => self.live(),
-            "readyz" => run(&self.0.ready),
+            "healthz" => self.live(runtime).await,
+            "readyz" => run(&self.0.ready, runtime).await,
             _ => return Reply::status(StatusCode::NOT_FOUND),
         };
         if !name.is_empty() {
@@ -104,12 +118,12 @@ impl Health {
                 return Reply::status(StatusCode::NOT_FOUND);
             }
         }
-        let query = Query::new(request.uri().query().unwrap_or_default());
+        let query = Query::new(request.uri.query().unwrap_or_default());
         let unknown = query.leave_out(&mut results);
         reply(path, &results, query.verbose, &unknown)
     }
 
-    fn live(&self) -> Results {
+    async fn live(&self, main: &Handle) -> Results {
         let stuck = self.0.stuck.load(Ordering::Relaxed);
         let reconciles = match stuck {
             0 => Ok(None),
@@ -121,31 +135,30 @@ impl Health {
             ("reconciles".to_owned(), reconciles),
             ("runtime".to_owned(), runtime),
         ];
-        results.extend(run(&self.0.live));
+        results.extend(run(&self.0.live, main).await);
         results
     }
 }
 
-fn add(
-    checks: &Mutex<Vec<(String, Check)>>,
-    name: &str,
-    check: impl Fn() -> Outcome + Send + Sync + 'static,
-) {
-    // A check's state is used only by that check.
-    let check = move || match catch_unwind(AssertUnwindSafe(&check)) {
-        Ok(outcome) => outcome,
-        Err(panic) => Err(format!("the check panicked: {}", panic_message(&*panic))),
-    };
+fn add(checks: &Mutex<Checks>, name: &str, probe: Probe) {
     let mut checks = checks.lock().unwrap_or_else(PoisonError::into_inner);
-    checks.push((name.to_owned(), Box::new(check)));
+    checks.push((name.to_owned(), Arc::new(probe)));
 }
 
-fn run(checks: &Mutex<Vec<(String, Check)>>) -> Results {
-    let checks = checks.lock().unwrap_or_else(PoisonError::into_inner);
-    checks
-        .iter()
-        .map(|(name, check)| (name.clone(), check()))
-        .collect()
+/// Runs all checks at the same time.
+async fn run(checks: &Mutex<Checks>, runtime: &Handle) -> Results {
+    let checks = checks
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
+    let outcomes = checks.into_iter().map(async |(name, probe)| {
+        let outcome = match &*probe {
+            Probe::Own(check) => check(),
+            Probe::Author(check) => check.run(runtime).await.map(|()| None),
+        };
+        (name, outcome)
+    });
+    join_all(outcomes).await
 }
 
 /// The query of a probe.
@@ -204,82 +217,86 @@ fn reply(path: &str, results: &Results, verbose: bool, unknown: &[&str]) -> Repl
 mod tests {
     use super::*;
 
-    fn get(health: &Health, uri: &str) -> (u16, String) {
+    async fn get(health: &Health, uri: &str) -> (u16, String) {
         let request = hyper::Request::get(uri).body(()).unwrap();
-        let reply = health.answer(&request.into_parts().0.into());
+        let parts = request.into_parts().0;
+        let reply = health.answer(parts, &Handle::current()).await;
         (reply.status.as_u16(), reply.body)
     }
 
-    #[track_caller]
-    fn check(health: &Health, uri: &str, status: u16, body: &str) {
-        assert_eq!(get(health, uri), (status, body.to_owned()), "{uri}");
+    async fn check(health: &Health, uri: &str, status: u16, body: &str) {
+        assert_eq!(get(health, uri).await, (status, body.to_owned()), "{uri}");
     }
 
     /// A replica whose database is down, and that has not listed all captains.
     fn troubled() -> Health {
         let health = Health::default();
-        health.add_ready("database", || Err("away".to_owned()));
+        health.add_ready("database", Check::task(async || anyhow::bail!("away")));
         health.show("cache-Captain", || Some("not complete".to_owned()));
         health
     }
 
-    #[test]
-    fn a_healthy_process_reports_ok() {
+    #[tokio::test]
+    async fn a_healthy_process_reports_ok() {
         let health = Health::default();
-        check(&health, "/healthz", 200, "ok");
-        check(&health, "/readyz/", 200, "ok");
-        assert_eq!(get(&health, "/").0, 404);
+        check(&health, "/healthz", 200, "ok").await;
+        check(&health, "/readyz/", 200, "ok").await;
+        assert_eq!(get(&health, "/").await.0, 404);
     }
 
-    #[test]
-    fn a_stuck_reconcile_is_unhealthy_until_it_ends() {
+    #[tokio::test]
+    async fn a_stuck_reconcile_is_unhealthy_until_it_ends() {
         let health = Health::default();
         let stuck = health.stuck();
-        let (status, text) = get(&health, "/healthz");
+        let (status, text) = get(&health, "/healthz").await;
         assert_eq!(status, 503);
         assert!(text.contains("[-]reconciles failed: 1 cancelled"), "{text}");
         drop(stuck);
-        assert_eq!(get(&health, "/healthz").0, 200);
+        assert_eq!(get(&health, "/healthz").await.0, 200);
     }
 
-    #[test]
-    fn verbose_lists_each_check() {
+    #[tokio::test]
+    async fn verbose_lists_each_check() {
         let list =
             "[-]database failed: away\n[+]cache-Captain ok: not complete\nreadyz check failed\n";
-        check(&troubled(), "/readyz?verbose", 503, list);
-        check(&troubled(), "/readyz", 503, list);
+        check(&troubled(), "/readyz?verbose", 503, list).await;
+        check(&troubled(), "/readyz", 503, list).await;
         let list = "[+]ping ok\n[+]reconciles ok\n[+]runtime ok\nhealthz check passed\n";
-        check(&troubled(), "/healthz?verbose", 200, list);
+        check(&troubled(), "/healthz?verbose", 200, list).await;
     }
 
-    #[test]
-    fn a_single_check_can_be_requested() {
+    #[tokio::test]
+    async fn a_single_check_can_be_requested() {
         let health = troubled();
-        check(&health, "/readyz/cache-Captain", 200, "ok");
+        check(&health, "/readyz/cache-Captain", 200, "ok").await;
         let text = "[-]database failed: away\nreadyz/database check failed\n";
-        check(&health, "/readyz/database", 503, text);
-        assert_eq!(get(&health, "/readyz/unknown").0, 404);
-        assert_eq!(get(&health, "/healthz/database").0, 404);
+        check(&health, "/readyz/database", 503, text).await;
+        assert_eq!(get(&health, "/readyz/unknown").await.0, 404);
+        assert_eq!(get(&health, "/healthz/database").await.0, 404);
     }
 
-    #[test]
-    fn a_check_that_panics_fails_and_the_others_are_still_made() {
-        let health = troubled();
-        health.add_live("engine", || panic!("no steam"));
-        health.add_live("hull", || Ok(()));
-        let text = "[+]ping ok\n[+]reconciles ok\n[+]runtime ok\n[-]engine failed: the check panicked: no steam\n\
-            [+]hull ok\nhealthz check failed\n";
-        check(&health, "/healthz", 503, text);
-        check(&health, "/healthz", 503, text);
+    #[tokio::test]
+    async fn the_checks_of_the_author_run_at_the_same_time_and_hang_no_probe() {
+        let health = Health::default();
+        health.add_live("hull", Check::task(async || Ok(())));
+        health.add_live("engine", Check::task(std::future::pending));
+        health.add_live("rudder", Check::task(std::future::pending));
+        let text = "[+]ping ok\n[+]reconciles ok\n[+]runtime ok\n[+]hull ok\n\
+            [-]engine failed: it has not ended within 800ms\n\
+            [-]rudder failed: it has not ended within 800ms\nhealthz check failed\n";
+        tokio::time::pause();
+        let began = tokio::time::Instant::now();
+        check(&health, "/healthz", 503, text).await;
+        assert!(began.elapsed().as_millis() < 900);
     }
 
-    #[test]
-    fn a_check_can_be_excluded() {
+    #[tokio::test]
+    async fn a_check_can_be_excluded() {
         let health = troubled();
-        check(&health, "/readyz?exclude=database", 200, "ok");
+        check(&health, "/readyz?exclude=database", 200, "ok").await;
         let text = "[+]cache-Captain ok: not complete\n\
                     warn: there is no check `unknown` to exclude\nreadyz check passed\n";
         let uri = "/readyz?verbose&exclude=database&exclude=unknown";
-        check(&health, uri, 200, text);
+        check(&health, uri, 200, text).await;
     }
 }

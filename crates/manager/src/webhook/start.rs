@@ -105,7 +105,7 @@ impl Manager {
                 .then_some(())
                 .ok_or_else(|| "no certificate has been issued yet".to_owned())
         };
-        self.health.add_ready("webhooks", Box::new(check));
+        self.health.add_own_ready("webhooks", check);
     }
 
     /// Reads the certificate from its files, or adds the certificate rotator to `tasks`.

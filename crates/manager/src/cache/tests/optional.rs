@@ -75,7 +75,7 @@ async fn a_controller_goes_on_while_an_optional_kind_comes_and_goes() {
     sleep(Duration::from_secs(1)).await;
     assert_eq!(last(&seen), "false false 0");
     let remark = "[+]cache-Secret ok: optional, and not installed";
-    assert_eq!(remarks_about(&health, "optional"), [remark]);
+    assert_eq!(remarks_about(&health, "optional").await, [remark]);
     let synced = r#"manager_cache_synced{kind="Secret"} 1"#;
     assert!(metrics.text().unwrap().contains(synced));
 
@@ -87,7 +87,7 @@ async fn a_controller_goes_on_while_an_optional_kind_comes_and_goes() {
     server.reject(&[]);
     sleep(Duration::from_secs(31)).await;
     assert_eq!(last(&seen), "true true 1");
-    assert_eq!(remarks_about(&health, "optional"), [""; 0]);
+    assert_eq!(remarks_about(&health, "optional").await, [""; 0]);
 
     let (maps, before) = (server.asked("configmaps"), seen.lock().unwrap().len());
     server.reject(&[("secrets", 404)]);
