@@ -117,6 +117,7 @@ pub mod testing;
 pub mod webhook;
 mod writes;
 
+pub use hyper::http;
 pub use prometheus_client;
 pub use self::{
     cache::{

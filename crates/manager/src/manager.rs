@@ -14,7 +14,7 @@ use crate::{
     metrics::Metrics,
     migration::settings::StorageMigration,
     options::Options,
-    servers::probes::Health,
+    servers::{handlers::Handlers, probes::Health},
     task::{Running, Task},
     webhook::{Conversions, Webhooks},
 };
@@ -42,6 +42,8 @@ pub struct Manager {
     pub(crate) migrations: Vec<StorageMigration>,
     pub(crate) leading: Vec<Task>,
     pub(crate) always: Vec<Task>,
+    /// The author's HTTP handlers, by their paths.
+    pub(crate) handlers: Handlers,
     /// Whether a process that does not end by itself is killed. The process of a test must not be.
     pub(crate) watchdog: bool,
 }
@@ -130,6 +132,7 @@ impl Manager {
             migrations: Vec::new(),
             leading: Vec::new(),
             always: Vec::new(),
+            handlers: Handlers::new(),
             watchdog: false,
             options,
             clients,

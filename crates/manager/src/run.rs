@@ -25,7 +25,8 @@ use crate::{
     servers::{
         access_reviews::Reviews,
         http::{self, Server},
-        metrics_server, probe_server,
+        metrics_server::{self, Pages},
+        probe_server,
         probes::Health,
         tls,
     },
@@ -108,7 +109,7 @@ impl Manager {
         let (serving, idle) = (CancellationToken::new(), CancellationToken::new());
         // However this function returns, nothing is served afterwards.
         let _end = serving.clone().drop_guard();
-        let mut servers = self.serve(&stop, &serving).await?;
+        let mut servers = self.start_servers(&stop, &serving).await?;
         let mut webhooks = self.start_webhooks(&stop, &idle).await?;
 
         let mut caches = std::pin::pin!(self.cache_everywhere());
@@ -145,7 +146,7 @@ impl Manager {
     }
 
     /// Starts the servers, which run until `serving` is cancelled.
-    async fn serve(
+    async fn start_servers(
         // Not `&self`: a manager is not `Sync`, and the future must be `Send`.
         &mut self,
         stop: &CancellationToken,
@@ -159,6 +160,8 @@ impl Manager {
             tracing::info!(%address, secure, "serving metrics");
             let server = self.metrics_server(listener)?.run(serving.clone());
             servers.spawn(server.map(Ok));
+        } else if !self.handlers.is_empty() {
+            tracing::warn!("no address for metrics is set, so no HTTP handler is served");
         }
         tracing::info!(id = self.id, identity = self.identity, "starting manager");
         if let Some(address) = self.options.health_probe_bind_address.get() {
@@ -182,7 +185,11 @@ impl Manager {
         Ok(Server {
             listener,
             tls,
-            handler: metrics_server::handler(self.metrics.clone(), reviews),
+            handler: metrics_server::handler(Pages {
+                metrics: self.metrics.clone(),
+                handlers: self.handlers.clone(),
+                reviews,
+            }),
         })
     }
 

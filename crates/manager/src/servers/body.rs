@@ -140,9 +140,9 @@ mod tests {
                             Ok(body) => {
                                 sender.send(body.len()).unwrap();
                                 waiting.acquire().await.unwrap().forget();
-                                Reply::text(StatusCode::OK, format!("{}\n", body.len()))
+                                Reply::text(StatusCode::OK, format!("{}\n", body.len())).into()
                             }
-                            Err(status) => Reply::status(status),
+                            Err(status) => Reply::status(status).into(),
                         }
                     })
                 }),

@@ -117,8 +117,19 @@ impl Reply {
     }
 }
 
+impl From<Reply> for Response<Vec<u8>> {
+    fn from(reply: Reply) -> Self {
+        let mut response = Self::new(reply.body.into_bytes());
+        *response.status_mut() = reply.status;
+        let media_type = HeaderValue::from_static(reply.media_type);
+        response.headers_mut().insert(CONTENT_TYPE, media_type);
+        response
+    }
+}
+
 /// Handles requests.
-pub(crate) type Handler = Arc<dyn Fn(Request) -> BoxFuture<'static, Reply> + Send + Sync>;
+pub(crate) type Handler =
+    Arc<dyn Fn(Request) -> BoxFuture<'static, Response<Vec<u8>>> + Send + Sync>;
 
 /// A server that is bound to its port.
 pub(crate) struct Server {
@@ -223,7 +234,7 @@ impl Connection {
             let body = Some((body, self.room.clone(), place.clone()));
             let reply = (self.handler)(Request { parts, body });
             async {
-                let mut response = response(reply.await);
+                let mut response = reply.await.map(kube::client::Body::from);
                 place.idle();
                 if self.draining.is_cancelled() {
                     let close = HeaderValue::from_static("close");
@@ -247,14 +258,6 @@ impl Connection {
             }
         }
     }
-}
-
-fn response(reply: Reply) -> Response<kube::client::Body> {
-    let mut response = Response::new(reply.body.into_bytes().into());
-    *response.status_mut() = reply.status;
-    let media_type = HeaderValue::from_static(reply.media_type);
-    response.headers_mut().insert(CONTENT_TYPE, media_type);
-    response
 }
 
 /// Listens on `HOST:PORT`, or with `:PORT` on every address.
@@ -299,7 +302,7 @@ mod tests {
                 let waiting = waiting.clone();
                 Box::pin(async move {
                     waiting.acquire().await.unwrap().forget();
-                    Reply::text(StatusCode::OK, "hello".to_owned())
+                    Reply::text(StatusCode::OK, "hello".to_owned()).into()
                 })
             }),
         };

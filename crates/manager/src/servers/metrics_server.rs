@@ -1,50 +1,72 @@
-//! Serves `/metrics` to clients that are authorized in the cluster.
+//! Serves `/metrics`, and the handlers of the author, to clients that are authorized in the cluster.
 
 use std::sync::Arc;
 
-use hyper::{Method, StatusCode, header::AUTHORIZATION};
+use hyper::{Method, Response, StatusCode, header::AUTHORIZATION};
 
 use crate::{
     metrics::{MEDIA_TYPE, Metrics},
     servers::{
         access_reviews::Reviews,
+        handlers::{self, Handlers},
         http::{Handler, Reply, Request},
     },
 };
 
-/// Serves the metrics. With `reviews`, only to clients that may `get` the path.
-pub(crate) fn handler(metrics: Metrics, reviews: Option<Reviews>) -> Handler {
-    let reviews = reviews.map(Arc::new);
+/// The path of the metrics.
+const METRICS: &str = "/metrics";
+
+/// What the server serves.
+pub(crate) struct Pages {
+    pub(crate) metrics: Metrics,
+    pub(crate) handlers: Handlers,
+    /// Decides who may use which method on which path; `None` to serve everyone.
+    pub(crate) reviews: Option<Reviews>,
+}
+
+pub(crate) fn handler(pages: Pages) -> Handler {
+    let pages = Arc::new(pages);
     Arc::new(move |request| {
-        let (metrics, reviews) = (metrics.clone(), reviews.clone());
-        Box::pin(async move { answer(&request, &metrics, reviews.as_deref()).await })
+        let pages = pages.clone();
+        Box::pin(async move { pages.answer(request).await })
     })
 }
 
-async fn answer(request: &Request, metrics: &Metrics, reviews: Option<&Reviews>) -> Reply {
-    // No review is needed for a path that does not exist.
-    if request.uri().path() != "/metrics" {
-        return Reply::status(StatusCode::NOT_FOUND);
-    }
-    if request.method() != Method::GET && request.method() != Method::HEAD {
-        return Reply::status(StatusCode::METHOD_NOT_ALLOWED);
-    }
-    if let Some(reviews) = reviews {
-        let status = match token(request) {
-            Some(token) => reviews.ask(token, request.method(), "/metrics").await,
-            None => StatusCode::UNAUTHORIZED,
-        };
-        if status != StatusCode::OK {
-            return Reply::status(status);
+impl Pages {
+    async fn answer(&self, request: Request) -> Response<Vec<u8>> {
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let handler = self.handlers.get(&path);
+        // No review is needed for a path that does not exist.
+        if handler.is_none() && path != METRICS {
+            return Reply::status(StatusCode::NOT_FOUND).into();
+        }
+        if handler.is_none() && method != Method::GET && method != Method::HEAD {
+            return Reply::status(StatusCode::METHOD_NOT_ALLOWED).into();
+        }
+        if let Some(reviews) = &self.reviews {
+            let status = match token(&request).map(str::to_owned) {
+                Some(token) => reviews.ask(&token, &method, &path).await,
+                None => StatusCode::UNAUTHORIZED,
+            };
+            if status != StatusCode::OK {
+                return Reply::status(status).into();
+            }
+        }
+        match handler {
+            Some(handler) => handlers::answer(handler, request).await,
+            None => self.metrics().into(),
         }
     }
-    match metrics.text() {
-        Ok(body) => Reply {
-            status: StatusCode::OK,
-            media_type: MEDIA_TYPE,
-            body,
-        },
-        Err(_) => Reply::status(StatusCode::INTERNAL_SERVER_ERROR),
+
+    fn metrics(&self) -> Reply {
+        match self.metrics.text() {
+            Ok(body) => Reply {
+                status: StatusCode::OK,
+                media_type: MEDIA_TYPE,
+                body,
+            },
+            Err(_) => Reply::status(StatusCode::INTERNAL_SERVER_ERROR),
+        }
     }
 }
 
@@ -61,40 +83,93 @@ mod tests {
     use super::*;
     use crate::testing::FakeApi;
 
-    async fn status(
-        reviews: Option<&Reviews>,
-        method: &str,
-        path: &str,
-        token: Option<&str>,
-    ) -> u16 {
+    /// A server with a page that echoes the body and the number of headers, and pages that fail, panic and hang.
+    fn pages(reviews: Option<Reviews>) -> Pages {
+        let mut manager = FakeApi::new().manager();
+        manager.serve("/echo", async |request| {
+            let headers = request.headers().len();
+            let mut text = format!("{} {headers} ", request.method()).into_bytes();
+            text.extend_from_slice(request.body());
+            Ok(Response::builder().status(202).body(text)?)
+        });
+        manager.serve("/fail", async |_| anyhow::bail!("no steam"));
+        manager.serve("/panic", async |_| panic!("no steam"));
+        manager.serve("/hang", |_| std::future::pending());
+        assert_eq!(manager.mistakes, [""; 0]);
+        Pages {
+            metrics: Metrics::new(),
+            handlers: manager.handlers,
+            reviews,
+        }
+    }
+
+    async fn get(pages: &Pages, method: &str, path: &str, token: Option<&str>) -> (u16, String) {
         let mut request = hyper::Request::builder().method(method).uri(path);
         if let Some(token) = token {
             request = request.header(AUTHORIZATION, token);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        let reply = answer(&parts.into(), &Metrics::new(), reviews).await;
-        reply.status.as_u16()
+        let response = pages.answer(parts.into()).await;
+        let body = String::from_utf8(response.body().clone()).unwrap();
+        (response.status().as_u16(), body)
     }
 
     #[tokio::test]
-    async fn without_access_reviews_anyone_can_read_metrics_and_nothing_else() {
-        assert_eq!(status(None, "GET", "/metrics", None).await, 200);
-        assert_eq!(status(None, "POST", "/metrics", None).await, 405);
-        assert_eq!(status(None, "GET", "/", None).await, 404);
+    async fn without_access_reviews_everyone_gets_metrics_and_the_pages_of_the_author() {
+        let pages = pages(None);
+        assert_eq!(get(&pages, "GET", "/metrics", None).await.0, 200);
+        assert_eq!(get(&pages, "POST", "/metrics", None).await.0, 405);
+        assert_eq!(get(&pages, "GET", "/", None).await.0, 404);
+        assert_eq!(get(&pages, "GET", "/echo/more", None).await.0, 404);
+        let answer = get(&pages, "POST", "/echo?a=b", Some("Bearer secret")).await;
+        assert_eq!(answer, (202, "POST 0 ".to_owned()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_handler_that_fails_panics_or_hangs_is_answered_for() {
+        let pages = pages(None);
+        let answer = get(&pages, "GET", "/fail", None).await;
+        assert_eq!(answer, (500, "no steam\n".to_owned()));
+        let answer = get(&pages, "GET", "/panic", None).await;
+        assert_eq!(answer, (500, "panic: no steam\n".to_owned()));
+        let answer = get(&pages, "GET", "/hang", None).await;
+        assert_eq!(answer, (504, "Gateway Timeout\n".to_owned()));
     }
 
     #[tokio::test]
     async fn requests_without_a_valid_token_are_rejected() {
         let api = FakeApi::new();
-        let reviews = Reviews::new(api.client()).unwrap();
-        for token in [None, Some("Basic eDp5"), Some("Bearer"), Some("Bearer ")] {
-            let status = status(Some(&reviews), "GET", "/metrics", token).await;
-            assert_eq!(status, 401);
+        let pages = pages(Some(Reviews::new(api.client()).unwrap()));
+        for path in ["/metrics", "/echo"] {
+            for token in [None, Some("Basic eDp5"), Some("Bearer"), Some("Bearer ")] {
+                assert_eq!(get(&pages, "GET", path, token).await.0, 401);
+            }
         }
         assert_eq!(api.requests(), [""; 0]);
-        let token = Some("bearer unknown");
-        assert_eq!(status(Some(&reviews), "GET", "/metrics", token).await, 401);
-        let asked = ["POST /apis/authentication.k8s.io/v1/tokenreviews"];
-        assert_eq!(api.requests(), asked);
+        let asked = "POST /apis/authentication.k8s.io/v1/tokenreviews";
+        for (path, questions) in [("/metrics", 1), ("/echo", 2)] {
+            let token = Some("bearer unknown");
+            assert_eq!(get(&pages, "GET", path, token).await.0, 401);
+            assert_eq!(api.requests(), vec![asked; questions]);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_path_that_cannot_be_served_is_a_mistake() {
+        let mut manager = FakeApi::new().manager();
+        for path in ["debug", "/a?b", "/metrics", "/debug", "/debug"] {
+            manager.serve(path, async |_| Ok(Response::new(Vec::new())));
+        }
+        let first = |mistake: &String| mistake.lines().next().unwrap_or_default().to_owned();
+        let mistakes: Vec<_> = manager.mistakes.iter().map(first).collect();
+        assert_eq!(
+            mistakes,
+            [
+                "`debug` is not a path that can be served",
+                "`/a?b` is not a path that can be served",
+                "`/metrics` has two handlers",
+                "`/debug` has two handlers",
+            ]
+        );
     }
 }

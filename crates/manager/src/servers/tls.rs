@@ -263,7 +263,7 @@ mod tests {
             listener,
             tls: Some(tls.unwrap()),
             handler: Arc::new(|_| {
-                Box::pin(async { Reply::text(200.try_into().unwrap(), "well".to_owned()) })
+                Box::pin(async { Reply::text(200.try_into().unwrap(), "well".to_owned()).into() })
             }),
         };
         (address, tokio::spawn(server.run(stop)))

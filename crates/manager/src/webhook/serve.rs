@@ -70,12 +70,12 @@ pub(crate) fn handler(webhooks: &Webhooks, client: &Client, metrics: &Metrics) -
         let client = client.clone();
         Box::pin(async move {
             let Some((webhook, metrics)) = found else {
-                return Reply::status(StatusCode::NOT_FOUND);
+                return Reply::status(StatusCode::NOT_FOUND).into();
             };
             let counted = metrics.started();
             let reply = answer(request, webhook, client, metrics).await;
             counted.answered(reply.status);
-            reply
+            reply.into()
         })
     })
 }
