@@ -100,6 +100,7 @@ mod error;
 mod events;
 mod json_path;
 mod key;
+mod layer;
 mod leader;
 mod logs;
 mod manager;
@@ -119,6 +120,8 @@ mod writes;
 
 pub use hyper::http;
 pub use prometheus_client;
+pub use tracing_subscriber;
+
 pub use self::{
     cache::{
         config::CacheConfig,
@@ -135,6 +138,7 @@ pub use self::{
         trigger::Trigger,
     },
     key::Key,
+    layer::init_tracing,
     logs::{LogFormat, exit},
     manager::Manager,
     migration::settings::StorageMigration,

@@ -12,9 +12,10 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use tracing::Level;
 use tracing_subscriber::{
+    Layer, Registry,
     filter::{LevelFilter, Targets},
     fmt,
-    layer::SubscriberExt as _,
+    layer::{Identity, SubscriberExt as _},
     util::SubscriberInitExt as _,
 };
 
@@ -65,14 +66,28 @@ pub fn exit(result: anyhow::Result<()>) -> ExitCode {
 ///
 /// If a test or the operator itself has configured logging before, that is kept.
 pub(crate) fn start(format: Option<LogFormat>, level: &str) -> anyhow::Result<()> {
-    let filter = filter(level)?;
+    start_with(format, level, Identity::new()).map(drop)
+}
+
+/// Starts logging, with a layer beside it; returns whether it had not been started before.
+pub(crate) fn start_with<L>(
+    format: Option<LogFormat>,
+    level: &str,
+    layer: L,
+) -> anyhow::Result<bool>
+where
+    L: Layer<Registry> + Send + Sync + 'static,
+{
+    // A filter applies to all layers, also to those below it.
+    let registry = tracing_subscriber::registry()
+        .with(layer)
+        .with(filter(level)?);
     let terminal = std::io::stderr().is_terminal();
     let default = if terminal {
         LogFormat::Text
     } else {
         LogFormat::Json
     };
-    let registry = tracing_subscriber::registry().with(filter);
     let layer = fmt::layer().with_writer(std::io::stderr);
     let format = format.unwrap_or(default);
     let started = match format {
@@ -84,7 +99,7 @@ pub(crate) fn start(format: Option<LogFormat>, level: &str) -> anyhow::Result<()
     if started.is_ok() {
         FORMAT.get_or_init(|| format);
     }
-    Ok(())
+    Ok(started.is_ok())
 }
 
 /// Logs panics from now on if the log is JSON, with a backtrace if `RUST_BACKTRACE` enables one.

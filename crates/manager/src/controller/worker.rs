@@ -126,7 +126,7 @@ async fn run<K: Object>(controller: Arc<Reconciler<K>>, stop: CancellationToken)
 /// Reconciles one object, and adds its next reconcile to the queue.
 async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     let core = &controller.core;
-    let span = span(&core.name, &key);
+    let span = span(&core.name, &K::kind(&()), &key);
     let done = controller.reconcile(&key).instrument(span.clone()).await;
     if let Some(period) = core.resync
         && !matches!(done, Ok(Done::Gone))
@@ -179,10 +179,11 @@ fn failed(queue: &Queue, key: &Key, failure: &Failure) {
 }
 
 /// The fields of each log line of a reconcile.
-fn span(controller: &str, key: &Key) -> tracing::Span {
+fn span(controller: &str, kind: &str, key: &Key) -> tracing::Span {
     tracing::info_span!(
         "reconcile",
         controller,
+        kind,
         namespace = key.namespace(),
         // Not `name`: in JSON, that is the span's own.
         object = key.name(),
@@ -204,7 +205,7 @@ mod tests {
     #[test]
     fn the_name_of_the_object_does_not_hide_that_of_the_span() {
         tracing::subscriber::with_default(tracing_subscriber::registry(), || {
-            let span = span("captain", &Key::from("crew/nemo"));
+            let span = span("captain", "Captain", &Key::from("crew/nemo"));
             assert!(span.has_field("object"));
             assert!(!span.has_field("name"));
         });
