@@ -1,4 +1,4 @@
-//! Test who may read the metrics, with the API server's access reviews.
+//! Test who may read the metrics and call the author's HTTP handlers, with the API server's access reviews.
 
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use crate::{
+    author,
     proxy::Mode,
     replica::{LONG, Replica, Setup},
     tls,
@@ -40,7 +41,10 @@ pub async fn metrics_are_served_only_to_authorized_tokens(
 
     let path = format!("--metrics-cert-path={}", folder.display());
     let flags = ["--metrics-secure", path.as_str(), "--log-level=debug"];
-    let replica = Replica::start(&world.plane, "a", &Setup::new(&namespace, &flags)).await?;
+    let mut setup = Setup::new(&namespace, &flags);
+    let spans = folder.join("spans").display().to_string();
+    setup.environment = vec![(author::SPANS.to_owned(), spans)];
+    let replica = Replica::start(&world.plane, "a", &setup).await?;
     let port = eventually(LONG, "it serves metrics", async || {
         Ok(replica.port("serving metrics").ok())
     });
@@ -50,7 +54,7 @@ pub async fn metrics_are_served_only_to_authorized_tokens(
     };
     // The permission takes effect once the API server has seen its binding.
     eventually(LONG, "the right is there", async || {
-        Ok((server.get(Some(&scraper)).await?.0 == 200).then_some(()))
+        Ok((server.get("/metrics", Some(&scraper)).await?.0 == 200).then_some(()))
     })
     .await?;
     let table = [
@@ -59,19 +63,20 @@ pub async fn metrics_are_served_only_to_authorized_tokens(
         (Some(stranger.as_str()), 403),
         (Some(scraper.as_str()), 200),
     ];
-    for (token, wanted) in table {
-        let (status, body) = server.get(token).await?;
-        anyhow::ensure!(status == wanted, "{status} instead of {wanted}");
-        anyhow::ensure!(
-            status == 200 || !body.contains("workqueue"),
-            "it leaks: {body}"
-        );
+    for (path, content) in [("/metrics", "workqueue"), (author::MAPS, "0 maps")] {
+        for (token, wanted) in table {
+            let (status, body) = server.get(path, token).await?;
+            anyhow::ensure!(status == wanted, "{path}: {status} instead of {wanted}");
+            anyhow::ensure!(body.contains(content) == (status == 200), "{path}: {body}");
+        }
     }
+    let (status, _) = server.request("POST", author::MAPS, Some(&scraper)).await?;
+    anyhow::ensure!(status == 403, "{status} instead of 403: not its verb");
     let asked = replica.proxy.connections();
 
     replica.proxy.set(Mode::Refuse);
     for (token, wanted) in [("made-up-too", 500), (scraper.as_str(), 200)] {
-        let (status, body) = server.get(Some(token)).await?;
+        let (status, body) = server.get("/metrics", Some(token)).await?;
         anyhow::ensure!(
             status == wanted,
             "{status} instead of {wanted}: API server away"
@@ -82,7 +87,7 @@ pub async fn metrics_are_served_only_to_authorized_tokens(
         );
     }
     replica.proxy.set(Mode::Pass);
-    let (status, _) = server.get(Some("made-up-too")).await?;
+    let (status, _) = server.get("/metrics", Some("made-up-too")).await?;
     anyhow::ensure!(
         status == 401,
         "{status} instead of 401: the API server is back"
@@ -107,7 +112,7 @@ async fn tokens(client: &Client, namespace: &str) -> anyhow::Result<(String, Str
     let role = ClusterRole {
         metadata: meta(&name),
         rules: Some(vec![PolicyRule {
-            non_resource_urls: Some(vec!["/metrics".to_owned()]),
+            non_resource_urls: Some(vec!["/metrics".to_owned(), author::MAPS.to_owned()]),
             verbs: vec!["get".to_owned()],
             ..PolicyRule::default()
         }]),
@@ -157,21 +162,26 @@ struct Https {
 
 impl Https {
     /// The status and body that a scraper with this token receives.
-    async fn get(&self, token: Option<&str>) -> anyhow::Result<(u16, String)> {
-        tokio::time::timeout(Duration::from_secs(60), self.exchange(token)).await?
+    async fn get(&self, path: &str, token: Option<&str>) -> anyhow::Result<(u16, String)> {
+        self.request("GET", path, token).await
     }
 
-    async fn exchange(&self, token: Option<&str>) -> anyhow::Result<(u16, String)> {
+    async fn request(
+        &self,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+    ) -> anyhow::Result<(u16, String)> {
+        let head = format!("{method} {path}");
+        tokio::time::timeout(Duration::from_secs(60), self.exchange(&head, token)).await?
+    }
+
+    async fn exchange(&self, head: &str, token: Option<&str>) -> anyhow::Result<(u16, String)> {
         let tcp = TcpStream::connect(("127.0.0.1", self.port)).await?;
         let name = ServerName::try_from("localhost")?;
         let stream = self.connector.connect(name, tcp).await?;
         let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n"));
         let authorization = authorization.unwrap_or_default();
-        tls::exchange(
-            stream,
-            &format!("GET /metrics HTTP/1.1\r\n{authorization}"),
-            b"",
-        )
-        .await
+        tls::exchange(stream, &format!("{head} HTTP/1.1\r\n{authorization}"), b"").await
     }
 }

@@ -12,6 +12,7 @@ pub struct Audit(pub PathBuf);
 #[derive(Clone, Debug)]
 pub struct Answered {
     pub user: String,
+    pub impersonated: String,
     pub verb: String,
     pub resource: String,
     pub subresource: String,
@@ -58,6 +59,7 @@ fn answered(line: &Value) -> Answered {
     let object = &line["objectRef"];
     Answered {
         user: text(&line["user"]["username"]),
+        impersonated: text(&line["impersonatedUser"]["username"]),
         verb: text(&line["verb"]),
         resource: text(&object["resource"]),
         subresource: text(&object["subresource"]),

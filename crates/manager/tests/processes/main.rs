@@ -7,6 +7,7 @@
 
 mod access;
 mod audit;
+mod author;
 mod caches;
 mod certificates;
 mod clock;
@@ -50,6 +51,8 @@ macro_rules! tests {
 const TESTS: &[(&str, Test)] = tests! {
     access:
         metrics_are_served_only_to_authorized_tokens;
+    author:
+        what_an_author_adds_works_in_every_replica;
     caches:
         a_leader_whose_crd_is_missing_logs_it_once_and_exits
         an_optional_kind_is_watched_while_its_crd_is_installed

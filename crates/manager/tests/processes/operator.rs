@@ -18,10 +18,12 @@ use kube::{
     Api, CustomResource,
     api::{Patch, PatchParams},
 };
-use manager::{Action, Context, Manager, Options};
+use manager::{Action, Context, Options};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+
+use crate::author;
 
 /// The id of the operator, which names its Lease.
 pub const ID: &str = "sailors.example.com";
@@ -114,7 +116,7 @@ pub async fn main() -> ExitCode {
 async fn run(Cli { manager, journal }: Cli) -> anyhow::Result<()> {
     let journal = OpenOptions::new().create(true).append(true).open(journal)?;
     let journal = Arc::new(journal);
-    let mut manager = Manager::new(manager, ID).await?;
+    let mut manager = author::manager(manager).await?;
     let controller = manager
         .controller::<Sailor>("sailor")
         .owns::<ConfigMap>()
