@@ -276,6 +276,7 @@ impl Manager {
     async fn work(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
         let client = self.clients.leading.clone();
         let namespaces = self.options.namespaces();
+        self.controllers.iter().for_each(|one| one.lead());
         let caches = self.caches.without(&self.reader.caches);
         let mut watches = caches.start(&client, &namespaces, &self.reporter());
         let mut tasks = self.start(&stop);

@@ -35,6 +35,8 @@ pub(crate) struct Change<'a, K> {
     pub(crate) new: Option<&'a K>,
     /// The metadata of an object that is unreadable, or was unreadable when it was deleted.
     pub(crate) unreadable: Option<&'a ObjectMeta>,
+    /// Whether the object was found when the cache was filled for the first time, so nothing may have changed.
+    pub(crate) initial: bool,
 }
 
 type Handler<K> = Box<dyn Fn(&Change<'_, K>) + Send + Sync>;
@@ -167,6 +169,7 @@ impl<K: Cached> Cache<K> {
                 old: old.as_deref(),
                 new: Some(&object),
                 unreadable: None,
+                initial: old.is_none() && !repaired && !self.progress.is_complete(),
             });
         }
         repaired
@@ -200,6 +203,7 @@ impl<K: Cached> Cache<K> {
                 old: last.as_deref(),
                 new: None,
                 unreadable: Some(&object.meta),
+                initial: before.is_none() && last.is_none() && !self.progress.is_complete(),
             });
         }
         before
@@ -219,6 +223,7 @@ impl<K: Cached> Cache<K> {
                 old: old.as_deref(),
                 new: None,
                 unreadable: lost.as_ref().map(|lost| &lost.object.meta),
+                initial: false,
             });
         }
     }

@@ -142,6 +142,7 @@ mod tests {
             old,
             new,
             unreadable: None,
+            initial: false,
         })
     }
 

@@ -5,21 +5,26 @@
 //!   ahead of others.
 //! * A key that failed, or is requeued without a delay, returns after 5 ms, then 10 ms, doubled up to 1,000 s, or as the
 //!   controller was registered. Each key backs off by itself.
+//! * A key whose object changed goes before those that are only reconciled at start or periodically ([`Priority`]), but
+//!   does not starve them ([`Lanes`]).
 //!
 //! Source: `k8s.io/client-go/util/workqueue`, `queue.go`, `delaying_queue.go`, `default_rate_limiters.go`.
 
+mod delays;
+mod lanes;
+mod priority;
+
 use std::{
-    collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use tokio::{sync::Notify, time::Instant};
 
+pub(crate) use self::priority::Priority;
+use self::{delays::Delays, lanes::Lanes};
 use crate::{controller::timer::Timer, key::Key, metrics::QueueMetrics};
-
-const FIRST_DELAY: Duration = Duration::from_millis(5);
-const LONGEST_DELAY: Duration = Duration::from_secs(1000);
 
 /// The keys that a controller has yet to process.
 #[derive(Debug)]
@@ -30,47 +35,39 @@ pub(crate) struct Queue {
     timer: Timer,
 }
 
-/// The shortest and the longest delay of a key that fails.
-#[derive(Clone, Copy, Debug)]
-struct Delays {
-    first: Duration,
-    longest: Duration,
-}
-
-impl Default for Delays {
-    fn default() -> Self {
-        Self {
-            first: FIRST_DELAY,
-            longest: LONGEST_DELAY,
-        }
-    }
-}
-
-impl Delays {
-    /// The delay after this many failures in a row.
-    fn after(self, failures: u32) -> Duration {
-        let factor = 2_u32.saturating_pow(failures.saturating_sub(1));
-        self.first.saturating_mul(factor).min(self.longest)
-    }
-}
-
 #[derive(Debug, Default)]
 struct State {
-    ready: VecDeque<Key>,
-    /// The keys to process, and since when.
-    dirty: HashMap<Key, Instant>,
-    /// The keys in progress, and since when.
-    processing: HashMap<Key, Instant>,
+    /// Whether this process leads. Otherwise the queue takes no keys, because no worker would ever take them.
+    open: bool,
+    ready: Lanes,
+    /// The keys to process.
+    dirty: HashMap<Key, Dirty>,
+    processing: HashMap<Key, Processing>,
     /// The keys to add later, in the time of the timer; `due` is the reverse map.
     delayed: BTreeSet<(Instant, Key)>,
-    due: HashMap<Key, Instant>,
+    due: HashMap<Key, (Instant, Priority)>,
     failures: HashMap<Key, u32>,
     delays: Delays,
     /// The keys that have returned ahead of others.
     returned: HashSet<Key>,
 }
 
+#[derive(Debug)]
+struct Dirty {
+    since: Instant,
+    priority: Priority,
+    /// Its place among the keys of its priority; `None` while a worker processes the key.
+    place: Option<i64>,
+}
+
+#[derive(Debug)]
+struct Processing {
+    since: Instant,
+    priority: Priority,
+}
+
 impl Queue {
+    /// A queue that takes no keys before it is [opened](Self::open).
     pub(crate) fn new(metrics: QueueMetrics, timer: Timer) -> Self {
         Self {
             state: Mutex::default(),
@@ -80,9 +77,26 @@ impl Queue {
         }
     }
 
+    /// Takes keys from now on. Follow it with [`add_all`](Self::add_all).
+    pub(crate) fn open(&self) {
+        self.lock().open = true;
+    }
+
     /// Adds a key, which is processed as soon as a worker is free.
     pub(crate) fn add(&self, key: Key) {
-        self.add_to(&mut self.lock(), key);
+        self.add_with(key, Priority::Normal);
+    }
+
+    /// Adds a key. If it is in the queue with a lower priority, it is raised to this one.
+    pub(crate) fn add_with(&self, key: Key, priority: Priority) {
+        self.add_to(&mut self.lock(), key, priority);
+    }
+
+    /// Adds the keys of all known objects, with low priority.
+    pub(crate) fn add_all(&self, keys: Vec<Key>) {
+        for key in keys {
+            self.add_with(key, Priority::Low);
+        }
     }
 
     /// Sets the delays of keys that fail.
@@ -90,27 +104,27 @@ impl Queue {
         self.lock().delays = Delays { first, longest };
     }
 
-    /// Adds a key after a delay, and counts it as a retry; if it is already delayed, the earlier time counts.
+    /// Adds a key after a delay, and counts it as a retry; if it is already delayed, the earlier time counts. A key
+    /// that is being processed keeps its priority.
     pub(crate) fn add_after(&self, key: Key, delay: Duration) {
         self.metrics.retried();
-        self.add_within(key, delay);
+        let processing = self.lock().processing.get(&key).map(|it| it.priority);
+        self.add_within(key, delay, processing.unwrap_or(Priority::Normal));
     }
 
-    /// Adds a key at the latest after a delay: if it is already delayed, the earlier time counts.
-    pub(crate) fn add_within(&self, key: Key, delay: Duration) {
+    /// Adds a key at the latest after a delay: if it is already delayed, the earlier time and the higher priority count.
+    pub(crate) fn add_within(&self, key: Key, delay: Duration, mut priority: Priority) {
         if delay.is_zero() {
-            return self.add(key);
+            return self.add_with(key, priority);
         }
-        let at = self.timer.after(delay);
+        let mut at = self.timer.after(delay);
         let mut state = self.lock();
-        if let Some(&earlier) = state.due.get(&key) {
-            if earlier <= at {
-                return;
-            }
+        if let Some((earlier, other)) = state.due.remove(&key) {
             state.delayed.remove(&(earlier, key.clone()));
+            (at, priority) = (at.min(earlier), priority.max(other));
         }
         state.delayed.insert((at, key.clone()));
-        state.due.insert(key, at);
+        state.due.insert(key, (at, priority));
         self.changed.notify_one();
     }
 
@@ -141,11 +155,7 @@ impl Queue {
             let wake_at = {
                 let mut state = self.lock();
                 self.promote(&mut state);
-                if let Some(key) = state.ready.pop_front() {
-                    let added = state.dirty.remove(&key).unwrap_or_else(Instant::now);
-                    let taken = self.metrics.taken(added);
-                    state.processing.insert(key.clone(), taken);
-                    self.metrics.depth(state.ready.len());
+                if let Some(key) = self.take(&mut state) {
                     return key;
                 }
                 state.delayed.first().map(|(at, _)| *at)
@@ -161,28 +171,35 @@ impl Queue {
     }
 
     /// Ends the processing of a key. If the key was added meanwhile, it is in the queue again. Returns whether it is
-    /// next.
+    /// next among those of its priority.
     ///
     /// It goes ahead of others because what its last reconcile applied is still at hand. That happens only once in a
     /// row, so a key that changes all the time does not starve the others.
     pub(crate) fn done(&self, key: &Key) -> bool {
         let mut state = self.lock();
-        if let Some(taken) = state.processing.remove(key) {
-            self.metrics.done(taken);
+        let State {
+            ready,
+            dirty,
+            processing,
+            returned,
+            ..
+        } = &mut *state;
+        if let Some(processing) = processing.remove(key) {
+            self.metrics.done(processing.since);
         }
-        let returned = state.returned.remove(key);
-        if !state.dirty.contains_key(key) {
+        let has_returned = returned.remove(key);
+        let Some(dirty) = dirty.get_mut(key) else {
             return false;
-        }
-        if returned {
-            self.push(&mut state, key.clone());
-            return false;
-        }
-        state.returned.insert(key.clone());
-        state.ready.push_front(key.clone());
-        self.metrics.depth(state.ready.len());
-        self.changed.notify_one();
-        true
+        };
+        let place = if has_returned {
+            ready.push_back(dirty.priority, key.clone())
+        } else {
+            returned.insert(key.clone());
+            ready.push_front(dirty.priority, key.clone())
+        };
+        dirty.place = Some(place);
+        self.ready_changed(&state);
+        !has_returned
     }
 
     /// The keys in progress.
@@ -195,33 +212,69 @@ impl Queue {
     pub(crate) fn is_idle(&self) -> bool {
         let mut state = self.lock();
         self.promote(&mut state);
-        state.ready.is_empty() && state.processing.is_empty()
+        state.dirty.is_empty() && state.processing.is_empty()
     }
 
-    fn add_to(&self, state: &mut State, key: Key) {
-        if state.dirty.contains_key(&key) {
+    fn add_to(&self, state: &mut State, key: Key, priority: Priority) {
+        if !state.open {
             return;
         }
-        state.dirty.insert(key.clone(), Instant::now());
-        self.metrics.added();
-        if !state.processing.contains_key(&key) {
-            self.push(state, key);
+        let ready = &mut state.ready;
+        if let Some(dirty) = state.dirty.get_mut(&key) {
+            if dirty.priority >= priority {
+                return;
+            }
+            if let Some(place) = dirty.place {
+                ready.remove(dirty.priority, place);
+                dirty.place = Some(ready.push_back(priority, key));
+            }
+            dirty.priority = priority;
+        } else {
+            let waits = !state.processing.contains_key(&key);
+            let dirty = Dirty {
+                since: Instant::now(),
+                priority,
+                place: waits.then(|| ready.push_back(priority, key.clone())),
+            };
+            state.dirty.insert(key, dirty);
+            self.metrics.added();
         }
+        self.ready_changed(state);
     }
 
-    fn push(&self, state: &mut State, key: Key) {
-        state.ready.push_back(key);
-        self.metrics.depth(state.ready.len());
+    /// Takes the next key that is ready.
+    fn take(&self, state: &mut State) -> Option<Key> {
+        let key = state.ready.pop()?;
+        // A key that is ready is dirty.
+        let dirty = state.dirty.remove(&key)?;
+        let processing = Processing {
+            since: self.metrics.taken(dirty.since),
+            priority: dirty.priority,
+        };
+        state.processing.insert(key.clone(), processing);
+        self.show_depth(state);
+        Some(key)
+    }
+
+    fn ready_changed(&self, state: &State) {
+        self.show_depth(state);
         self.changed.notify_one();
+    }
+
+    fn show_depth(&self, state: &State) {
+        let depth = |priority| state.ready.len(priority);
+        self.metrics
+            .depth(depth(Priority::Normal), depth(Priority::Low));
     }
 
     /// Adds the keys whose delay has expired.
     fn promote(&self, state: &mut State) {
         let now = self.timer.now();
         while state.delayed.first().is_some_and(|(at, _)| *at <= now) {
-            if let Some((_, key)) = state.delayed.pop_first() {
-                state.due.remove(&key);
-                self.add_to(state, key);
+            if let Some((_, key)) = state.delayed.pop_first()
+                && let Some((_, priority)) = state.due.remove(&key)
+            {
+                self.add_to(state, key, priority);
             }
         }
     }
@@ -233,155 +286,4 @@ impl Queue {
 }
 
 #[cfg(test)]
-mod tests {
-    use tokio::time::{self, timeout};
-
-    use super::*;
-
-    fn queue() -> Queue {
-        Queue::new(QueueMetrics::default(), Timer::default())
-    }
-
-    /// The next key, if one is available now.
-    async fn now(queue: &Queue) -> Option<String> {
-        let key = timeout(Duration::from_nanos(1), queue.next()).await.ok();
-        key.map(|key| key.to_string())
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_key_added_twice_is_queued_once() {
-        let queue = queue();
-        queue.add("a".into());
-        queue.add("a".into());
-        assert_eq!(now(&queue).await.as_deref(), Some("a"));
-        assert_eq!(now(&queue).await, None);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_key_that_is_always_requeued_overtakes_the_others_only_once() {
-        let queue = queue();
-        for key in ["a", "b", "c"] {
-            queue.add(key.into());
-        }
-        let mut order = String::new();
-        for _ in 0..7 {
-            let key = now(&queue).await.unwrap();
-            order.push_str(&key);
-            if key == "a" {
-                queue.add("a".into());
-            }
-            queue.done(&Key::from(&key));
-        }
-        assert_eq!(order, "aabcaaa");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn keys_are_returned_in_the_order_they_were_added() {
-        let queue = queue();
-        for key in ["b", "a", "c"] {
-            queue.add(key.into());
-        }
-        for key in ["b", "a", "c"] {
-            assert_eq!(now(&queue).await.as_deref(), Some(key));
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_key_added_during_its_reconcile_is_returned_once_afterwards() {
-        let queue = queue();
-        queue.add("a".into());
-        assert!(now(&queue).await.is_some());
-        queue.add("a".into());
-        queue.add("a".into());
-        assert_eq!(now(&queue).await, None);
-        queue.done(&"a".into());
-        assert!(now(&queue).await.is_some());
-        queue.done(&"a".into());
-        assert_eq!(now(&queue).await, None);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_delayed_key_is_returned_after_its_delay() {
-        let queue = queue();
-        let start = Instant::now();
-        queue.add_after("a".into(), Duration::from_secs(60));
-        assert_eq!(queue.next().await, "a".into());
-        assert_eq!(start.elapsed().as_secs(), 60);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_shortest_of_several_delays_applies_once() {
-        let queue = queue();
-        let start = Instant::now();
-        for seconds in [60, 30, 90] {
-            queue.add_after("a".into(), Duration::from_secs(seconds));
-        }
-        assert_eq!(queue.next().await, "a".into());
-        assert_eq!(start.elapsed().as_secs(), 30);
-        queue.done(&"a".into());
-        assert!(
-            timeout(Duration::from_secs(600), queue.next())
-                .await
-                .is_err()
-        );
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_waiting_worker_sees_a_delay_that_is_set_later() {
-        let queue = std::sync::Arc::new(queue());
-        let waiting = tokio::spawn({
-            let queue = queue.clone();
-            async move { queue.next().await }
-        });
-        time::sleep(Duration::from_secs(1)).await;
-        queue.add_after("a".into(), Duration::from_secs(1));
-        assert_eq!(waiting.await.unwrap(), "a".into());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_absurd_delay_does_not_panic() {
-        let queue = queue();
-        queue.add_after("a".into(), Duration::MAX);
-        assert_eq!(now(&queue).await, None);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn each_key_backs_off_on_its_own_until_it_is_forgotten() {
-        let queue = queue();
-        let delays: Vec<_> = (0..4)
-            .map(|_| queue.add_rate_limited("a".into()).as_millis())
-            .collect();
-        assert_eq!(delays, [5, 10, 20, 40]);
-        assert_eq!(queue.add_rate_limited("b".into()).as_millis(), 5);
-        queue.forget(&"a".into());
-        assert_eq!(queue.add_rate_limited("a".into()).as_millis(), 5);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn advancing_the_clock_returns_delayed_keys() {
-        let (queue, start) = (queue(), Instant::now());
-        queue.add_after("a".into(), Duration::from_secs(60));
-        queue.timer.wind(Duration::from_secs(59));
-        assert!(queue.is_idle());
-        queue.timer.wind(Duration::from_secs(1));
-        assert!(!queue.is_idle());
-        assert_eq!(queue.next().await, "a".into());
-        assert!(!queue.is_idle());
-        queue.done(&"a".into());
-        assert!(queue.is_idle());
-
-        queue.add_after("b".into(), Duration::from_secs(60));
-        let wind = async { queue.timer.wind(Duration::from_secs(60)) };
-        assert_eq!(tokio::join!(queue.next(), wind).0, "b".into());
-        assert_eq!(start.elapsed(), Duration::ZERO);
-    }
-
-    #[test]
-    fn backoff_is_capped_at_1000_seconds() {
-        let delays = Delays::default();
-        assert_eq!(delays.after(18), Duration::from_millis(655_360));
-        for failures in [19, 64, u32::MAX] {
-            assert_eq!(delays.after(failures), Duration::from_secs(1000));
-        }
-    }
-}
+mod tests;

@@ -12,7 +12,10 @@ use crate::{
         reader::Reader,
         store::{Cache, Change},
     },
-    controller::{predicate::Filter, queue::Queue},
+    controller::{
+        predicate::Filter,
+        queue::{Priority, Queue},
+    },
     error::{caught, chain},
     key::Key,
     writes::{applied::Applied, overlay::Overlay, own::OwnWrites},
@@ -89,10 +92,10 @@ pub(crate) fn owner<K: Object, C: Object, M: Cached>(
         let after = meta.and_then(owner_of::<K>);
         // If a child changes its owner, the earlier owner is always reconciled, too.
         if let Some(before) = before.filter(|before| Some(before) != after.as_ref()) {
-            queue.add(before);
+            queue.add_with(before, Priority::of(change));
         }
         if let Some(after) = after.filter(|_| passes) {
-            queue.add(after);
+            queue.add_with(after, Priority::of(change));
         }
     };
     Hook {
@@ -128,7 +131,7 @@ pub(crate) fn mapped<C: Cached>(
         keys.sort();
         keys.dedup();
         for key in keys {
-            queue.add(key);
+            queue.add_with(key, Priority::of(change));
         }
     };
     Hook {

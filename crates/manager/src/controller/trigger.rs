@@ -65,7 +65,7 @@ impl Trigger {
         self.tell(Some(&key));
     }
 
-    /// Enqueues every object.
+    /// Enqueues every object. Objects that change meanwhile go first.
     pub fn enqueue_all(&self) {
         self.tell(None);
     }
@@ -75,7 +75,7 @@ impl Trigger {
         let target = move |key: Option<&Key>| match key {
             Some(key) => queue.add(key.clone()),
             // Objects that are not in the cache yet are reconciled when they arrive.
-            None => cache.keys().into_iter().for_each(|key| queue.add(key)),
+            None => queue.add_all(cache.keys()),
         };
         self.lock().push(Arc::new(target));
     }

@@ -13,7 +13,7 @@ use crate::{
     controller::{
         action::Next,
         outcome::{Done, Failure},
-        queue::Queue,
+        queue::{Priority, Queue},
         reconcile::Reconciler,
         retry::Retry,
     },
@@ -27,6 +27,10 @@ use crate::{cache::object::namespaced, controller::action::Action};
 pub(crate) trait AnyController: Send + Sync {
     /// Its name.
     fn name(&self) -> &str;
+
+    /// Enqueues all objects that are cached already, and from now on every object that changes. Call it when this
+    /// process leads.
+    fn lead(&self);
 
     /// Reconciles until `stop`, and returns when the reconciles in progress have ended. Dropping it cancels those.
     fn run(self: Arc<Self>, stop: CancellationToken) -> BoxFuture<'static, ()>;
@@ -51,6 +55,12 @@ pub(crate) trait AnyController: Send + Sync {
 impl<K: Object> AnyController for Reconciler<K> {
     fn name(&self) -> &str {
         &self.core.name
+    }
+
+    fn lead(&self) {
+        // In this order: a change in between is enqueued twice rather than never.
+        self.core.queue.open();
+        self.core.queue.add_all(self.core.cache.keys());
     }
 
     fn run(self: Arc<Self>, stop: CancellationToken) -> BoxFuture<'static, ()> {
@@ -131,7 +141,8 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     if let Some(period) = core.resync
         && !matches!(done, Ok(Done::Gone))
     {
-        core.queue.add_within(key.clone(), jittered(period));
+        core.queue
+            .add_within(key.clone(), jittered(period), Priority::Low);
     }
     match done {
         Ok(done) => {

@@ -327,7 +327,7 @@ mod tests {
         let controller = metrics.controller("captain", 10);
         let queue = metrics.queue("captain");
         queue.added();
-        queue.depth(1);
+        queue.depth(1, 0);
         metrics.lead("captains.example.com", true);
         let second = Duration::from_secs(1);
         controller.ended(&Ok(Done::Asked(Action::await_change())), second);

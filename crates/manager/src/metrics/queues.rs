@@ -23,8 +23,8 @@ struct Labels {
 struct DepthLabels {
     controller: String,
     name: String,
-    /// There is only one priority; controller-runtime has this label.
-    priority: u8,
+    /// 0 or -100, as in controller-runtime.
+    priority: i8,
 }
 
 type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
@@ -83,13 +83,18 @@ impl Queues {
             controller: controller.to_owned(),
             name: controller.to_owned(),
         };
-        let depth = DepthLabels {
-            controller: controller.to_owned(),
-            name: controller.to_owned(),
-            priority: 0,
+        let depth = |priority| {
+            let controller = controller.to_owned();
+            let name = controller.clone();
+            self.depth.get_or_create_owned(&DepthLabels {
+                controller,
+                name,
+                priority,
+            })
         };
         let metrics = QueueMetrics {
-            depth: self.depth.get_or_create_owned(&depth),
+            depth: depth(0),
+            low_depth: depth(-100),
             adds: self.adds.get_or_create_owned(&labels),
             retries: self.retries.get_or_create_owned(&labels),
             waited: self.waited.get_or_create_owned(&labels),
@@ -119,6 +124,7 @@ impl Queues {
 #[derive(Clone, Debug)]
 pub(crate) struct QueueMetrics {
     depth: Gauge,
+    low_depth: Gauge,
     adds: Counter,
     retries: Counter,
     waited: Histogram,
@@ -137,8 +143,11 @@ impl Default for QueueMetrics {
 }
 
 impl QueueMetrics {
-    pub(crate) fn depth(&self, depth: usize) {
-        self.depth.set(i64::try_from(depth).unwrap_or(i64::MAX));
+    /// This many keys of normal and of low priority wait.
+    pub(crate) fn depth(&self, normal: usize, low: usize) {
+        let count = |keys| i64::try_from(keys).unwrap_or(i64::MAX);
+        self.depth.set(count(normal));
+        self.low_depth.set(count(low));
     }
 
     pub(crate) fn added(&self) {

@@ -11,7 +11,7 @@ use crate::{
         object::{Cached, later, version},
         store::Change,
     },
-    controller::queue::Queue,
+    controller::queue::{Priority, Queue},
     key::Key,
 };
 
@@ -118,7 +118,8 @@ impl OwnWrites {
         }
         drop(objects);
         if matters && !explained {
-            self.queue.add(change.key.clone());
+            self.queue
+                .add_with(change.key.clone(), Priority::of(change));
         }
     }
 
@@ -178,6 +179,7 @@ mod tests {
 
     fn writes() -> OwnWrites {
         let queue = Queue::new(QueueMetrics::default(), Timer::default());
+        queue.open();
         OwnWrites::new(Arc::new(queue))
     }
 
@@ -201,6 +203,7 @@ mod tests {
             old: old.as_ref(),
             new: new.as_ref(),
             unreadable: None,
+            initial: false,
         };
         writes.seen(&change, matters);
     }
@@ -294,6 +297,7 @@ mod tests {
             old: Some(&old),
             new: Some(&new),
             unreadable: None,
+            initial: false,
         };
         writes.seen(&change, true);
         assert!(enqueued(&writes).await);

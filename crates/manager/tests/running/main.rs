@@ -6,6 +6,7 @@ mod enqueues;
 mod everywhere;
 mod faults;
 mod own;
+mod priority;
 mod reads;
 mod replaced;
 mod retries;

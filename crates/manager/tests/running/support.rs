@@ -115,6 +115,11 @@ impl Said {
         self.lock().push(what.into());
     }
 
+    /// All records.
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.lock().clone()
+    }
+
     /// The last record.
     pub(crate) fn last(&self) -> Option<String> {
         self.lock().last().cloned()

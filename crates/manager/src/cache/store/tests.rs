@@ -54,6 +54,31 @@ fn changes_are_reported_with_the_old_and_the_new_object() {
     assert!(told.try_recv().is_err());
 }
 
+#[test]
+fn only_objects_found_when_the_cache_is_filled_are_initial() {
+    let cache = Cache::<ConfigMap>::new();
+    let (sender, mut told) = mpsc::unbounded_channel();
+    cache.on_change(move |change| sender.send(change.initial).unwrap());
+    cache.progress.start(1);
+    let mut initial = |change: &dyn Fn()| {
+        change();
+        told.try_recv().unwrap()
+    };
+    let set = |name: &str, version| {
+        let key = Key::new(Some("ns"), name);
+        cache.set(&key, &object("ns", name, version));
+    };
+    assert!(initial(&|| set("a", "1")));
+    assert!(!initial(&|| set("a", "2")));
+    let key = Key::new(Some("ns"), "b");
+    let unreadable = |version| drop(cache.set_unreadable(&key, unreadable(version, "data")));
+    assert!(initial(&|| unreadable("3")));
+    assert!(!initial(&|| unreadable("4")));
+    cache.progress.listed(0);
+    assert!(!initial(&|| set("c", "5")));
+    assert!(!initial(&|| cache.remove(&"ns/c".into())));
+}
+
 fn unreadable(version: &str, reason: &str) -> Unreadable {
     Unreadable {
         meta: object("ns", "a", version).metadata,

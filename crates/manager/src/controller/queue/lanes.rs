@@ -1,0 +1,113 @@
+//! The keys that wait for a worker, in one lane for each priority.
+
+use std::collections::BTreeMap;
+
+use crate::{controller::queue::priority::Priority, key::Key};
+
+/// After this many keys of normal priority in a row, one of low priority is taken.
+const NORMAL_IN_A_ROW: u32 = 4;
+
+/// The waiting keys. Those of normal priority go first, but leave every fifth turn to the others. So a key of low
+/// priority waits at most five times as long as in a single lane, however many changes there are.
+///
+/// A bound on the age of a key would not do: once a flood is older than that, changes would wait behind all of it.
+#[derive(Debug, Default)]
+pub(super) struct Lanes {
+    normal: Lane,
+    low: Lane,
+    normal_in_a_row: u32,
+}
+
+/// Keys by their place, first come, first served.
+type Lane = BTreeMap<i64, Key>;
+
+impl Lanes {
+    /// Adds a key behind all others of this priority, and returns its place.
+    pub(super) fn push_back(&mut self, priority: Priority, key: Key) -> i64 {
+        let lane = self.lane(priority);
+        let place = lane.last_key_value().map_or(0, |(last, _)| last + 1);
+        lane.insert(place, key);
+        place
+    }
+
+    /// Adds a key ahead of all others of this priority, and returns its place.
+    pub(super) fn push_front(&mut self, priority: Priority, key: Key) -> i64 {
+        let lane = self.lane(priority);
+        let place = lane.first_key_value().map_or(0, |(first, _)| first - 1);
+        lane.insert(place, key);
+        place
+    }
+
+    /// Removes the key at this place.
+    pub(super) fn remove(&mut self, priority: Priority, place: i64) {
+        self.lane(priority).remove(&place);
+    }
+
+    /// Takes the next key.
+    pub(super) fn pop(&mut self) -> Option<Key> {
+        let mut order = Priority::ALL;
+        if self.normal_in_a_row >= NORMAL_IN_A_ROW {
+            order.reverse();
+        }
+        for priority in order {
+            if let Some((_, key)) = self.lane(priority).pop_first() {
+                self.normal_in_a_row = match priority {
+                    Priority::Normal => self.normal_in_a_row.saturating_add(1),
+                    Priority::Low => 0,
+                };
+                return Some(key);
+            }
+        }
+        None
+    }
+
+    /// How many keys of this priority wait.
+    pub(super) fn len(&self, priority: Priority) -> usize {
+        match priority {
+            Priority::Normal => self.normal.len(),
+            Priority::Low => self.low.len(),
+        }
+    }
+
+    fn lane(&mut self, priority: Priority) -> &mut Lane {
+        match priority {
+            Priority::Normal => &mut self.normal,
+            Priority::Low => &mut self.low,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(lanes: &mut Lanes) -> String {
+        std::iter::from_fn(|| lanes.pop())
+            .map(|key| key.to_string())
+            .collect()
+    }
+
+    #[test]
+    fn every_fifth_turn_belongs_to_a_key_of_low_priority() {
+        let mut lanes = Lanes::default();
+        for low in ["1", "2", "3"] {
+            lanes.push_back(Priority::Low, low.into());
+        }
+        for normal in ["a", "b", "c", "d", "e", "f", "g", "h", "i"] {
+            lanes.push_back(Priority::Normal, normal.into());
+        }
+        assert_eq!(order(&mut lanes), "abcd1efgh2i3");
+    }
+
+    #[test]
+    fn a_key_can_be_added_ahead_of_others_and_removed() {
+        let mut lanes = Lanes::default();
+        let b = lanes.push_back(Priority::Low, "b".into());
+        lanes.push_back(Priority::Low, "c".into());
+        lanes.push_front(Priority::Low, "a".into());
+        assert_eq!(lanes.len(Priority::Low), 3);
+        lanes.remove(Priority::Low, b);
+        assert_eq!(order(&mut lanes), "ac");
+        assert_eq!(lanes.len(Priority::Low), 0);
+    }
+}

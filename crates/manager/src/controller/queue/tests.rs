@@ -1,0 +1,225 @@
+//! Test the queue, with time that is simulated.
+
+use tokio::time::{self, timeout};
+
+use super::*;
+
+fn queue() -> Queue {
+    let queue = Queue::new(QueueMetrics::default(), Timer::default());
+    queue.open();
+    queue
+}
+
+/// The next key, if one is available now.
+async fn now(queue: &Queue) -> Option<String> {
+    let key = timeout(Duration::from_nanos(1), queue.next()).await.ok();
+    key.map(|key| key.to_string())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_added_twice_is_queued_once() {
+    let queue = queue();
+    queue.add("a".into());
+    queue.add("a".into());
+    assert_eq!(now(&queue).await.as_deref(), Some("a"));
+    assert_eq!(now(&queue).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_is_always_requeued_overtakes_the_others_only_once() {
+    let queue = queue();
+    for key in ["a", "b", "c"] {
+        queue.add(key.into());
+    }
+    let mut order = String::new();
+    for _ in 0..7 {
+        let key = now(&queue).await.unwrap();
+        order.push_str(&key);
+        if key == "a" {
+            queue.add("a".into());
+        }
+        queue.done(&Key::from(&key));
+    }
+    assert_eq!(order, "aabcaaa");
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_are_returned_in_the_order_they_were_added() {
+    let queue = queue();
+    for key in ["b", "a", "c"] {
+        queue.add(key.into());
+    }
+    for key in ["b", "a", "c"] {
+        assert_eq!(now(&queue).await.as_deref(), Some(key));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_added_during_its_reconcile_is_returned_once_afterwards() {
+    let queue = queue();
+    queue.add("a".into());
+    assert!(now(&queue).await.is_some());
+    queue.add("a".into());
+    queue.add("a".into());
+    assert_eq!(now(&queue).await, None);
+    queue.done(&"a".into());
+    assert!(now(&queue).await.is_some());
+    queue.done(&"a".into());
+    assert_eq!(now(&queue).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delayed_key_is_returned_after_its_delay() {
+    let queue = queue();
+    let start = Instant::now();
+    queue.add_after("a".into(), Duration::from_secs(60));
+    assert_eq!(queue.next().await, "a".into());
+    assert_eq!(start.elapsed().as_secs(), 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_shortest_of_several_delays_applies_once() {
+    let queue = queue();
+    let start = Instant::now();
+    for seconds in [60, 30, 90] {
+        queue.add_after("a".into(), Duration::from_secs(seconds));
+    }
+    assert_eq!(queue.next().await, "a".into());
+    assert_eq!(start.elapsed().as_secs(), 30);
+    queue.done(&"a".into());
+    assert!(
+        timeout(Duration::from_secs(600), queue.next())
+            .await
+            .is_err()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiting_worker_sees_a_delay_that_is_set_later() {
+    let queue = std::sync::Arc::new(queue());
+    let waiting = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.next().await }
+    });
+    time::sleep(Duration::from_secs(1)).await;
+    queue.add_after("a".into(), Duration::from_secs(1));
+    assert_eq!(waiting.await.unwrap(), "a".into());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_absurd_delay_does_not_panic() {
+    let queue = queue();
+    queue.add_after("a".into(), Duration::MAX);
+    assert_eq!(now(&queue).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_key_backs_off_on_its_own_until_it_is_forgotten() {
+    let queue = queue();
+    let delays: Vec<_> = (0..4)
+        .map(|_| queue.add_rate_limited("a".into()).as_millis())
+        .collect();
+    assert_eq!(delays, [5, 10, 20, 40]);
+    assert_eq!(queue.add_rate_limited("b".into()).as_millis(), 5);
+    queue.forget(&"a".into());
+    assert_eq!(queue.add_rate_limited("a".into()).as_millis(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn advancing_the_clock_returns_delayed_keys() {
+    let (queue, start) = (queue(), Instant::now());
+    queue.add_after("a".into(), Duration::from_secs(60));
+    queue.timer.wind(Duration::from_secs(59));
+    assert!(queue.is_idle());
+    queue.timer.wind(Duration::from_secs(1));
+    assert!(!queue.is_idle());
+    assert_eq!(queue.next().await, "a".into());
+    assert!(!queue.is_idle());
+    queue.done(&"a".into());
+    assert!(queue.is_idle());
+
+    queue.add_after("b".into(), Duration::from_secs(60));
+    let wind = async { queue.timer.wind(Duration::from_secs(60)) };
+    assert_eq!(tokio::join!(queue.next(), wind).0, "b".into());
+    assert_eq!(start.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_queue_takes_no_keys() {
+    let queue = Queue::new(QueueMetrics::default(), Timer::default());
+    queue.add("a".into());
+    queue.open();
+    queue.add("b".into());
+    assert_eq!(now(&queue).await.as_deref(), Some("b"));
+    assert_eq!(now(&queue).await, None);
+}
+
+/// Processes the keys that are ready, and returns them in order.
+async fn order(queue: &Queue) -> String {
+    let mut order = String::new();
+    while let Some(key) = now(queue).await {
+        queue.done(&Key::from(&*key));
+        order.push_str(&key);
+    }
+    order
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_goes_before_keys_of_low_priority_even_if_it_waits_among_them() {
+    let queue = queue();
+    queue.add_all(["1", "2", "3"].map(Key::from).to_vec());
+    queue.add("a".into());
+    queue.add("3".into());
+    // A key is never lowered.
+    queue.add_with("3".into(), Priority::Low);
+    assert_eq!(order(&queue).await, "a312");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_of_low_priority_waits_for_at_most_four_others_whatever_changes() {
+    let queue = queue();
+    queue.add_all(["1", "2", "3"].map(Key::from).to_vec());
+    let mut order = String::new();
+    for _ in 0..16 {
+        // Two that always change.
+        queue.add("a".into());
+        queue.add("b".into());
+        let key = now(&queue).await.unwrap();
+        queue.done(&Key::from(&*key));
+        order.push_str(&key);
+    }
+    assert_eq!(order, "abab1abab2abab3a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_keeps_its_priority_when_it_is_retried_unless_it_changes() {
+    let queue = queue();
+    queue.add_all(["1", "2", "3"].map(Key::from).to_vec());
+    for key in ["1", "2"] {
+        assert_eq!(now(&queue).await.as_deref(), Some(key));
+        queue.add_rate_limited(key.into());
+    }
+    // It changes during its reconcile.
+    queue.add("2".into());
+    for key in ["1", "2"] {
+        queue.done(&key.into());
+    }
+    time::advance(Duration::from_millis(5)).await;
+    assert_eq!(order(&queue).await, "231");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_delays_the_higher_priority_applies() {
+    for priorities in [
+        [Priority::Low, Priority::Normal],
+        [Priority::Normal, Priority::Low],
+    ] {
+        let queue = queue();
+        for priority in priorities {
+            queue.add_within("b".into(), Duration::from_secs(1), priority);
+        }
+        queue.add_with("a".into(), Priority::Low);
+        time::advance(Duration::from_secs(1)).await;
+        assert_eq!(order(&queue).await, "ba");
+    }
+}
