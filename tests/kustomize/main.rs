@@ -435,13 +435,14 @@ fn check_components(objects: &[Value], on: &[&str]) {
     assert_eq!(plurals, Some(&expected), "{on:?}");
 
     let deployment = of_kind(objects, "Deployment")[0];
-    let replicas = if on.contains(&"high-availability") {
-        2
-    } else {
-        1
-    };
+    let available = on.contains(&"high-availability");
+    let replicas = if available { 2 } else { 1 };
     assert_eq!(deployment["spec"]["replicas"], replicas, "{on:?}");
-    let env = &deployment["spec"]["template"]["spec"]["containers"][0]["env"];
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    let mut args = container["args"].as_array().unwrap().iter();
+    let warm = args.any(|arg| arg == "--warm-standby");
+    assert_eq!(warm, available, "{on:?}");
+    let env = &container["env"];
     let names: Vec<_> = env
         .as_array()
         .unwrap()

@@ -1,8 +1,10 @@
 //! Measures an operator of `Foo` from its start; `tests/bench/operator` runs it against a real API server.
 //!
-//! It creates the objects, starts the operator, waits until all are ready, changes each once, and waits again. Then it
-//! starts the operator again, and waits until its caches are filled. CPU and memory are measured for the operator's
-//! process, from /proc. Requests are counted by the API server.
+//! It creates the objects, starts the operator, changes one while the others are queued, waits until all are ready,
+//! changes each once, and waits again. Then it starts the operator again, and waits until its caches are filled. With
+//! `--failover`, it kills the leader instead once all are ready, and measures how long the replica that stands by needs
+//! for a change after it has won the lease. CPU and memory are measured for the operator's process, from /proc. Requests
+//! are counted by the API server.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -15,11 +17,15 @@ use std::{
 use anyhow::{Context as _, ensure};
 use clap::Parser;
 use futures_util::{StreamExt, TryStreamExt, stream, stream::BoxStream};
+use k8s_openapi::api::coordination::v1::Lease;
 use kube::{
     Api, Client, ResourceExt,
-    api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams},
+    api::{
+        ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
+    },
     runtime::{
         WatchStreamExt,
+        wait::await_condition,
         watcher::{self, watcher},
     },
 };
@@ -28,6 +34,9 @@ use tokio::time::sleep;
 
 /// How many of its own requests are in flight at once.
 const AT_ONCE: usize = 16;
+
+/// How often it reads the Lease.
+const POLL: Duration = Duration::from_millis(5);
 
 /// Measures an operator of `Foo`
 #[derive(Debug, Parser)]
@@ -38,6 +47,9 @@ struct Cli {
     /// How many seconds it is watched while nothing changes
     #[arg(long, default_value_t = 20)]
     idle: u64,
+    /// Starts two replicas, which must elect a leader, and kills the leader
+    #[arg(long)]
+    failover: bool,
     /// Where its log goes
     #[arg(long)]
     log: PathBuf,
@@ -58,9 +70,18 @@ async fn main() -> anyhow::Result<()> {
     ready.listed().await?;
     let before = requests(&client).await?;
     let operator = Operator::start(&cli)?;
-    let (first, all) = ready.wait(cli.objects, 1).await?;
+    if cli.failover {
+        ready.wait(cli.objects, 1).await?;
+        return failover(&cli, client, &foos, operator).await;
+    }
+    let ((first, all), changed) =
+        tokio::try_join!(ready.wait(cli.objects, 1), change_last(&foos, cli.objects))?;
     operator.settle().await?;
     if cli.objects > 0 {
+        row(
+            "changed while the others are queued: ready",
+            &format!("{changed:.2} s after the change"),
+        );
         row("first ready", &format!("{first:.2} s after the start"));
         row("all ready", &format!("{all:.1} s after the start"));
         row(
@@ -160,6 +181,73 @@ async fn change(foos: &Api<DynamicObject>, objects: usize) -> anyhow::Result<()>
     all.buffer_unordered(AT_ONCE).try_collect().await
 }
 
+/// Changes the last object once the first is ready, and returns the seconds until it is ready.
+async fn change_last(foos: &Api<DynamicObject>, objects: usize) -> anyhow::Result<f64> {
+    let Some(last) = objects.checked_sub(1) else {
+        return Ok(0.0);
+    };
+    ready(foos, &name(0), 1).await?;
+    change_one(foos, &name(last), 3).await
+}
+
+/// Changes an object, and returns the seconds until it is ready.
+async fn change_one(foos: &Api<DynamicObject>, name: &str, replicas: usize) -> anyhow::Result<f64> {
+    let started = Instant::now();
+    let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+    let changed = foos.patch(name, &PatchParams::default(), &patch).await?;
+    ready(foos, name, changed.metadata.generation.unwrap_or_default()).await?;
+    Ok(started.elapsed().as_secs_f64())
+}
+
+/// Waits until an object is ready in this generation.
+async fn ready(foos: &Api<DynamicObject>, name: &str, generation: i64) -> anyhow::Result<()> {
+    let ready = |object: Option<&DynamicObject>| {
+        object.is_some_and(|object| is_ready(&object.data, generation))
+    };
+    await_condition(foos.clone(), name, ready).await?;
+    Ok(())
+}
+
+/// Kills the leader, and measures how long the other replica takes.
+async fn failover(
+    cli: &Cli,
+    client: Client,
+    foos: &Api<DynamicObject>,
+    leader: Operator,
+) -> anyhow::Result<()> {
+    leader.settle().await?;
+    let leases: Api<Lease> = Api::default_namespaced(client);
+    let lease = leases.list(&ListParams::default()).await?;
+    let lease = lease.items.first().context("no lease")?.name_any();
+    let holder = async || {
+        anyhow::Ok(
+            leases
+                .get(&lease)
+                .await?
+                .spec
+                .and_then(|it| it.holder_identity),
+        )
+    };
+    let first = holder().await?;
+    let standby = Operator::start(cli)?;
+    sleep(Duration::from_secs(5)).await;
+    standby.settle().await?;
+    row("memory of the standby", &standby.memory("VmRSS")?);
+    drop(leader);
+    let killed = Instant::now();
+    while holder().await? == first {
+        sleep(POLL).await;
+    }
+    let won = killed.elapsed().as_secs_f64();
+    let changed = change_one(foos, &name(cli.objects / 2), 2).await?;
+    row("killed: another leads", &format!("after {won:.1} s"));
+    row(
+        "changed once another leads: ready",
+        &format!("{changed:.2} s after the change"),
+    );
+    Ok(())
+}
+
 fn name(i: usize) -> String {
     format!("foo-{i:05}")
 }
@@ -215,7 +303,7 @@ fn is_ready(object: &Value, generation: i64) -> bool {
     let conditions = status["conditions"].as_array();
     let ready = conditions.into_iter().flatten();
     let mut ready = ready.filter(|condition| condition["type"] == "Ready");
-    status["observedGeneration"] == generation
+    status["observedGeneration"].as_i64() >= Some(generation)
         && ready.any(|condition| condition["status"] == "True")
 }
 

@@ -169,6 +169,7 @@ impl Manager {
     pub(crate) fn reporter(&self) -> Reporter {
         Reporter {
             recorder: self.recorder.clone(),
+            fence: self.fence.clone(),
             id: self.id.clone(),
         }
     }

@@ -137,6 +137,18 @@ pub struct Options {
     #[arg(help_heading = "Leader election")]
     pub leader_election_retry_period: Duration,
 
+    /// Fill the caches before this replica leads, so that it reconciles at once when it does; it needs as much memory
+    /// as the leader then, and sends the API server as many watches. Without `--leader-elect` it has no effect
+    #[arg(
+        long,
+        value_name = "BOOL",
+        default_value_t = false,
+        default_missing_value = "true"
+    )]
+    #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
+    #[arg(help_heading = "Leader election")]
+    pub warm_standby: bool,
+
     /// How many objects each controller reconciles at once
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     #[arg(help_heading = "Reconciling")]
@@ -213,6 +225,7 @@ impl Default for Options {
             leader_election_lease_duration: Duration::from_secs(15),
             leader_election_renew_deadline: Duration::from_secs(10),
             leader_election_retry_period: Duration::from_secs(2),
+            warm_standby: false,
             max_concurrent_reconciles: 10,
             reconcile_timeout: Duration::from_secs(300),
             cache_sync_timeout: Duration::from_secs(120),

@@ -1,5 +1,7 @@
 //! Starts everything that was registered with a manager, and shuts it down in order.
 
+mod lead;
+
 use std::{sync::Arc, time::Duration};
 
 use futures_util::{FutureExt as _, future::BoxFuture};
@@ -13,12 +15,9 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    cache::caches::{Caches, first_end},
+    cache::caches::{Caches, Watches, first_end},
     controller::worker::AnyController,
-    leader::{
-        election::{Election, Elector},
-        watchdog,
-    },
+    leader::watchdog,
     logs,
     manager::Manager,
     migration::run::Migration,
@@ -203,12 +202,12 @@ impl Manager {
             }
             Ok(())
         });
-        let elects = self.options.leader_elect;
+        let fills_when_leading = self.options.leader_elect && !self.options.warm_standby;
         for kind in self.caches.states().into_keys() {
             let (name, caches) = (format!("cache-{kind}"), self.caches.clone());
             self.health.show(&name, move || {
                 let state = caches.states().remove(&kind)?;
-                state.cache.remark(elects)
+                state.cache.remark(fills_when_leading)
             });
         }
     }
@@ -224,61 +223,13 @@ impl Manager {
         }
     }
 
-    /// Runs everything that only the leader runs, while this process leads, until `stop`.
-    async fn lead(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
-        if !self.options.leader_elect {
-            self.fence.open();
-            return self.work(stop).await;
-        }
-        let election = self.election();
-        election.check()?;
-        let lease = election.name.clone();
-        self.metrics.lead(&lease, false);
-        tracing::info!(lease, namespace = election.namespace, "waiting to lead");
-        let client = self.clients.election.clone();
-        let mut elector = Elector::new(client, election, self.fence.clone());
-        let Some(deadline) = stop.run_until_cancelled(elector.acquire()).await else {
-            // The last attempt may have acquired the lease after all.
-            elector.release().await;
-            return Ok(());
-        };
-        tracing::info!(lease, identity = self.identity, "leading");
-        self.metrics.lead(&lease, true);
-        tokio::select! {
-            biased;
-            () = elector.hold(deadline) => {
-                self.metrics.lead(&lease, false);
-                anyhow::bail!("leadership lost: the lease `{lease}` was not renewed in time");
-            }
-            // On an error the lease is left to expire, because some work may still be running.
-            result = self.work(stop) => result?,
-        }
-        self.metrics.lead(&lease, false);
-        elector.release().await;
-        Ok(())
-    }
-
-    fn election(&self) -> Election {
-        let namespace = self.options.leader_election_namespace.as_deref();
-        let namespace = namespace.filter(|namespace| !namespace.is_empty());
-        let namespace = namespace.unwrap_or(self.clients.election.default_namespace());
-        Election {
-            namespace: namespace.to_owned(),
-            name: self.id.clone(),
-            identity: self.identity.clone(),
-            lease_duration: self.options.leader_election_lease_duration,
-            renew_deadline: self.options.leader_election_renew_deadline,
-            retry_period: self.options.leader_election_retry_period,
-        }
-    }
-
-    /// Runs caches, controllers and leading tasks until `stop`, then waits for the work in progress.
-    async fn work(&mut self, stop: CancellationToken) -> anyhow::Result<()> {
+    /// Runs controllers, leading tasks and caches, unless these are `warm`, until `stop`. Then waits for the work in
+    /// progress.
+    async fn work(&mut self, stop: CancellationToken, warm: Option<Watches>) -> anyhow::Result<()> {
         let client = self.clients.leading.clone();
-        let namespaces = self.options.namespaces();
         self.controllers.iter().for_each(|one| one.lead());
-        let caches = self.caches.without(&self.reader.caches);
-        let mut watches = caches.start(&client, &namespaces, &self.reporter());
+        self.caches.report(&self.reporter());
+        let mut watches = warm.unwrap_or_else(|| self.fill_caches());
         let mut tasks = self.start(&stop);
         let deadline = self.options.shutdown_timeout;
         let ended = async {
@@ -292,7 +243,7 @@ impl Manager {
             sleep(deadline).await;
         };
         let limit = self.options.cache_sync_timeout;
-        let incomplete = incomplete(caches, self.health.clone(), limit);
+        let incomplete = incomplete(self.controllers_caches(), self.health.clone(), limit);
         let no_more_events = CancellationToken::new();
         let mut publish = std::pin::pin!(self.publisher.run(&client, &no_more_events));
         tokio::select! {
@@ -306,6 +257,17 @@ impl Manager {
         // The last events must not delay the end.
         let _ = timeout(LAST_EVENTS, publish).await;
         Ok(())
+    }
+
+    fn fill_caches(&self) -> Watches {
+        let (client, namespaces) = (&self.clients.leading, self.options.namespaces());
+        let caches = self.controllers_caches();
+        caches.start(client, &namespaces, &self.reporter())
+    }
+
+    /// The caches that only controllers read.
+    fn controllers_caches(&self) -> Caches {
+        self.caches.without(&self.reader.caches)
     }
 
     /// Starts controllers and leading tasks.

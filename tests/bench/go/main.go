@@ -126,6 +126,7 @@ func wanted(foo *Foo) *appsv1ac.DeploymentApplyConfiguration {
 
 func main() {
 	elect := flag.Bool("leader-elect", false, "elect a leader")
+	warmup := flag.Bool("warmup", false, "fill the caches before it leads")
 	workers := flag.Int("max-concurrent-reconciles", 1, "how many objects are reconciled at once")
 	flag.Parse()
 	ctrl.SetLogger(zap.New())
@@ -147,7 +148,7 @@ func main() {
 	must(ctrl.NewControllerManagedBy(manager).
 		For(&Foo{}).
 		Owns(&appsv1.Deployment{}).
-		WithOptions(controller.Options{MaxConcurrentReconciles: *workers}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: *workers, EnableWarmup: warmup}).
 		Complete(&reconciler{manager.GetClient(), recorder}))
 	must(manager.Start(ctrl.SetupSignalHandler()))
 }

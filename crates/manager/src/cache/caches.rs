@@ -58,6 +58,9 @@ trait Runner: Send + Sync {
         watches: &mut Watches,
     );
 
+    /// Publishes events about the objects that cannot be read.
+    fn report(&self, reporter: &Reporter);
+
     /// The mistake of configuring it if nothing uses it.
     fn unused(&self) -> Option<String>;
 
@@ -97,6 +100,12 @@ impl<K: Cached> Runner for Cache<K> {
                 }
             };
             spawn::watch(watches, Box::pin(watch));
+        }
+    }
+
+    fn report(&self, reporter: &Reporter) {
+        for object in self.all_unreadable() {
+            reporter.publish::<K>(&object);
         }
     }
 
@@ -206,6 +215,13 @@ impl Caches {
             runner.start(client, namespaces, reporter, &mut watches);
         }
         watches
+    }
+
+    /// Publishes events about the objects that cannot be read, which were only logged before this process led.
+    pub(crate) fn report(&self, reporter: &Reporter) {
+        for entry in self.lock().values() {
+            entry.runner.report(reporter);
+        }
     }
 
     /// Why some caches have not synced after `waited`; `None` if all have.

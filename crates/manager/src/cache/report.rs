@@ -7,21 +7,32 @@ use crate::{
     },
     events::{Event, Recorder, Severity},
     key::Key,
+    leader::fence::Fence,
 };
 
 /// Reports for one manager.
 #[derive(Clone, Debug)]
 pub(crate) struct Reporter {
     pub(crate) recorder: Recorder,
+    pub(crate) fence: Fence,
     /// The id of the manager.
     pub(crate) id: String,
 }
 
 impl Reporter {
-    /// Reports that an object became unreadable, or is unreadable for another reason than before.
+    /// Reports that an object became unreadable, or is unreadable for another reason than before. Every replica logs it,
+    /// and the leader publishes an event.
     pub(super) fn unreadable<K: Cached>(&self, key: &Key, object: &Unreadable) {
         let (kind, reason) = (K::kind(&()), &object.reason);
         tracing::warn!(%kind, %key, reason, "cannot read an object; it is skipped until it changes");
+        if self.fence.is_open() {
+            self.publish::<K>(object);
+        }
+    }
+
+    /// Publishes an event about an unreadable object.
+    pub(super) fn publish<K: Cached>(&self, object: &Unreadable) {
+        let reason = &object.reason;
         self.recorder.publish(Event {
             regarding: reference_to::<K>(&object.meta),
             severity: Severity::Warning,

@@ -111,6 +111,13 @@ impl<K: Cached> Cache<K> {
         Some(state.unreadable.get(key)?.object.clone())
     }
 
+    /// The objects that cannot be read.
+    pub(super) fn all_unreadable(&self) -> Vec<Arc<Unreadable>> {
+        let state = self.read();
+        let objects = state.unreadable.values();
+        objects.map(|lost| lost.object.clone()).collect()
+    }
+
     /// The number of objects that cannot be read.
     pub(super) fn unreadable_count(&self) -> usize {
         self.read().unreadable.len()

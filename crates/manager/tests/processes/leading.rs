@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
+use k8s_openapi::{
+    api::{coordination::v1::Lease, core::v1::ConfigMap},
+    jiff::Timestamp,
+};
 use kube::{Api, api::ListParams};
 use manager::testing::eventually;
 use rustix::process::Signal;
@@ -89,6 +92,47 @@ pub async fn another_replica_takes_over_when_the_leader_is_killed(
     );
     Ok(format!(
         "reconciles after {slowest:.1?}; lease + 2 retry periods are {most:?}"
+    ))
+}
+
+pub async fn a_warm_standby_lists_nothing_when_it_takes_over(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let mut setup = scene(world, world.times()).await?;
+    setup.flags.push("--warm-standby".to_owned());
+    let (mut a, b) = pair(world, &setup).await?;
+    eventually(LONG, "the caches of the standby are filled", async || {
+        Ok((b.metric("manager_cache_synced", "")? >= 2.0).then_some(()))
+    })
+    .await?;
+    let ready = b.probe("/readyz")?.status;
+    anyhow::ensure!(ready == 200 && b.runs()?.is_empty(), "{}", b.tail());
+    let mark = world.plane.audit.mark();
+    a.signal(Signal::KILL)?;
+    a.wait(LONG).await?;
+    // The standby sees the change before it leads.
+    let changed = |_| SailorSpec {
+        text: "after the kill".to_owned(),
+        ..SailorSpec::default()
+    };
+    world.change(&setup.namespace, WORKERS, changed).await?;
+    let led = b.reconciles(Duration::ZERO, LONG).await?;
+    world.converged(&setup.namespace, LONG, |_| true).await?;
+
+    let requests = world.plane.audit.since(mark, &setup.namespace)?;
+    let lists: Vec<_> = requests
+        .iter()
+        .filter(|it| it.user == "b" && it.verb == "list")
+        .collect();
+    anyhow::ensure!(lists.is_empty(), "{lists:?}\n{}", b.tail());
+    let leases: Api<Lease> = Api::namespaced(world.plane.client.clone(), &setup.namespace);
+    let lease = leases.get(ID).await?.spec.unwrap_or_default();
+    let acquired = lease.acquire_time.context("the lease is held")?.0;
+    let since = Duration::try_from(Timestamp::now().duration_since(acquired))?;
+    let won = now().saturating_sub(since);
+    Ok(format!(
+        "reconciles {:.3?} after it asked for the lease",
+        led.saturating_sub(won)
     ))
 }
 

@@ -62,6 +62,7 @@ const TESTS: &[(&str, Test)] = tests! {
         startup_log_lines_have_the_order_of_controller_runtime;
     leading:
         another_replica_takes_over_when_the_leader_is_killed
+        a_warm_standby_lists_nothing_when_it_takes_over
         randomly_disconnected_replicas_never_reconcile_at_the_same_time
         a_paused_leader_does_nothing_when_it_resumes
         a_leader_with_all_threads_blocked_ends_before_another_leads

@@ -11,6 +11,7 @@ mod reads;
 mod replaced;
 mod retries;
 mod shapes;
+mod standby;
 mod support;
 mod time;
 mod unreadable;
@@ -24,10 +25,7 @@ use std::{
     time::Duration,
 };
 
-use k8s_openapi::api::{
-    coordination::v1::Lease,
-    core::v1::{ConfigMap, Secret, Service},
-};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use kube::{
     Api, ResourceExt,
     api::{Patch, PatchParams},
@@ -238,39 +236,6 @@ async fn an_up_to_date_child_is_not_applied_again() {
         .await
         .unwrap();
     running.stop().await.unwrap();
-}
-
-#[tokio::test]
-async fn only_the_leader_reconciles_and_hands_over_when_it_ends() {
-    let api = FakeApi::new();
-    api.put(&object("a", ""));
-    let candidate = || {
-        let mut manager = api.manager_with(Options {
-            leader_elect: true,
-            leader_election_lease_duration: Duration::from_secs(60),
-            leader_election_renew_deadline: Duration::from_secs(40),
-            leader_election_retry_period: Duration::from_millis(20),
-            ..options()
-        });
-        let count = counting(&mut manager);
-        (count, manager)
-    };
-    let (first, manager) = candidate();
-    let leader = Running::start(manager);
-    reached(&first, 1).await;
-    let (second, manager) = candidate();
-    let other = Running::start(manager);
-    let asked = api.requests().len() + 20;
-    let waiting = async || Ok((api.requests().len() > asked).then_some(()));
-    eventually(SOON, "some tries for the lease", waiting)
-        .await
-        .unwrap();
-    assert_eq!(second.load(Ordering::SeqCst), 0);
-    leader.stop().await.unwrap();
-    reached(&second, 1).await;
-    other.stop().await.unwrap();
-    let lease: Lease = api.get("default", "test.example.com").unwrap();
-    assert_eq!(lease.spec.unwrap().holder_identity.as_deref(), Some(""));
 }
 
 #[tokio::test]

@@ -63,6 +63,17 @@ pub(crate) fn options() -> Options {
     }
 }
 
+/// The flags of a replica that elects a leader.
+pub(crate) fn electing() -> Options {
+    Options {
+        leader_elect: true,
+        leader_election_lease_duration: Duration::from_secs(60),
+        leader_election_renew_deadline: Duration::from_secs(40),
+        leader_election_retry_period: Duration::from_millis(20),
+        ..options()
+    }
+}
+
 /// A manager with a short shutdown.
 pub(crate) fn manager(api: &FakeApi) -> Manager {
     api.manager_with(Options {

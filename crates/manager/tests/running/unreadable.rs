@@ -11,12 +11,12 @@ use std::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
 use manager::{
-    Action, Context, Manager,
+    Action, Context, Manager, Options,
     testing::{FakeApi, eventually},
 };
 use serde_json::json;
 
-use crate::support::{Captain, Running, SOON, Said, captain, manager, object, reached};
+use crate::support::{Captain, Running, SOON, Said, captain, electing, manager, object, reached};
 
 /// The earlier version of the kind: its chart may have any type.
 mod earlier {
@@ -89,6 +89,39 @@ fn saying(manager: &mut Manager) -> (Said, Arc<AtomicUsize>) {
         },
     );
     (said, stale)
+}
+
+#[tokio::test]
+async fn a_standby_with_warm_caches_publishes_events_only_when_it_leads() {
+    let api = FakeApi::new();
+    api.put(&unreadable("bad"));
+    api.put(&captain("zoe", "two"));
+    let candidate = || {
+        let mut manager = api.manager_with(Options {
+            warm_standby: true,
+            ..electing()
+        });
+        let (said, _) = saying(&mut manager);
+        (said, Running::start(manager))
+    };
+    let (first, leader) = candidate();
+    told(&api, "bad").await;
+    let (second, standby) = candidate();
+    let listed = async || {
+        let requests = api.requests();
+        let listed = |it: &&String| it.ends_with("/captains");
+        Ok((requests.iter().filter(listed).count() == 4).then_some(()))
+    };
+    eventually(SOON, "both list and watch", listed)
+        .await
+        .unwrap();
+    // The standby has seen `bad` as well, but it is repaired before it leads.
+    api.put(&captain("bad", "good"));
+    first.heard("bad good").await;
+    leader.stop().await.unwrap();
+    second.heard("bad good").await;
+    standby.stop().await.unwrap();
+    assert_eq!(events(&api, "bad"), [EVENT]);
 }
 
 #[tokio::test]
