@@ -9,7 +9,7 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use kube::Client;
+use kube::{Client, api::PartialObjectMeta, core::PartialObjectMetaExt as _};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -18,6 +18,7 @@ use crate::{
         store::Cache,
     },
     error::unwound,
+    key::Key,
     spawn,
 };
 
@@ -60,6 +61,9 @@ trait Runner: Send + Sync {
 
     /// Publishes events about the objects that cannot be read.
     fn report(&self, reporter: &Reporter);
+
+    /// Hides an object of this kind, as [`name`] returns it, that a controller has deleted.
+    fn deleted(&self, kind: &str, key: &Key, uid: &str);
 
     /// The mistake of configuring it if nothing uses it.
     fn unused(&self) -> Option<String>;
@@ -106,6 +110,12 @@ impl<K: Cached> Runner for Cache<K> {
     fn report(&self, reporter: &Reporter) {
         for object in self.all_unreadable() {
             reporter.publish::<K>(&object);
+        }
+    }
+
+    fn deleted(&self, kind: &str, key: &Key, uid: &str) {
+        if kind == name::<K>() {
+            Cache::deleted(self, key, uid);
         }
     }
 
@@ -158,6 +168,36 @@ impl Caches {
     pub(crate) fn find<K: Cached>(&self) -> Option<Arc<Cache<K>>> {
         let cache = self.lock().get(&TypeId::of::<K>())?.cache.clone();
         cache.downcast().ok()
+    }
+
+    /// Shows readers the result of a write of a controller, until the watch delivers it. `namespaces` are those of the
+    /// manager, empty for all.
+    pub(crate) fn wrote<K: Cached>(&self, namespaces: &[String], key: &Key, object: &Arc<K>) {
+        let here = key.namespace();
+        if let Some(cache) = self.find::<K>()
+            && cache.shape().watches(here, namespaces)
+        {
+            cache.wrote(key, object.clone());
+        }
+        if let Some(cache) = self.find::<PartialObjectMeta<K>>()
+            && cache.shape().watches(here, namespaces)
+        {
+            let metadata = object.meta().clone().into_response_partial();
+            cache.wrote(key, Arc::new(metadata));
+        }
+    }
+
+    /// Hides a deleted object of `K`, and its metadata, from readers.
+    pub(crate) fn deleted<K: Cached>(&self, key: &Key, uid: &str) {
+        let kind = name::<K>();
+        let caches: Vec<_> = self
+            .lock()
+            .values()
+            .map(|entry| entry.runner.clone())
+            .collect();
+        for cache in caches {
+            cache.deleted(&kind, key, uid);
+        }
     }
 
     /// The mistakes of configuring caches that nothing uses.

@@ -4,11 +4,11 @@ use std::{collections::HashSet, time::Duration};
 
 use futures_util::StreamExt as _;
 use kube::{
-    Api, Client,
+    Api, Client, Resource as _,
     api::WatchEvent,
     runtime::watcher::{self, Error},
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
     backoff::Backoff,
@@ -115,7 +115,8 @@ impl<K: Cached> Follower<'_, K> {
                 version
             }
             WatchEvent::Deleted(object) => {
-                self.cache.remove(&Key::of(&object));
+                let uid = object.meta().uid.as_deref();
+                self.cache.remove(&Key::of(&object), uid);
                 version(&object).to_owned()
             }
             WatchEvent::Bookmark(bookmark) => bookmark.metadata.resource_version,
@@ -154,7 +155,8 @@ impl<K: Cached> Follower<'_, K> {
     fn missing(&self) {
         if self.cache.progress.set_absent(self.place) {
             tracing::info!(kind = %K::kind(&()), namespace = self.namespace, "an optional kind is not installed");
-            self.cache.retain(self.namespace, &HashSet::new());
+            self.cache
+                .retain(self.namespace, &HashSet::new(), Instant::now());
             self.cache.presence.changed();
         }
     }

@@ -13,7 +13,7 @@ use futures_util::{
     stream::{BoxStream, Stream},
 };
 use kube::{
-    Api,
+    Api, Resource as _,
     api::{WatchEvent, WatchParams},
     runtime::watcher::Error,
 };
@@ -61,7 +61,7 @@ enum Unstreamed {
 impl<K: Cached> Follower<'_, K> {
     /// Lists all objects, and removes the others from the cache.
     pub(super) async fn list(&self, api: &Api<Lenient<K>>) -> Result<Position<K>, Error> {
-        let mut listed = HashSet::new();
+        let (mut listed, began) = (HashSet::new(), Instant::now());
         let position = if self.cache.is_streamed() {
             match self.stream(api, &mut listed).await {
                 Ok(position) => position,
@@ -78,7 +78,7 @@ impl<K: Cached> Follower<'_, K> {
         } else {
             self.pages(api, &mut listed).await?
         };
-        self.cache.retain(self.namespace, &listed);
+        self.cache.retain(self.namespace, &listed, began);
         if self.cache.progress.listed(self.place) {
             tracing::info!(kind = %K::kind(&()), namespace = self.namespace, "an optional kind is installed");
             self.cache.presence.changed();
@@ -112,7 +112,7 @@ impl<K: Cached> Follower<'_, K> {
                 }
                 WatchEvent::Deleted(object) => {
                     let key = Key::of(&object);
-                    self.cache.remove(&key);
+                    self.cache.remove(&key, object.meta().uid.as_deref());
                     listed.remove(&key);
                 }
                 WatchEvent::Bookmark(bookmark) => {

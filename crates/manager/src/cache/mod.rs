@@ -1,6 +1,7 @@
 //! The latest known objects: one store for each kind and scope. It is filled by a watch, shared by all controllers, and
 //! read without requests.
 
+mod ahead;
 pub(crate) mod caches;
 pub(crate) mod config;
 mod fill;
@@ -19,6 +20,7 @@ mod state;
 pub(crate) mod store;
 pub(crate) mod stripped;
 mod trouble;
+mod written;
 
 #[cfg(test)]
 mod tests;

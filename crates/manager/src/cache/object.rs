@@ -94,10 +94,12 @@ pub(crate) fn version<K: Resource>(object: &K) -> &str {
 /// Resource versions of one kind may be compared as numbers since Kubernetes 1.35 (KEP-5504); in practice that worked
 /// before, too. Nothing is known about a version that is not a number, so it counts as not newer.
 pub(crate) fn later(a: &str, b: &str) -> bool {
-    match (a.parse::<u128>(), b.parse::<u128>()) {
-        (Ok(a), Ok(b)) => a > b,
-        _ => false,
-    }
+    number(a).zip(number(b)).is_some_and(|(a, b)| a > b)
+}
+
+/// A resource version as a number, if it is one.
+pub(crate) fn number(version: &str) -> Option<u128> {
+    version.parse().ok()
 }
 
 /// A reference to `object`, as used in events.

@@ -21,8 +21,8 @@ use crate::{
 /// Reads the caches of a controller: of its own kind, and of the kinds that it `owns_cached`, `watches` or `reads`. That
 /// of [`Manager::reader`](crate::Manager::reader) reads the kinds of [`Manager::reads`](crate::Manager::reads).
 ///
-/// A read sends no request and never waits. It returns objects as the watch last delivered them, which may not include
-/// a write of a moment ago.
+/// A read sends no request and never waits. It returns objects as the watch last delivered them, or as a reconcile has
+/// written them since; see [`Context::get`](crate::Context::get).
 #[derive(Clone)]
 pub struct Reader {
     owner: Owner,

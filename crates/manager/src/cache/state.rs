@@ -9,6 +9,7 @@ use kube::core::{Selector, SelectorExt};
 
 use crate::{
     cache::{
+        ahead::Ahead,
         index::{IndexBy, Indexes},
         lenient::Unreadable,
         object::Cached,
@@ -17,12 +18,14 @@ use crate::{
 };
 
 pub(super) struct State<K> {
+    /// The objects as readers see them.
     pub(super) objects: HashMap<Key, Arc<K>>,
     /// The keys of `objects`, sorted, so that the objects of one namespace are found without looking at all. They take
     /// 16 bytes each, and are changed only when objects are added or removed.
     keys: BTreeSet<Key>,
     indexes: Indexes<K>,
     pub(super) unreadable: HashMap<Key, Lost<K>>,
+    pub(super) ahead: Ahead<K>,
 }
 
 /// An object that cannot be read.
@@ -47,6 +50,7 @@ impl<K: Cached> State<K> {
             keys: BTreeSet::new(),
             indexes: Indexes::new(),
             unreadable: HashMap::new(),
+            ahead: Ahead::new(),
         }
     }
 

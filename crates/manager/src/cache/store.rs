@@ -1,7 +1,7 @@
 //! The objects of one kind as the API server last sent them, which all controllers read without a request.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     sync::{
         Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicBool, Ordering},
@@ -9,10 +9,11 @@ use std::{
 };
 
 use kube::api::ObjectMeta;
+use tokio::time::Instant;
 
 use crate::{
     cache::{
-        lenient::Unreadable,
+        lenient::{Lenient, Unreadable},
         object::{Cached, version},
         presence::Presence,
         progress::Progress,
@@ -163,7 +164,7 @@ impl<K: Cached> Cache<K> {
         let (old, repaired) = {
             let mut state = self.write();
             let repaired = state.found(key).is_some();
-            let old = state.insert(key, &object);
+            let old = state.deliver(key, &object);
             (old, repaired)
         };
         // A list repeats objects that are known already.
@@ -189,7 +190,7 @@ impl<K: Cached> Cache<K> {
             let mut state = self.write();
             let before = state.found(key);
             let last = state
-                .remove(key)
+                .discard(key)
                 .or(before.as_ref().and_then(|before| before.last.clone()));
             state.unreadable.insert(
                 key.clone(),
@@ -218,10 +219,32 @@ impl<K: Cached> Cache<K> {
             .then_some(object)
     }
 
-    pub(super) fn remove(&self, key: &Key) {
+    /// Removes a deleted object.
+    pub(super) fn remove(&self, key: &Key, uid: Option<&str>) {
+        self.removed(key, |state| state.deliver_deletion(key, uid));
+    }
+
+    /// Removes the objects that a complete list of `namespace`, or of all namespaces, did not contain. The list was
+    /// requested at `began` or later.
+    pub(super) fn retain(&self, namespace: Option<&str>, listed: &HashSet<Key>, began: Instant) {
+        let gone: HashSet<_> = {
+            let state = self.read();
+            let here = |key: &&Key| namespace.is_none() || key.namespace() == namespace;
+            let keys = state.objects.keys().chain(state.unreadable.keys());
+            let keys = keys.chain(state.ahead.keys());
+            let gone = keys.filter(here).filter(|key| !listed.contains(*key));
+            gone.cloned().collect()
+        };
+        for key in &gone {
+            self.removed(key, |state| state.deliver_absence(key, began));
+        }
+    }
+
+    /// Reports an object that is gone; `remove` returns its last readable version.
+    fn removed(&self, key: &Key, remove: impl FnOnce(&mut State<K>) -> Option<Arc<K>>) {
         let (old, lost) = {
             let mut state = self.write();
-            (state.remove(key), state.found(key))
+            (remove(&mut state), state.found(key))
         };
         let old = old.or(lost.as_ref().and_then(|lost| lost.last.clone()));
         if old.is_some() || lost.is_some() {
@@ -235,21 +258,38 @@ impl<K: Cached> Cache<K> {
         }
     }
 
-    /// Removes the objects that a complete list of `namespace`, or of all namespaces, did not contain.
-    pub(super) fn retain(&self, namespace: Option<&str>, listed: &HashSet<Key>) {
-        let gone: Vec<_> = {
-            let state = self.read();
-            let here = |key: &&Key| namespace.is_none() || key.namespace() == namespace;
-            let keys = state.objects.keys().chain(state.unreadable.keys());
-            let gone = keys.filter(here).filter(|key| !listed.contains(*key));
-            gone.cloned().collect()
-        };
-        for key in &gone {
-            self.remove(key);
+    /// Shows readers the result of a write, until the watch delivers that version or a later one. Handlers are not
+    /// called before that.
+    ///
+    /// If fields select the objects, only the API server knows whether a new one is selected, so it is not shown.
+    pub(crate) fn wrote(&self, key: &Key, object: Arc<K>) {
+        let (shape, meta) = (self.shape(), object.meta());
+        if is_gone(meta) || !shape.selects(meta.labels.as_ref().unwrap_or(&BTreeMap::new())) {
+            let (uid, version) = (meta.uid.as_deref(), version(&*object));
+            self.write().hide(key, uid, Some(version));
+        } else if let Lenient::Object(object) = shape.transformed_shared(object) {
+            self.write().show(key, &object, !shape.has_fields());
         }
     }
 
+    /// Hides an object that a controller has deleted.
+    pub(super) fn deleted(&self, key: &Key, uid: &str) {
+        self.write().hide(key, Some(uid), None);
+    }
+
+    /// Whether the watch has delivered all writes.
+    #[cfg(test)]
+    pub(super) fn is_even(&self) -> bool {
+        self.read().ahead.keys().next().is_none()
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, State<K>> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        if !state.ahead.has_expired() {
+            return state;
+        }
+        drop(state);
+        self.write().expire();
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -261,6 +301,14 @@ impl<K: Cached> Cache<K> {
         let handlers = self.handlers.read().unwrap_or_else(PoisonError::into_inner);
         handlers.iter().for_each(|handler| handler(change));
     }
+}
+
+/// Whether the API server has deleted an object as soon as it was written: its last finalizer is gone, and no kubelet
+/// has yet to end it. The phase of a Namespace is not known here, so it counts as present.
+fn is_gone(meta: &ObjectMeta) -> bool {
+    meta.deletion_timestamp.is_some()
+        && meta.deletion_grace_period_seconds == Some(0)
+        && meta.finalizers.as_deref().unwrap_or_default().is_empty()
 }
 
 #[cfg(test)]

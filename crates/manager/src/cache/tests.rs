@@ -1,5 +1,6 @@
 //! Caches whose watches fail, on a fake API server that rejects some of them.
 
+mod behind;
 mod optional;
 mod streamed;
 
@@ -53,6 +54,8 @@ struct Server {
     streams: Arc<Mutex<Streams>>,
     /// The path of each request, and whether it is a list, a watch, or a watch that begins with a list.
     asked: Arc<Mutex<Vec<(String, &'static str)>>>,
+    /// Whether watches deliver nothing.
+    held: watch::Sender<bool>,
 }
 
 /// What becomes of streamed lists.
@@ -75,6 +78,7 @@ impl Server {
             cut: watch::Sender::new(()),
             streams: Arc::new(Mutex::new(Streams::Sent)),
             asked: Arc::default(),
+            held: watch::Sender::new(false),
         }
     }
 
@@ -160,6 +164,7 @@ impl Service<Request<Body>> for Server {
         let cut = matches!(streams, Streams::Cut);
         let answer = Connection(self.api.clone()).call(request);
         let mut changed = self.cut.subscribe();
+        let held = watches.then(|| self.held.subscribe());
         Box::pin(async move {
             let answer = answer.await?;
             let Some(code) = code else {
@@ -168,23 +173,24 @@ impl Service<Request<Body>> for Server {
                     (false, true) => Box::pin(async move { drop(changed.changed().await) }),
                     (false, false) => Box::pin(std::future::pending()),
                 };
-                return Ok(answer.map(|content| Answer { content, end }));
+                return Ok(answer.map(|content| Answer { content, end, held }));
             };
             let status = json!({
                 "kind": "Status", "apiVersion": "v1", "status": "Failure", "metadata": {},
                 "code": code, "reason": "Rejected", "message": format!("{path} is rejected"),
             });
             let answer = response((StatusCode::from_u16(code).unwrap(), status));
-            let end = Box::pin(std::future::pending());
-            Ok(answer.map(|content| Answer { content, end }))
+            let (end, held) = (Box::pin(std::future::pending()), None);
+            Ok(answer.map(|content| Answer { content, end, held }))
         })
     }
 }
 
-/// A body that may end early.
+/// A body that may end early, and may be held back.
 struct Answer {
     content: Content,
     end: BoxFuture<'static, ()>,
+    held: Option<watch::Receiver<bool>>,
 }
 
 impl hyper::body::Body for Answer {
@@ -197,6 +203,14 @@ impl hyper::body::Body for Answer {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         if self.end.as_mut().poll(cx).is_ready() {
             return Poll::Ready(None);
+        }
+        if let Some(held) = self.held.clone().filter(|held| *held.borrow()) {
+            let (mut held, waker) = (held, cx.waker().clone());
+            tokio::spawn(async move {
+                let _ = held.wait_for(|held| !held).await;
+                waker.wake();
+            });
+            return Poll::Pending;
         }
         Pin::new(&mut self.content).poll_frame(cx)
     }

@@ -113,8 +113,24 @@ impl<K: Object> Context<K> {
     /// select it. For a namespaced kind, a key without a namespace
     /// means the namespace of the object being reconciled.
     ///
-    /// This sends no request and never waits. It returns the object as the watch last delivered it, which may not
-    /// include a write of a moment ago.
+    /// This sends no request and never waits. It returns the object as the watch last delivered it, or as a reconcile
+    /// has written it since: what [`apply`](Self::apply), [`create`](Self::create), [`update`](Self::update) and
+    /// [`delete`](Self::delete) did is seen by every read after them, in this reconcile and in the next.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::Secret;
+    /// # use kube::ResourceExt;
+    /// # async fn reconcile(cx: manager::Context<Secret>, new: Secret) -> anyhow::Result<()> {
+    /// let created = cx.create(&new).await?;
+    /// assert!(cx.get::<Secret>(&*created.name_any())?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A write is shown until the watch delivers that version of the object or a later one, for two minutes at most.
+    /// So a later write of another client always wins. Three writes are not seen before the watch delivers them: those
+    /// by [`client`](Self::client); a new object of a kind whose cache selects by fields; in the cache of whole
+    /// objects, the update of a `PartialObjectMeta`.
     ///
     /// Needs the verbs `list` and `watch` on the kind.
     ///
@@ -156,8 +172,9 @@ impl<K: Object> Context<K> {
         Ok(found.map(|Stripped(object)| Arc::new(object)))
     }
 
-    /// The cached objects of a kind, in all namespaces that the manager watches. Narrow the list down with its methods,
-    /// and end it with [`all`](List::all) or [`keys`](List::keys).
+    /// The cached objects of a kind, in all namespaces that the manager watches, with the writes of reconciles like
+    /// [`get`](Self::get). Narrow the list down with its methods, and end it with [`all`](List::all) or
+    /// [`keys`](List::keys).
     ///
     /// Needs the verbs `list` and `watch` on the kind.
     ///
@@ -177,7 +194,7 @@ impl<K: Object> Context<K> {
     ///
     /// This needs `.owns_cached::<C>()`; with `.owns::<C>()`, ask for the `PartialObjectMeta<C>`. Children are found by
     /// an index on the owner's uid, so the children of an earlier object of the same name are not included. A child
-    /// that was created a moment ago may be missing; when the watch delivers it, the object is reconciled again.
+    /// that a reconcile has created is included, even if the watch has not delivered it yet.
     ///
     /// Needs the verbs `list` and `watch` on the kind.
     ///
@@ -239,9 +256,9 @@ impl<K: Object> Context<K> {
     /// The child gets an owner reference to the object, and the object's namespace if it names none. It triggers
     /// another reconcile of the object.
     ///
-    /// Each call creates another child. [`children`](Self::children) may not show the last one yet, and a cancelled
-    /// reconcile does not know whether it created one. So prefer [`apply`](Self::apply) with a derived name, which
-    /// cannot create a child twice.
+    /// Each call creates another child, so look at [`children`](Self::children) first, which include those that were
+    /// just created. But a reconcile that was cancelled, or whose process ended, may have created a child without
+    /// knowing it. So prefer [`apply`](Self::apply) with a derived name, which cannot create a child twice.
     ///
     /// Needs the verb `create` on the kind of the child.
     ///

@@ -5,14 +5,18 @@ use std::{sync::Arc, time::Duration};
 use kube::Client;
 
 use crate::{
-    cache::{lenient::Lenient, reader::Reader, store::Cache},
+    cache::{
+        object::{Cached, Object},
+        reader::Reader,
+        store::Cache,
+    },
     controller::{queue::Queue, source::Source, timer::Timer},
     events::Recorder,
     key::Key,
     leader::fence::Fence,
     metrics::ControllerMetrics,
     servers::probes::Health,
-    writes::{applied::Applied, condition::Accessor, overlay::Overlay, own::OwnWrites},
+    writes::{applied::Applied, condition::Accessor, own::OwnWrites},
 };
 
 /// A controller of `K`.
@@ -27,7 +31,6 @@ pub(crate) struct Core<K> {
     pub(crate) namespaces: Vec<String>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) writes: Arc<OwnWrites>,
-    pub(crate) overlay: Arc<Overlay<K>>,
     pub(crate) applied: Arc<Applied>,
     pub(crate) recorder: Recorder,
     pub(crate) metrics: ControllerMetrics,
@@ -45,22 +48,16 @@ pub(crate) struct Core<K> {
     pub(crate) sources: Vec<Source>,
 }
 
-impl<K> Core<K>
-where
-    K: crate::cache::object::Object,
-{
+impl<K: Object> Core<K> {
     /// The current object, as far as this controller knows.
     pub(crate) fn current(&self, key: &Key) -> Option<Arc<K>> {
-        let cached = self.cache.get(key)?;
-        Some(self.overlay.over(key, cached))
+        self.cache.get(key)
     }
 
-    /// Remembers the result of a write of this controller.
-    pub(crate) fn wrote(&self, key: &Key, object: Arc<K>) {
-        let Lenient::Object(object) = self.cache.shape().transformed_shared(object) else {
-            return;
-        };
-        self.overlay.set(key, object, || self.cache.get(key));
+    /// Shows the result of a write of this controller to those who read its caches.
+    pub(crate) fn wrote<C: Cached>(&self, key: &Key, object: &Arc<C>) {
+        let caches = &self.reader.caches;
+        caches.wrote(&self.namespaces, key, object);
     }
 
     /// Waits until the caches of all kinds that it needs have synced.

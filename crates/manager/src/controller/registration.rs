@@ -25,7 +25,7 @@ use crate::{
     },
     key::Key,
     manager::Manager,
-    writes::{applied::Applied, condition::Accessor, overlay::Overlay, own::OwnWrites},
+    writes::{applied::Applied, condition::Accessor, own::OwnWrites},
 };
 
 impl Manager {
@@ -55,7 +55,6 @@ pub(super) struct Parts<'a, K> {
     pub(super) name: String,
     pub(super) queue: Arc<Queue>,
     writes: Arc<OwnWrites>,
-    overlay: Arc<Overlay<K>>,
     applied: Arc<Applied>,
     pub(super) cache: Arc<Cache<K>>,
     reader: Reader,
@@ -85,12 +84,10 @@ impl<'a, K: Object> Controller<'a, K> {
             manager.timer.clone(),
         ));
         let cache = manager.caches.of::<K>();
-        let overlay = Arc::new(Overlay::new());
         let writes = Arc::new(OwnWrites::new(queue.clone()));
         let mut parts = Parts {
             name: name.to_owned(),
             writes: writes.clone(),
-            overlay: overlay.clone(),
             applied: Arc::default(),
             reader: Reader::new(name),
             last: None,
@@ -108,7 +105,7 @@ impl<'a, K: Object> Controller<'a, K> {
         parts.need(cache.clone());
         Self {
             parts,
-            hook: source::own(cache, overlay, writes),
+            hook: source::own(cache, writes),
             filter: Filter::none(),
         }
     }
@@ -347,7 +344,6 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
             reader: parts.reader,
             queue: parts.queue,
             writes: parts.writes,
-            overlay: parts.overlay,
             applied: parts.applied,
             conditions: parts.conditions,
             automatic_ready: parts.automatic_ready,

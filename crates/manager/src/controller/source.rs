@@ -18,7 +18,7 @@ use crate::{
     },
     error::{caught, chain},
     key::Key,
-    writes::{applied::Applied, overlay::Overlay, own::OwnWrites},
+    writes::{applied::Applied, own::OwnWrites},
 };
 
 /// A kind that a controller needs, to trigger reconciles or only to read.
@@ -59,15 +59,8 @@ impl<M: Cached> Hook<M> {
 }
 
 /// Enqueues the objects of the controller's own kind.
-pub(crate) fn own<K: Object>(
-    cache: Arc<Cache<K>>,
-    overlay: Arc<Overlay<K>>,
-    writes: Arc<OwnWrites>,
-) -> Hook<K> {
-    let handler = move |change: &Change<'_, K>, passes| {
-        overlay.seen(change.key, change.new);
-        writes.seen(change, passes);
-    };
+pub(crate) fn own<K: Object>(cache: Arc<Cache<K>>, writes: Arc<OwnWrites>) -> Hook<K> {
+    let handler = move |change: &Change<'_, K>, passes| writes.seen(change, passes);
     Hook {
         cache,
         handler: Box::new(handler),

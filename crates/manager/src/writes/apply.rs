@@ -146,6 +146,7 @@ pub(crate) async fn apply<K: Object, C: Object>(
     let Stripped(object) =
         answer.with_context(|| format!("cannot apply {} `{key}`", C::kind(&())))?;
     let object = Arc::new(object);
+    core.wrote(&key, &object);
     if known.is_watched() {
         core.applied.set::<C>(&key, &text, version(&*object));
         let triggers = known.version() != Some(version(&*object));

@@ -8,6 +8,7 @@ use kube::api::{PostParams, Request};
 use crate::{
     cache::{object::Object, stripped::Stripped},
     controller::core::Core,
+    key::Key,
     writes::{child::prepare, selected::ensure_selected},
 };
 
@@ -33,5 +34,7 @@ pub(crate) async fn create<K: Object, C: Object>(
     let request = request.create(&params, body.to_string().into_bytes())?;
     let created = core.client.request(request).await;
     let Stripped(object) = created.with_context(|| format!("cannot create {kind} `{key}`"))?;
-    Ok(Arc::new(object))
+    let object = Arc::new(object);
+    core.wrote(&Key::of(&*object), &object);
+    Ok(object)
 }

@@ -1,11 +1,16 @@
 //! Deletes an object, but never another one of the same name.
 
+use std::sync::Arc;
+
 use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, Preconditions};
 
 use crate::{
-    cache::object::{Object, api, namespaced},
+    cache::{
+        object::{Object, api, namespaced},
+        stripped::Stripped,
+    },
     controller::core::Core,
     key::Key,
     writes::{
@@ -52,10 +57,34 @@ pub(crate) async fn delete<K: Object, C: Object>(
         .delete(key.name(), &params)
         .await
     {
-        Ok(_) => Ok(()),
+        Ok(answer) => {
+            deleted(core, &key, meta, answer.left());
+            Ok(())
+        }
         // It is gone. On a conflict, another object has that name, or a Namespace is already being emptied.
         Err(kube::Error::Api(error)) if [404, 409].contains(&error.code) => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot delete {} `{key}`", C::kind(&()))),
+    }
+}
+
+/// Hides an object that is gone from readers, and shows them the deletion timestamp of one that is not.
+///
+/// The API server answers with the last state of the object if it is not gone, and in any case for some kinds, such as
+/// Pods and Services (`ReturnDeletedObject` in their registries).
+fn deleted<K: Object, C: Object>(
+    core: &Core<K>,
+    key: &Key,
+    meta: &ObjectMeta,
+    last: Option<Stripped<C>>,
+) {
+    match last {
+        Some(Stripped(last)) if last.meta().deletion_timestamp.is_some() => {
+            core.wrote(key, &Arc::new(last));
+        }
+        _ => {
+            let uid = meta.uid.as_deref().unwrap_or_default();
+            core.reader.caches.deleted::<C>(key, uid);
+        }
     }
 }
 

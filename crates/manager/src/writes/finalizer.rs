@@ -54,7 +54,7 @@ pub(crate) async fn add<K: Object>(
             Ok(Stripped(changed)) => {
                 write.finish(version(&*object), version(&changed));
                 let changed = Arc::new(changed);
-                core.wrote(key, changed.clone());
+                core.wrote(key, &changed);
                 // The deletion may have begun at the same time.
                 return Ok(Some(changed).filter(|it| it.meta().deletion_timestamp.is_none()));
             }
@@ -100,7 +100,7 @@ pub(crate) async fn remove<K: Object>(
             Ok(changed) => {
                 let before = old["resourceVersion"].as_str().unwrap_or_default();
                 write.finish(before, version(&changed));
-                core.wrote(key, Arc::new(changed));
+                core.wrote(key, &Arc::new(changed));
                 return Ok(());
             }
             Err(kube::Error::Api(error)) if error.code == 409 => {}

@@ -8,7 +8,6 @@ pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod difference;
 pub(crate) mod finalizer;
-pub(crate) mod overlay;
 pub(crate) mod own;
 pub(crate) mod replace;
 pub(crate) mod selected;

@@ -50,7 +50,7 @@ pub(crate) async fn write<K: Object>(
         {
             Ok(Stripped(object)) => {
                 write.finish(&at, version(&object));
-                core.wrote(key, Arc::new(object));
+                core.wrote(key, &Arc::new(object));
                 return Ok(());
             }
             Err(kube::Error::Api(error)) if error.code == 409 => {}

@@ -1,6 +1,6 @@
 //! Changes an object that other writers change, too.
 
-use std::{any::Any, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use kube::api::Patch;
@@ -64,7 +64,7 @@ pub(crate) async fn update<K: Object, C: Object>(
         match written {
             Ok(changed) => {
                 let changed = Arc::new(changed);
-                remember(core, &key, changed.clone());
+                core.wrote(&key, &changed);
                 return Ok(changed);
             }
             Err(kube::Error::Api(error)) if error.code == 409 && step < STEPS => {}
@@ -94,12 +94,4 @@ fn is_released<C: Object>(known: &C, wanted: &C) -> bool {
             .is_some_and(|all| !all.is_empty())
     };
     known.meta().deletion_timestamp.is_some() && has_finalizers(known) && !has_finalizers(wanted)
-}
-
-/// If the object is of the controller's own kind, the next reconcile gets it even if the watch is slow.
-fn remember<K: Object, C: Object>(core: &Core<K>, key: &Key, changed: Arc<C>) {
-    let changed: Arc<dyn Any + Send + Sync> = changed;
-    if let Ok(own) = changed.downcast::<K>() {
-        core.wrote(key, own);
-    }
 }

@@ -1,17 +1,20 @@
-//! Test how caches are filled, or not.
+//! Test caches that are filled in several ways, or not at all, or are behind.
 
 use std::time::Duration;
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::{
+    api::core::v1::ConfigMap,
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
 use kube::{
-    Api, CustomResourceExt,
-    api::{DeleteParams, PostParams},
+    Api, CustomResourceExt, ResourceExt,
+    api::{DeleteParams, ListParams, PostParams},
 };
 use manager::testing::eventually;
 
 use crate::{
     audit::Answered,
-    operator::{PARROTS, Parrot, ParrotSpec, Sailor, SailorSpec},
+    operator::{PARROTS, Parrot, ParrotSpec, Sailor, SailorSpec, now},
     replica::{LONG, Replica, Setup},
     world::World,
 };
@@ -159,4 +162,49 @@ async fn started(world: &mut World) -> anyhow::Result<Vec<Answered>> {
     let _replica = Replica::start(&world.plane, "a", &Setup::new(&namespace, &[])).await?;
     world.converged(&namespace, LONG, |_| true).await?;
     world.plane.audit.since(mark, &namespace)
+}
+
+/// How many reconciles must see a child that the watch has not delivered.
+const RECONCILES: usize = 20;
+
+pub async fn a_child_is_created_once_while_the_watch_delivers_nothing(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let namespace = world.namespace().await?;
+    let spec = |_| SailorSpec {
+        generates: true,
+        every: 50,
+        ..SailorSpec::default()
+    };
+    world.make(&namespace, 1, spec).await?;
+    let replica = Replica::start(&world.plane, "a", &Setup::new(&namespace, &[])).await?;
+    world.converged(&namespace, LONG, |_| true).await?;
+
+    replica.proxy.freeze();
+    let maps: Api<ConfigMap> = Api::namespaced(world.plane.client.clone(), &namespace);
+    let mut go = ConfigMap::default();
+    go.metadata.name = Some("go".to_owned());
+    maps.create(&PostParams::default(), &go).await?;
+    let generated = async || {
+        let maps = maps.list(&ListParams::default()).await?.items;
+        let names = maps.iter().map(ResourceExt::name_any);
+        anyhow::Ok(names.filter(|name| name.starts_with("generated-")).count())
+    };
+    // The requests in progress fail after 30 s. The watch counts as dead after 90 s.
+    eventually(LONG, "the child is created", async || {
+        Ok((generated().await? > 0).then_some(()))
+    })
+    .await?;
+    let created = now();
+    eventually(LONG, "more reconciles", async || {
+        let runs = replica.runs()?;
+        let since = runs.iter().filter(|run| run.begin > created);
+        Ok((since.count() >= RECONCILES).then_some(()))
+    })
+    .await?;
+    let count = generated().await?;
+    anyhow::ensure!(count == 1, "{count} children were created");
+    Ok(format!(
+        "{RECONCILES} reconciles saw the child before the watch delivered it"
+    ))
 }

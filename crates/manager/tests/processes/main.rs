@@ -56,7 +56,8 @@ const TESTS: &[(&str, Test)] = tests! {
     caches:
         a_leader_whose_crd_is_missing_logs_it_once_and_exits
         an_optional_kind_is_watched_while_its_crd_is_installed
-        lists_are_streamed_and_without_that_feature_read_in_pages;
+        lists_are_streamed_and_without_that_feature_read_in_pages
+        a_child_is_created_once_while_the_watch_delivers_nothing;
     servers:
         misbehaving_clients_do_not_block_others
         startup_log_lines_have_the_order_of_controller_runtime;

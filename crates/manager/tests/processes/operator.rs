@@ -15,8 +15,8 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta},
 };
 use kube::{
-    Api, CustomResource,
-    api::{Patch, PatchParams},
+    Api, CustomResource, ResourceExt as _,
+    api::{PartialObjectMeta, Patch, PatchParams},
 };
 use manager::{Action, Context, Options};
 use schemars::JsonSchema;
@@ -66,6 +66,8 @@ pub struct SailorSpec {
     pub restless: bool,
     /// Whether another writer changes the child once, between a reconcile's read and its apply.
     pub contested: bool,
+    /// Whether a child with a generated name is created if there is none, once a `ConfigMap` named `go` exists.
+    pub generates: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
 }
@@ -156,6 +158,9 @@ async fn reconcile(
         let seen = contest(&cx).await?;
         cx.status(|status| status.seen = seen);
     }
+    if spec.generates && cx.live::<ConfigMap>("go").await?.is_some() {
+        generate(&cx).await?;
+    }
     cx.apply(&child(&sailor)).await?;
     if std::env::var_os(PARROTS).is_some() {
         let (installed, count) = (
@@ -187,6 +192,17 @@ async fn contest(cx: &Context<Sailor>) -> anyhow::Result<Option<String>> {
         children.patch(cx.name(), &params, &patch).await?;
     }
     Ok(seen)
+}
+
+/// Creates a child with a generated name if the cache shows none.
+async fn generate(cx: &Context<Sailor>) -> anyhow::Result<()> {
+    let children = cx.children::<PartialObjectMeta<ConfigMap>>()?;
+    if children.iter().all(|child| child.name_any() == cx.name()) {
+        let mut child = ConfigMap::default();
+        child.metadata.generate_name = Some("generated-".to_owned());
+        cx.create(&child).await?;
+    }
+    Ok(())
 }
 
 /// The child of a sailor.

@@ -1,6 +1,9 @@
 //! Test which of a controller's own writes trigger a reconcile, and that none hides the changes of others.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
@@ -238,18 +241,24 @@ async fn one_write_restores_a_changed_child_even_of_the_controllers_own_kind() {
 async fn a_child_whose_metadata_is_cached_is_not_read_again_by_the_reconcile_that_it_triggers() {
     let (api, said) = (hook(), Said::default());
     let (mut manager, saying) = (manager(&api), said.clone());
+    let delivered = Arc::new(AtomicBool::new(false));
+    let delivers = delivered.clone();
     manager
         .controller::<Captain>("captain")
         .owns::<ConfigMap>()
+        .watches::<PartialObjectMeta<ConfigMap>>(move |_, _| {
+            delivers.store(true, Ordering::SeqCst);
+            Ok(Vec::new())
+        })
         .reconcile(move |_, cx: Context<Captain>| {
-            let saying = saying.clone();
+            let (saying, delivered) = (saying.clone(), delivered.clone());
             async move {
                 let map = cx.apply(&object("map", "text")).await?;
                 anyhow::ensure!(map.data == object("", "text").data, "not whole");
                 saying.say("applied");
                 // The watch delivers the child before the reconcile ends, which is the usual order while the status is
                 // being written.
-                while cx.get::<PartialObjectMeta<ConfigMap>>("map")?.is_none() {
+                while !delivered.load(Ordering::SeqCst) {
                     tokio::task::yield_now().await;
                 }
                 Ok(Action::await_change())

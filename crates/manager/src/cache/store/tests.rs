@@ -46,8 +46,8 @@ fn changes_are_reported_with_the_old_and_the_new_object() {
     let (cache, mut told) = cache(&["ns/a"]);
     cache.set(&"ns/a".into(), &object("ns", "a", "2"));
     cache.set(&"ns/b".into(), &object("ns", "b", "3"));
-    cache.remove(&"ns/a".into());
-    cache.remove(&"ns/unknown".into());
+    cache.remove(&"ns/a".into(), None);
+    cache.remove(&"ns/unknown".into(), None);
     for change in ["ns/a 1 2", "ns/b none 3", "ns/a 2 none"] {
         assert_eq!(told.try_recv().unwrap(), change);
     }
@@ -126,10 +126,10 @@ fn the_deletion_of_an_unreadable_object_is_reported() {
     let (cache, mut told) = cache(&["ns/a"]);
     let key = "ns/a".into();
     cache.set_unreadable(&key, unreadable("2", "data"));
-    cache.remove(&key);
+    cache.remove(&key, None);
     assert!(cache.unreadable(&key).is_none());
     cache.set_unreadable(&key, unreadable("3", "data"));
-    cache.retain(None, &HashSet::new());
+    cache.retain(None, &HashSet::new(), Instant::now());
     assert!(cache.unreadable(&key).is_none());
     for change in [
         "ns/a 1 none unreadable",
@@ -160,7 +160,7 @@ fn lists_are_sorted_by_key_with_any_selection() {
     assert_eq!(list(Some("ns"), None), ["ns/a", "ns/b"]);
     assert_eq!(list(None, Some((names, "a"))), ["n/a", "ns-2/a", "ns/a"]);
     assert_eq!(list(Some("ns"), Some((names, "a"))), ["ns/a"]);
-    cache.remove(&"ns/a".into());
+    cache.remove(&"ns/a".into(), None);
     assert_eq!(list(Some("ns"), None), ["ns/b"]);
 }
 
@@ -174,10 +174,10 @@ fn relisting_an_unchanged_object_is_not_a_change() {
 #[test]
 fn relisting_a_namespace_removes_only_its_own_missing_objects() {
     let (cache, mut told) = cache(&["ns/a", "ns/b", "other/a"]);
-    cache.retain(Some("ns"), &["ns/a".into()].into());
+    cache.retain(Some("ns"), &["ns/a".into()].into(), Instant::now());
     assert_eq!(told.try_recv().unwrap(), "ns/b 1 none");
     assert!(told.try_recv().is_err());
-    cache.retain(None, &["ns/a".into()].into());
+    cache.retain(None, &["ns/a".into()].into(), Instant::now());
     assert_eq!(told.try_recv().unwrap(), "other/a 1 none");
     assert!(cache.get(&"ns/a".into()).is_some());
 }
