@@ -13,14 +13,21 @@ use crate::uses::{call, resolve, uses};
 /// A webhook that the code registers.
 struct Registration {
     at: String,
-    mutating: bool,
+    /// `None` if it may be either: its marker decides.
+    mutating: Option<bool>,
     /// `None` if it cannot be determined without running the code.
     path: Option<String>,
     /// The marker that makes the API server call it, if its kind is known.
     marker: Option<String>,
 }
 
-/// Compares the markers with `manager.defaulter::<T>(…)` and `manager.validator::<T>(…)` in the sources: a path that no code
+impl Registration {
+    fn fits(&self, mutating: bool) -> bool {
+        self.mutating.is_none_or(|known| known == mutating)
+    }
+}
+
+/// Compares the markers with `manager.defaulter::<T>(…)`, `manager.validator::<T>(…)` and `manager.admission_at(…)` in the sources: a path that no code
 /// serves is a problem, a webhook that no marker makes the API server call is a warning.
 pub fn compare(
     kinds: &Kinds,
@@ -36,9 +43,7 @@ pub fn compare(
         .iter()
         .any(|registration| registration.path.is_none());
     let paths = |mutating: bool| {
-        let of = registered
-            .iter()
-            .filter(move |known| known.mutating == mutating);
+        let of = registered.iter().filter(move |known| known.fits(mutating));
         of.filter_map(|known| known.path.as_deref())
     };
     let called = |known: &&Registration| {
@@ -46,11 +51,11 @@ pub fn compare(
         path.is_none()
             || webhooks
                 .iter()
-                .any(|w| w.mutating == known.mutating && w.path.as_deref() == path)
+                .any(|w| known.fits(w.mutating) && w.path.as_deref() == path)
     };
     let uncalled = |mutating: bool| {
         let mut uncalled = registered.iter().filter(|known| !called(known));
-        uncalled.find(|known| known.mutating == mutating)
+        uncalled.find(|known| known.fits(mutating))
     };
     for webhook in webhooks {
         let Some(path) = webhook.path.as_deref() else {
@@ -95,12 +100,14 @@ fn methods(mutating: bool) -> (&'static str, &'static str) {
 
 fn without_marker(known: &Registration) -> Problem {
     let path = known.path.as_deref().unwrap_or_default();
-    let (method, _) = methods(known.mutating);
+    let method = known
+        .mutating
+        .map_or("webhook", |mutating| methods(mutating).0);
     let text =
         format!("no marker makes the API server call the {method} at `{path}`, so it never runs");
     let marker = known.marker.clone().unwrap_or_else(|| format!(
         "// +kbr:webhook:path={path},mutating={},failurePolicy=Fail,sideEffects=None,groups=…,resources=…,verbs=create;update,versions=…,name=…,admissionReviewVersions=v1",
-        known.mutating
+        known.mutating.unwrap_or_default()
     ));
     Problem::new(text).at(&known.at).help(format!(
         "write this comment above the `impl`: `{marker}`; or remove the line"
@@ -110,7 +117,7 @@ fn without_marker(known: &Registration) -> Problem {
 /// The webhooks that one Rust file registers.
 fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
     // Most files register nothing, and need not be parsed.
-    if ![".defaulter", ".validator"]
+    if ![".defaulter", ".validator", ".admission_at"]
         .iter()
         .any(|method| source.contains(method))
     {
@@ -122,17 +129,23 @@ fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
     };
     let uses = uses(&code);
     let mut found = Vec::new();
-    for (method, mutating) in [(".defaulter", true), (".validator", false)] {
+    let methods = [
+        (".defaulter", Some(true)),
+        (".validator", Some(false)),
+        (".admission", None),
+    ];
+    for (method, mutating) in methods {
         for (at, _) in code.match_indices(method) {
             let rest = &code[at + method.len()..];
             let (explicit, rest) = match rest.strip_prefix("_at") {
                 Some(rest) => (true, rest),
+                None if mutating.is_none() => continue,
                 None => (false, rest),
             };
             let Some((type_name, arguments)) = call(rest) else {
                 continue;
             };
-            let verb = if mutating {
+            let verb = if mutating == Some(true) {
                 AdmissionKind::Mutate
             } else {
                 AdmissionKind::Validate

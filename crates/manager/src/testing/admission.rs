@@ -50,13 +50,7 @@ impl FakeApi {
         let (caches, reporter) = (&manager.reader.caches, manager.reporter());
         let _watches = caches.start(&self.client(), &[], &reporter);
         let (mut review, client) = (review.clone(), self.client());
-        let mut admitted = Admitted {
-            allowed: true,
-            object: review["request"]["object"].clone(),
-            warnings: Vec::new(),
-            message: String::new(),
-            causes: Vec::new(),
-        };
+        let mut admitted = Admitted::of(&review);
         let registered = in_order(&manager.webhooks, &review);
         assert!(
             !registered.is_empty(),
@@ -71,6 +65,24 @@ impl FakeApi {
             }
             review["request"]["object"].clone_from(&admitted.object);
         }
+        admitted
+    }
+
+    /// Sends an admission request to the webhook at this path alone, such as one that `Manager::admission_at` registers.
+    ///
+    /// # Panics
+    /// If no webhook is registered at this path, or the API server would not accept its answer.
+    pub async fn admit_at(
+        &self,
+        register: impl FnOnce(&mut Manager),
+        path: &str,
+        review: &Value,
+    ) -> Admitted {
+        let manager = self.registered(register);
+        let registered = manager.webhooks.get(path);
+        let registered = registered.unwrap_or_else(|| panic!("no webhook is registered at {path}"));
+        let mut admitted = Admitted::of(review);
+        admitted.take(ask(registered, review, self.client()).await);
         admitted
     }
 
@@ -181,6 +193,17 @@ async fn ask(registered: &Registered, review: &Value, client: Client) -> Value {
 }
 
 impl Admitted {
+    /// A request that no webhook has answered yet.
+    fn of(review: &Value) -> Self {
+        Self {
+            allowed: true,
+            object: review["request"]["object"].clone(),
+            warnings: Vec::new(),
+            message: String::new(),
+            causes: Vec::new(),
+        }
+    }
+
     fn take(&mut self, mut answer: Value) {
         let texts: Vec<String> =
             serde_json::from_value(answer["warnings"].take()).unwrap_or_default();

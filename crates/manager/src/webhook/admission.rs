@@ -5,17 +5,17 @@ use std::{fmt::Display, sync::Arc};
 use hyper::StatusCode;
 use kube::Client;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use serde_json::Value;
 
 use super::{
     panic_handler::guarded,
     patch::{Fields, changes, lines},
     read::{self, Review, Unreadable},
     rejection::Rejection,
+    reply::{Allowed, reply},
     request::{Operation, Request},
-    review::{Answer, GroupVersionKind, Question},
+    review::{GroupVersionKind, Question},
     serve::Webhook,
-    traits::{Defaulter, Validator, Warnings},
+    traits::{Defaulter, Validator},
 };
 use crate::{
     cache::{object::Object, reader::Reader},
@@ -35,7 +35,7 @@ pub(super) fn defaulting<K: Object>(defaulter: impl Defaulter<K>, reader: Reader
                 Err(reply) => return reply,
             };
             let verdict = default(&*defaulter, &mut review, &body, reads).await;
-            reply::<K, _, _>(review.question, verdict, &metrics)
+            reply(&review.question, verdict, &metrics)
         })
     })
 }
@@ -51,28 +51,9 @@ pub(super) fn validating<K: Object>(validator: impl Validator<K>, reader: Reader
                 Err(reply) => return reply,
             };
             let verdict = validate(&*validator, &mut review, reads).await;
-            reply::<K, _, _>(review.question, verdict, &metrics)
+            reply(&review.question, verdict, &metrics)
         })
     })
-}
-
-/// The answer to a request that is allowed.
-struct Allowed {
-    /// The JSON patch of a defaulter.
-    steps: Vec<Value>,
-    warnings: Warnings,
-}
-
-impl Allowed {
-    fn patched(steps: Vec<Value>) -> Self {
-        let warnings = Warnings::new();
-        Self { steps, warnings }
-    }
-
-    fn warning(warnings: Warnings) -> Self {
-        let steps = Vec::new();
-        Self { steps, warnings }
-    }
 }
 
 /// Reads a review, and reports a stored object that cannot be read.
@@ -201,31 +182,4 @@ fn no_object() -> Rejection {
 
 fn cannot_read(problem: impl Display) -> Rejection {
     Rejection::bad_request(format!("cannot read the object: {problem}"))
-}
-
-/// The answer to `question`.
-fn reply<K: Object, T, O>(
-    question: Question<T, O>,
-    verdict: Result<Allowed, Rejection>,
-    metrics: &WebhookMetrics,
-) -> Reply {
-    let answer = match verdict {
-        Ok(Allowed { steps, warnings }) => Answer {
-            warnings,
-            ..Answer::allowed(question.uid).with_patch(&steps)
-        },
-        Err(rejection) => {
-            let name = &question.name;
-            if let Some(failure) = rejection.failure() {
-                let (kind, namespace) = (K::kind(&()), &question.namespace);
-                tracing::error!(error = failure, %kind, namespace, name, "webhook failed");
-            }
-            if rejection.is_panic() {
-                metrics.panicked();
-            }
-            let status = rejection.status(&K::group(&()), &K::kind(&()), name);
-            Answer::refused(question.uid, status)
-        }
-    };
-    Reply::json(answer.review())
 }

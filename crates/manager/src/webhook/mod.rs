@@ -33,6 +33,10 @@
 //! }
 //! ```
 //!
+//! A kind can have several validators and defaulters, each at its own path and with its own marker
+//! ([`validator_at`](crate::Manager::validator_at)); the API server calls all of them. A webhook for a subresource or a
+//! connection gets the request as it is ([`admission_at`](crate::Manager::admission_at)).
+//!
 //! Every replica serves them over TLS, at one path for each kind and version: `/mutate-crew-example-com-v1-captain` and
 //! `/validate-crew-example-com-v1-captain`. If a webhook panics, the request is rejected. If it does not answer in
 //! time, the answer is HTTP 504, and `failurePolicy` decides.
@@ -43,9 +47,11 @@ mod copy;
 mod field;
 mod panic_handler;
 mod patch;
+mod raw;
 mod read;
 mod register;
 mod rejection;
+mod reply;
 mod request;
 mod review;
 mod serve;
@@ -56,7 +62,9 @@ mod versions;
 
 pub use self::{
     field::{FieldError, FieldErrors},
+    raw::AdmissionRequest,
     rejection::Rejection,
+    reply::Allowed,
     request::{Operation, Request},
     review::User,
     traits::{Defaulter, Validator, Warnings},

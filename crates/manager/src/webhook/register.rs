@@ -4,6 +4,9 @@ use std::fmt::Display;
 
 use super::{
     admission, convert,
+    raw::{self, AdmissionRequest},
+    rejection::Rejection,
+    reply::Allowed,
     review::GroupVersionKind,
     serve::{CONVERT, Registered, Task, Webhook},
     traits::{Defaulter, Validator},
@@ -18,8 +21,13 @@ impl Manager {
 
     /// Serves a defaulter of `K` at a custom path.
     pub fn defaulter_at<K: Object>(&mut self, path: &str, defaulter: impl Defaulter<K>) {
-        let webhook = admission::defaulting(defaulter, self.reader());
-        self.webhook_at::<K>(path, Task::Default, webhook);
+        let kind = Some(GroupVersionKind::of::<K>());
+        self.webhook_at(
+            path,
+            Task::Default,
+            kind,
+            admission::defaulting(defaulter, self.reader()),
+        );
     }
 
     /// Serves a validator of `K` at `/validate-<group>-<version>-<kind>`, with `-` for `.`, the path in its marker.
@@ -27,10 +35,48 @@ impl Manager {
         self.validator_at::<K>(&path::<K>("validate"), validator);
     }
 
-    /// Serves a validator of `K` at a custom path.
+    /// Serves a validator of `K` at a custom path, so that a kind can have several. Each needs a marker with its path
+    /// and a name of its own.
+    ///
+    /// A `K` may be what a subresource contains: the `Scale` of `k8s_openapi::api::autoscaling::v1` for a marker with
+    /// `resources=deployments/scale`.
     pub fn validator_at<K: Object>(&mut self, path: &str, validator: impl Validator<K>) {
-        let webhook = admission::validating(validator, self.reader());
-        self.webhook_at::<K>(path, Task::Validate, webhook);
+        let kind = Some(GroupVersionKind::of::<K>());
+        self.webhook_at(
+            path,
+            Task::Validate,
+            kind,
+            admission::validating(validator, self.reader()),
+        );
+    }
+
+    /// Serves a webhook at this path that gets admission requests as they are: for subresources whose objects have no
+    /// Rust type, connections (`pods/exec`, verb `connect`), or several kinds. Its marker decides which requests these
+    /// are, and whether the webhook is a mutating one, which may change the object.
+    ///
+    /// ```
+    /// # use manager::Manager;
+    /// use manager::webhook::{AdmissionRequest, Allowed, Rejection};
+    ///
+    /// // +kbr:webhook:path=/review-exec,mutating=false,failurePolicy=Fail,sideEffects=None,groups=core,resources=pods/exec,verbs=connect,versions=v1,name=exec.crew.example.com,admissionReviewVersions=v1
+    /// async fn review(request: AdmissionRequest) -> Result<Allowed, Rejection> {
+    ///     let shell = request.object()["command"][0] == "sh";
+    ///     if shell && !request.user().groups.iter().any(|group| group == "admins") {
+    ///         return Err(Rejection::forbidden("only admins may open a shell"));
+    ///     }
+    ///     Ok(Allowed::default())
+    /// }
+    ///
+    /// fn register(manager: &mut Manager) {
+    ///     manager.admission_at("/review-exec", review);
+    /// }
+    /// ```
+    pub fn admission_at<F, R>(&mut self, path: &str, review: F)
+    where
+        F: Fn(AdmissionRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Allowed, Rejection>> + Send + 'static,
+    {
+        self.webhook_at(path, Task::Review, None, raw::reviewing(review));
     }
 
     /// Converts between two versions of a kind, the hub and a spoke, at `/convert`. Conversions between two spokes go
@@ -51,10 +97,16 @@ impl Manager {
         self.register(CONVERT, registered);
     }
 
-    fn webhook_at<K: Object>(&mut self, path: &str, task: Task, webhook: Webhook) {
+    fn webhook_at(
+        &mut self,
+        path: &str,
+        task: Task,
+        kind: Option<GroupVersionKind>,
+        webhook: Webhook,
+    ) {
         let registered = Registered {
             task,
-            kind: Some(GroupVersionKind::of::<K>()),
+            kind,
             webhook,
         };
         if !path.starts_with('/') {
@@ -90,10 +142,7 @@ mod tests {
     use k8s_openapi::api::{coordination::v1::Lease, core::v1::Pod};
 
     use super::*;
-    use crate::{
-        testing::FakeApi,
-        webhook::{Rejection, Request},
-    };
+    use crate::{testing::FakeApi, webhook::Request};
 
     struct Idle;
 

@@ -39,6 +39,8 @@ pub(crate) type Webhook =
 pub(crate) enum Task {
     Default,
     Validate,
+    /// Gets the request as it is.
+    Review,
     Convert,
 }
 
@@ -46,7 +48,7 @@ pub(crate) enum Task {
 #[derive(Clone)]
 pub(crate) struct Registered {
     pub(crate) task: Task,
-    /// The kind of the webhook's objects; `None` for conversion, which serves several kinds.
+    /// The kind of the webhook's objects; `None` if it serves several kinds.
     #[cfg_attr(
         not(any(test, feature = "testing")),
         expect(dead_code, reason = "tests find a webhook by it")

@@ -88,6 +88,7 @@ const TESTS: &[(&str, Test)] = tests! {
         kube_controller_manager_migrates_the_objects_where_it_can;
     webhooks:
         webhooks_answer_a_real_api_server
+        subresources_connections_and_a_second_validator_are_served
         objects_of_three_versions_can_be_read_in_each_version
         an_operator_under_test_is_called_as_soon_as_it_starts
         unreadable_objects_can_be_listed_repaired_and_deleted

@@ -111,3 +111,21 @@ fn paths_are_not_reported_while_a_kind_is_unknown() {
     let code = "manager.validator_at::<Captain>(PATH, W);";
     assert_eq!(check(code, &["!/anything"]), (vec![], vec![]));
 }
+
+#[test]
+fn a_webhook_that_gets_requests_as_they_are_is_of_either_kind() {
+    let code = "manager.admission_at(\"/review\", review);\n";
+    for path in ["/review", "!/review"] {
+        assert_eq!(check(code, &[path]), (vec![], vec![]));
+    }
+    let (problems, warnings) = check(code, &[]);
+    assert_eq!(problems, [""; 0]);
+    let text =
+        "`b.rs:1`: no marker makes the API server call the webhook at `/review`, so it never runs";
+    assert!(
+        warnings.len() == 1 && warnings[0].starts_with(text),
+        "{warnings:?}"
+    );
+    let (problems, _) = check(code, &["!/other"]);
+    assert!(problems[0].contains("write `path=/review`"), "{problems:?}");
+}

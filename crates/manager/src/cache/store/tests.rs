@@ -76,7 +76,7 @@ fn only_objects_found_when_the_cache_is_filled_are_initial() {
     assert!(!initial(&|| unreadable("4")));
     cache.progress.listed(0);
     assert!(!initial(&|| set("c", "5")));
-    assert!(!initial(&|| cache.remove(&"ns/c".into())));
+    assert!(!initial(&|| cache.remove(&"ns/c".into(), None)));
 }
 
 fn unreadable(version: &str, reason: &str) -> Unreadable {

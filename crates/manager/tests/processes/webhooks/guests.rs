@@ -7,7 +7,10 @@ use clap::Parser;
 use kube::CustomResourceExt as _;
 use manager::{
     Manager, Options,
-    webhook::{Defaulter, FieldError, FieldErrors, Rejection, Request, Validator, Warnings},
+    webhook::{
+        AdmissionRequest, Allowed, Defaulter, FieldError, FieldErrors, Rejection, Request,
+        Validator, Warnings,
+    },
 };
 use serde_json::{Value, json};
 
@@ -195,6 +198,50 @@ impl Validator<v2::Guest> for GuestWebhook {
     }
 }
 
+/// A second validator of the same kind.
+struct Superstition;
+
+impl Validator<v2::Guest> for Superstition {
+    async fn validate_create(
+        &self,
+        guest: &v2::Guest,
+        cx: &Request<v2::Guest>,
+    ) -> Result<Warnings, Rejection> {
+        if guest.spec.nights == Some(13) {
+            let dry = if cx.dry_run() {
+                ", even in a dry run"
+            } else {
+                ""
+            };
+            return Err(Rejection::forbidden(format!("13 nights{dry}")));
+        }
+        Ok(Warnings::new())
+    }
+}
+
+/// Allows no shells, and at most ten replicas.
+async fn review(request: AdmissionRequest) -> Result<Allowed, Rejection> {
+    match (
+        request.operation(),
+        request.resource(),
+        request.sub_resource(),
+    ) {
+        ("CONNECT", "pods", Some("exec")) => {
+            if request.object()["command"][0] == "sh" {
+                let message = format!("no shell in `{}`", request.name());
+                return Err(Rejection::forbidden(message));
+            }
+            Ok(Allowed::default())
+        }
+        ("UPDATE", "deployments", Some("scale")) => {
+            let many = request.object()["spec"]["replicas"].as_i64() > Some(10);
+            let fewer = json!({ "op": "replace", "path": "/spec/replicas", "value": 10 });
+            Ok(Allowed::default().with_patch(many.then_some(fewer)))
+        }
+        _ => Err(Rejection::bad_request("not a request to review")),
+    }
+}
+
 #[derive(Debug, Parser)]
 struct Cli {
     #[command(flatten)]
@@ -220,6 +267,8 @@ pub async fn main() -> anyhow::Result<()> {
     }
     if !cli.without_validator {
         manager.validator::<v2::Guest>(GuestWebhook);
+        manager.validator_at::<v2::Guest>("/check-nights", Superstition);
+        manager.admission_at("/review", review);
     }
     manager.spoke::<v2::Guest, v1::Guest>();
     manager.spoke::<v2::Guest, v3::Guest>();

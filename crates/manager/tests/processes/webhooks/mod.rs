@@ -7,6 +7,7 @@ mod hostile;
 mod migrated;
 mod names;
 mod permissions;
+mod reviewed;
 mod rotation;
 mod site;
 mod spread;
@@ -14,6 +15,6 @@ mod tests;
 mod unreadable;
 
 pub use self::{
-    cluster::*, guests::main, hostile::*, migrated::*, names::*, permissions::*, rotation::*,
-    tests::*, unreadable::*,
+    cluster::*, guests::main, hostile::*, migrated::*, names::*, permissions::*, reviewed::*,
+    rotation::*, tests::*, unreadable::*,
 };

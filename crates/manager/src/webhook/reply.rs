@@ -1,0 +1,69 @@
+//! The reply to an admission request.
+
+use serde_json::Value;
+
+use super::{
+    rejection::Rejection,
+    review::{Answer, GroupVersionKind, Question},
+    traits::Warnings,
+};
+use crate::{metrics::WebhookMetrics, servers::http::Reply};
+
+/// The answer to an admission request that is allowed.
+#[derive(Clone, Debug, Default)]
+#[must_use = "return it from the webhook"]
+pub struct Allowed {
+    steps: Vec<Value>,
+    warnings: Warnings,
+}
+
+impl Allowed {
+    /// Adds a warning for the user; `kubectl` prints it. Keep it under 120 characters.
+    pub fn with_warning(mut self, warning: impl Into<String>) -> Self {
+        self.warnings.push(warning.into());
+        self
+    }
+
+    /// Changes the object by the operations of a JSON patch (RFC 6902). The API server accepts them from mutating
+    /// webhooks only.
+    pub fn with_patch(mut self, operations: impl IntoIterator<Item = Value>) -> Self {
+        self.steps.extend(operations);
+        self
+    }
+
+    pub(super) fn patched(steps: Vec<Value>) -> Self {
+        Self::default().with_patch(steps)
+    }
+
+    pub(super) fn warning(warnings: Warnings) -> Self {
+        let steps = Vec::new();
+        Self { steps, warnings }
+    }
+}
+
+/// The answer to `question`.
+pub(super) fn reply<T, O>(
+    question: &Question<T, O>,
+    verdict: Result<Allowed, Rejection>,
+    metrics: &WebhookMetrics,
+) -> Reply {
+    let uid = question.uid.clone();
+    let answer = match verdict {
+        Ok(Allowed { steps, warnings }) => Answer {
+            warnings,
+            ..Answer::allowed(uid).with_patch(&steps)
+        },
+        Err(rejection) => {
+            let (name, GroupVersionKind { group, kind, .. }) = (&question.name, &question.kind);
+            if let Some(failure) = rejection.failure() {
+                let namespace = &question.namespace;
+                tracing::error!(error = failure, kind, namespace, name, "webhook failed");
+            }
+            if rejection.is_panic() {
+                metrics.panicked();
+            }
+            Answer::refused(uid, rejection.status(group, kind, name))
+        }
+    };
+    Reply::json(answer.review())
+}
