@@ -48,6 +48,9 @@ const LONGEST_NOTE: usize = 1024;
 const LONGEST_REASON: usize = 128;
 const LONGEST_NAME: usize = 253;
 
+/// The action of an event that has no other: the API server requires one.
+pub(crate) const RECONCILE: &str = "Reconcile";
+
 /// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Severity {
@@ -68,7 +71,10 @@ impl Severity {
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
     pub(crate) regarding: ObjectReference,
+    /// The second object that it involves.
+    pub(crate) related: Option<ObjectReference>,
     pub(crate) severity: Severity,
+    pub(crate) action: String,
     pub(crate) reason: String,
     pub(crate) note: String,
     /// The controller that publishes it.
@@ -86,6 +92,9 @@ impl Event {
             &self.controller,
         )
             .hash(&mut hasher);
+        let related = self.related.as_ref();
+        let related = related.map(|related| (&related.kind, &related.namespace, &related.name));
+        (&self.action, related).hash(&mut hasher);
         hasher.finish()
     }
 }
@@ -256,9 +265,10 @@ impl Lane {
             "eventTime": micro_time(),
             "reportingController": cut(&event.controller, LONGEST_REASON),
             "reportingInstance": self.instance,
-            "action": "Reconcile",
+            "action": cut(&event.action, LONGEST_REASON),
             "reason": cut(&event.reason, LONGEST_REASON),
             "regarding": event.regarding,
+            "related": event.related,
             "note": cut(&event.note, LONGEST_NOTE),
             "type": event.severity.as_str(),
         })

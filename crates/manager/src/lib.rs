@@ -132,6 +132,7 @@ pub use self::{
     controller::{
         action::Action,
         context::Context,
+        events::EventAbout,
         predicate,
         registration::Controller,
         retry::{retry_after, terminal},

@@ -13,7 +13,7 @@ use crate::resource::target::Target;
 use crate::uses::{call, resolve, uses};
 
 /// Calls of a `Context` that publish events.
-const PUBLISHING: [&str; 2] = ["cx.event", "cx.warning"];
+const PUBLISHING: [&str; 3] = ["cx.event", "cx.event_about", "cx.warning"];
 
 /// The method that rewrites stored objects.
 const MIGRATING: &str = ".migrate_storage";

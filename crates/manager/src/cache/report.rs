@@ -5,7 +5,7 @@ use crate::{
         lenient::Unreadable,
         object::{Cached, reference_to},
     },
-    events::{Event, Recorder, Severity},
+    events::{Event, RECONCILE, Recorder, Severity},
     key::Key,
     leader::fence::Fence,
 };
@@ -35,7 +35,9 @@ impl Reporter {
         let reason = &object.reason;
         self.recorder.publish(Event {
             regarding: reference_to::<K>(&object.meta),
+            related: None,
             severity: Severity::Warning,
+            action: RECONCILE.to_owned(),
             reason: "Unreadable".to_owned(),
             note: format!("cannot be read, so it is skipped until it changes: {reason}"),
             controller: self.id.clone(),

@@ -7,11 +7,11 @@ use std::{
 
 use anyhow::Context as _;
 use k8s_openapi::jiff::Timestamp;
-use kube::{Client, core::object::HasStatus};
+use kube::Client;
 
 use crate::{
     cache::{
-        object::{Cached, Object, api, namespaced, reference},
+        object::{Cached, Object, api, namespaced},
         reader::List,
         stripped::Stripped,
     },
@@ -21,22 +21,14 @@ use crate::{
         outcome::Failure,
         retry::Retry,
     },
-    events::{Event, Severity},
     key::Key,
-    writes::{
-        apply::apply,
-        child::controller_uid,
-        condition::{self, ConditionStatus, READY},
-        create::create,
-        delete::delete,
-        update::update,
-    },
+    writes::{apply::apply, child::controller_uid, create::create, delete::delete, update::update},
 };
 
 /// One reconcile: its object, and the methods to act on it. Cheap to clone.
 pub struct Context<K> {
     pub(super) core: Arc<Core<K>>,
-    object: Arc<K>,
+    pub(super) object: Arc<K>,
     key: Key,
     draft: Arc<Mutex<Draft<K>>>,
 }
@@ -327,74 +319,6 @@ impl<K: Object> Context<K> {
         update(&self.core, object, change).await
     }
 
-    /// Publishes an event on the object, which `kubectl describe` shows under Events.
-    ///
-    /// `reason` is one word in camel case. The event is sent in the background. If sending fails, or if there are too
-    /// many events, a warning is logged and the reconcile goes on.
-    ///
-    /// Needs the verbs `create` and `patch` on `events` of `events.k8s.io`.
-    pub fn event(&self, reason: &str, note: impl Into<String>) {
-        self.publish(Severity::Normal, reason, note.into());
-    }
-
-    /// Publishes an event of type `Warning`; otherwise like [`event`](Self::event).
-    ///
-    /// Needs the verbs `create` and `patch` on `events` of `events.k8s.io`.
-    pub fn warning(&self, reason: &str, note: impl Into<String>) {
-        self.publish(Severity::Warning, reason, note.into());
-    }
-
-    /// Sets the condition `Ready` to `True`, and `observedGeneration`; otherwise like
-    /// [`condition`](Self::condition).
-    ///
-    /// Needs the verb `patch` on the `status` of the kind, and after a conflict `get` on the kind.
-    pub fn ready(&self, reason: &str, message: impl AsRef<str>) {
-        self.condition(READY, true, reason, message);
-    }
-
-    /// Sets a condition, and `observedGeneration`, in the status that is written when this reconcile ends.
-    ///
-    /// `reason` is one word in camel case. The controller must be registered with `.conditions(…)`; otherwise the
-    /// reconcile fails.
-    ///
-    /// Needs the verb `patch` on the `status` of the kind, and after a conflict `get` on the kind.
-    pub fn condition(
-        &self,
-        kind: &str,
-        status: impl Into<ConditionStatus>,
-        reason: &str,
-        message: impl AsRef<str>,
-    ) {
-        let Some(accessor) = &self.core.conditions else {
-            self.draft().misuse.get_or_insert_with(|| {
-                format!(
-                    "controller `{}` sets the condition `{kind}` and was registered without conditions\n\
-                     help: add `.conditions(|status| (&mut status.conditions, &mut status.observed_generation))`",
-                    self.core.name,
-                )
-            });
-            return;
-        };
-        let generation = self.object.meta().generation;
-        let new = condition::new(kind, status.into(), reason, message.as_ref(), generation);
-        self.draft().set(&self.object, accessor, new);
-    }
-
-    /// Changes the status that is written when this reconcile ends, whether it succeeds or fails.
-    ///
-    /// Only the difference from the last known status is sent, in one request. This write triggers no reconcile of this
-    /// controller; a change that another writer makes at the same time does.
-    ///
-    /// Needs the verb `patch` on the `status` of the kind, and after a conflict `get` on the kind.
-    pub fn status<T>(&self, change: impl FnOnce(&mut K::Status) -> T) -> T
-    where
-        K: HasStatus<Status: Default>,
-    {
-        let mut draft = self.draft();
-        let wanted = draft.wanted(&self.object);
-        change(wanted.status_mut().get_or_insert_default())
-    }
-
     /// The mistakes in the use of this context, if any.
     pub(crate) fn misuse(&self) -> Option<String> {
         self.draft().misuse.take()
@@ -424,18 +348,8 @@ impl<K: Object> Context<K> {
         draft.take()
     }
 
-    fn publish(&self, severity: Severity, reason: &str, note: String) {
-        self.core.recorder.publish(Event {
-            regarding: reference(&*self.object),
-            severity,
-            reason: reason.to_owned(),
-            note,
-            controller: self.core.field_manager.clone(),
-        });
-    }
-
     /// Code that holds the lock leaves the draft consistent at every step, so a poisoned lock is ignored.
-    fn draft(&self) -> MutexGuard<'_, Draft<K>> {
+    pub(super) fn draft(&self) -> MutexGuard<'_, Draft<K>> {
         self.draft.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -35,8 +35,13 @@ pub(crate) async fn write<K: Object>(
     known: &K,
     wanted: &K,
 ) -> anyhow::Result<()> {
-    let old = status(known)?;
-    let Some(mut changes) = difference(&old, &status(wanted)?) else {
+    let ((old, rest), (new, wanted_rest)) = (split(known)?, split(wanted)?);
+    anyhow::ensure!(
+        rest == wanted_rest,
+        "`cx.update_status` has changed more of the object than its status; nothing was written\n\
+         help: change the rest with `cx.update`"
+    );
+    let Some(mut changes) = difference(&old, &new) else {
         return Ok(());
     };
     let (mut old, mut at) = (old, version(known).to_owned());
@@ -83,12 +88,14 @@ fn again(changes: &Difference, fresh: &Value) -> Option<(Value, Difference)> {
     Some((old, rest))
 }
 
-fn status<K: Object>(object: &K) -> serde_json::Result<Value> {
+/// The status of an object, and the rest of it.
+fn split<K: Object>(object: &K) -> serde_json::Result<(Value, Value)> {
     let mut object = serde_json::to_value(object)?;
-    Ok(object
-        .get_mut("status")
-        .map(Value::take)
-        .unwrap_or_default())
+    let status = object.get_mut("status").map(Value::take);
+    if let Some(object) = object.as_object_mut() {
+        object.remove("status");
+    }
+    Ok((status.unwrap_or_default(), object))
 }
 
 /// Reads the current object, including fields that `K` does not know; `None` if it is gone.

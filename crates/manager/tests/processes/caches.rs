@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use k8s_openapi::{
-    api::core::v1::ConfigMap,
+    api::{core::v1::ConfigMap, events::v1::Event},
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{
@@ -204,6 +204,16 @@ pub async fn a_child_is_created_once_while_the_watch_delivers_nothing(
     .await?;
     let count = generated().await?;
     anyhow::ensure!(count == 1, "{count} children were created");
+    let events: Api<Event> = Api::namespaced(world.plane.client.clone(), &namespace);
+    eventually(LONG, "the event about the child", async || {
+        let events = events.list(&ListParams::default()).await?.items;
+        let found = events.iter().any(|event| {
+            let related = event.related.as_ref().and_then(|it| it.kind.as_deref());
+            event.action.as_deref() == Some("Generate") && related == Some("Sailor")
+        });
+        Ok(found.then_some(()))
+    })
+    .await?;
     Ok(format!(
         "{RECONCILES} reconciles saw the child before the watch delivered it"
     ))

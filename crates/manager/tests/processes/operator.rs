@@ -200,7 +200,11 @@ async fn generate(cx: &Context<Sailor>) -> anyhow::Result<()> {
     if children.iter().all(|child| child.name_any() == cx.name()) {
         let mut child = ConfigMap::default();
         child.metadata.generate_name = Some("generated-".to_owned());
-        cx.create(&child).await?;
+        let child = cx.create(&child).await?;
+        let event = cx.event_about(&*child).action("Generate");
+        event
+            .related(&**cx.object())
+            .normal("Generated", "it has no other");
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 mod children;
 mod conditions;
 mod enqueues;
+mod events;
 mod everywhere;
 mod faults;
 mod own;
@@ -12,6 +13,7 @@ mod replaced;
 mod retries;
 mod shapes;
 mod standby;
+mod status;
 mod support;
 mod time;
 mod unreadable;
