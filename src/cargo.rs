@@ -30,7 +30,8 @@ struct Message {
     reason: String,
     target: Option<BuildTarget>,
     executable: Option<PathBuf>,
-    message: Option<Finding>,
+    #[serde(rename = "message")]
+    finding: Option<Finding>,
 }
 
 /// A message of the compiler, or a part of one.
@@ -144,7 +145,7 @@ fn messages(output: &[u8]) -> impl Iterator<Item = Message> {
 
 fn findings(output: &[u8]) -> Vec<Finding> {
     messages(output)
-        .filter_map(|message| message.message)
+        .filter_map(|message| message.finding)
         .collect()
 }
 
