@@ -6,6 +6,7 @@ pub(crate) mod core;
 pub(crate) mod draft;
 pub(crate) mod events;
 pub(crate) mod names;
+mod objects;
 mod optional;
 pub(crate) mod outcome;
 pub mod predicate;

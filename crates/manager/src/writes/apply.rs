@@ -1,4 +1,4 @@
-//! Applies a child object; sends nothing if the child is up to date.
+//! Applies an object, in general a child; sends nothing if it is up to date.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use kube::{
     Api,
     api::{PartialObjectMeta, Patch},
 };
+use serde_json::Value;
 
 use crate::{
     cache::{
@@ -18,7 +19,7 @@ use crate::{
     controller::core::Core,
     key::Key,
     writes::{
-        child::{ensure_child, prepare},
+        child::{ensure_child, prepare, prepare_unowned},
         selected::ensure_selected,
     },
 };
@@ -105,53 +106,81 @@ pub(crate) async fn apply<K: Object, C: Object>(
     owner: &K,
     child: &C,
 ) -> anyhow::Result<Arc<C>> {
-    let name = child.meta().name.as_deref().unwrap_or_default();
+    ensure_named(child)?;
+    let (key, body) = prepare(owner, child)?;
+    ensure_selected(core, child, &key)?;
+    let known = Known::<C>::of(core, &key);
+    if let Some(meta) = known.meta() {
+        ensure_child::<K, C>(owner, meta, &key, NOT_CHANGED)?;
+    } else if !known.is_certain()
+        && let Some(there) = there::<C>(&api::<C>(core.client.clone(), &key), &key).await?
+    {
+        ensure_child::<K, C>(owner, &there.metadata, &key, NOT_CHANGED)?;
+    }
+    send(core, &Key::of(owner), &key, &body, known).await
+}
+
+/// Applies `object` for `near`, which does not become its owner; see `Context::apply_unowned`.
+pub(crate) async fn apply_unowned<K: Object, C: Object>(
+    core: &Core<K>,
+    near: &K,
+    object: &C,
+) -> anyhow::Result<Arc<C>> {
+    ensure_named(object)?;
+    let (key, body) = prepare_unowned(near, object)?;
+    let known = Known::<C>::of(core, &key);
+    send(core, &Key::of(near), &key, &body, known).await
+}
+
+fn ensure_named<C: Object>(object: &C) -> anyhow::Result<()> {
+    let name = object.meta().name.as_deref().unwrap_or_default();
     anyhow::ensure!(
         !name.is_empty(),
         "a {} without a name cannot be applied\n\
          help: derive `metadata.name` from what it is for; `cx.create` generates a name",
         C::kind(&()),
     );
-    let (key, body) = prepare(owner, child)?;
-    ensure_selected(core, child, &key)?;
-    let known = Known::<C>::of(core, &key);
+    Ok(())
+}
+
+/// Sends `body`, which `reconciled` applies to `key`, unless the same was applied before and nothing has changed since.
+async fn send<K: Object, C: Object>(
+    core: &Core<K>,
+    reconciled: &Key,
+    key: &Key,
+    body: &Value,
+    known: Known<C>,
+) -> anyhow::Result<Arc<C>> {
+    let api = api::<C>(core.client.clone(), key);
     // The fields of a JSON object are sorted, so equal objects are equal bytes.
     let text = body.to_string();
-    let api = api::<C>(core.client.clone(), &key);
-    if let Some(meta) = known.meta() {
-        ensure_child::<K, C>(owner, meta, &key, NOT_CHANGED)?;
-    } else if !known.is_certain()
-        && let Some(there) = there::<C>(&api, &key).await?
-    {
-        ensure_child::<K, C>(owner, &there.metadata, &key, NOT_CHANGED)?;
-    }
     if let Some(version) = known.version()
-        && core.applied.has::<C>(&key, &text, version)
+        && core.applied.has::<C>(key, &text, version)
     {
         if let Known::Whole(object) = &known {
             return Ok(object.clone());
         }
-        if let Some(object) = core.applied.take(&Key::of(owner), &key, version) {
+        if let Some(object) = core.applied.take(reconciled, key, version) {
             return Ok(object);
         }
         match api.get_opt(key.name()).await? {
             Some(Stripped(object)) => return Ok(Arc::new(object)),
             // It was deleted this instant: apply it again.
-            None => core.applied.forget::<C>(&key),
+            None => core.applied.forget::<C>(key),
         }
     }
 
     let params = core.patch_params().force();
-    let answer = api.patch(key.name(), &params, &Patch::Apply(&body)).await;
+    let answer = api.patch(key.name(), &params, &Patch::Apply(body)).await;
     let Stripped(object) =
         answer.with_context(|| format!("cannot apply {} `{key}`", C::kind(&())))?;
     let object = Arc::new(object);
-    core.wrote(&key, &object);
+    core.wrote(key, &object);
     if known.is_watched() {
-        core.applied.set::<C>(&key, &text, version(&*object));
+        core.applied.set::<C>(key, &text, version(&*object));
         let triggers = known.version() != Some(version(&*object));
         if triggers && core.reader.caches.find::<C>().is_none() {
-            core.applied.keep(&Key::of(owner), &key, object.clone());
+            core.applied.keep(reconciled, key, object.clone());
         }
     }
     Ok(object)

@@ -25,25 +25,44 @@ const WAIT: &str =
 
 /// The key of a child of `owner`, whose name may yet have to be generated, and the child to send.
 pub(crate) fn prepare<K: Object, C: Object>(owner: &K, child: &C) -> anyhow::Result<(Key, Value)> {
-    let kind = C::kind(&());
-    let mut meta = child.meta().clone();
+    let (key, mut meta) = place(owner, child)?;
+    own(owner, &mut meta, &format!("{} `{key}`", C::kind(&())))?;
+    Ok((key, body(child, meta)?))
+}
+
+/// The key of an object that gets no owner, and the object to send. Without a namespace, it gets that of `near`.
+pub(crate) fn prepare_unowned<K: Object, C: Object>(
+    near: &K,
+    object: &C,
+) -> anyhow::Result<(Key, Value)> {
+    let (key, meta) = place(near, object)?;
+    Ok((key, body(object, meta)?))
+}
+
+/// The key of an object, and its metadata with a namespace, by default that of `near`.
+fn place<K: Object, C: Object>(near: &K, object: &C) -> anyhow::Result<(Key, ObjectMeta)> {
+    let mut meta = object.meta().clone();
     let names = [&meta.name, &meta.generate_name];
     let name = names.into_iter().flatten().find(|name| !name.is_empty());
     let name = name.cloned().unwrap_or_default();
     if namespaced::<C>() && meta.namespace.is_none() {
-        meta.namespace.clone_from(&owner.meta().namespace);
+        meta.namespace.clone_from(&near.meta().namespace);
         anyhow::ensure!(
             meta.namespace.is_some(),
-            "{kind} `{name}` needs a namespace: its owner has none to give\n\
+            "{} `{name}` needs a namespace: `{}` has none to give\n\
              help: set `metadata.namespace`",
+            C::kind(&()),
+            Key::of(near),
         );
     }
-    let key = Key::new(meta.namespace.as_deref(), &name);
-    own(owner, &mut meta, &format!("{kind} `{key}`"))?;
+    Ok((Key::new(meta.namespace.as_deref(), &name), meta))
+}
 
-    let mut body = serde_json::to_value(child)?;
+/// What to send: the object with this metadata, without what belongs to the API server.
+fn body<C: Object>(object: &C, meta: ObjectMeta) -> anyhow::Result<Value> {
+    let mut body = serde_json::to_value(object)?;
     body["apiVersion"] = json!(C::api_version(&()));
-    body["kind"] = json!(kind);
+    body["kind"] = json!(C::kind(&()));
     body["metadata"] = serde_json::to_value(meta)?;
     if let Some(meta) = body["metadata"].as_object_mut() {
         meta.retain(|field, value| !value.is_null() && !NOT_OURS.contains(&field.as_str()));
@@ -51,7 +70,7 @@ pub(crate) fn prepare<K: Object, C: Object>(owner: &K, child: &C) -> anyhow::Res
     if let Some(body) = body.as_object_mut() {
         body.retain(|field, value| !value.is_null() && field != "status");
     }
-    Ok((key, body))
+    Ok(body)
 }
 
 /// Makes `owner` the controller owner of the child with this metadata.
@@ -59,7 +78,7 @@ fn own<K: Object>(owner: &K, child: &mut ObjectMeta, what: &str) -> anyhow::Resu
     anyhow::ensure!(
         !namespaced::<K>() || child.namespace == owner.meta().namespace,
         "{} `{}` cannot own {what}: an owner with a namespace owns only what is in it\n\
-         help: write it with `cx.client()`, and delete it in a finalizer",
+         help: write it with `cx.apply_unowned`, and delete it in a finalizer",
         K::kind(&()),
         Key::of(owner),
     );

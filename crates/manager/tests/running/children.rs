@@ -8,7 +8,7 @@ use kube::{
     api::{ObjectMeta, PartialObjectMeta},
 };
 use manager::{
-    Action, Context, Manager, Options,
+    Action, Context, Key, Manager, Options,
     testing::{FakeApi, eventually},
 };
 
@@ -212,4 +212,41 @@ async fn applying_a_child_without_a_name_fails_and_points_to_create() {
     let error = api.reconcile(register, "hook").await.unwrap_err();
     let error = error.to_string();
     assert!(error.contains("`cx.create` generates a name"), "{error}");
+}
+
+#[tokio::test]
+async fn an_object_without_an_owner_is_applied_in_any_namespace_and_deleted_in_the_finalizer() {
+    let api = FakeApi::new();
+    let mut theirs = elsewhere();
+    for text in theirs.data.iter_mut().flat_map(|data| data.values_mut()) {
+        "theirs".clone_into(text);
+    }
+    api.put(&theirs);
+    api.put(&captain("hook", ""));
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .finalizer("example.com/captain", async |_, cx: Context<Captain>| {
+                let map = cx.live::<ConfigMap>(Key::new(Some("elsewhere"), "map"));
+                if let Some(map) = map.await? {
+                    cx.delete(&*map).await?;
+                }
+                Ok(Action::await_change())
+            })
+            .reconcile(async |_, cx: Context<Captain>| {
+                let applied = cx.apply_unowned(&elsewhere()).await?;
+                assert_eq!(applied.data, elsewhere().data);
+                Ok(Action::await_change())
+            });
+    };
+    api.reconcile(register, "hook").await.unwrap();
+    let map: ConfigMap = api.get("elsewhere", "map").unwrap();
+    assert_eq!(
+        (map.data.clone(), map.owner_references().len()),
+        (elsewhere().data, 0)
+    );
+    api.delete::<Captain>("default", "hook");
+    api.reconcile(register, "hook").await.unwrap();
+    assert!(api.get::<ConfigMap>("elsewhere", "map").is_none());
+    assert!(api.get::<Captain>("default", "hook").is_none());
 }
