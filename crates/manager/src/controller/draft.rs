@@ -33,8 +33,24 @@ impl<K: Object> Draft<K> {
     }
 
     /// The object with the wanted status, initially a copy of `object`.
-    pub(crate) fn wanted(&mut self, object: &K) -> &mut K {
+    fn wanted(&mut self, object: &K) -> &mut K {
         self.wanted.get_or_insert_with(|| object.clone())
+    }
+
+    /// Lends the object with the wanted status to the author's code, which runs without the lock of the draft.
+    pub(crate) fn lend(&mut self, object: &K) -> K {
+        self.wanted.take().unwrap_or_else(|| object.clone())
+    }
+
+    /// Takes a lent object back. A status that was changed meanwhile would be lost, so it is a mistake.
+    pub(crate) fn take_back(&mut self, wanted: K) {
+        if self.wanted.replace(wanted).is_some() {
+            self.misuse.get_or_insert_with(|| {
+                "a function of `cx.status` or `cx.update_status` sets the status by another method of `cx`\n\
+                 help: call that method afterwards"
+                    .to_owned()
+            });
+        }
     }
 
     /// Sets a condition, and the observed generation.

@@ -55,18 +55,17 @@ impl<K: Object> Context<K> {
     where
         K: HasStatus<Status: Default>,
     {
-        let mut draft = self.draft();
-        let wanted = draft.wanted(&self.object);
-        change(wanted.status_mut().get_or_insert_default())
+        self.update_status(|object| change(object.status_mut().get_or_insert_default()))
     }
 
     /// Changes the status like [`status`](Self::status), for kinds of Kubernetes, whose types do not implement kube's
     /// `HasStatus`. `change` gets the whole object, and may change nothing but its status.
     ///
     /// Only the difference is sent, and lists of conditions are compared by their type. So the controller of
-    /// Kubernetes that writes the rest of the status keeps its fields and conditions.
+    /// Kubernetes that writes the rest of the status keeps its fields and conditions, those included that are newer
+    /// than the types of this operator: the object is read again before a list of conditions is written.
     ///
-    /// Needs the verb `patch` on the `status` of the kind, and after a conflict `get` on the kind.
+    /// Needs the verb `patch` on the `status` of the kind, and `get` on the kind.
     ///
     /// ```
     /// # use k8s_openapi::{api::core::v1::{Pod, PodCondition}, apimachinery::pkg::apis::meta::v1::Time};
@@ -92,6 +91,9 @@ impl<K: Object> Context<K> {
     ///
     /// The reconcile fails if `change` changes more than the status.
     pub fn update_status<T>(&self, change: impl FnOnce(&mut K) -> T) -> T {
-        change(self.draft().wanted(&self.object))
+        let mut wanted = self.draft().lend(&self.object);
+        let result = change(&mut wanted);
+        self.draft().take_back(wanted);
+        result
     }
 }

@@ -92,6 +92,15 @@ impl Difference {
         }
     }
 
+    /// Whether the patch contains lists of which only some elements change.
+    pub(crate) fn is_of_elements(&self) -> bool {
+        match self {
+            Self::Set(_) => false,
+            Self::Fields(fields) => fields.values().any(Self::is_of_elements),
+            Self::ByType(_) => true,
+        }
+    }
+
     /// The JSON merge patch (RFC 7396) that makes the same changes to `old`.
     ///
     /// A merge patch can only replace lists as a whole, so it contains every changed list in full.

@@ -47,7 +47,23 @@ pub(crate) async fn write<K: Object>(
     let (mut old, mut at) = (old, version(known).to_owned());
     let api = api::<K>(core.client.clone(), key);
     let write = core.writes.begin(key);
+    let mut reads = is_of_kubernetes::<K>() && changes.is_of_elements();
     for _ in 0..TRIES {
+        if std::mem::replace(&mut reads, true) {
+            let Some(fresh) = read::<K>(&core.client, key).await? else {
+                return Ok(());
+            };
+            // Another object of the same name has its own status.
+            if fresh["metadata"]["uid"].as_str() != known.meta().uid.as_deref() {
+                return Ok(());
+            }
+            match again(&changes, &fresh) {
+                Some((status, rest)) => (old, changes) = (status, rest),
+                None => return Ok(()),
+            }
+            let fresh = fresh["metadata"]["resourceVersion"].as_str();
+            fresh.unwrap_or_default().clone_into(&mut at);
+        }
         let patch = json!({"metadata": {"resourceVersion": at}, "status": changes.patch(&old)});
         match api
             .patch_status(key.name(), &core.patch_params(), &Patch::Merge(patch))
@@ -62,21 +78,15 @@ pub(crate) async fn write<K: Object>(
             Err(kube::Error::Api(error)) if error.code == 404 => return gone(core, key).await,
             Err(error) => return Err(anyhow::Error::new(error).context("cannot write the status")),
         }
-        let Some(fresh) = read::<K>(&core.client, key).await? else {
-            return Ok(());
-        };
-        // Another object of the same name has its own status.
-        if fresh["metadata"]["uid"].as_str() != known.meta().uid.as_deref() {
-            return Ok(());
-        }
-        match again(&changes, &fresh) {
-            Some((status, rest)) => (old, changes) = (status, rest),
-            None => return Ok(()),
-        }
-        let fresh = fresh["metadata"]["resourceVersion"].as_str();
-        fresh.unwrap_or_default().clone_into(&mut at);
     }
     anyhow::bail!("cannot write the status: others changed the object {TRIES} times meanwhile")
+}
+
+/// Whether `K` is a kind of Kubernetes. The API server may be newer than its type, and a patch replaces lists as a
+/// whole: the elements of others would lose the fields that the type does not know.
+fn is_of_kubernetes<K: Object>() -> bool {
+    let group = K::group(&());
+    !group.contains('.') || group.ends_with(".k8s.io")
 }
 
 /// The status of `fresh`, and the changes that remain to be made to it; `None` if nothing remains.

@@ -7,7 +7,8 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::Time,
 };
 use kube::ResourceExt as _;
-use manager::{Action, Context, Manager, testing::FakeApi};
+use manager::{Action, Context, Manager, http, testing::FakeApi};
+use serde_json::{Value, json};
 
 fn condition(kind: &str, status: &str) -> PodCondition {
     PodCondition {
@@ -96,4 +97,51 @@ async fn a_reconcile_that_changes_more_than_the_status_fails_and_writes_nothing(
          help: change the rest with `cx.update`"
     );
     assert_eq!(writes(&api), 0);
+}
+
+#[tokio::test]
+async fn fields_of_a_condition_that_the_type_does_not_know_are_kept() {
+    let api = api();
+    let path = "/api/v1/namespaces/default/pods/web";
+    let newer =
+        json!({"status": {"conditions": [{"type": "Ready", "status": "False", "since": 7}]}});
+    let patch = http::Request::patch(format!("{path}/status"))
+        .header("content-type", "application/merge-patch+json")
+        .body(newer.to_string().into_bytes())
+        .unwrap();
+    api.client().request::<Value>(patch).await.unwrap();
+    let register = |manager: &mut Manager| {
+        manager.controller::<Pod>("pod").reconcile(open_gate);
+    };
+    api.reconcile(register, "web").await.unwrap();
+    let get = http::Request::get(path).body(Vec::new()).unwrap();
+    let pod: Value = api.client().request(get).await.unwrap();
+    let conditions = &pod["status"]["conditions"];
+    assert_eq!(conditions[0], newer["status"]["conditions"][0]);
+    assert_eq!(conditions[1]["type"], "example.com/gate");
+}
+
+#[tokio::test]
+async fn a_status_method_inside_of_another_is_a_mistake() {
+    let api = api();
+    let register = |manager: &mut Manager| {
+        let controller = manager.controller::<Pod>("pod");
+        controller.reconcile(async |_, cx: Context<Pod>| {
+            let phase = |phase: &str| {
+                let phase = Some(phase.to_owned());
+                move |pod: &mut Pod| pod.status.get_or_insert_default().phase = phase
+            };
+            cx.update_status(|pod| {
+                phase("Succeeded")(pod);
+                cx.update_status(phase("Failed"));
+            });
+            Ok(Action::await_change())
+        });
+    };
+    let error = api.reconcile(register, "web").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a function of `cx.status` or `cx.update_status` sets the status by another method of `cx`\n\
+         help: call that method afterwards"
+    );
 }
