@@ -14,6 +14,17 @@ use crate::upgrade::notes::Note;
 
 const CHECK: &str = "cargo check --workspace --all-targets";
 
+/// Without `--broken-code`, cargo changes nothing in a crate that does not compile.
+const FIX: [&str; 7] = [
+    "fix",
+    "--workspace",
+    "--all-targets",
+    "--allow-dirty",
+    "--allow-staged",
+    "--broken-code",
+    "--quiet",
+];
+
 /// Brings the lock file and the generated files up to date, and compiles the project.
 pub fn run(root: &Path, args: &Args, notes: &[Note]) {
     if !args.no_check {
@@ -46,18 +57,9 @@ fn check(root: &Path, is_yes: bool) -> anyhow::Result<bool> {
     if !checked.fixable || !may_fix(is_yes) {
         return Ok(checked.compiles);
     }
-    let fix = [
-        "fix",
-        "--workspace",
-        "--all-targets",
-        "--allow-dirty",
-        "--allow-staged",
-        "--broken-code",
-        "--quiet",
-    ];
     succeeded(
-        &format!("cargo {}", fix.join(" ")),
-        &cargo::output(root, &fix),
+        &format!("cargo {}", FIX.join(" ")),
+        &cargo::output(root, &FIX),
     );
     Ok(cargo::check(root)?.compiles)
 }
@@ -68,9 +70,10 @@ fn may_fix(is_yes: bool) -> bool {
     let may =
         is_yes || prompt::is_terminal() && matches!(prompt::yes_or_no(question, ""), Ok(true));
     if !may {
-        output::message(
-            "note: `cargo fix --workspace --all-targets --allow-dirty` applies the suggestions that the compiler calls safe",
-        );
+        output::message(format_args!(
+            "note: `cargo {}` applies the suggestions that the compiler calls safe",
+            FIX.join(" ")
+        ));
     }
     may
 }

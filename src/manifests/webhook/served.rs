@@ -82,7 +82,7 @@ pub fn compare(
             ))
         } else {
             problem.help(format!(
-                "register it, `manager.{method}::<T>(…)`, or remove the marker"
+                "register it, `manager.{method}::<T>(…)` or `manager.admission_at(…)`, or remove the marker"
             ))
         });
     }
@@ -110,7 +110,7 @@ fn without_marker(known: &Registration) -> Problem {
         known.mutating.unwrap_or_default()
     ));
     Problem::new(text).at(&known.at).help(format!(
-        "write this comment above the `impl`: `{marker}`; or remove the line"
+        "write this comment above the webhook: `{marker}`; or remove the line"
     ))
 }
 

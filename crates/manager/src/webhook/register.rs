@@ -123,7 +123,7 @@ impl Manager {
         if before.is_some_and(|before| (before.task, task) != (Task::Convert, Task::Convert)) {
             let mistake = format!(
                 "two webhooks are registered at `{path}`\n\
-                 help: give one a path of its own, with `defaulter_at` or `validator_at`"
+                 help: give one a path of its own, with `defaulter_at`, `validator_at` or `admission_at`"
             );
             self.mistakes.push(mistake);
         }

@@ -83,7 +83,7 @@ fn a_path_that_no_code_serves_is_a_problem() {
         "/check",
         "no defaulter is registered at `/check`\n    help: but a validator is: write `mutating=false`",
     );
-    problem("!/nowhere", "register it, `manager.validator::<T>(…)`");
+    problem("!/nowhere", "register it, `manager.validator::<T>(…)` or");
 }
 
 #[test]
