@@ -8,16 +8,22 @@ use serde_json::{Value, json};
 use super::{
     site::{CRD, NAMESPACE, RBAC, Site, guest},
     tests::JSON,
+    unreadable::remove,
 };
 use crate::{replica::LONG, storage::stored_as, world::World};
 
 const COUNT: usize = 50;
 const RESOURCE: &str = "hotel.example.com/guests";
 
+const ROLES: [(&str, &str); 2] = [
+    ("clusterroles", "guests-migration"),
+    ("clusterrolebindings", "guests-migration"),
+];
+
 /// The permissions of a migration, which `kbr manifests` generates.
 async fn allow(site: &Site) -> anyhow::Result<()> {
     let extensions = "apiextensions.k8s.io";
-    let name = "guests-migration";
+    let name = ROLES[0].1;
     let allow = |group: &str, resource: &str, verbs: &[&str]| json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs });
     let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
@@ -35,7 +41,7 @@ async fn allow(site: &Site) -> anyhow::Result<()> {
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name },
         "subjects": [{ "kind": "ServiceAccount", "name": account, "namespace": NAMESPACE }],
     });
-    for (plural, object) in [("clusterroles", role), ("clusterrolebindings", binding)] {
+    for ((plural, name), object) in ROLES.into_iter().zip([role, binding]) {
         site.apply(&format!("{RBAC}/{plural}/{name}"), &object)
             .await?;
     }
@@ -101,8 +107,12 @@ pub async fn stored_objects_are_migrated_by_the_operator_that_converts_them(
     ensure!(items(&new).count() == COUNT, "{new}");
 
     // Restore the initial state for the other tests.
-    site.call(Method::DELETE, &guests("v2"), JSON, &Value::Null)
-        .await?;
+    for (plural, name) in ROLES {
+        let path = format!("{RBAC}/{plural}/{name}");
+        site.call(Method::DELETE, &path, JSON, &Value::Null).await?;
+    }
+    remove(&site).await?;
+    site.deploy("v2").await?;
     Ok(format!("{COUNT} objects"))
 }
 

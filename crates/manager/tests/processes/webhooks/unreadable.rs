@@ -46,7 +46,7 @@ fn spec() -> Value {
 const BROKEN: [&str; 4] = ["repaired", "repaired-in-v1", "deleted", "finalized"];
 
 /// Removes the CRD and all objects.
-async fn remove(site: &Site) -> anyhow::Result<()> {
+pub async fn remove(site: &Site) -> anyhow::Result<()> {
     site.call(Method::DELETE, CRD, JSON, &Value::Null).await?;
     eventually(LONG, "the CRD is gone", async || {
         Ok(site.get(CRD).await.is_err().then_some(()))
