@@ -173,17 +173,19 @@ impl Event {
         (access, &object.namespace)
     }
 
-    /// The permission to create, which the API server also checks if a patch or an update creates the object, and if a GET
-    /// opens a stream to a Pod.
+    /// The permission that a request needs besides its own: to create, if a patch or an update creates the object, or if a GET
+    /// opens a stream to a Pod; to list, if a watch begins with a list, because clients list where lists are not streamed.
     fn implied(&self, asked: &Access) -> Option<Access> {
         const STREAMS: [&str; 3] = ["pods/attach", "pods/exec", "pods/portforward"];
-        let creates = match asked.verb.as_str() {
-            "patch" | "update" => self.code() == 201,
-            "get" => asked.group.is_empty() && STREAMS.contains(&asked.resource.as_str()),
-            _ => false,
+        let opens_stream = asked.group.is_empty() && STREAMS.contains(&asked.resource.as_str());
+        let verb = match asked.verb.as_str() {
+            "patch" | "update" if self.code() == 201 => "create",
+            "get" if opens_stream => "create",
+            "watch" if self.request_uri.contains("sendInitialEvents=true") => "list",
+            _ => return None,
         };
-        creates.then(|| Access {
-            verb: "create".to_owned(),
+        Some(Access {
+            verb: verb.to_owned(),
             ..asked.clone()
         })
     }

@@ -14,7 +14,7 @@ use crate::{
     backoff::Backoff,
     cache::{
         fill::Follower,
-        initial::Position,
+        initial::{Position, Watch},
         lenient::Lenient,
         object::{Cached, Scope, version},
         trouble,
@@ -29,6 +29,10 @@ const GOOD: Duration = Duration::from_secs(60);
 /// How long a watch may be without an event. The API server ends it after 290 s; without bookmarks, a connection that
 /// was lost silently is noticed only here.
 const IDLE: Duration = Duration::from_secs(295);
+
+/// A watch that ends earlier, without an event, has failed: without a delay, it would begin again at once, and again. From
+/// client-go's reflector.
+const SHORT: Duration = Duration::from_secs(1);
 
 impl<K: Cached> Follower<'_, K> {
     /// Follows the objects until dropped.
@@ -80,9 +84,9 @@ impl<K: Cached> Follower<'_, K> {
             *position = Some(self.list(api).await?);
             return Ok(true);
         };
-        let Some(events) = &mut at.events else {
+        let Some(watch) = &mut at.events else {
             match api.watch(&self.shape.watch_params(), &at.version).await {
-                Ok(events) => at.events = Some(events.boxed()),
+                Ok(events) => at.events = Some(Watch::new(events.boxed())),
                 Err(error) => {
                     if matches!(&error, kube::Error::Api(status) if status.code == 410) {
                         *position = None;
@@ -92,11 +96,19 @@ impl<K: Cached> Follower<'_, K> {
             }
             return Ok(false);
         };
-        match timeout(IDLE, events.next()).await {
-            Ok(Some(Ok(event))) => self.accept(event, position),
+        match timeout(IDLE, watch.events.next()).await {
+            Ok(Some(Ok(event))) => {
+                watch.silent_since = None;
+                self.accept(event, position)
+            }
             Ok(Some(Err(error))) => Err(Error::WatchFailed(error)),
             Ok(None) | Err(_) => {
+                let silent_since = watch.silent_since;
                 at.events = None;
+                if silent_since.is_some_and(|since| since.elapsed() < SHORT) {
+                    let error = "the watch ended as soon as it began";
+                    return Err(Error::WatchFailed(kube::Error::Service(error.into())));
+                }
                 Ok(false)
             }
         }
@@ -153,11 +165,15 @@ impl<K: Cached> Follower<'_, K> {
 
     /// Removes the objects of a kind that the API server does not serve.
     fn missing(&self) {
+        let was_complete = self.cache.progress.is_complete();
         if self.cache.progress.set_absent(self.place) {
             tracing::info!(kind = %K::kind(&()), namespace = self.namespace, "an optional kind is not installed");
             self.cache
                 .retain(self.namespace, &HashSet::new(), Instant::now());
-            self.cache.presence.changed();
+            // At start, the controllers wait for all their caches.
+            if was_complete {
+                self.cache.presence.changed();
+            }
         }
     }
 

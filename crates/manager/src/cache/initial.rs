@@ -31,7 +31,8 @@ const END: &str = "k8s.io/initial-events-end";
 /// cache is as new as etcd, which takes at most 3 s. client-go warns after 10 s, too.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// How long a streamed list may take, like a page of a list: one that never ends may have events all the time.
+/// How long a streamed list may be without an object that is new in it: if the API server ignores that a list is wanted,
+/// what changes is delivered for ever.
 const WHOLE: Duration = Duration::from_secs(60);
 
 pub(super) type Events<K> = BoxStream<'static, kube::Result<WatchEvent<Lenient<K>>>>;
@@ -41,7 +42,23 @@ pub(super) struct Position<K> {
     /// The version up to which all changes are known.
     pub(super) version: String,
     /// The changes since then, if they are being watched.
-    pub(super) events: Option<Events<K>>,
+    pub(super) events: Option<Watch<K>>,
+}
+
+/// A watch that goes on.
+pub(super) struct Watch<K> {
+    pub(super) events: Events<K>,
+    /// When it began, until its first event.
+    pub(super) silent_since: Option<Instant>,
+}
+
+impl<K> Watch<K> {
+    pub(super) fn new(events: Events<K>) -> Self {
+        Self {
+            events,
+            silent_since: Some(Instant::now()),
+        }
+    }
 }
 
 impl<K> Position<K> {
@@ -54,20 +71,26 @@ impl<K> Position<K> {
 enum Unstreamed {
     /// A list in pages would fail, too.
     Failed(Error),
-    /// A list in pages may succeed.
+    /// The connection was cut, or the API server ended the stream. A list in pages may succeed.
+    Interrupted,
+    /// The API server seems unable to do it. A list in pages may succeed.
     Unsupported(String),
 }
 
 impl<K: Cached> Follower<'_, K> {
     /// Lists all objects, and removes the others from the cache.
     pub(super) async fn list(&self, api: &Api<Lenient<K>>) -> Result<Position<K>, Error> {
-        let (mut listed, began) = (HashSet::new(), Instant::now());
+        let (mut listed, mut began) = (HashSet::new(), Instant::now());
         let position = if self.cache.is_streamed() {
             match self.stream(api, &mut listed).await {
                 Ok(position) => position,
                 Err(Unstreamed::Failed(error)) => return Err(error),
+                Err(Unstreamed::Interrupted) => {
+                    (listed, began) = (HashSet::new(), Instant::now());
+                    self.pages(api, &mut listed).await?
+                }
                 Err(Unstreamed::Unsupported(reason)) => {
-                    listed.clear();
+                    (listed, began) = (HashSet::new(), Instant::now());
                     let position = self.pages(api, &mut listed).await?;
                     // Not before: if both fail, the cause is another.
                     self.cache.list_in_pages();
@@ -95,7 +118,7 @@ impl<K: Cached> Follower<'_, K> {
             send_initial_events: true,
             ..self.shape.watch_params()
         };
-        let end = Instant::now() + WHOLE;
+        let mut end = Instant::now() + WHOLE;
         // Without a version, the list is as new as one in pages; with "0", as kube's watcher sends, it may be older
         // than what this process has seen.
         let mut events = match api.watch(&params, "").await {
@@ -108,7 +131,9 @@ impl<K: Cached> Follower<'_, K> {
         loop {
             match next(&mut events, end).await? {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    listed.insert(self.set(object));
+                    if listed.insert(self.set(object)) {
+                        end = Instant::now() + WHOLE;
+                    }
                 }
                 WatchEvent::Deleted(object) => {
                     let key = Key::of(&object);
@@ -116,16 +141,21 @@ impl<K: Cached> Follower<'_, K> {
                     listed.remove(&key);
                 }
                 WatchEvent::Bookmark(bookmark) => {
-                    if bookmark.metadata.annotations.contains_key(END) {
-                        return Ok(Position {
-                            version: bookmark.metadata.resource_version,
-                            events: Some(events),
-                        });
+                    let metadata = bookmark.metadata;
+                    if !metadata.annotations.contains_key(END) {
+                        continue;
                     }
+                    if metadata.resource_version.is_empty() {
+                        return Err(Unstreamed::Unsupported(
+                            "its last bookmark has no version".to_owned(),
+                        ));
+                    }
+                    return Ok(Position {
+                        version: metadata.resource_version,
+                        events: Some(Watch::new(events)),
+                    });
                 }
-                WatchEvent::Error(status) => {
-                    return Err(Unstreamed::Unsupported(status.to_string()));
-                }
+                WatchEvent::Error(_) => return Err(Unstreamed::Interrupted),
             }
         }
     }
@@ -169,8 +199,7 @@ async fn next<K>(
 ) -> Result<WatchEvent<K>, Unstreamed> {
     let reason = match timeout_at(end, timeout(PAUSE, events.next())).await {
         Ok(Ok(Some(Ok(event)))) => return Ok(event),
-        Ok(Ok(Some(Err(error)))) => error.to_string(),
-        Ok(Ok(None)) => "its watch ended".to_owned(),
+        Ok(Ok(Some(Err(_)) | None)) => return Err(Unstreamed::Interrupted),
         Ok(Err(_)) => format!("it paused for {PAUSE:?}"),
         Err(_) => format!("it took longer than {WHOLE:?}"),
     };

@@ -123,10 +123,12 @@ impl Reader {
     /// # Errors
     /// When the controller was registered without this kind; the error names the line to add.
     pub fn is_installed<C: Cached>(&self) -> anyhow::Result<bool> {
-        if let Some(metadata) = self.caches.find::<PartialObjectMeta<C>>() {
-            return Ok(!metadata.is_absent());
-        }
-        Ok(!self.cache::<C>()?.is_absent())
+        let Some(metadata) = self.caches.find::<PartialObjectMeta<C>>() else {
+            return Ok(!self.cache::<C>()?.is_absent());
+        };
+        // Each cache notices it by itself.
+        let whole = self.caches.find::<C>();
+        Ok(!metadata.is_absent() && !whole.is_some_and(|whole| whole.is_absent()))
     }
 
     fn cache<C: Cached>(&self) -> anyhow::Result<Arc<Cache<C>>> {

@@ -49,11 +49,11 @@ impl<K: Cached> State<K> {
         }
     }
 
-    /// Removes an object, and a write to it; returns what the watch delivered before.
+    /// Removes an object, and a write to it; returns what the watch delivered before, or else what readers saw.
     pub(super) fn discard(&mut self, key: &Key) -> Option<Arc<K>> {
         let visible = self.remove(key);
         match self.ahead.writes.remove(key) {
-            Some(write) => write.delivered,
+            Some(write) => write.delivered.or(visible),
             None => visible,
         }
     }

@@ -84,7 +84,12 @@ where
 
 /// A copy of a request for a retry; `None` if it must not be retried.
 fn copy(request: &Request<Body>) -> Option<Request<Body>> {
-    if is_watch(request.uri()) {
+    // Except for one that begins with a list, which waits like any other list.
+    let lists = request
+        .uri()
+        .query()
+        .is_some_and(|query| query.contains("sendInitialEvents=true"));
+    if is_watch(request.uri()) && !lists {
         return None;
     }
     let mut copy = Request::new(request.body().try_clone()?);

@@ -45,8 +45,9 @@ impl<K: Object, W: Cached> Controller<'_, K, W> {
             // A cache holds its handlers, so a handler must not keep the cache alive.
             let (cache, queue) = (Arc::downgrade(&parts.cache), parts.queue.clone());
             set_optional(Box::new(move || {
-                let keys = cache.upgrade().map(|cache| cache.keys());
-                keys.into_iter().flatten().for_each(|key| queue.add(key));
+                if let Some(cache) = cache.upgrade() {
+                    queue.add_all(cache.keys());
+                }
             }));
         }
         self

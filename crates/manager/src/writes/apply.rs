@@ -29,7 +29,8 @@ const NOT_CHANGED: &str = "it was not changed\nhelp: delete it, or give the chil
 
 /// What the caches know about a child.
 pub(crate) enum Known<C> {
-    /// Nothing: its kind, its namespace or perhaps its fields are not watched, or it cannot be read.
+    /// Nothing: its kind, its namespace or perhaps its fields are not watched, its kind is not installed, or it cannot
+    /// be read.
     Unwatched,
     /// It is watched, and not in the cache, which holds only objects with some labels: it may exist without them.
     Unselected,
@@ -70,6 +71,8 @@ impl<C: Cached> Known<C> {
         match cache.get(key) {
             _ if !shape.watches(key.namespace(), &core.namespaces) => Self::Unwatched,
             Some(object) => known(object),
+            // It may have been installed since the cache noticed that it was not.
+            None if cache.is_absent() => Self::Unwatched,
             // Only the API server knows whether the fields of a child are selected, so its changes may not be seen.
             None if shape.has_fields() => Self::Unwatched,
             None if shape.has_labels() => Self::Unselected,

@@ -126,6 +126,19 @@ fn a_write_that_creates_needs_both_permissions() {
     check(&stream, &[&create, &get]);
 }
 
+#[test]
+fn a_watch_that_begins_with_a_list_needs_both_permissions() {
+    let [list, watch] = ["list", "watch"]
+        .map(|verb| format!("+ groups=core,resources=configmaps,verbs={verb} test-a"));
+    let maps = json!({ "resource": "configmaps", "namespace": "test-a" });
+    let watched = |query: &str| json!({ "verb": "watch", "objectRef": maps, "requestURI": format!("/api/v1/configmaps?{query}") });
+    check(&watched("watch=true"), &[&watch]);
+    check(
+        &watched("watch=true&sendInitialEvents=true"),
+        &[&list, &watch],
+    );
+}
+
 /// A patch that was allowed, but failed with this message.
 fn rejected(message: &str) -> Value {
     let status = json!({ "code": 403, "reason": "Forbidden", "message": message });

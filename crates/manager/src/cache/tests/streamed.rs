@@ -81,10 +81,12 @@ async fn a_stream_that_never_ends_is_given_up_even_if_objects_keep_changing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_streams_end_early_lists_are_read_in_pages() {
+async fn a_list_whose_stream_is_cut_is_read_in_pages_and_the_next_one_is_streamed() {
     let server = Server::new();
     server.stream(Streams::Cut);
     assert_eq!(requests(&server, 1).await, [&[STREAM], &PAGES[..]].concat());
+    server.stream(Streams::Sent);
+    assert_eq!(listed_again(&server).await, [STREAM]);
 }
 
 /// Makes the manager list the `ConfigMap`s again; returns the requests for that.
