@@ -43,6 +43,11 @@ impl Pages {
         if handler.is_none() && method != Method::GET && method != Method::HEAD {
             return Reply::status(StatusCode::METHOD_NOT_ALLOWED).into();
         }
+        // RBAC has verbs in lower case alone, so the permission to `GET` must not be that to `get`, which a handler
+        // may take for a method that changes something.
+        if method.as_str().contains(|at: char| at.is_ascii_lowercase()) {
+            return Reply::status(StatusCode::METHOD_NOT_ALLOWED).into();
+        }
         if let Some(reviews) = &self.reviews {
             let status = match token(&request).map(str::to_owned) {
                 Some(token) => reviews.ask(&token, &method, &path).await,
@@ -152,6 +157,18 @@ mod tests {
             assert_eq!(get(&pages, "GET", path, token).await.0, 401);
             assert_eq!(api.requests(), vec![asked; questions]);
         }
+    }
+
+    #[tokio::test]
+    async fn a_method_in_lower_case_is_rejected_because_reviews_ignore_the_case() {
+        let api = FakeApi::new();
+        for pages in [pages(None), pages(Some(Reviews::new(api.client()).unwrap()))] {
+            for method in ["get", "Get", "GeT"] {
+                let answer = get(&pages, method, "/echo", Some("Bearer token")).await;
+                assert_eq!(answer, (405, "Method Not Allowed\n".to_owned()), "{method}");
+            }
+        }
+        assert_eq!(api.requests(), [""; 0]);
     }
 
     #[tokio::test]
