@@ -1,155 +1,190 @@
 //! The checks of the operator's author. A check that hangs fails in time, and hangs no probe.
 
 use std::{
+    any::Any,
+    io,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
 };
 
-use futures_util::future::BoxFuture;
-use tokio::{
-    runtime::Handle,
-    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
-    time::timeout,
-};
+use tokio::{runtime::Handle, sync::watch, time::timeout};
 
-use crate::{
-    error::{chain, panic_message},
-    spawn::AbortOnDrop,
-};
+use crate::error::{chain, panic_message, unwound};
 
 /// How long a check may take: less than the second that the kubelet waits by default.
 const LIMIT: Duration = Duration::from_millis(800);
 
 type Outcome = Result<(), String>;
 
-/// Starts a check, which keeps the permit until it has ended, even if the returned future is dropped.
-type Start = dyn Fn(OwnedSemaphorePermit) -> BoxFuture<'static, Outcome> + Send + Sync;
+/// Where a run of a check puts its outcome. It is dropped without one if the run is cancelled.
+type Run = watch::Sender<Option<Outcome>>;
+
+type Start = dyn Fn(Run, &Handle) -> io::Result<()> + Send + Sync;
 
 /// A check that may take a while.
 pub(crate) struct Check {
     start: Box<Start>,
-    /// One run at a time: a check that hangs must not use up threads.
-    free: Arc<Semaphore>,
+    /// The last run. Probes that arrive before it has ended share its outcome, so a check that hangs uses up no threads.
+    run: Mutex<watch::Receiver<Option<Outcome>>>,
+    /// Why the check failed when the last probe ended; `None` if it passed.
+    cause: Mutex<Option<String>>,
 }
 
 impl Check {
     /// A check that may block its thread.
     pub(crate) fn blocking(check: impl Fn() -> Outcome + Send + Sync + 'static) -> Self {
         let check = Arc::new(check);
-        Self::new(move |permit| {
+        Self::new(move |run, _| {
             let check = check.clone();
-            let (send, result) = oneshot::channel();
             // Not a thread of the runtime's pool: at the end, the runtime waits for those.
             let thread = thread::Builder::new().name("check".to_owned());
             let started = thread.spawn(move || {
                 // A check's state is used only by that check.
                 let outcome = catch_unwind(AssertUnwindSafe(|| check()));
-                drop(permit);
-                // The receiver is gone if the probe has not waited.
-                let _ = send.send(outcome.unwrap_or_else(|panic| Err(panicked(&*panic))));
+                let panicked = |panic: Box<dyn Any + Send>| Err(panicked(panic_message(&*panic)));
+                run.send_replace(Some(outcome.unwrap_or_else(panicked)));
             });
-            Box::pin(async move {
-                started.map_err(|error| format!("cannot start a thread: {error}"))?;
-                result.await.map_err(|error| error.to_string())?
-            })
+            started.map(drop)
         })
     }
 
-    /// A check that runs as a task.
+    /// A check that runs as a task of the main runtime, to which the author's connections belong.
     pub(crate) fn task<R>(check: impl Fn() -> R + Send + Sync + 'static) -> Self
     where
         R: Future<Output = anyhow::Result<()>> + Send + 'static,
     {
         let check = Arc::new(check);
-        Self::new(move |permit| {
+        Self::new(move |run, main| {
             let check = check.clone();
-            Box::pin(async move {
-                let result = check().await;
-                drop(permit);
-                result.map_err(|error| chain(error.as_ref()))
-            })
+            main.spawn(async move {
+                let outcome = unwound(async { check().await });
+                if let Ok(outcome) = timeout(LIMIT, outcome).await {
+                    run.send_replace(Some(match outcome {
+                        Ok(outcome) => outcome.map_err(|error| chain(error.as_ref())),
+                        Err(panic) => Err(panicked(&panic)),
+                    }));
+                }
+            });
+            Ok(())
         })
     }
 
-    fn new(
-        start: impl Fn(OwnedSemaphorePermit) -> BoxFuture<'static, Outcome> + Send + Sync + 'static,
-    ) -> Self {
+    fn new(start: impl Fn(Run, &Handle) -> io::Result<()> + Send + Sync + 'static) -> Self {
         Self {
             start: Box::new(start),
-            free: Arc::new(Semaphore::new(1)),
+            run: Mutex::new(watch::channel(None).1),
+            cause: Mutex::default(),
         }
     }
 
-    /// Runs it on this runtime, and waits at most [`LIMIT`].
-    pub(crate) async fn run(&self, runtime: &Handle) -> Outcome {
-        let outcome = async {
-            // The semaphore is never closed.
-            let permit = self.free.clone().acquire_owned().await;
-            let permit = permit.map_err(|error| error.to_string())?;
-            let task = runtime.spawn((self.start)(permit));
-            let _abort = AbortOnDrop(task.abort_handle());
-            match task.await {
-                Ok(outcome) => outcome,
-                Err(error) => match error.try_into_panic() {
-                    Ok(panic) => Err(panicked(&*panic)),
-                    Err(_) => Err("the runtime has ended".to_owned()),
-                },
+    /// Runs the check, on the `main` runtime if it is a task, and waits at most [`LIMIT`].
+    ///
+    /// The log has the cause of a failure. The response to a probe has not: everyone can read it, and an error may
+    /// contain a URL with a password.
+    pub(crate) async fn run(&self, name: &str, main: &Handle) -> Outcome {
+        let outcome = timeout(LIMIT, self.outcome(main)).await.ok().flatten();
+        let (outcome, cause) = match outcome {
+            Some(Ok(())) => (Ok(()), None),
+            Some(Err(cause)) => (Err("reason withheld".to_owned()), Some(cause)),
+            None => {
+                let late = format!("it has not ended within {LIMIT:?}");
+                (Err(late.clone()), Some(late))
             }
         };
-        let late = |_| Err(format!("it has not ended within {LIMIT:?}"));
-        timeout(LIMIT, outcome).await.unwrap_or_else(late)
+        self.log(name, cause);
+        outcome
+    }
+
+    /// The outcome of the run in progress, or of a new one; `None` if it is cancelled.
+    async fn outcome(&self, main: &Handle) -> Option<Outcome> {
+        let run = self.join(main);
+        match run {
+            Ok(mut run) => run.wait_for(Option::is_some).await.ok()?.clone(),
+            Err(error) => Some(Err(format!("cannot start a thread: {error}"))),
+        }
+    }
+
+    fn join(&self, main: &Handle) -> io::Result<watch::Receiver<Option<Outcome>>> {
+        let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_cancelled = run.has_changed().is_err();
+        if is_cancelled || run.borrow().is_some() {
+            let (sender, receiver) = watch::channel(None);
+            (self.start)(sender, main)?;
+            *run = receiver;
+        }
+        Ok(run.clone())
+    }
+
+    /// Logs a cause when it changes, not for each probe.
+    fn log(&self, name: &str, cause: Option<String>) {
+        let mut last = self.cause.lock().unwrap_or_else(PoisonError::into_inner);
+        if *last != cause {
+            if let Some(error) = &cause {
+                tracing::warn!(check = name, error, "a check fails");
+            } else {
+                tracing::info!(check = name, "a check passes again");
+            }
+            *last = cause;
+        }
     }
 }
 
-fn panicked(panic: &(dyn std::any::Any + Send)) -> String {
-    format!("the check panicked: {}", panic_message(panic))
+fn panicked(message: &str) -> String {
+    format!("the check panicked: {message}")
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::{
-        Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
         mpsc,
     };
 
+    use futures_util::future::join_all;
+    use tokio::{
+        runtime::Builder,
+        time::{advance, sleep},
+    };
+
     use super::*;
 
+    const LATE: &str = "it has not ended within 800ms";
+
     async fn run(check: &Check) -> Outcome {
-        check.run(&Handle::current()).await
+        check.run("engine", &Handle::current()).await
     }
 
-    /// The outcome of a check that hangs no more. On a busy machine, its thread may start late.
-    async fn ended(check: &Check) -> Outcome {
-        loop {
-            let outcome = run(check).await;
-            if outcome != failed("it has not ended within 800ms") {
-                return outcome;
+    /// The cause of the failure of a check that hangs no more. On a busy machine, its thread may start late.
+    async fn cause(check: &Check, main: &Handle) -> Option<String> {
+        for _ in 0..75 {
+            let outcome = check.run("engine", main).await;
+            let cause = check.cause.lock().unwrap().clone();
+            if cause.as_deref() != Some(LATE) {
+                let withheld = cause.as_ref().map(|_| "reason withheld".to_owned());
+                assert_eq!(outcome.err(), withheld);
+                return cause;
             }
         }
-    }
-
-    fn failed(reason: &str) -> Outcome {
-        Err(reason.to_owned())
+        panic!("it hangs");
     }
 
     #[tokio::test]
-    async fn a_check_reports_its_error_or_panic() {
-        let blocking = Check::blocking(|| Err("away".to_owned()));
-        assert_eq!(ended(&blocking).await, failed("away"));
+    async fn the_log_has_the_error_or_panic_of_a_check_and_the_response_has_not() {
+        let check = async |check, wanted: Option<&str>| {
+            for _ in 0..2 {
+                assert_eq!(cause(&check, &Handle::current()).await.as_deref(), wanted);
+            }
+        };
+        check(Check::blocking(|| Err("away".to_owned())), Some("away")).await;
         let task = Check::task(async || Err(anyhow::anyhow!("down").context("no answer")));
-        assert_eq!(ended(&task).await, failed("no answer: down"));
-        let blocking = Check::blocking(|| panic!("no steam"));
-        let task = Check::task(async || panic!("no steam"));
-        for _ in 0..2 {
-            let reason = "the check panicked: no steam";
-            assert_eq!(ended(&blocking).await, failed(reason));
-            assert_eq!(ended(&task).await, failed(reason));
-        }
-        assert_eq!(ended(&Check::blocking(|| Ok(()))).await, Ok(()));
-        assert_eq!(ended(&Check::task(async || Ok(()))).await, Ok(()));
+        check(task, Some("no answer: down")).await;
+        let reason = Some("the check panicked: no steam");
+        check(Check::blocking(|| panic!("no steam")), reason).await;
+        check(Check::task(async || panic!("no steam")), reason).await;
+        check(Check::blocking(|| Ok(())), None).await;
+        check(Check::task(async || Ok(())), None).await;
     }
 
     #[tokio::test]
@@ -162,16 +197,51 @@ mod tests {
             let waits = waits.lock().unwrap_or_else(PoisonError::into_inner);
             waits.recv().map_err(|error| error.to_string())
         });
-        let late = failed("it has not ended within 800ms");
-        assert_eq!(run(&check).await, late);
-        assert_eq!(run(&check).await, late);
-        assert_eq!(count.load(Ordering::SeqCst), 1);
+        assert_eq!(run(&check).await, Err(LATE.to_owned()));
+        assert_eq!(run(&check).await, Err(LATE.to_owned()));
+        assert!(count.load(Ordering::SeqCst) <= 1);
         go_on.send(()).unwrap();
+        // Fails the second call, because the channel is closed then.
         drop(go_on);
-        // The second call fails, because the channel is closed by now.
-        let closed = mpsc::RecvError.to_string();
-        assert_eq!(ended(&check).await, failed(&closed));
-        assert!(count.load(Ordering::SeqCst) >= 2);
+        while cause(&check, &Handle::current()).await.is_none() {}
+        assert_eq!(count.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test]
+    async fn a_blocking_check_needs_no_thread_of_the_main_runtime() {
+        let main = Builder::new_multi_thread()
+            .worker_threads(1)
+            .build()
+            .unwrap();
+        let (go_on, blocked) = mpsc::channel::<()>();
+        let (blocks, is_blocked) = mpsc::channel();
+        main.spawn(async move {
+            blocks.send(()).unwrap();
+            blocked.recv()
+        });
+        is_blocked.recv().unwrap();
+        let check = Check::blocking(|| Ok(()));
+        assert_eq!(cause(&check, main.handle()).await, None);
+        drop(go_on);
+        main.shutdown_background();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn probes_at_the_same_time_share_one_run() {
+        let count = Arc::new(AtomicUsize::new(0));
+        let counted = count.clone();
+        let check = Check::task(move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+            async {
+                sleep(LIMIT / 2).await;
+                Ok(())
+            }
+        });
+        for wanted in [1, 2] {
+            let outcomes = join_all((0..5).map(|_| run(&check))).await;
+            assert_eq!(outcomes, vec![Ok(()); 5]);
+            assert_eq!(count.load(Ordering::SeqCst), wanted);
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -183,8 +253,9 @@ mod tests {
             std::future::pending()
         });
         for wanted in [1, 2] {
-            assert_eq!(run(&check).await, failed("it has not ended within 800ms"));
+            assert_eq!(run(&check).await, Err(LATE.to_owned()));
             assert_eq!(count.load(Ordering::SeqCst), wanted);
+            advance(Duration::from_millis(1)).await;
         }
     }
 }

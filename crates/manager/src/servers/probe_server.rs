@@ -25,7 +25,7 @@ pub(crate) fn start(
     let listener = listener.into_std().context("cannot serve health probes")?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let (ended, end) = oneshot::channel();
-    // The author's checks use connections that belong to the main runtime.
+    // The author's async checks use connections that belong to the main runtime.
     let (health, main) = (health.clone(), Handle::current());
     let thread = thread::Builder::new().name("probes".to_owned());
     thread.spawn(move || {

@@ -100,43 +100,48 @@ impl Health {
     }
 
     /// Answers a probe, in the format of the API server's own: `?verbose` lists each check, `?exclude=NAME` leaves one
-    /// out, and `/readyz/NAME` is one check alone. The author's checks run on `runtime`.
-    pub(crate) async fn answer(&self, request: Parts, runtime: &Handle) -> Reply {
+    /// out, and `/readyz/NAME` is one check alone; no others run. The author's async checks run on the `main` runtime.
+    pub(crate) async fn answer(&self, request: Parts, main: &Handle) -> Reply {
         if request.method != Method::GET && request.method != Method::HEAD {
             return Reply::status(StatusCode::METHOD_NOT_ALLOWED);
         }
         let path = request.uri.path().trim_matches('/');
         let (probe, name) = path.split_once('/').unwrap_or((path, ""));
-        let mut results = match probe {
-            "healthz" => self.live(runtime).await,
-            "readyz" => run(&self.0.ready, runtime).await,
+        let mut checks = match probe {
+            "healthz" => self.live(),
+            "readyz" => all(&self.0.ready),
             _ => return Reply::status(StatusCode::NOT_FOUND),
         };
         if !name.is_empty() {
-            results.retain(|(found, _)| found == name);
-            if results.is_empty() {
+            checks.retain(|(found, _)| found == name);
+            if checks.is_empty() {
                 return Reply::status(StatusCode::NOT_FOUND);
             }
         }
         let query = Query::new(request.uri.query().unwrap_or_default());
-        let unknown = query.leave_out(&mut results);
+        let unknown = query.leave_out(&mut checks);
+        let results = run(checks, main).await;
         reply(path, &results, query.verbose, &unknown)
     }
 
-    async fn live(&self, main: &Handle) -> Results {
+    fn live(&self) -> Checks {
         let stuck = self.0.stuck.load(Ordering::Relaxed);
         let reconciles = match stuck {
             0 => Ok(None),
             stuck => Err(format!("{stuck} cancelled reconciles do not end")),
         };
         let runtime = self.0.stall_detector.check().map(|()| None);
-        let mut results = vec![
-            ("ping".to_owned(), Ok(None)),
-            ("reconciles".to_owned(), reconciles),
-            ("runtime".to_owned(), runtime),
+        let own = |name: &str, outcome: Outcome| {
+            let probe = Probe::Own(Box::new(move || outcome.clone()));
+            (name.to_owned(), Arc::new(probe))
+        };
+        let mut checks = vec![
+            own("ping", Ok(None)),
+            own("reconciles", reconciles),
+            own("runtime", runtime),
         ];
-        results.extend(run(&self.0.live, main).await);
-        results
+        checks.extend(all(&self.0.live));
+        checks
     }
 }
 
@@ -145,16 +150,17 @@ fn add(checks: &Mutex<Checks>, name: &str, probe: Probe) {
     checks.push((name.to_owned(), Arc::new(probe)));
 }
 
-/// Runs all checks at the same time.
-async fn run(checks: &Mutex<Checks>, runtime: &Handle) -> Results {
-    let checks = checks
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
+fn all(checks: &Mutex<Checks>) -> Checks {
+    let checks = checks.lock().unwrap_or_else(PoisonError::into_inner);
+    checks.clone()
+}
+
+/// Runs these checks at the same time.
+async fn run(checks: Checks, main: &Handle) -> Results {
     let outcomes = checks.into_iter().map(async |(name, probe)| {
         let outcome = match &*probe {
             Probe::Own(check) => check(),
-            Probe::Author(check) => check.run(runtime).await.map(|()| None),
+            Probe::Author(check) => check.run(&name, main).await.map(|()| None),
         };
         (name, outcome)
     });
@@ -179,10 +185,10 @@ impl<'a> Query<'a> {
     }
 
     /// Removes the excluded checks; returns the excluded names that do not exist.
-    fn leave_out(&self, results: &mut Results) -> Vec<&'a str> {
-        let unknown = |name: &&str| !results.iter().any(|(found, _)| found == name);
+    fn leave_out(&self, checks: &mut Checks) -> Vec<&'a str> {
+        let unknown = |name: &&str| !checks.iter().any(|(found, _)| found == name);
         let unknown = self.exclude.iter().copied().filter(unknown).collect();
-        results.retain(|(name, _)| !self.exclude.contains(&name.as_str()));
+        checks.retain(|(name, _)| !self.exclude.contains(&name.as_str()));
         unknown
     }
 }
@@ -257,8 +263,8 @@ mod tests {
 
     #[tokio::test]
     async fn verbose_lists_each_check() {
-        let list =
-            "[-]database failed: away\n[+]cache-Captain ok: not complete\nreadyz check failed\n";
+        let list = "[-]database failed: reason withheld\n[+]cache-Captain ok: not complete\n\
+            readyz check failed\n";
         check(&troubled(), "/readyz?verbose", 503, list).await;
         check(&troubled(), "/readyz", 503, list).await;
         let list = "[+]ping ok\n[+]reconciles ok\n[+]runtime ok\nhealthz check passed\n";
@@ -269,7 +275,7 @@ mod tests {
     async fn a_single_check_can_be_requested() {
         let health = troubled();
         check(&health, "/readyz/cache-Captain", 200, "ok").await;
-        let text = "[-]database failed: away\nreadyz/database check failed\n";
+        let text = "[-]database failed: reason withheld\nreadyz/database check failed\n";
         check(&health, "/readyz/database", 503, text).await;
         assert_eq!(get(&health, "/readyz/unknown").await.0, 404);
         assert_eq!(get(&health, "/healthz/database").await.0, 404);
@@ -288,6 +294,25 @@ mod tests {
         let began = tokio::time::Instant::now();
         check(&health, "/healthz", 503, text).await;
         assert!(began.elapsed().as_millis() < 900);
+    }
+
+    #[tokio::test]
+    async fn a_check_that_is_excluded_or_not_requested_does_not_run() {
+        let (health, count) = (troubled(), Arc::new(AtomicUsize::new(0)));
+        let counted = count.clone();
+        let engine = Check::task(move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+            async { Ok(()) }
+        });
+        health.add_ready("engine", engine);
+        for (uri, runs) in [
+            ("/readyz?exclude=engine", 0),
+            ("/readyz/database", 0),
+            ("/readyz/engine", 1),
+        ] {
+            get(&health, uri).await;
+            assert_eq!(count.load(Ordering::SeqCst), runs, "{uri}");
+        }
     }
 
     #[tokio::test]
