@@ -56,6 +56,7 @@ pub(super) async fn answer(handler: &OwnHandler, mut request: http::Request) -> 
 }
 
 fn failed(path: &str, error: &str) -> Response<Vec<u8>> {
+/// The error is only logged: it may contain what the client must not see, like a URL with a password.
     tracing::error!(path, error, "an HTTP handler failed");
     Reply::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into()
 }

@@ -131,12 +131,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_handler_that_fails_panics_or_hangs_is_answered_for() {
+    async fn a_handler_that_fails_panics_or_hangs_is_answered_for_without_the_cause() {
         let pages = pages(None);
-        let answer = get(&pages, "GET", "/fail", None).await;
-        assert_eq!(answer, (500, "no steam\n".to_owned()));
-        let answer = get(&pages, "GET", "/panic", None).await;
-        assert_eq!(answer, (500, "panic: no steam\n".to_owned()));
+        for path in ["/fail", "/panic"] {
+            let answer = get(&pages, "GET", path, None).await;
+            assert_eq!(answer, (500, "Internal Server Error\n".to_owned()));
+        }
         let answer = get(&pages, "GET", "/hang", None).await;
         assert_eq!(answer, (504, "Gateway Timeout\n".to_owned()));
     }
