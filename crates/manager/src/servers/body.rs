@@ -72,7 +72,7 @@ impl Room {
             }
             bytes.extend_from_slice(&data);
         }
-        Ok(Body { bytes, _room: room })
+        Ok(Body { bytes, room })
     }
 }
 
@@ -80,7 +80,14 @@ impl Room {
 #[derive(Debug, Default)]
 pub(crate) struct Body {
     bytes: Vec<u8>,
-    _room: Option<OwnedSemaphorePermit>,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+impl Body {
+    /// The bytes, and their room, which must be kept for as long as they are.
+    pub(crate) fn into_parts(self) -> (Vec<u8>, Option<OwnedSemaphorePermit>) {
+        (self.bytes, self.room)
+    }
 }
 
 impl Deref for Body {
@@ -94,7 +101,7 @@ impl Deref for Body {
 #[cfg(any(test, feature = "testing"))]
 impl From<Vec<u8>> for Body {
     fn from(bytes: Vec<u8>) -> Self {
-        Self { bytes, _room: None }
+        Self { bytes, room: None }
     }
 }
 

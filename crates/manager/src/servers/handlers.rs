@@ -37,8 +37,9 @@ pub(super) async fn answer(handler: &OwnHandler, mut request: http::Request) -> 
             bytes: MOST,
             wait: WAIT,
         };
-        let body = match request.body(limits).await {
-            Ok(body) => body.to_vec(),
+        // The room is kept until the handler has ended, because the handler has the bytes.
+        let (body, _room) = match request.body(limits).await {
+            Ok(body) => body.into_parts(),
             Err(status) => return Reply::status(status).into(),
         };
         let mut parts = request.into_parts();
@@ -55,8 +56,75 @@ pub(super) async fn answer(handler: &OwnHandler, mut request: http::Request) -> 
     timeout(LIMIT, answer).await.unwrap_or_else(late)
 }
 
-fn failed(path: &str, error: &str) -> Response<Vec<u8>> {
 /// The error is only logged: it may contain what the client must not see, like a URL with a password.
+fn failed(path: &str, error: &str) -> Response<Vec<u8>> {
     tracing::error!(path, error, "an HTTP handler failed");
-    Reply::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into()
+    Reply::status(StatusCode::INTERNAL_SERVER_ERROR).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpStream,
+        sync::{Semaphore, mpsc},
+    };
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    /// Sends a body in chunks, which has no known length, and so takes the room of the largest; or a small one.
+    async fn send(address: std::net::SocketAddr, body: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = "POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n";
+        let text = format!("{head}{body}");
+        stream.write_all(text.as_bytes()).await.unwrap();
+        stream
+    }
+
+    #[tokio::test]
+    async fn a_body_takes_room_until_its_handler_has_ended() {
+        let (sender, mut called) = mpsc::unbounded_channel();
+        let end = Arc::new(Semaphore::new(0));
+        let ends = end.clone();
+        let handler: OwnHandler = Arc::new(move |request| {
+            let (sender, ends) = (sender.clone(), ends.clone());
+            Box::pin(async move {
+                sender.send(request.body().len()).unwrap();
+                ends.acquire().await?.forget();
+                Ok(Response::default())
+            })
+        });
+        let (stop, listener) = (CancellationToken::new(), http::bind("127.0.0.1:0").await);
+        let server = http::Server {
+            listener: listener.unwrap(),
+            tls: None,
+            handler: Arc::new(move |request| {
+                let handler = handler.clone();
+                Box::pin(async move { answer(&handler, request).await })
+            }),
+        };
+        let address = server.listener.local_addr().unwrap();
+        let running = tokio::spawn(server.run(stop.clone()));
+        let chunked = "transfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
+        let mut streams = Vec::new();
+        for _ in 0..17 {
+            streams.push(send(address, chunked).await);
+        }
+        for _ in 0..16 {
+            assert_eq!(called.recv().await, Some(2));
+        }
+        // A small body needs no room, and overtakes the one that waits.
+        streams.push(send(address, "content-length: 3\r\n\r\nlow").await);
+        assert_eq!(called.recv().await, Some(3));
+        assert!(called.try_recv().is_err());
+        end.add_permits(18);
+        for mut stream in streams {
+            let mut text = String::new();
+            stream.read_to_string(&mut text).await.unwrap();
+            assert!(text.starts_with("HTTP/1.1 200 OK"), "{text}");
+        }
+        stop.cancel();
+        running.await.unwrap();
+    }
 }
