@@ -170,8 +170,7 @@ impl Metrics {
         self.refresh();
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
-        self.own.encode(&mut text)?;
-        Ok(text::from_openmetrics(&text))
+        Ok(text::from_openmetrics(&text) + &self.own.text())
     }
 
     /// From now on, reports whether these caches have synced.

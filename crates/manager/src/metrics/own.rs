@@ -2,15 +2,18 @@
 
 use std::{
     collections::BTreeSet,
-    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use prometheus_client::{
-    encoding::text::encode,
+    encoding::text::encode_registry,
     metrics::MetricType,
     registry::{Metric, Registry},
 };
+
+use super::text;
+use crate::error::panic_message;
 
 /// What the names of the manager's metrics begin with. The names of a later release do as well, so that an upgrade
 /// never collides with a metric of the author.
@@ -30,9 +33,18 @@ pub(crate) struct OwnMetrics(Arc<Mutex<Registered>>);
 
 #[derive(Debug, Default)]
 struct Registered {
-    registry: Registry,
+    metrics: Vec<OwnMetric>,
     /// The names of all series.
     names: BTreeSet<String>,
+}
+
+/// One metric, in a registry of its own, because one that cannot be encoded ends the encoding of its registry.
+#[derive(Debug)]
+struct OwnMetric {
+    name: String,
+    registry: Registry,
+    /// Whether it was logged that the metric is omitted.
+    is_logged: bool,
 }
 
 impl OwnMetrics {
@@ -49,18 +61,52 @@ impl OwnMetrics {
             return Err(format!("the metric `{taken}` is registered twice"));
         }
         registered.names.extend(names);
-        let help = help.replace('\n', " ");
-        registered.registry.register(name, help, metric);
+        let help = help.replace('\\', r"\\").replace('\n', " ");
+        let mut registry = Registry::default();
+        registry.register(name, help, metric);
+        registered.metrics.push(OwnMetric {
+            name: name.to_owned(),
+            registry,
+            is_logged: false,
+        });
         Ok(())
     }
 
-    /// The metrics in the format `OpenMetrics`.
-    pub(super) fn encode(&self, text: &mut String) -> fmt::Result {
-        encode(text, &self.lock().registry)
+    /// The metrics in the text format of Prometheus. One that is invalid is omitted and logged once, because Prometheus
+    /// would reject all metrics of the scrape.
+    pub(super) fn text(&self) -> String {
+        let mut all = String::new();
+        for metric in &mut self.lock().metrics {
+            match encoded(&metric.registry) {
+                Ok(text) => all += &text,
+                Err(error) if !metric.is_logged => {
+                    metric.is_logged = true;
+                    tracing::error!(metric = metric.name, error, "a metric is omitted");
+                }
+                Err(_) => {}
+            }
+        }
+        all
     }
 
     fn lock(&self) -> MutexGuard<'_, Registered> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The text of one metric, or why it is invalid. Its labels may be encoded by code of the author.
+fn encoded(registry: &Registry) -> Result<String, String> {
+    let mut text = String::new();
+    let encoded = catch_unwind(AssertUnwindSafe(|| encode_registry(&mut text, registry)));
+    match encoded {
+        Ok(Ok(())) => {}
+        Ok(Err(_)) => return Err("its labels cannot be encoded".to_owned()),
+        Err(panic) => return Err(format!("its labels panicked: {}", panic_message(&*panic))),
+    }
+    let text = text::from_openmetrics(&text);
+    match text.lines().find(|line| !text::has_valid_labels(line)) {
+        Some(line) => Err(format!("`{line}` has an invalid label")),
+        None => Ok(text),
     }
 }
 
@@ -108,8 +154,13 @@ fn series(name: &str, kind: MetricType) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use prometheus_client::metrics::{
-        counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info,
+    use std::fmt;
+
+    use prometheus_client::{
+        encoding::{EncodeLabelSet, LabelSetEncoder},
+        metrics::{
+            counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info,
+        },
     };
 
     use super::*;
@@ -143,6 +194,59 @@ mod tests {
             r#"ship_wait_seconds_bucket{le="+Inf"} 1"#,
         ];
         assert_eq!(own, wanted);
+    }
+
+    #[test]
+    fn a_backslash_in_the_help_is_escaped() {
+        let own = OwnMetrics::default();
+        let gauge = Gauge::<i64>::default();
+        own.register("ship_crew", r"Sailors in C:\new", gauge)
+            .unwrap();
+        let text = "# HELP ship_crew Sailors in C:\\\\new.\n# TYPE ship_crew gauge\nship_crew 0\n";
+        assert_eq!(own.text(), text);
+    }
+
+    /// Labels that the author encodes.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    enum Labels {
+        Fail,
+        Panic,
+    }
+
+    impl EncodeLabelSet for Labels {
+        fn encode(&self, _: &mut LabelSetEncoder<'_>) -> fmt::Result {
+            match self {
+                Self::Fail => Err(fmt::Error),
+                Self::Panic => panic!("no steam"),
+            }
+        }
+    }
+
+    fn one<
+        S: EncodeLabelSet + Clone + std::hash::Hash + Eq + std::fmt::Debug + Send + Sync + 'static,
+    >(
+        labels: &S,
+    ) -> impl Metric {
+        let family = Family::<S, Gauge>::default();
+        family.get_or_create(labels).set(1);
+        family
+    }
+
+    #[test]
+    fn a_metric_with_invalid_labels_is_omitted_and_the_others_are_not() {
+        let own = OwnMetrics::default();
+        own.register("a", "Fails", one(&Labels::Fail)).unwrap();
+        own.register("b", "Valid", one(&[("port", "\\ \"}\n")]))
+            .unwrap();
+        own.register("c", "Panics", one(&Labels::Panic)).unwrap();
+        own.register("d", "Name", one(&[("the port", "x")]))
+            .unwrap();
+        own.register("e", "Twice", one(&[("port", "x"), ("port", "y")]))
+            .unwrap();
+        for _ in 0..2 {
+            let text = "# HELP b Valid.\n# TYPE b gauge\nb{port=\"\\\\ \\\"}\\n\"} 1\n";
+            assert_eq!(own.text(), text);
+        }
     }
 
     #[track_caller]

@@ -5,7 +5,7 @@
 //!
 //! Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 /// The media type of the format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -34,6 +34,44 @@ pub(super) fn from_openmetrics(text: &str) -> String {
         }
     }
     out
+}
+
+/// Whether each label of this line has a valid name that no other label has, and an escaped value.
+pub(super) fn has_valid_labels(line: &str) -> bool {
+    let labels = line.split_once('{').filter(|_| !line.starts_with('#'));
+    let Some((_, mut rest)) = labels else {
+        return true;
+    };
+    let mut names = BTreeSet::new();
+    while !rest.starts_with("} ") {
+        let Some((name, value)) = rest.split_once("=\"") else {
+            return false;
+        };
+        let Some(next) = after_value(value) else {
+            return false;
+        };
+        if !is_label(name) || !names.insert(name) {
+            return false;
+        }
+        rest = next.strip_prefix(',').unwrap_or(next);
+    }
+    true
+}
+
+fn is_label(name: &str) -> bool {
+    let word = |at: char| at.is_ascii_alphanumeric() || at == '_';
+    name.chars().all(word) && !name.is_empty() && !name.starts_with(|at: char| at.is_ascii_digit())
+}
+
+/// The text after the quote that ends a value.
+fn after_value(text: &str) -> Option<&str> {
+    let mut escaped = false;
+    let end = text.find(|at| {
+        let ends = at == '"' && !escaped;
+        escaped = at == '\\' && !escaped;
+        ends
+    })?;
+    Some(&text[end + 1..])
 }
 
 fn push(out: &mut String, line: std::fmt::Arguments<'_>) {
@@ -116,6 +154,25 @@ mod tests {
         let wanted = "# TYPE wait histogram\nwait_bucket{le=\"1\",a=\"b\"} 2\nwait_count 2\n\
                       wait_sum{a=\"b 1 # {id\"} 2\n";
         assert_eq!(from_openmetrics(text), wanted);
+    }
+
+    #[test]
+    fn labels_need_valid_names_without_duplicates() {
+        for (line, is_valid) in [
+            ("a 1", true),
+            ("# HELP a {b", true),
+            ("a{} 1", true),
+            (r#"a{b="",_c1="}\\"} 1"#, true),
+            (r#"a{b="\"",c="{d"} 1"#, true),
+            (r#"a{="b"} 1"#, false),
+            (r#"a{1b="c"} 1"#, false),
+            (r#"a{ä="c"} 1"#, false),
+            (r#"a{b="c",b="d"} 1"#, false),
+            (r#"a{le="1",le="x"} 1"#, false),
+            ("a{b", false),
+        ] {
+            assert_eq!(has_valid_labels(line), is_valid, "{line}");
+        }
     }
 
     #[test]
