@@ -89,8 +89,8 @@ impl Reviews {
         };
         match timeout(PATIENCE, answer).await {
             Ok(Ok(status)) => return status,
-            Ok(Err(error)) => self.complain(&chain(&error)),
-            Err(_) => self.complain("no answer in time"),
+            Ok(Err(error)) => self.complain(path, &chain(&error)),
+            Err(_) => self.complain(path, "no answer in time"),
         }
         StatusCode::INTERNAL_SERVER_ERROR
     }
@@ -131,12 +131,12 @@ impl Reviews {
     }
 
     /// Logs why there is no answer, at limited intervals.
-    fn complain(&self, error: &str) {
+    fn complain(&self, path: &str, error: &str) {
         let now = Instant::now();
         let complained = &mut self.lock().complained;
         if complained.is_none_or(|at| now - at >= COMPLAINT) {
             *complained = Some(now);
-            tracing::warn!(error, "cannot ask who may read the metrics");
+            tracing::warn!(path, error, "cannot check access to an HTTP path");
         }
     }
 
