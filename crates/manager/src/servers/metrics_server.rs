@@ -162,7 +162,10 @@ mod tests {
     #[tokio::test]
     async fn a_method_in_lower_case_is_rejected_because_reviews_ignore_the_case() {
         let api = FakeApi::new();
-        for pages in [pages(None), pages(Some(Reviews::new(api.client()).unwrap()))] {
+        for pages in [
+            pages(None),
+            pages(Some(Reviews::new(api.client()).unwrap())),
+        ] {
             for method in ["get", "Get", "GeT"] {
                 let answer = get(&pages, method, "/echo", Some("Bearer token")).await;
                 assert_eq!(answer, (405, "Method Not Allowed\n".to_owned()), "{method}");
@@ -174,7 +177,19 @@ mod tests {
     #[tokio::test]
     async fn a_path_that_cannot_be_served_is_a_mistake() {
         let mut manager = FakeApi::new().manager();
-        for path in ["debug", "/a?b", "/metrics", "/debug", "/debug"] {
+        for path in [
+            "debug",
+            "/a?b",
+            "/a#b",
+            "/a*",
+            "/a b",
+            "/ä",
+            "",
+            "/metrics",
+            "/debug",
+            "/debug",
+            "/a%20b/%C3%A4",
+        ] {
             manager.serve(path, async |_| Ok(Response::new(Vec::new())));
         }
         let first = |mistake: &String| mistake.lines().next().unwrap_or_default().to_owned();
@@ -184,6 +199,11 @@ mod tests {
             [
                 "`debug` is not a path that can be served",
                 "`/a?b` is not a path that can be served",
+                "`/a#b` is not a path that can be served",
+                "`/a*` is not a path that can be served",
+                "`/a b` is not a path that can be served",
+                "`/ä` is not a path that can be served",
+                "`` is not a path that can be served",
                 "`/metrics` has two handlers",
                 "`/debug` has two handlers",
             ]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyper::{Request, Response};
+use hyper::{Request, Response, http::uri::PathAndQuery};
 
 use crate::{manager::Manager, servers::handlers::OwnHandler};
 
@@ -14,7 +14,9 @@ impl Manager {
     ///
     /// Every replica serves it. `path` is the whole path of a request, without its query. The handler gets requests of
     /// all methods, with bodies of up to 1 MiB, and without the token. If it fails or panics, the answer is HTTP 500 and
-    /// the error is logged; after 60 s, it is cancelled, and the answer is HTTP 504.
+    /// the error is only logged; after 60 s, it is cancelled, and the answer is HTTP 504. If the client disconnects, it
+    /// is cancelled at an `await`. It runs on the operator's runtime, which it must not block: use
+    /// `tokio::task::spawn_blocking` for that.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Node;
@@ -41,10 +43,13 @@ impl Manager {
         F: Fn(Request<Vec<u8>>) -> R + Send + Sync + 'static,
         R: Future<Output = anyhow::Result<Response<Vec<u8>>>> + Send + 'static,
     {
-        if !path.starts_with('/') || path.contains(['?', '#', '*']) {
+        // The path of a request is percent-encoded.
+        let parsed = path.parse::<PathAndQuery>();
+        let is_path = path.starts_with('/') && parsed.is_ok_and(|parsed| parsed.path() == path);
+        if !is_path || !path.is_ascii() || path.contains('*') {
             self.mistakes.push(format!(
                 "`{path}` is not a path that can be served\n\
-                 help: begin it with `/`, without a query or `*`"
+                 help: begin it with `/`, encode characters such as spaces, and leave out the query and `*`"
             ));
         }
         let handler: OwnHandler = Arc::new(move |request| Box::pin(handler(request)));
