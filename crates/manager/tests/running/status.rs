@@ -102,10 +102,10 @@ async fn a_reconcile_that_changes_more_than_the_status_fails_and_writes_nothing(
 #[tokio::test]
 async fn fields_of_a_condition_that_the_type_does_not_know_are_kept() {
     let api = api();
-    let path = "/api/v1/namespaces/default/pods/web";
+    let pod = "/api/v1/namespaces/default/pods/web";
     let newer =
         json!({"status": {"conditions": [{"type": "Ready", "status": "False", "since": 7}]}});
-    let patch = http::Request::patch(format!("{path}/status"))
+    let patch = http::Request::patch(format!("{pod}/status"))
         .header("content-type", "application/merge-patch+json")
         .body(newer.to_string().into_bytes())
         .unwrap();
@@ -114,9 +114,9 @@ async fn fields_of_a_condition_that_the_type_does_not_know_are_kept() {
         manager.controller::<Pod>("pod").reconcile(open_gate);
     };
     api.reconcile(register, "web").await.unwrap();
-    let get = http::Request::get(path).body(Vec::new()).unwrap();
-    let pod: Value = api.client().request(get).await.unwrap();
-    let conditions = &pod["status"]["conditions"];
+    let get = http::Request::get(pod).body(Vec::new()).unwrap();
+    let stored: Value = api.client().request(get).await.unwrap();
+    let conditions = &stored["status"]["conditions"];
     assert_eq!(conditions[0], newer["status"]["conditions"][0]);
     assert_eq!(conditions[1]["type"], "example.com/gate");
 }
