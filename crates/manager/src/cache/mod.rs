@@ -18,6 +18,7 @@ pub(crate) mod report;
 pub(crate) mod shape;
 mod state;
 pub(crate) mod store;
+mod streaming;
 pub(crate) mod stripped;
 mod trouble;
 mod written;

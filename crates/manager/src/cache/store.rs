@@ -19,6 +19,7 @@ use crate::{
         progress::Progress,
         shape::Shape,
         state::{Lost, Selection, State},
+        streaming,
     },
     key::Key,
 };
@@ -62,7 +63,7 @@ impl<K: Cached> Cache<K> {
             handlers: RwLock::default(),
             shape: RwLock::default(),
             presence: Presence::default(),
-            streamed: AtomicBool::new(true),
+            streamed: AtomicBool::new(streaming::is_on()),
             progress: Progress::new(),
         }
     }

@@ -65,6 +65,8 @@ impl Cluster {
             .args(["--metrics-bind-address", "0"])
             .env("WATCH_NAMESPACE", self.namespace())
             .env("RUST_LOG", "warn")
+            // Where lists are streamed, a missing permission to list would not be noticed.
+            .env("KUBE_FEATURE_WatchListClient", "false")
             .stdin(Stdio::null())
             .stderr(Stdio::piped());
         if std::io::stderr().is_terminal() {
