@@ -156,7 +156,8 @@ async fn unanswered_events_finalizers_and_lists_are_retried() {
     api.put(&captain("a"));
     let stub = Stub::start(&api, |line, before| {
         let event = line.starts_with("POST") && line.contains("/events");
-        if before == 0 && (event || !line.contains("watch=true")) {
+        let list = line.contains("sendInitialEvents=true");
+        if before == 0 && (event || list || !line.contains("watch=true")) {
             Fault::Silence
         } else {
             Fault::None
