@@ -84,9 +84,9 @@ impl<K: Cached> Follower<'_, K> {
             *position = Some(self.list(api).await?);
             return Ok(true);
         };
-        let Some(watch) = &mut at.events else {
+        let Some(watch) = &mut at.watch else {
             match api.watch(&self.shape.watch_params(), &at.version).await {
-                Ok(events) => at.events = Some(Watch::new(events.boxed())),
+                Ok(events) => at.watch = Some(Watch::new(events.boxed())),
                 Err(error) => {
                     if matches!(&error, kube::Error::Api(status) if status.code == 410) {
                         *position = None;
@@ -104,7 +104,7 @@ impl<K: Cached> Follower<'_, K> {
             Ok(Some(Err(error))) => Err(Error::WatchFailed(error)),
             Ok(None) | Err(_) => {
                 let silent_since = watch.silent_since;
-                at.events = None;
+                at.watch = None;
                 if silent_since.is_some_and(|since| since.elapsed() < SHORT) {
                     let error = "the watch ended as soon as it began";
                     return Err(Error::WatchFailed(kube::Error::Service(error.into())));
@@ -133,7 +133,7 @@ impl<K: Cached> Follower<'_, K> {
             }
             WatchEvent::Bookmark(bookmark) => bookmark.metadata.resource_version,
             WatchEvent::Error(status) => {
-                // What has changed since is no longer known.
+                // The changes since then are lost.
                 if status.code == 410 {
                     *position = None;
                 }

@@ -4,7 +4,8 @@
 //! annotation. The API server sends them one by one from its cache, so neither side holds a page. An API server that
 //! cannot do it rejects the request, as Kubernetes does with the feature off, or ignores the parameter and never sends
 //! the bookmark, as before 1.27. As in client-go's reflector, the objects are then listed in pages. Other than there,
-//! that is remembered for the kind, so that the next list costs one request less.
+//! that is remembered for the kind, so that the next list costs one request less. After a stream that was only cut, the
+//! next list is streamed again.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -42,7 +43,7 @@ pub(super) struct Position<K> {
     /// The version up to which all changes are known.
     pub(super) version: String,
     /// The changes since then, if they are being watched.
-    pub(super) events: Option<Watch<K>>,
+    pub(super) watch: Option<Watch<K>>,
 }
 
 /// A watch that goes on.
@@ -63,7 +64,7 @@ impl<K> Watch<K> {
 
 impl<K> Position<K> {
     pub(super) fn is_watched(&self) -> bool {
-        self.events.is_some()
+        self.watch.is_some()
     }
 }
 
@@ -80,28 +81,11 @@ enum Unstreamed {
 impl<K: Cached> Follower<'_, K> {
     /// Lists all objects, and removes the others from the cache.
     pub(super) async fn list(&self, api: &Api<Lenient<K>>) -> Result<Position<K>, Error> {
-        let (mut listed, mut began) = (HashSet::new(), Instant::now());
         let position = if self.cache.is_streamed() {
-            match self.stream(api, &mut listed).await {
-                Ok(position) => position,
-                Err(Unstreamed::Failed(error)) => return Err(error),
-                Err(Unstreamed::Interrupted) => {
-                    (listed, began) = (HashSet::new(), Instant::now());
-                    self.pages(api, &mut listed).await?
-                }
-                Err(Unstreamed::Unsupported(reason)) => {
-                    (listed, began) = (HashSet::new(), Instant::now());
-                    let position = self.pages(api, &mut listed).await?;
-                    // Not before: if both fail, the cause is another.
-                    self.cache.list_in_pages();
-                    tracing::info!(kind = %K::kind(&()), reason, "the list is not streamed, but read in pages");
-                    position
-                }
-            }
+            self.stream_or_pages(api).await?
         } else {
-            self.pages(api, &mut listed).await?
+            self.pages(api).await?
         };
-        self.cache.retain(self.namespace, &listed, began);
         if self.cache.progress.listed(self.place) {
             tracing::info!(kind = %K::kind(&()), namespace = self.namespace, "an optional kind is installed");
             self.cache.presence.changed();
@@ -109,16 +93,29 @@ impl<K: Cached> Follower<'_, K> {
         Ok(position)
     }
 
-    async fn stream(
-        &self,
-        api: &Api<Lenient<K>>,
-        listed: &mut HashSet<Key>,
-    ) -> Result<Position<K>, Unstreamed> {
+    async fn stream_or_pages(&self, api: &Api<Lenient<K>>) -> Result<Position<K>, Error> {
+        let unsupported = match self.stream(api).await {
+            Ok(position) => return Ok(position),
+            Err(Unstreamed::Failed(error)) => return Err(error),
+            Err(Unstreamed::Interrupted) => None,
+            Err(Unstreamed::Unsupported(reason)) => Some(reason),
+        };
+        let position = self.pages(api).await?;
+        // Not before: if both fail, the cause is another.
+        if let Some(reason) = unsupported {
+            self.cache.list_in_pages();
+            tracing::info!(kind = %K::kind(&()), reason, "the list is not streamed, but read in pages");
+        }
+        Ok(position)
+    }
+
+    async fn stream(&self, api: &Api<Lenient<K>>) -> Result<Position<K>, Unstreamed> {
         let params = WatchParams {
             send_initial_events: true,
             ..self.shape.watch_params()
         };
-        let mut end = Instant::now() + WHOLE;
+        let (mut listed, began) = (HashSet::new(), Instant::now());
+        let mut end = began + WHOLE;
         // Without a version, the list is as new as one in pages; with "0", as kube's watcher sends, it may be older
         // than what this process has seen.
         let mut events = match api.watch(&params, "").await {
@@ -150,9 +147,10 @@ impl<K: Cached> Follower<'_, K> {
                             "its last bookmark has no version".to_owned(),
                         ));
                     }
+                    self.cache.retain(self.namespace, &listed, began);
                     return Ok(Position {
                         version: metadata.resource_version,
-                        events: Some(Watch::new(events)),
+                        watch: Some(Watch::new(events)),
                     });
                 }
                 WatchEvent::Error(_) => return Err(Unstreamed::Interrupted),
@@ -160,11 +158,8 @@ impl<K: Cached> Follower<'_, K> {
         }
     }
 
-    async fn pages(
-        &self,
-        api: &Api<Lenient<K>>,
-        listed: &mut HashSet<Key>,
-    ) -> Result<Position<K>, Error> {
+    async fn pages(&self, api: &Api<Lenient<K>>) -> Result<Position<K>, Error> {
+        let (mut listed, began) = (HashSet::new(), Instant::now());
         let mut params = self.shape.list_params();
         loop {
             let page = api.list(&params).await.map_err(Error::InitialListFailed)?;
@@ -175,9 +170,11 @@ impl<K: Cached> Follower<'_, K> {
             if params.continue_token.is_none() {
                 let version = page.metadata.resource_version;
                 let version = version.filter(|version| !version.is_empty());
+                let version = version.ok_or(Error::NoResourceVersion)?;
+                self.cache.retain(self.namespace, &listed, began);
                 return Ok(Position {
-                    version: version.ok_or(Error::NoResourceVersion)?,
-                    events: None,
+                    version,
+                    watch: None,
                 });
             }
         }

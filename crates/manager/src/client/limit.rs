@@ -109,6 +109,12 @@ pub(crate) fn is_watch(uri: &Uri) -> bool {
     parameters.any(|parameter| matches!(parameter, "watch=true" | "watch=1"))
 }
 
+/// Whether a watch begins with a streamed list.
+pub(crate) fn is_streamed_list(uri: &Uri) -> bool {
+    let mut parameters = uri.query().unwrap_or_default().split('&');
+    parameters.any(|parameter| parameter == "sendInitialEvents=true")
+}
+
 /// The names in a path after its group and version, and after its namespace.
 fn names(path: &str) -> impl Iterator<Item = &str> {
     let all = path.split('/').filter(|name| !name.is_empty());

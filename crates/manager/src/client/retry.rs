@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use tower::{BoxError, Layer, Service};
 
 use crate::client::{
-    limit::is_watch,
+    limit::{is_streamed_list, is_watch},
     shared::{Shared, drain},
 };
 
@@ -84,12 +84,8 @@ where
 
 /// A copy of a request for a retry; `None` if it must not be retried.
 fn copy(request: &Request<Body>) -> Option<Request<Body>> {
-    // Except for one that begins with a list, which waits like any other list.
-    let lists = request
-        .uri()
-        .query()
-        .is_some_and(|query| query.contains("sendInitialEvents=true"));
-    if is_watch(request.uri()) && !lists {
+    // A streamed list waits like any other list.
+    if is_watch(request.uri()) && !is_streamed_list(request.uri()) {
         return None;
     }
     let mut copy = Request::new(request.body().try_clone()?);

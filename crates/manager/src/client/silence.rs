@@ -24,7 +24,10 @@ use tokio::time::{Instant, Sleep, sleep};
 use tower::{BoxError, Layer, Service};
 
 use crate::{
-    client::shared::{Shared, drain},
+    client::{
+        limit::is_streamed_list,
+        shared::{Shared, drain},
+    },
     error::chain,
 };
 
@@ -70,7 +73,7 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let help = hears_bookmarks(request.uri()).then(|| list(&self.0, help(request.uri())));
-        let lists = parameters(request.uri()).any(|it| it == "sendInitialEvents=true");
+        let lists = is_streamed_list(request.uri());
         let answer = self.0.call(request);
         Box::pin(async move {
             let answer = answer.await.map_err(Into::into)?;
