@@ -66,7 +66,7 @@ pub struct SailorSpec {
     pub restless: bool,
     /// Whether another writer changes the child once, between a reconcile's read and its apply.
     pub contested: bool,
-    /// Whether a child with a generated name is created if there is none, once a `ConfigMap` named `go` exists.
+    /// Whether a child with a generated name is created unless it exists, once a `ConfigMap` named `go` does.
     pub generates: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,

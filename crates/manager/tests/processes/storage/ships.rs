@@ -100,7 +100,7 @@ pub async fn install(plane: &Plane) -> anyhow::Result<()> {
         client.request::<Value>(request).await?;
     }
     eventually(LONG, "the API server serves ships", async || {
-        Ok(ships(client, "v1").get_opt("nobody").await.map(|_| ()).ok())
+        Ok(ships(client, "v1").get_opt("any").await.map(|_| ()).ok())
     })
     .await
 }

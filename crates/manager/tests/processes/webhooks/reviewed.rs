@@ -63,7 +63,7 @@ pub async fn subresources_connections_and_a_second_validator_are_served(
         Ok(Some(()))
     })
     .await?;
-    // It is allowed, but there is no such Pod.
+    // It is allowed, but the Pod does not exist.
     let status = rejected(&site, Method::POST, &format!("{exec}ls"), &Value::Null).await?;
     anyhow::ensure!(status["code"] == 404, "{status}");
 
@@ -96,8 +96,8 @@ pub async fn subresources_connections_and_a_second_validator_are_served(
         let message = status["message"].as_str().unwrap_or_default();
         anyhow::ensure!(message.ends_with(end), "{status}");
     }
-    let nobody = guest("nobody", &json!({ "first": "a", "nights": 0 }));
-    let status = rejected(&site, Method::POST, GUESTS, &nobody).await?;
+    let bad = guest("invalid", &json!({ "first": "a", "nights": 0 }));
+    let status = rejected(&site, Method::POST, GUESTS, &bad).await?;
     anyhow::ensure!(status["code"] == 422, "the first validator: {status}");
 
     site.deploy("v2").await?;
