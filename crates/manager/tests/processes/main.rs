@@ -163,11 +163,11 @@ async fn run() -> anyhow::Result<ExitCode> {
             Ok(Ok(report)) => println!("test {name} ... ok ({took} s): {report}"),
             Ok(Err(error)) => {
                 println!("test {name} ... FAILED ({took} s)\n{error:#}\n");
-                failed.push(name);
+                failed.push(format!("{name}: {error:#}"));
             }
             Err(_) => {
                 println!("test {name} ... FAILED ({took} s)\n");
-                failed.push(name);
+                failed.push(format!("{name}: it panicked"));
             }
         }
     }
@@ -176,13 +176,15 @@ async fn run() -> anyhow::Result<ExitCode> {
         println!("test result: ok. {passed} passed; 0 failed");
         return Ok(ExitCode::SUCCESS);
     }
+    println!("failures:");
+    for failure in &failed {
+        println!("    {}", failure.replace('\n', " "));
+    }
+    println!();
     println!(
         "test result: FAILED. {passed} passed; {} failed",
         failed.len()
     );
-    println!(
-        "failures: {failed:#?}\nfiles of the run: {}",
-        world.keep().display()
-    );
+    println!("files of the run: {}", world.keep().display());
     Ok(ExitCode::FAILURE)
 }
