@@ -28,8 +28,8 @@ pub(super) struct Ahead<K> {
     pub(super) writes: HashMap<Key, Write<K>>,
     /// The time of a write that is as old as the oldest, or older.
     pub(super) since: Option<Instant>,
-    /// The uids of the objects whose deletion the watch delivered last.
-    pub(super) deleted: VecDeque<String>,
+    /// The uids of the objects whose deletion the watch delivered last, and the versions of these events.
+    deleted: VecDeque<(String, Option<u128>)>,
 }
 
 /// One write.
@@ -54,6 +54,12 @@ impl<K: Cached> Write<K> {
             Some(own) => found.is_some_and(|found| found < own),
         }
     }
+
+    /// Whether an event with this version says nothing about this write. The watch delivers as deleted what leaves a
+    /// selection, too, and the write may have put it back.
+    pub(super) fn follows(&self, uid: Option<&str>, at: Option<u128>) -> bool {
+        self.uid.as_deref() != uid || self.version.zip(at).is_some_and(|(own, at)| own > at)
+    }
 }
 
 impl<K: Cached> Ahead<K> {
@@ -75,10 +81,16 @@ impl<K: Cached> Ahead<K> {
         self.writes.keys()
     }
 
-    pub(super) fn remember_deletion(&mut self, uid: &str) {
+    pub(super) fn remember_deletion(&mut self, uid: &str, at: Option<u128>) {
         if self.deleted.len() == DELETIONS {
             self.deleted.pop_front();
         }
-        self.deleted.push_back(uid.to_owned());
+        self.deleted.push_back((uid.to_owned(), at));
+    }
+
+    /// Whether the watch has delivered a deletion after a write that resulted in this version.
+    pub(super) fn is_deleted(&self, uid: &str, own: u128) -> bool {
+        let mut deleted = self.deleted.iter();
+        deleted.any(|(other, at)| other == uid && at.is_none_or(|at| own <= at))
     }
 }

@@ -127,8 +127,7 @@ impl<K: Cached> Follower<'_, K> {
                 version
             }
             WatchEvent::Deleted(object) => {
-                let uid = object.meta().uid.as_deref();
-                self.cache.remove(&Key::of(&object), uid);
+                self.cache.remove(&Key::of(&object), object.meta());
                 version(&object).to_owned()
             }
             WatchEvent::Bookmark(bookmark) => bookmark.metadata.resource_version,

@@ -134,7 +134,7 @@ impl<K: Cached> Follower<'_, K> {
                 }
                 WatchEvent::Deleted(object) => {
                     let key = Key::of(&object);
-                    self.cache.remove(&key, object.meta().uid.as_deref());
+                    self.cache.remove(&key, object.meta());
                     listed.remove(&key);
                 }
                 WatchEvent::Bookmark(bookmark) => {

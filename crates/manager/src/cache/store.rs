@@ -220,9 +220,9 @@ impl<K: Cached> Cache<K> {
             .then_some(object)
     }
 
-    /// Removes a deleted object.
-    pub(super) fn remove(&self, key: &Key, uid: Option<&str>) {
-        self.removed(key, |state| state.deliver_deletion(key, uid));
+    /// Removes a deleted object, whose last metadata have the version of the deletion.
+    pub(super) fn remove(&self, key: &Key, last: &ObjectMeta) {
+        self.removed(key, |state| state.deliver_deletion(key, last));
     }
 
     /// Removes the objects that a complete list of `namespace`, or of all namespaces, did not contain. The list was

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use kube::api::ObjectMeta;
 use tokio::time::Instant;
 
 use crate::{
@@ -28,14 +29,16 @@ impl<K: Cached> State<K> {
         }
     }
 
-    /// Removes an object that the watch delivers as deleted; returns what it delivered before. A later object of that
-    /// name, which a controller has created, stays.
-    pub(super) fn deliver_deletion(&mut self, key: &Key, uid: Option<&str>) -> Option<Arc<K>> {
+    /// Removes an object that the watch delivers as deleted, with the version of that event; returns what it delivered
+    /// before. A later write of a controller stays.
+    pub(super) fn deliver_deletion(&mut self, key: &Key, last: &ObjectMeta) -> Option<Arc<K>> {
+        let at = last.resource_version.as_deref().and_then(number);
+        let uid = last.uid.as_deref();
         if let Some(uid) = uid {
-            self.ahead.remember_deletion(uid);
+            self.ahead.remember_deletion(uid, at);
         }
         match self.ahead.writes.get_mut(key) {
-            Some(write) if write.uid.as_deref() != uid => write.delivered.take(),
+            Some(write) if write.follows(uid, at) => write.delivered.take(),
             _ => self.discard(key),
         }
     }
@@ -69,7 +72,7 @@ impl<K: Cached> State<K> {
         let later = match visible {
             Some(visible) => number(version(&**visible)).is_some_and(|visible| own > visible),
             // The watch may have been faster than the response.
-            None => selected && !uid.is_some_and(|uid| self.ahead.deleted.contains(uid)),
+            None => selected && !uid.is_some_and(|uid| self.ahead.is_deleted(uid, own)),
         };
         let hidden = self.ahead.writes.get(key).is_some_and(|write| {
             let newer = write.version.is_none_or(|version| version >= own);

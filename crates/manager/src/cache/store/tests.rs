@@ -46,8 +46,8 @@ fn changes_are_reported_with_the_old_and_the_new_object() {
     let (cache, mut told) = cache(&["ns/a"]);
     cache.set(&"ns/a".into(), &object("ns", "a", "2"));
     cache.set(&"ns/b".into(), &object("ns", "b", "3"));
-    cache.remove(&"ns/a".into(), None);
-    cache.remove(&"ns/unknown".into(), None);
+    cache.remove(&"ns/a".into(), &ObjectMeta::default());
+    cache.remove(&"ns/unknown".into(), &ObjectMeta::default());
     for change in ["ns/a 1 2", "ns/b none 3", "ns/a 2 none"] {
         assert_eq!(told.try_recv().unwrap(), change);
     }
@@ -76,7 +76,9 @@ fn only_objects_found_when_the_cache_is_filled_are_initial() {
     assert!(!initial(&|| unreadable("4")));
     cache.progress.listed(0);
     assert!(!initial(&|| set("c", "5")));
-    assert!(!initial(&|| cache.remove(&"ns/c".into(), None)));
+    assert!(!initial(
+        &|| cache.remove(&"ns/c".into(), &ObjectMeta::default())
+    ));
 }
 
 fn unreadable(version: &str, reason: &str) -> Unreadable {
@@ -126,7 +128,7 @@ fn the_deletion_of_an_unreadable_object_is_reported() {
     let (cache, mut told) = cache(&["ns/a"]);
     let key = "ns/a".into();
     cache.set_unreadable(&key, unreadable("2", "data"));
-    cache.remove(&key, None);
+    cache.remove(&key, &ObjectMeta::default());
     assert!(cache.unreadable(&key).is_none());
     cache.set_unreadable(&key, unreadable("3", "data"));
     cache.retain(None, &HashSet::new(), Instant::now());
@@ -160,7 +162,7 @@ fn lists_are_sorted_by_key_with_any_selection() {
     assert_eq!(list(Some("ns"), None), ["ns/a", "ns/b"]);
     assert_eq!(list(None, Some((names, "a"))), ["n/a", "ns-2/a", "ns/a"]);
     assert_eq!(list(Some("ns"), Some((names, "a"))), ["ns/a"]);
-    cache.remove(&"ns/a".into(), None);
+    cache.remove(&"ns/a".into(), &ObjectMeta::default());
     assert_eq!(list(Some("ns"), None), ["ns/b"]);
 }
 

@@ -55,6 +55,11 @@ impl Test {
         self.cache.wrote(&key(), Arc::new(object(uid, version)));
     }
 
+    /// A deletion, or an object that leaves the selection.
+    fn loses(&self, uid: &str, version: &str) {
+        self.cache.remove(&key(), &object(uid, version).metadata);
+    }
+
     /// The version that readers see.
     fn shown(&self) -> Option<String> {
         let object = self.cache.get(&key())?;
@@ -107,7 +112,7 @@ async fn a_deleted_object_stays_hidden_until_another_one_of_its_name_is_delivere
     assert_eq!(test.told(), ["- 3", "3 4", "4 7"]);
 
     test.cache.deleted(&key(), "v");
-    test.cache.remove(&key(), Some("v"));
+    test.loses("v", "9");
     test.shows("-");
     assert_eq!(test.told(), ["7 -"]);
     assert!(test.cache.is_even());
@@ -128,7 +133,7 @@ async fn an_object_that_replaces_a_deleted_one_outlasts_the_events_of_that() {
     test.cache.deleted(&key(), "u");
     test.writes("v", "6");
     test.shows("6");
-    test.cache.remove(&key(), Some("u"));
+    test.loses("u", "5");
     test.shows("6");
     test.delivers("v", "6");
     assert_eq!(test.told(), ["- 3", "3 -", "- 6"]);
@@ -136,10 +141,26 @@ async fn an_object_that_replaces_a_deleted_one_outlasts_the_events_of_that() {
 }
 
 #[tokio::test]
+async fn a_write_that_selects_an_object_again_outlasts_the_event_that_it_left() {
+    let mut test = Test::new();
+    test.delivers("u", "3");
+    test.writes("u", "7");
+    test.loses("u", "5");
+    test.shows("7");
+    test.delivers("u", "7");
+    assert_eq!(test.told(), ["- 3", "3 -", "- 7"]);
+
+    // The response may come after the event, too.
+    test.loses("u", "8");
+    test.writes("u", "9");
+    test.shows("9");
+}
+
+#[tokio::test]
 async fn a_response_that_arrives_after_the_deletion_is_not_shown() {
     let test = Test::new();
     test.delivers("u", "5");
-    test.cache.remove(&key(), Some("u"));
+    test.loses("u", "6");
     test.writes("u", "5");
     test.shows("-");
     test.writes("v", "8");
