@@ -32,7 +32,7 @@ impl Running {
     }
 
     /// The caches of the kinds that were declared with [`Manager::reads`](crate::Manager::reads), once all objects of
-    /// these kinds have been listed.
+    /// these kinds have been listed. If the manager shuts down before, it returns at once, and reads fail.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Node;
@@ -49,7 +49,10 @@ impl Running {
     /// }
     /// ```
     pub async fn cached(&self) -> Reader {
-        self.reader.synced().await;
+        tokio::select! {
+            () = self.reader.synced() => {}
+            () = self.stop.cancelled() => {}
+        }
         self.reader.clone()
     }
 

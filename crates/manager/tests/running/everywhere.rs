@@ -73,6 +73,25 @@ async fn a_replica_that_does_not_lead_reads_the_kinds_of_the_manager() {
 }
 
 #[tokio::test]
+async fn a_task_that_waits_for_a_cache_ends_with_the_manager() {
+    let api = FakeApi::new();
+    api.cut_off(true);
+    let mut manager = manager(&api);
+    manager.reads::<ConfigMap>();
+    let (step, mut steps) = mpsc::unbounded_channel();
+    manager.always("look", async move |running| {
+        step.send("waits")?;
+        let read = running.cached().await.get::<ConfigMap>("default/a");
+        step.send(read.map_or("cannot read", |_| "reads"))?;
+        Ok(())
+    });
+    let running = Running::start(manager);
+    assert_eq!(steps.recv().await, Some("waits"));
+    running.stop().await.unwrap();
+    assert_eq!(steps.recv().await, Some("cannot read"));
+}
+
+#[tokio::test]
 async fn controllers_and_other_code_share_a_cache() {
     let api = FakeApi::new();
     api.put(&object("a", "1"));
