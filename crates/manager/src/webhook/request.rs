@@ -13,6 +13,7 @@ use super::{
 
 /// The operation on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Operation {
     /// The object is created.
     Create,

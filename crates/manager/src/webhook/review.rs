@@ -14,6 +14,7 @@ const KIND: &str = "AdmissionReview";
 
 /// The user who sent the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
 pub struct User {
     /// The name, such as `system:serviceaccount:default:captains`.
     #[serde(default)]
