@@ -40,14 +40,17 @@ impl Audit {
         fs::metadata(&self.0).map_or(0, |file| file.len())
     }
 
-    /// The requests of the replicas in this namespace that were answered since then.
+    /// The requests of the replicas in this namespace that were answered since then: watches when they started.
     pub fn since(&self, mark: u64, namespace: &str) -> anyhow::Result<Vec<Answered>> {
         let text = fs::read(&self.0)?;
         let text = String::from_utf8_lossy(text.get(usize::try_from(mark)?..).unwrap_or_default());
         let lines = text
             .lines()
-            .filter_map(|line| serde_json::from_str(line).ok());
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        // Only watches are logged twice.
+        let ended = |line: &Value| line["verb"] == "watch" && line["stage"] == "ResponseComplete";
         Ok(lines
+            .filter(|line| !ended(line))
             .map(|line| answered(&line))
             .filter(|request| request.namespace == namespace)
             .collect())
