@@ -96,6 +96,7 @@ mod certificates;
 mod client;
 mod connect;
 mod controller;
+mod dynamic;
 mod error;
 mod events;
 mod json_path;
@@ -138,6 +139,7 @@ pub use self::{
         retry::{retry_after, terminal},
         trigger::Trigger,
     },
+    dynamic::{Dynamic, DynamicKind},
     key::Key,
     layer::init_tracing,
     logs::{LogFormat, exit},

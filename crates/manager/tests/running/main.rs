@@ -2,6 +2,7 @@
 
 mod children;
 mod conditions;
+mod dynamic;
 mod enqueues;
 mod events;
 mod everywhere;
