@@ -13,6 +13,7 @@ pub mod predicate;
 pub(crate) mod queue;
 pub(crate) mod reconcile;
 pub(crate) mod registration;
+mod rendered;
 pub(crate) mod retry;
 pub(crate) mod source;
 mod status;

@@ -1,13 +1,14 @@
 //! Applies an object, in general a child; sends nothing if it is up to date.
 
-use std::sync::Arc;
+use std::{fmt::Debug, sync::Arc};
 
 use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{
-    Api,
-    api::{PartialObjectMeta, Patch},
+    Api, Resource,
+    api::{DynamicObject, PartialObjectMeta, Patch},
 };
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
@@ -20,6 +21,7 @@ use crate::{
     key::Key,
     writes::{
         child::{ensure_child, prepare, prepare_unowned},
+        kind::KindData,
         selected::ensure_selected,
     },
 };
@@ -109,16 +111,17 @@ pub(crate) async fn apply<K: Object, C: Object>(
     owner: &K,
     child: &C,
 ) -> anyhow::Result<Arc<C>> {
-    ensure_named(child)?;
-    let (key, body) = prepare(owner, child)?;
+    let kind = KindData::of::<C>();
+    ensure_named(&kind, child.meta())?;
+    let (key, body) = prepare(owner, &kind, child)?;
     ensure_selected(core, child, &key)?;
     let known = Known::<C>::of(core, &key);
     if let Some(meta) = known.meta() {
-        ensure_child::<K, C>(owner, meta, &key, NOT_CHANGED)?;
+        ensure_child(owner, kind.name(), meta, &key, NOT_CHANGED)?;
     } else if !known.is_certain()
-        && let Some(there) = there::<C>(&api::<C>(core.client.clone(), &key), &key).await?
+        && let Some(meta) = there(&api::<C>(core.client.clone(), &key), kind.name(), &key).await?
     {
-        ensure_child::<K, C>(owner, &there.metadata, &key, NOT_CHANGED)?;
+        ensure_child(owner, kind.name(), &meta, &key, NOT_CHANGED)?;
     }
     send(core, &Key::of(owner), &key, &body, known).await
 }
@@ -129,19 +132,49 @@ pub(crate) async fn apply_unowned<K: Object, C: Object>(
     near: &K,
     object: &C,
 ) -> anyhow::Result<Arc<C>> {
-    ensure_named(object)?;
-    let (key, body) = prepare_unowned(near, object)?;
+    let kind = KindData::of::<C>();
+    ensure_named(&kind, object.meta())?;
+    let (key, body) = prepare_unowned(near, &kind, object)?;
     let known = Known::<C>::of(core, &key);
     send(core, &Key::of(near), &key, &body, known).await
 }
 
-fn ensure_named<C: Object>(object: &C) -> anyhow::Result<()> {
-    let name = object.meta().name.as_deref().unwrap_or_default();
+/// Applies `child` as a child of `owner`; see `Context::apply_object`.
+pub(crate) async fn apply_object<K: Object>(
+    core: &Core<K>,
+    owner: &K,
+    kind: &KindData,
+    child: &DynamicObject,
+) -> anyhow::Result<DynamicObject> {
+    ensure_named(kind, &child.metadata)?;
+    let (key, body) = prepare(owner, kind, child)?;
+    let api = kind.api(core.client.clone(), &key);
+    if let Some(meta) = there(&api, kind.name(), &key).await? {
+        ensure_child(owner, kind.name(), &meta, &key, NOT_CHANGED)?;
+    }
+    patch(core, &api, kind.name(), &key, &body).await
+}
+
+/// Applies `object` for `near`, which does not become its owner; see `Context::apply_object_unowned`.
+pub(crate) async fn apply_object_unowned<K: Object>(
+    core: &Core<K>,
+    near: &K,
+    kind: &KindData,
+    object: &DynamicObject,
+) -> anyhow::Result<DynamicObject> {
+    ensure_named(kind, &object.metadata)?;
+    let (key, body) = prepare_unowned(near, kind, object)?;
+    let api = kind.api(core.client.clone(), &key);
+    patch(core, &api, kind.name(), &key, &body).await
+}
+
+fn ensure_named(kind: &KindData, meta: &ObjectMeta) -> anyhow::Result<()> {
+    let name = meta.name.as_deref().unwrap_or_default();
     anyhow::ensure!(
         !name.is_empty(),
         "a {} without a name cannot be applied\n\
          help: derive `metadata.name` from what it is for; `cx.create` generates a name",
-        C::kind(&()),
+        kind.name(),
     );
     Ok(())
 }
@@ -173,11 +206,7 @@ async fn send<K: Object, C: Object>(
         }
     }
 
-    let params = core.patch_params().force();
-    let answer = api.patch(key.name(), &params, &Patch::Apply(body)).await;
-    let Stripped(object) =
-        answer.with_context(|| format!("cannot apply {} `{key}`", C::kind(&())))?;
-    let object = Arc::new(object);
+    let object = Arc::new(patch(core, &api, &C::kind(&()), key, body).await?);
     core.wrote(key, &object);
     if known.is_watched() {
         core.applied.set::<C>(key, &text, version(&*object));
@@ -189,11 +218,27 @@ async fn send<K: Object, C: Object>(
     Ok(object)
 }
 
-/// Asks the API server for the metadata of an object that no cache knows.
-pub(crate) async fn there<C: Object>(
+/// Sends a server-side apply, as the field manager of the controller and by force.
+async fn patch<K, C: Clone + Debug + DeserializeOwned>(
+    core: &Core<K>,
     api: &Api<Stripped<C>>,
+    kind: &str,
     key: &Key,
-) -> anyhow::Result<Option<PartialObjectMeta<Stripped<C>>>> {
+    body: &Value,
+) -> anyhow::Result<C> {
+    let params = core.patch_params().force();
+    let answer = api.patch(key.name(), &params, &Patch::Apply(body)).await;
+    let Stripped(object) = answer.with_context(|| format!("cannot apply {kind} `{key}`"))?;
+    Ok(object)
+}
+
+/// Asks the API server for the metadata of an object of this kind that no cache knows.
+pub(crate) async fn there<C: Resource + Clone + Debug + DeserializeOwned>(
+    api: &Api<Stripped<C>>,
+    kind: &str,
+    key: &Key,
+) -> anyhow::Result<Option<ObjectMeta>> {
     let there = api.get_metadata_opt(key.name()).await;
-    there.with_context(|| format!("cannot look whether {} `{key}` is there", C::kind(&())))
+    let there = there.with_context(|| format!("cannot look whether {kind} `{key}` is there"))?;
+    Ok(there.map(|there| there.metadata))
 }

@@ -2,11 +2,14 @@
 
 use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::Resource;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
     cache::object::{Object, namespaced},
     key::Key,
+    writes::kind::KindData,
 };
 
 /// Fields of the metadata that the API server sets, and that must not or need not be sent.
@@ -24,34 +27,43 @@ const WAIT: &str =
     "help: wait until the garbage collector has removed it; the reconcile is retried";
 
 /// The key of a child of `owner`, whose name may yet have to be generated, and the child to send.
-pub(crate) fn prepare<K: Object, C: Object>(owner: &K, child: &C) -> anyhow::Result<(Key, Value)> {
-    let (key, mut meta) = place(owner, child)?;
-    own(owner, &mut meta, &format!("{} `{key}`", C::kind(&())))?;
-    Ok((key, body(child, meta)?))
+pub(crate) fn prepare<K: Object, C: Resource + Serialize>(
+    owner: &K,
+    kind: &KindData,
+    child: &C,
+) -> anyhow::Result<(Key, Value)> {
+    let (key, mut meta) = place(owner, kind, child.meta())?;
+    own(owner, &mut meta, &format!("{} `{key}`", kind.name()))?;
+    Ok((key, body(kind, child, meta)?))
 }
 
 /// The key of an object that gets no owner, and the object to send. Without a namespace, it gets that of `near`.
-pub(crate) fn prepare_unowned<K: Object, C: Object>(
+pub(crate) fn prepare_unowned<K: Object, C: Resource + Serialize>(
     near: &K,
+    kind: &KindData,
     object: &C,
 ) -> anyhow::Result<(Key, Value)> {
-    let (key, meta) = place(near, object)?;
-    Ok((key, body(object, meta)?))
+    let (key, meta) = place(near, kind, object.meta())?;
+    Ok((key, body(kind, object, meta)?))
 }
 
 /// The key of an object, and its metadata with a namespace, by default that of `near`.
-fn place<K: Object, C: Object>(near: &K, object: &C) -> anyhow::Result<(Key, ObjectMeta)> {
-    let mut meta = object.meta().clone();
+fn place<K: Object>(
+    near: &K,
+    kind: &KindData,
+    meta: &ObjectMeta,
+) -> anyhow::Result<(Key, ObjectMeta)> {
+    let mut meta = meta.clone();
     let names = [&meta.name, &meta.generate_name];
     let name = names.into_iter().flatten().find(|name| !name.is_empty());
     let name = name.cloned().unwrap_or_default();
-    if namespaced::<C>() && meta.namespace.is_none() {
+    if kind.namespaced && meta.namespace.is_none() {
         meta.namespace.clone_from(&near.meta().namespace);
         anyhow::ensure!(
             meta.namespace.is_some(),
             "{} `{name}` needs a namespace: `{}` has none to give\n\
              help: set `metadata.namespace`",
-            C::kind(&()),
+            kind.name(),
             Key::of(near),
         );
     }
@@ -59,10 +71,10 @@ fn place<K: Object, C: Object>(near: &K, object: &C) -> anyhow::Result<(Key, Obj
 }
 
 /// What to send: the object with this metadata, without what belongs to the API server.
-fn body<C: Object>(object: &C, meta: ObjectMeta) -> anyhow::Result<Value> {
+fn body(kind: &KindData, object: &impl Serialize, meta: ObjectMeta) -> anyhow::Result<Value> {
     let mut body = serde_json::to_value(object)?;
-    body["apiVersion"] = json!(C::api_version(&()));
-    body["kind"] = json!(C::kind(&()));
+    body["apiVersion"] = json!(kind.resource.api_version);
+    body["kind"] = json!(kind.name());
     body["metadata"] = serde_json::to_value(meta)?;
     if let Some(meta) = body["metadata"].as_object_mut() {
         meta.retain(|field, value| !value.is_null() && !NOT_OURS.contains(&field.as_str()));
@@ -92,10 +104,11 @@ fn own<K: Object>(owner: &K, child: &mut ObjectMeta, what: &str) -> anyhow::Resu
     Ok(())
 }
 
-/// Fails if the existing object under `key` is not a child of `owner`. `rest` is the end of the error: what was not
-/// done, and what to do.
-pub(crate) fn ensure_child<K: Object, C: Object>(
+/// Fails if the existing object of this kind under `key` is not a child of `owner`. `rest` is the end of the error: what
+/// was not done, and what to do.
+pub(crate) fn ensure_child<K: Object>(
     owner: &K,
+    kind: &str,
     there: &ObjectMeta,
     key: &Key,
     rest: &str,
@@ -105,7 +118,6 @@ pub(crate) fn ensure_child<K: Object, C: Object>(
     if owners.iter().any(|reference| Some(&reference.uid) == uid) {
         return Ok(());
     }
-    let kind = C::kind(&());
     let controller = owners.iter().find(|other| other.controller == Some(true));
     let Some(other) = controller.or(owners.first()) else {
         anyhow::bail!("{kind} `{key}` exists and has no owner; {rest}");

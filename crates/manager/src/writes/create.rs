@@ -9,7 +9,7 @@ use crate::{
     cache::{object::Object, stripped::Stripped},
     controller::core::Core,
     key::Key,
-    writes::{child::prepare, selected::ensure_selected},
+    writes::{child::prepare, kind::KindData, selected::ensure_selected},
 };
 
 /// Creates `child` as a child of `owner`; see `Context::create`.
@@ -19,7 +19,7 @@ pub(crate) async fn create<K: Object, C: Object>(
     child: &C,
 ) -> anyhow::Result<Arc<C>> {
     let kind = C::kind(&());
-    let (key, body) = prepare(owner, child)?;
+    let (key, body) = prepare(owner, &KindData::of::<C>(), child)?;
     anyhow::ensure!(
         !key.name().is_empty(),
         "a {kind} without a name cannot be created\n\

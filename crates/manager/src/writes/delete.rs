@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{DeleteParams, Preconditions};
+use kube::api::{DeleteParams, DynamicObject, Preconditions};
 
 use crate::{
     cache::{
-        object::{Object, api, namespaced},
+        object::{Object, api},
         stripped::Stripped,
     },
     controller::core::Core,
@@ -16,6 +16,7 @@ use crate::{
     writes::{
         apply::{Known, there},
         child::ensure_child,
+        kind::KindData,
     },
 };
 
@@ -29,41 +30,83 @@ pub(crate) async fn delete<K: Object, C: Object>(
     owner: &K,
     object: &C,
 ) -> anyhow::Result<()> {
-    let key = Key::of(object);
-    let here = owner.meta().namespace.as_deref();
-    let key = Key::new(
-        key.namespace().or(here).filter(|_| namespaced::<C>()),
-        key.name(),
-    );
-    let found;
+    let kind = KindData::of::<C>();
+    let key = key_of(owner, &kind, object.meta())?;
     let meta = if object.meta().uid.is_some() {
-        object.meta()
+        Some(object.meta().clone())
     } else {
-        let Some(meta) = child(core, owner, object, &key).await? else {
-            return Ok(());
-        };
-        found = meta;
-        &found
+        child::<K, C>(core, owner, &key).await?
     };
-    if meta.deletion_timestamp.is_some() {
+    let Some(meta) = meta.filter(is_kept) else {
         return Ok(());
+    };
+    let api = api::<C>(core.client.clone(), &key);
+    let answer = api.delete(key.name(), &only(&meta)).await;
+    if let Some(answer) = unless_gone(answer, &kind, &key)? {
+        deleted(core, &key, &meta, answer.left());
     }
+    Ok(())
+}
 
-    let params = DeleteParams::background().preconditions(Preconditions {
+/// Deletes `object` on behalf of `owner`; see `Context::delete_object`.
+pub(crate) async fn delete_object<K: Object>(
+    core: &Core<K>,
+    owner: &K,
+    kind: &KindData,
+    object: &DynamicObject,
+) -> anyhow::Result<()> {
+    let key = key_of(owner, kind, &object.metadata)?;
+    let api = kind.api(core.client.clone(), &key);
+    let meta = if object.metadata.uid.is_some() {
+        Some(object.metadata.clone())
+    } else {
+        let meta = there(&api, kind.name(), &key).await?;
+        ensure_own(owner, kind.name(), meta.as_ref(), &key)?;
+        meta
+    };
+    if let Some(meta) = meta.filter(is_kept) {
+        let answer = api.delete(key.name(), &only(&meta)).await;
+        unless_gone(answer, kind, &key)?;
+    }
+    Ok(())
+}
+
+/// The key of the object with this metadata, by default in the namespace of `near`.
+fn key_of<K: Object>(near: &K, kind: &KindData, meta: &ObjectMeta) -> anyhow::Result<Key> {
+    let name = meta.name.as_deref().unwrap_or_default();
+    anyhow::ensure!(
+        !name.is_empty(),
+        "a {} without a name cannot be deleted",
+        kind.name()
+    );
+    let given = meta.namespace.as_deref().filter(|given| !given.is_empty());
+    let namespace = given.or(near.meta().namespace.as_deref());
+    Ok(Key::new(namespace.filter(|_| kind.namespaced), name))
+}
+
+fn is_kept(meta: &ObjectMeta) -> bool {
+    meta.deletion_timestamp.is_none()
+}
+
+/// Deletes only the object with the uid of this metadata, and its dependents in the background.
+fn only(meta: &ObjectMeta) -> DeleteParams {
+    DeleteParams::background().preconditions(Preconditions {
         uid: meta.uid.clone(),
         resource_version: None,
-    });
-    match api::<C>(core.client.clone(), &key)
-        .delete(key.name(), &params)
-        .await
-    {
-        Ok(answer) => {
-            deleted(core, &key, meta, answer.left());
-            Ok(())
-        }
-        // It is gone. On a conflict, another object has that name, or a Namespace is already being emptied.
-        Err(kube::Error::Api(error)) if [404, 409].contains(&error.code) => Ok(()),
-        Err(error) => Err(error).with_context(|| format!("cannot delete {} `{key}`", C::kind(&()))),
+    })
+}
+
+/// The answer to a deletion; `None` if the object is gone. On a conflict, another object has that name, or a Namespace
+/// is already being emptied.
+fn unless_gone<T>(
+    answer: kube::Result<T>,
+    kind: &KindData,
+    key: &Key,
+) -> anyhow::Result<Option<T>> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(kube::Error::Api(error)) if [404, 409].contains(&error.code) => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot delete {} `{key}`", kind.name())),
     }
 }
 
@@ -93,27 +136,29 @@ fn deleted<K: Object, C: Object>(
 async fn child<K: Object, C: Object>(
     core: &Core<K>,
     owner: &K,
-    object: &C,
     key: &Key,
 ) -> anyhow::Result<Option<ObjectMeta>> {
     let kind = C::kind(&());
-    let name = object.meta().name.as_deref().unwrap_or_default();
-    anyhow::ensure!(
-        !name.is_empty(),
-        "a {kind} without a name cannot be deleted"
-    );
     let known = Known::<C>::of(core, key);
     // A child that was just applied may not be in the cache yet.
     let certain = known.is_certain() && !core.applied.knows::<C>(key);
     let meta = match known.meta() {
         Some(meta) => Some(meta.clone()),
         None if certain => None,
-        None => there::<C>(&api(core.client.clone(), key), key)
-            .await?
-            .map(|there| there.metadata),
+        None => there(&api::<C>(core.client.clone(), key), &kind, key).await?,
     };
-    if let Some(meta) = &meta {
-        ensure_child::<K, C>(owner, meta, key, NOT_DELETED)?;
-    }
+    ensure_own(owner, &kind, meta.as_ref(), key)?;
     Ok(meta)
+}
+
+/// Fails if the object of this kind exists, with this metadata, and is not a child of `owner`.
+fn ensure_own<K: Object>(
+    owner: &K,
+    kind: &str,
+    meta: Option<&ObjectMeta>,
+    key: &Key,
+) -> anyhow::Result<()> {
+    meta.map_or(Ok(()), |meta| {
+        ensure_child(owner, kind, meta, key, NOT_DELETED)
+    })
 }

@@ -8,6 +8,7 @@ pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod difference;
 pub(crate) mod finalizer;
+pub(crate) mod kind;
 pub(crate) mod own;
 pub(crate) mod replace;
 pub(crate) mod selected;

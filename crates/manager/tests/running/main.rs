@@ -10,6 +10,7 @@ mod faults;
 mod own;
 mod priority;
 mod reads;
+mod rendered;
 mod replaced;
 mod retries;
 mod shapes;
