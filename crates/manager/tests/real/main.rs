@@ -9,6 +9,7 @@
 )]
 
 mod cases;
+mod dynamic;
 mod kinds;
 mod kubelet;
 mod talk;
@@ -58,6 +59,7 @@ fn the_fake_api_server_behaves_like_a_real_one() {
         "every_list",
         "deployments",
         "jobs_end",
+        "dynamic",
     ] {
         assert!(out.contains(test), "{test} did not run:\n{out}\n{err}");
     }
@@ -119,4 +121,10 @@ async fn deployments_become_available_and_pods_run() {
 #[ignore = "runs below `kbr envtest run`, started by the test above"]
 async fn jobs_end_with_the_requested_result() {
     Box::pin(kubelet::jobs_end_as_requested()).await;
+}
+
+#[tokio::test]
+#[ignore = "runs below `kbr envtest run`, started by the test above"]
+async fn a_controller_of_dynamic_kinds_reconciles() {
+    Box::pin(dynamic::reconciles_children_status_and_finalizer()).await;
 }
