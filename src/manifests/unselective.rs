@@ -131,6 +131,7 @@ mod tests {
             "x.reads::<PartialObjectMeta<Secret>>();",
             "x.owns_cached::<Job>();",
             "x.controller::<ConfigMap>(name);",
+            "x.reads::<Dynamic<Secret>>();",
             "// +kbr:lint:allow=unselective-watch\nx.reads::<Secret>();",
         ] {
             assert_eq!(warnings(code), "", "{code}");

@@ -285,6 +285,8 @@ mod tests {
     #[test]
     fn unknown_kinds_and_allowed_lines_are_not_reported() {
         assert_eq!(warnings("x.owns::<Job>();"), "", "another `Job`");
+        let dynamic = "x.controller::<Dynamic<Ox, Health>>(a).owns::<Dynamic<Job>>();";
+        assert_eq!(warnings(&format!("{JOB}{dynamic}")), "");
         assert_eq!(warnings(&format!("{JOB}// x.owns::<Job>();")), "");
         let allow = "// +kbr:lint:allow=missing-permission";
         let source = |between: &str| format!("{JOB}{allow}\n{between}x.owns::<Job>();");
