@@ -7,8 +7,8 @@ use crate::{logs::start_with, options::Options};
 /// Starts the log as [`Manager::new`](crate::Manager::new) does, with a layer of yours beside it: one that exports
 /// spans to OpenTelemetry, for example. Call it before `Manager::new`, which then keeps this log.
 ///
-/// The layer gets the spans and events that `--log-level` enables. Each reconcile is a span `reconcile` of the level
-/// info, with the fields `controller`, `kind`, `namespace`, `object` (its name) and `reconcile_id`; a failure is an
+/// The layer gets the spans and events of the level info and above, and those that `--log-level` enables. Each reconcile is
+/// a span `reconcile` of the level info, with the fields `controller`, `kind`, `namespace`, `object` (its name) and `reconcile_id`; a failure is an
 /// event of the level error in it. Combine several layers with [`Layer::and_then`].
 ///
 /// ```
@@ -42,7 +42,7 @@ pub fn init_tracing<L>(options: &Options, layer: L) -> anyhow::Result<()>
 where
     L: Layer<Registry> + Send + Sync + 'static,
 {
-    let started = start_with(options.log_format, &options.log_level, layer)?;
+    let started = start_with(options.log_format, &options.log_level, Some(layer))?;
     anyhow::ensure!(
         started,
         "the log has been started before\n\

@@ -13,9 +13,9 @@ use clap::ValueEnum;
 use tracing::Level;
 use tracing_subscriber::{
     Layer, Registry,
-    filter::{LevelFilter, Targets},
+    filter::{FilterExt as _, LevelFilter, Targets},
     fmt,
-    layer::{Identity, SubscriberExt as _},
+    layer::{Filter, Identity, SubscriberExt as _},
     util::SubscriberInitExt as _,
 };
 
@@ -30,8 +30,8 @@ pub enum LogFormat {
     Json,
 }
 
-/// The format of this process's log, once [`start`] has configured it.
-static FORMAT: OnceLock<LogFormat> = OnceLock::new();
+/// Whether errors are logged as JSON, once [`start`] has configured the log.
+static JSON_ERRORS: OnceLock<bool> = OnceLock::new();
 
 /// Ends `main`: logs an error like every other line, and returns exit code 1 for it.
 ///
@@ -54,7 +54,7 @@ pub fn exit(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else {
         return ExitCode::SUCCESS;
     };
-    if FORMAT.get() == Some(&LogFormat::Json) && tracing::enabled!(Level::ERROR) {
+    if JSON_ERRORS.get() == Some(&true) {
         tracing::error!(error = chain(error.as_ref()), "the operator failed");
     } else {
         eprintln!("Error: {error:?}");
@@ -66,53 +66,55 @@ pub fn exit(result: anyhow::Result<()>) -> ExitCode {
 ///
 /// If a test or the operator itself has configured logging before, that is kept.
 pub(crate) fn start(format: Option<LogFormat>, level: &str) -> anyhow::Result<()> {
-    start_with(format, level, Identity::new()).map(drop)
+    start_with(format, level, None::<Identity>).map(drop)
 }
 
 /// Starts logging, with a layer beside it; returns whether it had not been started before.
 pub(crate) fn start_with<L>(
     format: Option<LogFormat>,
     level: &str,
-    layer: L,
+    layer: Option<L>,
 ) -> anyhow::Result<bool>
 where
     L: Layer<Registry> + Send + Sync + 'static,
 {
-    // A filter applies to all layers, also to those below it.
-    let registry = tracing_subscriber::registry()
-        .with(layer)
-        .with(filter(level)?);
+    let (logged, traced) = (filter(level)?, traced(level)?);
     let terminal = std::io::stderr().is_terminal();
     let default = if terminal {
         LogFormat::Text
     } else {
         LogFormat::Json
     };
-    let layer = fmt::layer().with_writer(std::io::stderr);
     let format = format.unwrap_or(default);
+    let json_errors = format == LogFormat::Json && logs_errors(&logged);
+    let registry = tracing_subscriber::registry().with(layer.map(|it| it.with_filter(traced)));
+    let lines = fmt::layer().with_writer(std::io::stderr);
     let started = match format {
-        LogFormat::Text => registry.with(layer.with_ansi(terminal)).try_init(),
-        LogFormat::Json => registry
-            .with(layer.json().flatten_event(true).with_span_list(false))
+        LogFormat::Text => registry
+            .with(lines.with_ansi(terminal).with_filter(logged))
             .try_init(),
+        LogFormat::Json => {
+            let lines = lines.json().flatten_event(true).with_span_list(false);
+            registry.with(lines.with_filter(logged)).try_init()
+        }
     };
     if started.is_ok() {
-        FORMAT.get_or_init(|| format);
+        JSON_ERRORS.get_or_init(|| json_errors);
     }
     Ok(started.is_ok())
 }
 
+/// Whether this module's errors are logged: levels may be set for some crates only.
+fn logs_errors(filter: &Targets) -> bool {
+    filter.would_enable(module_path!(), &Level::ERROR)
+}
+
 /// Logs panics from now on if the log is JSON, with a backtrace if `RUST_BACKTRACE` enables one.
 pub(crate) fn log_panics() {
-    if FORMAT.get() != Some(&LogFormat::Json) {
+    if JSON_ERRORS.get() != Some(&true) {
         return;
     }
-    let print = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        // Levels may be set for some crates only, but a panic must always be visible.
-        if !tracing::enabled!(Level::ERROR) {
-            return print(panic);
-        }
         let backtrace = Backtrace::capture();
         let captured = backtrace.status() == BacktraceStatus::Captured;
         tracing::error!(
@@ -137,6 +139,13 @@ fn filter(level: &str) -> anyhow::Result<Targets> {
     Ok(filter.with_targets(QUIET.map(|target| (target, LevelFilter::OFF))))
 }
 
+/// What a layer of the author's gets: all from `info` on, also if the log has less, and what the log has.
+///
+/// Not everything: a layer would export the requests of its own exporter, which are logged as `debug` and `trace`.
+fn traced<S>(level: &str) -> anyhow::Result<impl Filter<S> + use<S>> {
+    Ok(filter("info")?.or(filter(level)?))
+}
+
 fn parse(level: &str) -> anyhow::Result<Targets> {
     level.parse().with_context(|| {
         format!(
@@ -148,6 +157,11 @@ fn parse(level: &str) -> anyhow::Result<Targets> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use tracing::{Event, Subscriber};
+    use tracing_subscriber::layer::Context;
+
     use super::*;
 
     #[test]
@@ -167,6 +181,29 @@ mod tests {
         }
         let found = filter("info,kube_client=debug").unwrap();
         assert!(found.would_enable("kube_client::client::builder", &Level::DEBUG));
+    }
+
+    #[test]
+    fn a_layer_gets_what_the_log_has_and_all_from_info_on() {
+        struct Seen(Arc<Mutex<Vec<String>>>);
+        impl<S: Subscriber> Layer<S> for Seen {
+            fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+                let metadata = event.metadata();
+                let line = format!("{} {}", metadata.target(), metadata.level());
+                self.0.lock().unwrap().push(line);
+            }
+        }
+        let seen = Arc::default();
+        let layer = Seen(Arc::clone(&seen)).with_filter(traced("error,a=debug").unwrap());
+        let subscriber = tracing_subscriber::registry().with(layer);
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::debug!(target: "a", "seen");
+            tracing::trace!(target: "a", "not seen");
+            tracing::info!(target: "b", "seen");
+            tracing::debug!(target: "b", "not seen");
+            tracing::error!(target: "kube_client::client", "not seen");
+        });
+        assert_eq!(*seen.lock().unwrap(), ["a DEBUG", "b INFO"]);
     }
 
     #[test]
