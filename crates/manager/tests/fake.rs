@@ -1,14 +1,16 @@
 //! Test the fake API server where it does at once what takes a cluster a while, and where it rejects requests.
 //! Everything that it does like the real one is compared with that in `real/`.
 
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube::{
     Api, ResourceExt,
     api::{
         DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, PropagationPolicy,
+        WatchParams,
     },
 };
-use manager::testing::FakeApi;
+use manager::{Manager, testing::FakeApi};
 use serde_json::json;
 
 fn object(name: &str, owners: &[&ConfigMap]) -> ConfigMap {
@@ -174,4 +176,63 @@ async fn all_returns_every_object_of_its_kind_and_no_others() {
     assert_eq!(api.all::<Secret>().len(), 1);
     assert_eq!(api.all::<Namespace>(), []);
     assert_eq!(api.all_json("secrets")[0]["metadata"]["name"], "a");
+}
+
+#[tokio::test]
+async fn a_kind_that_is_uninstalled_has_no_objects_and_is_not_served() {
+    let (api, maps) = maps();
+    let mut object = object("a", &[]);
+    object.metadata.finalizers = Some(vec!["example.com/stays".to_owned()]);
+    api.put(&object);
+    let watch = maps.watch(&WatchParams::default(), "0").await.unwrap();
+    api.uninstall::<ConfigMap>();
+    let events: Vec<_> = watch.map_ok(|event| format!("{event:?}")).collect().await;
+    let events: Vec<String> = events.into_iter().collect::<Result<_, _>>().unwrap();
+    assert_eq!(events, ["Added event", "Deleted event"]);
+    for result in [
+        maps.list(&ListParams::default()).await.map(drop),
+        maps.create(&PostParams::default(), &object).await.map(drop),
+        maps.watch(&WatchParams::default(), "0").await.map(drop),
+    ] {
+        let error = result.unwrap_err();
+        assert!(
+            matches!(&error, kube::Error::Api(status) if status.code == 404),
+            "{error}"
+        );
+    }
+    let secrets: Api<Secret> = Api::default_namespaced(api.client());
+    assert!(secrets.list(&ListParams::default()).await.is_ok());
+
+    api.install::<ConfigMap>();
+    assert_eq!(names(&maps).await, [""; 0]);
+    create(&maps, "a", &[]).await;
+}
+
+#[tokio::test]
+async fn a_reconcile_sees_that_an_optional_kind_is_not_installed() {
+    let check = async |api: FakeApi, wanted: &str| {
+        api.put(&Namespace {
+            metadata: ObjectMeta {
+                name: Some("a".to_owned()),
+                ..ObjectMeta::default()
+            },
+            ..Namespace::default()
+        });
+        let register = |manager: &mut Manager| {
+            manager
+                .controller::<Namespace>("namespace")
+                .owns::<ConfigMap>()
+                .optional()
+                .reconcile(async |_, cx| {
+                    let installed = cx.is_installed::<ConfigMap>()?;
+                    anyhow::bail!("installed: {installed}")
+                });
+        };
+        let error = api.reconcile(register, "a").await.unwrap_err();
+        assert_eq!(error.to_string(), wanted);
+    };
+    check(FakeApi::new(), "installed: true").await;
+    let without = FakeApi::new();
+    without.uninstall::<ConfigMap>();
+    check(without, "installed: false").await;
 }

@@ -105,12 +105,25 @@ impl FakeApi {
         self.lock().objects.define(crd);
     }
 
+    /// Removes a kind from the server, and its objects, whatever their finalizers: as if its definition (CRD) were
+    /// deleted. Its requests are answered with 404, and its watches end. For tests of an
+    /// [optional](crate::Controller::optional) kind, which may be removed before the manager starts or later.
+    pub fn uninstall<K: Object>(&self) {
+        self.lock().objects.uninstall(&path::<K>("default", "any"));
+        self.changed.send_replace(());
+    }
+
+    /// Serves a kind again that was [uninstalled](Self::uninstall). A manager notices that within half a minute.
+    pub fn install<K: Object>(&self) {
+        self.lock().objects.install(&path::<K>("default", "any"));
+    }
+
     /// Stores an object as it is, including its status, and replaces one of the same name. A namespaced object without
     /// a namespace goes to `default`. Sets the fields that the API server sets: uid, generation, resource version and
     /// so on.
     ///
     /// # Panics
-    /// If it has no name or cannot be written as JSON.
+    /// If it has no name, cannot be written as JSON, or its kind was [uninstalled](Self::uninstall).
     pub fn put<K: Object>(&self, object: &K) {
         let meta = object.meta();
         let name = meta
@@ -121,7 +134,15 @@ impl FakeApi {
         let mut value = serde_json::to_value(object).expect("an object can be written as JSON");
         value["apiVersion"] = json!(K::api_version(&()));
         value["kind"] = json!(K::kind(&()));
-        self.lock().objects.put(&path::<K>(namespace, name), value);
+        let path = path::<K>(namespace, name);
+        let mut state = self.lock();
+        assert!(
+            state.objects.serves(&path),
+            "{} is not installed",
+            K::kind(&())
+        );
+        state.objects.put(&path, value);
+        drop(state);
         self.changed.send_replace(());
     }
 
@@ -292,8 +313,14 @@ impl FakeApi {
         let mut bookmarks = interval_at(Instant::now() + BOOKMARKS, BOOKMARKS);
         tokio::spawn(async move {
             loop {
-                let news = self.lock().objects.news(&mut watch);
+                let (news, served) = {
+                    let objects = &self.lock().objects;
+                    (objects.news(&mut watch), objects.serves(watch.path()))
+                };
                 tell(&news, &sender);
+                if !served {
+                    return;
+                }
                 tokio::select! {
                     () = sender.closed() => return,
                     _ = changed.changed() => {}

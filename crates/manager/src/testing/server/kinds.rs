@@ -3,6 +3,8 @@
 //! Source: the API server's own description and the registry strategies of Kubernetes 1.37
 //! (`pkg/registry/*/*/strategy.go`); the comparison with a real API server checks both.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::path::Path;
@@ -143,20 +145,36 @@ impl Kind {
     }
 }
 
-/// The registered definitions (CRDs).
+/// The kinds that are served.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kinds(Vec<Value>);
+pub(super) struct Kinds {
+    /// The registered definitions (CRDs).
+    definitions: Vec<Value>,
+    /// Group and plural of the kinds that are not installed.
+    missing: BTreeSet<(String, String)>,
+}
 
 impl Kinds {
     /// Adds a definition; replaces one of the same name.
     pub(super) fn define(&mut self, crd: Value) {
-        self.0
+        self.definitions
             .retain(|old| old["metadata"]["name"] != crd["metadata"]["name"]);
-        self.0.push(crd);
+        self.definitions.push(crd);
+    }
+
+    pub(super) fn uninstall(&mut self, path: &Path) {
+        self.missing.insert(names(path));
+    }
+
+    pub(super) fn install(&mut self, path: &Path) {
+        self.missing.remove(&names(path));
     }
 
     /// The kind at this path; `None` if it does not exist.
     pub(super) fn of(&self, path: &Path) -> Option<Kind> {
+        if self.missing.contains(&names(path)) {
+            return None;
+        }
         let group = path.group();
         let known = BUILT_IN
             .iter()
@@ -164,7 +182,7 @@ impl Kinds {
         if let Some((_, _, name, traits)) = known {
             return Some(Kind::built_in(name, path.api_version(), traits));
         }
-        let defined = self.0.iter().find(|crd| {
+        let defined = self.definitions.iter().find(|crd| {
             crd["spec"]["group"] == group && crd["spec"]["names"]["plural"] == path.plural.as_str()
         });
         if let Some(crd) = defined {
@@ -174,6 +192,10 @@ impl Kinds {
         let own = BUILT_IN.iter().any(|(g, ..)| *g == group);
         (!own).then(Kind::custom)
     }
+}
+
+fn names(path: &Path) -> (String, String) {
+    (path.group().to_owned(), path.plural.clone())
 }
 
 fn custom(crd: &Value, version: &str) -> Option<Kind> {

@@ -7,6 +7,7 @@ use super::{
     Call,
     answer::{Answer, ErrorResponse},
     kinds::Kind,
+    path::Path,
     select::Selection,
     store::{Change, Objects},
 };
@@ -162,6 +163,11 @@ pub(in crate::testing) struct Watch {
 }
 
 impl Watch {
+    /// The collection that is watched.
+    pub(in crate::testing) fn path(&self) -> &Path {
+        &self.call.path
+    }
+
     /// A bookmark with the current version, if the watch has asked for bookmarks.
     pub(in crate::testing) fn bookmark(&self) -> Option<Value> {
         let wanted = self.call.query.get("allowWatchBookmarks");

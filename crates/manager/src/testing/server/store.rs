@@ -66,6 +66,25 @@ impl Objects {
         self.kinds.define(crd);
     }
 
+    /// Removes the kind at this path, and its objects, whatever their finalizers.
+    pub(in crate::testing) fn uninstall(&mut self, kind: &Path) {
+        let here = self.stored.keys().filter(|path| path.same_kind(kind));
+        for path in here.cloned().collect::<Vec<_>>() {
+            self.remove(&path);
+        }
+        self.kinds.uninstall(kind);
+    }
+
+    /// Whether the kind at this path is installed.
+    pub(in crate::testing) fn serves(&self, path: &Path) -> bool {
+        self.kinds.of(path).is_some()
+    }
+
+    /// Serves the kind at this path again.
+    pub(in crate::testing) fn install(&mut self, kind: &Path) {
+        self.kinds.install(kind);
+    }
+
     pub(in crate::testing) fn get(&self, path: &Path) -> Option<&Value> {
         self.stored.get(path).map(|stored| &stored.object)
     }
