@@ -63,6 +63,15 @@ impl Client {
         Ok(answer.into_body().into_reader())
     }
 
+    /// The HTTP status of the answer to a GET of `path`.
+    ///
+    /// # Errors
+    /// The API server does not answer.
+    pub fn status(&self, path: &str) -> anyhow::Result<u16> {
+        let answer = self.agent.get(format!("{}{path}", self.server)).call()?;
+        Ok(answer.status().as_u16())
+    }
+
     /// Applies an object at `path` with server-side apply, as `kubectl apply --server-side --force-conflicts` does.
     ///
     /// # Errors

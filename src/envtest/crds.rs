@@ -63,7 +63,7 @@ pub fn remove_conversion(crds: &mut [Value]) -> Vec<String> {
     names
 }
 
-/// Applies `crds`, waits until discovery has each served version, and reports them.
+/// Applies `crds`, waits until each served version can be used, and reports them.
 pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
     let client = plane.client()?;
     let errors: Vec<String> = crds
@@ -80,7 +80,7 @@ pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
     }
     let deadline = Instant::now() + LIMIT;
     for version in served(crds) {
-        while !is_listed(&client, &version)? {
+        while !is_listed(&client, &version)? || !is_readable(&client, &version)? {
             if Instant::now() > deadline {
                 bail!(
                     "`{}` is not served within {} s\n{}",
@@ -141,6 +141,20 @@ fn is_listed(client: &Client, version: &Served) -> anyhow::Result<bool> {
     let list: Value = serde_json::from_reader(list)?;
     let mut resources = list["resources"].as_array().into_iter().flatten();
     Ok(resources.any(|resource| resource["name"] == version.plural.as_str()))
+}
+
+/// Whether the objects of a version can be listed: the API server fills a cache of them at the first request, and answers
+/// with 429 meanwhile. For the deletion of a CRD it lists the objects, too, and would try again only after minutes.
+fn is_readable(client: &Client, version: &Served) -> anyhow::Result<bool> {
+    let Served {
+        group,
+        version,
+        plural,
+    } = version;
+    // Without a selector, the API server may read from etcd instead.
+    let selector = "fieldSelector=metadata.name%3Dnone";
+    let status = client.status(&format!("/apis/{group}/{version}/{plural}?{selector}"))?;
+    Ok(![404, 429].contains(&status))
 }
 
 /// Why a kind is not served: the conditions in the status of its CRD.

@@ -31,6 +31,33 @@ spec:
 "#;
 
 #[test]
+fn the_api_server_is_ready_for_all_requests_about_installed_kinds() {
+    let place = Place::new();
+    for number in 0..20 {
+        let crd = WIDGETS.replace("widgets", &format!("widgets{number}"));
+        let crd = crd.replace("Widget", &format!("Widget{number}"));
+        let crd = crd.replace("singular: widget", &format!("singular: widget{number}"));
+        place.write(&format!("crds/{number}.yaml"), &crd);
+    }
+    let list = r#"
+        for number in $(seq 0 19); do
+            kubectl get --raw "/apis/demo.example.com/v1/widgets$number?fieldSelector=metadata.name%3Dnone"
+        done
+    "#;
+    let run = [
+        "run", "--crds", "crds", "--audit", "audit", "--", "sh", "-e", "-c", list,
+    ];
+    let output = place.kbr(&run).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let audit = fs::read_to_string(place.path("audit")).unwrap();
+    let kubectl = audit.lines().filter(|line| line.contains("kubectl"));
+    let rejected: Vec<_> = kubectl
+        .filter(|line| line.contains("\"code\":429"))
+        .collect();
+    assert!(rejected.is_empty(), "{rejected:#?}");
+}
+
+#[test]
 fn the_command_finds_an_api_server_with_the_crds_of_the_project() {
     let place = Place::new();
     place.write("PROJECT", "");
