@@ -46,7 +46,7 @@ async fn without_crd(world: &mut World) -> anyhow::Result<String> {
         LONG,
         "the API server no longer serves sailors",
         async || {
-            let served = sailors.get_opt("nobody").await;
+            let served = sailors.get_opt("none").await;
             Ok(matches!(served, Err(kube::Error::Api(error)) if error.code == 404).then_some(()))
         },
     )

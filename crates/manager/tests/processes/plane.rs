@@ -12,7 +12,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
     Api, Client, Config, CustomResourceExt,
-    api::{ObjectMeta, PostParams},
+    api::{ListParams, ObjectMeta, PostParams},
     config::{KubeConfigOptions, Kubeconfig},
 };
 use manager::testing::eventually;
@@ -128,13 +128,15 @@ impl Plane {
         Ok(())
     }
 
-    /// Installs the CRD, and waits until the API server serves it.
+    /// Installs the CRD, and waits until the API server lists its objects from its cache. Before that, it could not
+    /// delete the CRD.
     pub async fn install(&self) -> anyhow::Result<()> {
         let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
         crds.create(&PostParams::default(), &Sailor::crd()).await?;
         let sailors: Api<Sailor> = Api::namespaced(self.client.clone(), "default");
         eventually(START, "the API server serves sailors", async || {
-            Ok(sailors.get_opt("nobody").await.map(|_| ()).ok())
+            let params = ListParams::default().fields("metadata.name=none");
+            Ok(sailors.list(&params).await.map(drop).ok())
         })
         .await
     }
