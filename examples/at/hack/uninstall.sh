@@ -7,6 +7,11 @@ ignore=${1:-true}
 timeout=${2:-120s}
 
 test -f config/crd/kustomization.yaml || { echo 'the project has no kinds yet' >&2; exit 0; }
+# To delete a CRD, the API server lists its objects, from a cache that the first request fills. If the deletion is that request, it fails
+# and is repeated only after minutes.
+for crd in $($kubectl get --ignore-not-found --output name --kustomize config/crd 2>/dev/null); do
+  $kubectl get "${crd#*/}" --all-namespaces --field-selector metadata.name=none >/dev/null 2>&1 || :
+done
 $kubectl delete --ignore-not-found="$ignore" --timeout="$timeout" --kustomize config/crd && exit 0
 
 # A CRD is deleted with its last object, and an object with its last finalizer.
