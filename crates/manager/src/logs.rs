@@ -201,7 +201,7 @@ mod tests {
             tracing::trace!(target: "a", "not seen");
             tracing::info!(target: "b", "seen");
             tracing::debug!(target: "b", "not seen");
-            tracing::error!(target: "kube_client::client", "not seen");
+            tracing::event!(target: "kube_client::client", Level::ERROR, "not seen");
         });
         assert_eq!(*seen.lock().unwrap(), ["a DEBUG", "b INFO"]);
     }
