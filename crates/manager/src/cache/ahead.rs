@@ -55,8 +55,8 @@ impl<K: Cached> Write<K> {
         }
     }
 
-    /// Whether an event with this version says nothing about this write. The watch delivers as deleted what leaves a
-    /// selection, too, and the write may have put it back.
+    /// Whether this write is later than the deletion event with this version, or of another object. The watch delivers as
+    /// deleted what leaves a selection, too, and the write may have put it back.
     pub(super) fn follows(&self, uid: Option<&str>, at: Option<u128>) -> bool {
         self.uid.as_deref() != uid || self.version.zip(at).is_some_and(|(own, at)| own > at)
     }

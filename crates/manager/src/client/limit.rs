@@ -105,14 +105,17 @@ impl Limit {
 
 /// Whether a request is a watch.
 pub(crate) fn is_watch(uri: &Uri) -> bool {
-    let mut parameters = uri.query().unwrap_or_default().split('&');
-    parameters.any(|parameter| matches!(parameter, "watch=true" | "watch=1"))
+    parameters(uri).any(|parameter| matches!(parameter, "watch=true" | "watch=1"))
 }
 
 /// Whether a watch begins with a streamed list.
 pub(crate) fn is_streamed_list(uri: &Uri) -> bool {
-    let mut parameters = uri.query().unwrap_or_default().split('&');
-    parameters.any(|parameter| parameter == "sendInitialEvents=true")
+    parameters(uri).any(|parameter| parameter == "sendInitialEvents=true")
+}
+
+/// The parameters of a query, as they were sent: `name=value`.
+pub(crate) fn parameters(uri: &Uri) -> impl Iterator<Item = &str> {
+    uri.query().unwrap_or_default().split('&')
 }
 
 /// The names in a path after its group and version, and after its namespace.

@@ -25,7 +25,7 @@ use tower::{BoxError, Layer, Service};
 
 use crate::{
     client::{
-        limit::is_streamed_list,
+        limit::{is_streamed_list, parameters},
         shared::{Shared, drain},
     },
     error::chain,
@@ -126,10 +126,6 @@ fn help(watch: &Uri) -> String {
         kept.push("fieldSelector=metadata.name%3Dnone");
     }
     format!("{}?{}", watch.path(), kept.join("&"))
-}
-
-fn parameters(uri: &Uri) -> impl Iterator<Item = &str> {
-    uri.query().unwrap_or_default().split('&')
 }
 
 /// The body of a response. If it is a watch that is silent for too long, it ends.
