@@ -31,6 +31,13 @@ pub fn edited(path: &str) -> Problem {
     )
 }
 
+/// An edited file that goes by force.
+pub fn discarded(path: &str) -> Problem {
+    Problem::new(format_args!(
+        "`{path}` was edited: `--force` removes your changes with it"
+    ))
+}
+
 /// A file to remove that is a link: its target would go, and the link would stay.
 pub fn link(path: &str) -> Problem {
     conflict(
@@ -49,6 +56,14 @@ pub fn edited_block(path: &str, number: usize, line: &str) -> Problem {
         line.trim()
     ))
     .help("pass `--force` to remove edited functions and implementations, too; what you want to keep of them, move elsewhere first")
+}
+
+/// Edited lines that go by force.
+pub fn discarded_block(path: &str, number: usize, line: &str) -> Problem {
+    Problem::new(format_args!(
+        "`{path}:{number}` was edited: `--force` removes your changes with it: `{}`",
+        line.trim()
+    ))
 }
 
 /// A line that is not as kbr wrote it, and is left to the user.

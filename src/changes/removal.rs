@@ -36,8 +36,8 @@ pub struct Removal<'a> {
 pub struct Removed {
     /// Sorted by path, PROJECT last.
     pub changes: Vec<Change>,
-    /// Lines and files that stay, because kbr did not write them like that.
-    pub left: Vec<Problem>,
+    /// Lines and files that stay, because kbr did not write them like that, and edits that go by force.
+    pub notes: Vec<Problem>,
 }
 
 /// Compares `removal` with the disk.
@@ -80,7 +80,7 @@ pub fn resolve(root: &Path, removal: &Removal) -> anyhow::Result<Removed> {
     }
     Ok(Removed {
         changes,
-        left: found.left,
+        notes: found.notes,
     })
 }
 
@@ -88,8 +88,19 @@ pub fn resolve(root: &Path, removal: &Removal) -> anyhow::Result<Removed> {
 #[derive(Debug, Default)]
 struct Findings {
     conflicts: Vec<Problem>,
-    left: Vec<Problem>,
+    notes: Vec<Problem>,
     reported: Reported,
+}
+
+impl Findings {
+    /// Something that the user has edited, and that goes only by force.
+    fn edited(&mut self, force: bool, conflict: Problem, note: Problem) {
+        if force {
+            self.notes.push(note);
+        } else {
+            self.conflicts.push(conflict);
+        }
+    }
 }
 
 /// The change of PROJECT.
@@ -140,7 +151,7 @@ fn generated(
         }
         return Ok(Some(removed(path, before)));
     }
-    found.left.push(Problem::new(format_args!(
+    found.notes.push(Problem::new(format_args!(
         "`{path}` is yours, because it does not begin with kbr's first line, and stays"
     )));
     Ok(None)
@@ -162,8 +173,9 @@ fn change(
     let Some(kept) = file.after else {
         if place::is_link(locator, path) {
             found.conflicts.push(conflict::link(path));
-        } else if !(force || is_pristine(file, &before, &pristine)) {
-            found.conflicts.push(conflict::edited(path));
+        } else if !is_pristine(file, &before, &pristine) {
+            let edited = conflict::edited(path);
+            found.edited(force, edited, conflict::discarded(path));
         }
         return Ok(Some(removed(path, before)));
     };
@@ -232,21 +244,20 @@ fn without_lines(
         for it in located {
             let (number, line) = (it.key + 1, shown[it.key]);
             if it.is_as_written || it.is_block {
-                if !(it.is_as_written || force) {
-                    found
-                        .conflicts
-                        .push(conflict::edited_block(path, number, line));
+                if !it.is_as_written {
+                    let edited = conflict::edited_block(path, number, line);
+                    found.edited(force, edited, conflict::discarded_block(path, number, line));
                 }
                 going.push(it);
             } else {
-                found.left.push(conflict::stays(path, number, line));
+                found.notes.push(conflict::stays(path, number, line));
             }
         }
     }
     if is_rust(path) {
         let emptied = edit::emptied(text, &going).into_iter();
         let notes = emptied.map(|at| conflict::emptied(path, at + 1, shown[at]));
-        found.left.extend(notes);
+        found.notes.extend(notes);
     }
     edit::cut(text, &going)
 }

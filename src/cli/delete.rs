@@ -90,16 +90,16 @@ fn delete(
         let deletion = choose(&workdir::load(&root)?, &root)?;
         let removed = deletion.resolve(&root, args.force)?;
         let stays = cluster::stays(&deletion, &removed.changes);
-        resolved = Some((deletion.notes(), removed.left, stays));
+        resolved = Some((deletion.notes(), removed.notes, stays));
         Ok(removed.changes)
     })?;
-    let Some((notes, left, stays)) = resolved else {
+    let Some((consequences, notes, stays)) = resolved else {
         return Ok(());
     };
-    for problem in left {
+    for problem in notes {
         output::message(format_args!("note: {problem}"));
     }
-    output::text(&notes);
+    output::text(&consequences);
     output::text(&stays);
     if written {
         output::text("next:\n  make manifests\n  make test\n");
