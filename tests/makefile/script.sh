@@ -100,6 +100,14 @@ is "$(kubectl get $captain --output name)" captain.crew.example.com/captain-samp
 # A CRD waits for its objects, and they for their finalizers.
 fails 'captains.crew.example.com default/captain-sample waits for ["other.example.com/x"]' uninstall TIMEOUT=1s
 finalizers $captain captain-sample null
+kubectl wait --for=delete --timeout=5m crd/$captain
+
+# A CRD that waits for something else does not need the operator.
+works install
+finalizers crd $captain '["customresourcecleanup.apiextensions.k8s.io","other.example.com/x"]'
+fails 'captains.crew.example.com is still there after 1s, although no object has a finalizer' uninstall TIMEOUT=1s
+! grep --quiet 'run the operator' target/output || { cat target/output; exit 1; }
+finalizers crd $captain null
 
 # Either order, and again.
 works uninstall undeploy

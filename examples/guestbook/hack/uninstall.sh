@@ -16,10 +16,17 @@ $kubectl delete --ignore-not-found="$ignore" --timeout="$timeout" --kustomize co
 
 # A CRD is deleted with its last object, and an object with its last finalizer.
 crds=$($kubectl get --ignore-not-found --output name --kustomize config/crd)
-for crd in $crds; do
+objects=$(for crd in $crds; do
   $kubectl get "${crd#*/}" --all-namespaces --output \
-    jsonpath="{range .items[?(@.metadata.finalizers)]}  ${crd#*/} {.metadata.namespace}/{.metadata.name} waits for {.metadata.finalizers}{'\n'}{end}" >&2
-done
-test -z "$crds" ||
-  echo 'help: run the operator so that it removes these finalizers (`make deploy` or `make run`), then `make uninstall` again' >&2
+    jsonpath="{range .items[?(@.metadata.finalizers)]}  ${crd#*/} {.metadata.namespace}/{.metadata.name} waits for {.metadata.finalizers}{'\n'}{end}"
+done)
+if [ -n "$objects" ]; then
+  echo "$objects"
+  echo 'help: run the operator so that it removes these finalizers (`make deploy` or `make run`), then `make uninstall` again'
+elif [ -n "$crds" ]; then
+  for crd in $crds; do
+    echo "  ${crd#*/} is still there after $timeout, although no object has a finalizer"
+  done
+  echo 'help: wait longer (`make uninstall TIMEOUT=10m`), or see what a CRD waits for in its finalizers and conditions (`kubectl describe crd NAME`)'
+fi >&2
 exit 1
