@@ -12,7 +12,7 @@ use kube::{
     discovery,
 };
 use manager::{
-    Action, Context, Dynamic, DynamicKind, Manager, Options,
+    Action, Context, Dynamic, DynamicKind, Manager,
     testing::{Cluster, eventually},
 };
 use serde_json::{Value, json};
@@ -124,11 +124,7 @@ pub async fn reconciles_children_status_and_finalizer() {
     let cluster = Cluster::connect().await.unwrap();
     install(&cluster.client(), "Ox", "oxen", &OX).await;
     install(&cluster.client(), "Plough", "ploughing-tools", &PLOUGH).await;
-    let options = Options {
-        health_probe_bind_address: "0".parse().unwrap(),
-        watch_namespace: vec![cluster.namespace().to_owned()],
-        ..Options::default()
-    };
+    let options = crate::options(&cluster);
     let mut manager = Manager::new(options, "test.example.com").await.unwrap();
     manager
         .controller::<Dynamic<Ox>>("ox")

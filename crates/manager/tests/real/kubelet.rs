@@ -9,7 +9,7 @@ use k8s_openapi::api::{
 };
 use kube::api::{Patch, PatchParams, PostParams};
 use manager::{
-    Action, Context, Manager, Options,
+    Action, Context, Manager,
     testing::{Cluster, JobEnd, eventually},
 };
 use serde_json::{Value, json};
@@ -65,11 +65,7 @@ fn wait_for_available(cluster: &Cluster, count: &str) {
 
 pub async fn deployments_become_available() {
     let cluster = Cluster::connect().await.unwrap();
-    let options = Options {
-        health_probe_bind_address: "0".parse().unwrap(),
-        watch_namespace: vec![cluster.namespace().to_owned()],
-        ..Options::default()
-    };
+    let options = crate::options(&cluster);
     // The operator gets its own threads, because outside this test it is a process.
     let operator = tokio::runtime::Runtime::new().unwrap();
     operator.spawn(async move {

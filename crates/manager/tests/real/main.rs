@@ -12,6 +12,7 @@ mod cases;
 mod dynamic;
 mod kinds;
 mod kubelet;
+mod pods;
 mod talk;
 
 use std::{
@@ -19,7 +20,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use manager::testing::FakeApi;
+use manager::{
+    Options,
+    testing::{Cluster, FakeApi},
+};
 
 use crate::talk::{Case, Side};
 
@@ -37,6 +41,15 @@ fn kbr() -> PathBuf {
         assert!(built.unwrap().success(), "help: cargo build --bin kbr");
     }
     kbr
+}
+
+/// The options of an operator that watches the namespace of a test.
+fn options(cluster: &Cluster) -> Options {
+    Options {
+        health_probe_bind_address: "0".parse().unwrap(),
+        watch_namespace: vec![cluster.namespace().to_owned()],
+        ..Options::default()
+    }
 }
 
 #[test]
@@ -60,6 +73,7 @@ fn the_fake_api_server_behaves_like_a_real_one() {
         "deployments",
         "jobs_end",
         "dynamic",
+        "all_writers",
     ] {
         assert!(out.contains(test), "{test} did not run:\n{out}\n{err}");
     }
@@ -127,4 +141,10 @@ async fn jobs_end_with_the_requested_result() {
 #[ignore = "runs below `kbr envtest run`, started by the test above"]
 async fn a_controller_of_dynamic_kinds_reconciles() {
     Box::pin(dynamic::reconciles_children_status_and_finalizer()).await;
+}
+
+#[tokio::test]
+#[ignore = "runs below `kbr envtest run`, started by the test above"]
+async fn conditions_of_all_writers_of_a_pod_are_kept() {
+    Box::pin(pods::conditions_of_all_writers_are_kept()).await;
 }
