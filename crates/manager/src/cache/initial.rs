@@ -22,6 +22,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
     cache::{fill::Follower, lenient::Lenient, object::Cached},
+    error::chain,
     key::Key,
 };
 
@@ -121,7 +122,7 @@ impl<K: Cached> Follower<'_, K> {
         let mut events = match api.watch(&params, "").await {
             Ok(events) => events.boxed(),
             Err(error) if rejects_streams(&error) => {
-                return Err(Unstreamed::Unsupported(error.to_string()));
+                return Err(Unstreamed::Unsupported(chain(&error)));
             }
             Err(error) => return Err(Unstreamed::Failed(Error::InitialListFailed(error))),
         };

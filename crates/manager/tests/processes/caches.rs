@@ -158,8 +158,9 @@ async fn started(world: &mut World) -> anyhow::Result<Vec<Answered>> {
     let (namespace, mark) = (world.namespace().await?, world.plane.audit.mark());
     let spec = |_| SailorSpec::default();
     world.make(&namespace, 20, spec).await?;
-    let _replica = Replica::start(&world.plane, "a", &Setup::new(&namespace, &[])).await?;
+    let replica = Replica::start(&world.plane, "a", &Setup::new(&namespace, &[])).await?;
     world.converged(&namespace, LONG, |_| true).await?;
+    replica.check_log()?;
     world.plane.audit.since(mark, &namespace)
 }
 

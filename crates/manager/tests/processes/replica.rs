@@ -146,11 +146,12 @@ impl Replica {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Checks that every line in its log is JSON.
+    /// Checks that every line in its log is JSON, and contains no response of the API server as Rust's debug text.
     pub fn check_log(&self) -> anyhow::Result<()> {
         for line in self.log().lines() {
             let parsed: Result<serde_json::Value, _> = serde_json::from_str(line);
             parsed.with_context(|| format!("not JSON: {line}"))?;
+            anyhow::ensure!(!line.contains("Status {"), "debug text: {line}");
         }
         Ok(())
     }
