@@ -170,12 +170,11 @@ impl Queue {
         }
     }
 
-    /// Ends the processing of a key. If the key was added meanwhile, it is in the queue again. Returns whether it is
-    /// next among those of its priority.
+    /// Ends the processing of a key. If the key was added meanwhile, it is next among those of its priority.
     ///
     /// It goes ahead of others because what its last reconcile applied is still at hand. That happens only once in a
     /// row, so a key that changes all the time does not starve the others.
-    pub(crate) fn done(&self, key: &Key) -> bool {
+    pub(crate) fn done(&self, key: &Key) {
         let mut state = self.lock();
         let State {
             ready,
@@ -189,7 +188,7 @@ impl Queue {
         }
         let has_returned = returned.remove(key);
         let Some(dirty) = dirty.get_mut(key) else {
-            return false;
+            return;
         };
         let place = if has_returned {
             ready.push_back(dirty.priority, key.clone())
@@ -199,7 +198,6 @@ impl Queue {
         };
         dirty.place = Some(place);
         self.ready_changed(&state);
-        !has_returned
     }
 
     /// The keys in progress.

@@ -166,9 +166,8 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
             failed(&core.queue, &key, &failure);
         }
     }
-    if !core.queue.done(&key) {
-        core.applied.drop_answers(&key);
-    }
+    core.applied.end(&key);
+    core.queue.done(&key);
 }
 
 /// Logs why a reconcile failed, and adds the next one to the queue, unless the error is terminal.

@@ -2,8 +2,9 @@
 
 use std::{
     any::{Any, TypeId},
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, VecDeque},
     hash::{DefaultHasher, Hash, Hasher},
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -11,6 +12,10 @@ use crate::{
     cache::object::{Cached, version},
     key::Key,
 };
+
+/// For how many owners children are kept. The watch delivers a child soon after the API server has answered, and the reconcile
+/// that this triggers goes ahead of a flood, so few owners wait for theirs at a time.
+const OWNERS: usize = 16;
 
 /// What a controller applied last: a hash of the request and of the resulting resource version.
 #[derive(Default)]
@@ -21,11 +26,20 @@ struct State {
     /// The kinds for which [`forget`](Applied::forget) is called when an object is gone.
     followed: HashSet<TypeId>,
     children: HashMap<(TypeId, Key), u64>,
-    /// Children that an apply returned, by the key of their owner.
-    answers: HashMap<Key, Vec<(Key, Answer)>>,
+    /// The latest owner last.
+    answers: VecDeque<Answers>,
 }
 
-type Answer = Arc<dyn Any + Send + Sync>;
+/// Children that applies for one owner returned.
+struct Answers {
+    owner: Key,
+    /// Those of its last reconcile.
+    last: Vec<Answer>,
+    /// Those of the reconcile in progress.
+    now: Vec<Answer>,
+}
+
+type Answer = (Key, Arc<dyn Any + Send + Sync>);
 
 impl Applied {
     /// Announces that [`forget`](Self::forget) is called for each child of this kind that is gone. Children of other
@@ -63,30 +77,53 @@ impl Applied {
         }
     }
 
-    /// Keeps a child whose cache has only metadata, for the reconcile that it triggers: until the current reconcile
-    /// ends and no other one of the owner follows at once.
+    /// Keeps a child whose cache has only metadata, for the next reconcile of its owner, which it triggers, unless this is
+    /// done for [`OWNERS`] other owners until then.
     pub(crate) fn keep<C: Cached>(&self, owner: &Key, key: &Key, child: Arc<C>) {
         let mut state = self.lock();
-        if state.followed.contains(&TypeId::of::<C>()) {
-            let answers = state.answers.entry(owner.clone()).or_default();
-            answers.push((key.clone(), child));
+        if !state.followed.contains(&TypeId::of::<C>()) {
+            return;
         }
+        let answers = &mut state.answers;
+        let known = answers.iter().position(|known| known.owner == *owner);
+        let mut kept = known.and_then(|at| answers.remove(at)).unwrap_or(Answers {
+            owner: owner.clone(),
+            last: Vec::new(),
+            now: Vec::new(),
+        });
+        kept.now.push((key.clone(), child));
+        if answers.len() == OWNERS {
+            answers.pop_front();
+        }
+        answers.push_back(kept);
     }
 
     /// Takes a child that was kept, if it has this version.
     pub(crate) fn take<C: Cached>(&self, owner: &Key, key: &Key, at: &str) -> Option<Arc<C>> {
         let mut state = self.lock();
-        let answers = state.answers.get_mut(owner)?;
-        let found = answers.iter().position(|(kept, answer)| {
+        let kept = state.answers.iter_mut().find(|kept| kept.owner == *owner)?;
+        let is_it = |(other, answer): &Answer| {
             let child = answer.downcast_ref::<C>();
-            kept == key && child.is_some_and(|child| version(child) == at)
-        });
-        answers.swap_remove(found?).1.downcast().ok()
+            other == key && child.is_some_and(|child| version(child) == at)
+        };
+        [&mut kept.last, &mut kept.now]
+            .into_iter()
+            .find_map(|children| {
+                let found = children.iter().position(is_it)?;
+                children.swap_remove(found).1.downcast().ok()
+            })
     }
 
-    /// Drops the children that were kept for the next reconcile of an owner.
-    pub(crate) fn drop_answers(&self, owner: &Key) {
-        self.lock().answers.remove(owner);
+    /// Notices the end of a reconcile: what the one before it had kept is dropped.
+    pub(crate) fn end(&self, owner: &Key) {
+        let answers = &mut self.lock().answers;
+        if let Some(at) = answers.iter().position(|kept| kept.owner == *owner) {
+            let kept = &mut answers[at];
+            kept.last = mem::take(&mut kept.now);
+            if kept.last.is_empty() {
+                answers.remove(at);
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -102,4 +139,59 @@ fn hash(body: &str, version: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     (body, version).hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+
+    fn child(version: usize) -> Arc<ConfigMap> {
+        let mut child = ConfigMap::default();
+        child.metadata.resource_version = Some(version.to_string());
+        Arc::new(child)
+    }
+
+    fn owner(number: usize) -> Key {
+        Key::from(&format!("owner-{number}"))
+    }
+
+    fn kept(applied: &Applied, number: usize, at: &str) -> bool {
+        let taken = applied.take::<ConfigMap>(&owner(number), &"child".into(), at);
+        taken.is_some_and(|child| version(&*child) == at)
+    }
+
+    #[test]
+    fn a_child_is_kept_until_the_next_reconcile_of_its_owner_has_ended() {
+        let (applied, key) = (Applied::default(), Key::from("child"));
+        applied.follow::<ConfigMap>();
+        applied.keep(&owner(0), &key, child(1));
+        applied.end(&owner(0));
+        assert!(!kept(&applied, 1, "1"), "it has another owner");
+        assert!(!kept(&applied, 0, "2"), "it has another version");
+        assert!(kept(&applied, 0, "1"));
+        assert!(!kept(&applied, 0, "1"), "it was taken");
+
+        applied.keep(&owner(0), &key, child(2));
+        applied.end(&owner(0));
+        applied.keep(&owner(0), &key, child(3));
+        applied.end(&owner(0));
+        assert!(!kept(&applied, 0, "2"), "a reconcile has ended since");
+        assert!(kept(&applied, 0, "3"));
+        applied.end(&owner(0));
+        assert!(applied.lock().answers.is_empty());
+    }
+
+    #[test]
+    fn children_are_kept_for_a_limited_number_of_owners() {
+        let (applied, key) = (Applied::default(), Key::from("child"));
+        applied.follow::<ConfigMap>();
+        for number in 0..=OWNERS {
+            applied.keep(&owner(number), &key, child(1));
+            applied.end(&owner(number));
+        }
+        assert!(!kept(&applied, 0, "1"), "it has made room");
+        assert!((1..=OWNERS).all(|number| kept(&applied, number, "1")));
+    }
 }
