@@ -116,6 +116,7 @@ mod spawn;
 mod task;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod user;
 pub mod webhook;
 mod writes;
 
@@ -147,5 +148,6 @@ pub use self::{
     migration::settings::StorageMigration,
     options::{Address, Options, WebhookCertificate},
     task::Running,
+    user::User,
     writes::condition::ConditionStatus,
 };

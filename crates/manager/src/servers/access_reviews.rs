@@ -6,20 +6,21 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use hyper::{Method, StatusCode};
 use kube::Client;
 use ring::{digest, hmac, rand::SystemRandom};
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tokio::{
     sync::Semaphore,
     time::{Instant, timeout},
 };
 
-use crate::{error::chain, request};
+use crate::{error::chain, request, user::User};
 
 /// How long the authentication of a token is cached, and how long a rejection is.
 const TOKEN: Duration = Duration::from_secs(60);
@@ -40,6 +41,10 @@ const COMPLAINT: Duration = Duration::from_secs(10);
 /// A token, method and path, hashed with a secret key, so that no token is kept in memory.
 type Question = [u8; digest::SHA256_OUTPUT_LEN];
 
+/// The user, who may do it; or the status to respond with: 401 if the token is unknown, 403, or 500 if the API server does
+/// not answer.
+type Answer = Result<Arc<User>, StatusCode>;
+
 /// Decides who may read which path.
 pub(crate) struct Reviews {
     client: Client,
@@ -51,7 +56,7 @@ pub(crate) struct Reviews {
 #[derive(Default)]
 struct State {
     /// The cached answers, and when each expires.
-    answers: HashMap<Question, (StatusCode, Instant)>,
+    answers: HashMap<Question, (Answer, Instant)>,
     complained: Option<Instant>,
 }
 
@@ -69,30 +74,29 @@ impl Reviews {
         })
     }
 
-    /// The answer for the owner of the token: 200, 401 if the token is unknown, 403, or 500 if the API server does not
-    /// answer.
-    pub(crate) async fn ask(&self, token: &str, method: &Method, path: &str) -> StatusCode {
+    /// The answer for the owner of the token.
+    pub(crate) async fn ask(&self, token: &str, method: &Method, path: &str) -> Answer {
         let question = self.question(token, method, path);
-        if let Some(status) = self.known(&question) {
-            return status;
+        if let Some(answer) = self.known(&question) {
+            return answer;
         }
         let answer = async {
             // The semaphore is never closed.
             let _turn = self.questions.acquire().await;
             // Another request may have asked meanwhile.
-            if let Some(status) = self.known(&question) {
-                return Ok(status);
+            if let Some(answer) = self.known(&question) {
+                return Ok(answer);
             }
-            let status = review(&self.client, token, method, path).await?;
-            self.remember(question, status);
-            Ok::<_, kube::Error>(status)
+            let answer = review(&self.client, token, method, path).await?;
+            self.remember(question, answer.clone());
+            Ok::<_, kube::Error>(answer)
         };
         match timeout(PATIENCE, answer).await {
-            Ok(Ok(status)) => return status,
+            Ok(Ok(answer)) => return answer,
             Ok(Err(error)) => self.complain(path, &chain(&error)),
             Err(_) => self.complain(path, "no answer in time"),
         }
-        StatusCode::INTERNAL_SERVER_ERROR
+        Err(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
     fn question(&self, token: &str, method: &Method, path: &str) -> Question {
@@ -105,16 +109,16 @@ impl Reviews {
         question
     }
 
-    fn known(&self, question: &Question) -> Option<StatusCode> {
+    fn known(&self, question: &Question) -> Option<Answer> {
         let state = self.lock();
-        let (status, until) = state.answers.get(question)?;
-        (Instant::now() < *until).then_some(*status)
+        let (answer, until) = state.answers.get(question)?;
+        (Instant::now() < *until).then(|| answer.clone())
     }
 
-    fn remember(&self, question: Question, status: StatusCode) {
+    fn remember(&self, question: Question, answer: Answer) {
         let now = Instant::now();
-        let holds = match status {
-            StatusCode::FORBIDDEN => REFUSAL,
+        let holds = match answer {
+            Err(StatusCode::FORBIDDEN) => REFUSAL,
             _ => TOKEN,
         };
         let answers = &mut self.lock().answers;
@@ -123,10 +127,10 @@ impl Reviews {
         }
         if answers.len() >= MOST {
             // Permissions are kept: an invented token never has any.
-            answers.retain(|_, (status, _)| *status == StatusCode::OK);
+            answers.retain(|_, (answer, _)| answer.is_ok());
         }
         if answers.len() < MOST {
-            answers.insert(question, (status, now + holds));
+            answers.insert(question, (answer, now + holds));
         }
     }
 
@@ -147,12 +151,7 @@ impl Reviews {
 }
 
 /// Sends both reviews to the API server.
-async fn review(
-    client: &Client,
-    token: &str,
-    method: &Method,
-    path: &str,
-) -> kube::Result<StatusCode> {
+async fn review(client: &Client, token: &str, method: &Method, path: &str) -> kube::Result<Answer> {
     let review = json!({
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenReview",
@@ -161,25 +160,24 @@ async fn review(
     let at = "/apis/authentication.k8s.io/v1/tokenreviews";
     let who = request::post(client, at, &review).await?;
     if who["status"]["authenticated"] != Value::Bool(true) {
-        return Ok(StatusCode::UNAUTHORIZED);
+        return Ok(Err(StatusCode::UNAUTHORIZED));
     }
-    let user = &who["status"]["user"];
+    let user = User::deserialize(&who["status"]["user"]).map_err(kube::Error::SerdeError)?;
     let review = json!({
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SubjectAccessReview",
         "spec": {
             "nonResourceAttributes": {"path": path, "verb": method.as_str().to_lowercase()},
-            "user": user["username"], "uid": user["uid"],
-            "groups": user["groups"], "extra": user["extra"],
+            "user": user.username, "uid": user.uid, "groups": user.groups, "extra": user.extra,
         },
     });
     let at = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
     let may = request::post(client, at, &review).await?;
     let allowed = may["status"]["allowed"] == Value::Bool(true);
     Ok(if allowed {
-        StatusCode::OK
+        Ok(Arc::new(user))
     } else {
-        StatusCode::FORBIDDEN
+        Err(StatusCode::FORBIDDEN)
     })
 }
 
@@ -195,8 +193,8 @@ mod tests {
     }
 
     async fn ask(reviews: &Reviews, token: &str) -> u16 {
-        let status = reviews.ask(token, &Method::GET, "/metrics").await;
-        status.as_u16()
+        let answer = reviews.ask(token, &Method::GET, "/metrics").await;
+        answer.unwrap_err().as_u16()
     }
 
     #[tokio::test(start_paused = true)]
@@ -220,7 +218,7 @@ mod tests {
             ("a", Method::HEAD, "/metrics"),
             ("a", Method::GET, "/other"),
         ] {
-            reviews.ask(token, &method, path).await;
+            reviews.ask(token, &method, path).await.ok();
         }
         assert_eq!(api.requests().len(), 4);
     }
@@ -239,11 +237,12 @@ mod tests {
     async fn rejected_tokens_use_bounded_memory_and_evict_no_accepted_one() {
         let reviews = reviews(&FakeApi::new());
         let question = |number: usize| reviews.question(&number.to_string(), &Method::GET, "/");
-        reviews.remember(question(0), StatusCode::OK);
+        let user = Ok(Arc::new(User::default()));
+        reviews.remember(question(0), user.clone());
         for number in 1..3 * MOST {
-            reviews.remember(question(number), StatusCode::UNAUTHORIZED);
+            reviews.remember(question(number), Err(StatusCode::UNAUTHORIZED));
         }
         assert!(reviews.lock().answers.len() <= MOST);
-        assert_eq!(reviews.known(&question(0)), Some(StatusCode::OK));
+        assert_eq!(reviews.known(&question(0)), Some(user));
     }
 }

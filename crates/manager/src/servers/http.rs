@@ -68,6 +68,11 @@ impl Request {
         &self.parts.uri
     }
 
+    /// Adds something for the handler.
+    pub(crate) fn insert<T: Clone + Send + Sync + 'static>(&mut self, extension: T) {
+        self.parts.extensions.insert(extension);
+    }
+
     /// The head.
     pub(crate) fn into_parts(self) -> Parts {
         self.parts

@@ -11,6 +11,7 @@ use crate::{
         handlers::{self, Handlers},
         http::{Handler, Reply, Request},
     },
+    user::User,
 };
 
 /// The path of the metrics.
@@ -33,7 +34,7 @@ pub(crate) fn handler(pages: Pages) -> Handler {
 }
 
 impl Pages {
-    async fn answer(&self, request: Request) -> Response<Vec<u8>> {
+    async fn answer(&self, mut request: Request) -> Response<Vec<u8>> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let handler = self.handlers.get(&path);
         // No review is needed for a path that does not exist.
@@ -49,12 +50,13 @@ impl Pages {
             return Reply::status(StatusCode::METHOD_NOT_ALLOWED).into();
         }
         if let Some(reviews) = &self.reviews {
-            let status = match token(&request).map(str::to_owned) {
+            let answer = match token(&request).map(str::to_owned) {
                 Some(token) => reviews.ask(&token, &method, &path).await,
-                None => StatusCode::UNAUTHORIZED,
+                None => Err(StatusCode::UNAUTHORIZED),
             };
-            if status != StatusCode::OK {
-                return Reply::status(status).into();
+            match answer {
+                Ok(user) => request.insert(User::clone(&user)),
+                Err(status) => return Reply::status(status).into(),
             }
         }
         match handler {

@@ -13,10 +13,12 @@ impl Manager {
     /// `--metrics-bind-address` is `0`, the default.
     ///
     /// Every replica serves it. `path` is the whole path of a request, without its query. The handler gets requests of
-    /// all methods, with bodies of up to 1 MiB, and without the token. If it fails or panics, the answer is HTTP 500 and
-    /// the error is only logged; after 60 s, it is cancelled, and the answer is HTTP 504. If the client disconnects, it
-    /// is cancelled at an `await`. It runs on the operator's runtime, which it must not block: use
-    /// `tokio::task::spawn_blocking` for that.
+    /// all methods, with bodies of up to 1 MiB, and without the token. The user who sent it is
+    /// `request.extensions().get::<manager::User>()`, or `None` with `--metrics-secure=false`.
+    ///
+    /// If the handler fails or panics, the answer is HTTP 500 and the error is only logged; after 60 s, it is cancelled,
+    /// and the answer is HTTP 504. If the client disconnects, it is cancelled at an `await`. It runs on the operator's
+    /// runtime, which it must not block: use `tokio::task::spawn_blocking` for that.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Node;

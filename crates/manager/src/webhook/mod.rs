@@ -60,13 +60,14 @@ mod traits;
 mod unconverted;
 mod versions;
 
+pub use crate::user::User;
+
 pub use self::{
     field::{FieldError, FieldErrors},
     raw::AdmissionRequest,
     rejection::Rejection,
     reply::Allowed,
     request::{Operation, Request},
-    review::User,
     traits::{Defaulter, Validator, Warnings},
 };
 #[cfg(any(test, feature = "testing"))]

@@ -11,10 +11,10 @@ use super::{
     panic_handler::guarded,
     rejection::Rejection,
     reply::{Allowed, reply},
-    review::{Question, User, from_body},
+    review::{Question, from_body},
     serve::Webhook,
 };
-use crate::servers::http::Reply;
+use crate::{servers::http::Reply, user::User};
 
 /// An admission request of any resource, subresource and operation, as the API server sends it.
 #[derive(Clone)]

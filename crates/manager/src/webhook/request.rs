@@ -4,12 +4,9 @@ use std::{fmt, sync::LazyLock};
 
 use kube::Client;
 
-use crate::cache::reader::Reader;
+use crate::{cache::reader::Reader, user::User};
 
-use super::{
-    rejection::Rejection,
-    review::{Question, User},
-};
+use super::{rejection::Rejection, review::Question};
 
 /// The operation on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

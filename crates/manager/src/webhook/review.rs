@@ -1,34 +1,14 @@
 //! The request and response of an admission review: `admission.k8s.io/v1`.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::ByteString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::cache::object::Object;
+use crate::{cache::object::Object, user::User};
 
 /// The API version of the response, and of the request.
 const VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
-
-/// The user who sent the request.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[non_exhaustive]
-pub struct User {
-    /// The name, such as `system:serviceaccount:default:captains`.
-    #[serde(default)]
-    pub username: String,
-    /// Distinguishes this user from earlier or later ones of the same name; may be empty.
-    #[serde(default)]
-    pub uid: String,
-    /// The groups of the user.
-    #[serde(default)]
-    pub groups: Vec<String>,
-    /// Additional information from the authenticator.
-    #[serde(default)]
-    pub extra: BTreeMap<String, Vec<String>>,
-}
 
 /// An admission review whose object is read as a `T`, and whose stored object as an `O`.
 #[derive(Deserialize)]

@@ -63,7 +63,8 @@ pub async fn metrics_are_served_only_to_authorized_tokens(
         (Some(stranger.as_str()), 403),
         (Some(scraper.as_str()), 200),
     ];
-    for (path, content) in [("/metrics", "workqueue"), (author::MAPS, "0 maps")] {
+    let maps = format!("0 maps for system:serviceaccount:{namespace}:scraper");
+    for (path, content) in [("/metrics", "workqueue"), (author::MAPS, maps.as_str())] {
         for (token, wanted) in table {
             let (status, body) = server.get(path, token).await?;
             anyhow::ensure!(status == wanted, "{path}: {status} instead of {wanted}");

@@ -10,7 +10,7 @@ use std::{
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use manager::{
-    Manager, Options,
+    Manager, Options, User,
     http::Response,
     prometheus_client::metrics::counter::Counter,
     testing::eventually,
@@ -31,7 +31,7 @@ use crate::{
 /// The variable with the file for the spans; if it is set, the operator has the additions.
 pub const SPANS: &str = "SAILORS_SPANS";
 
-/// The path of the handler, which returns the number of cached `ConfigMap`s.
+/// The path of the handler, which returns the number of cached `ConfigMap`s, and its user.
 pub const MAPS: &str = "/debug/maps";
 
 /// The user that the operator impersonates.
@@ -51,10 +51,16 @@ pub async fn manager(options: Options) -> anyhow::Result<Manager> {
     manager.reads::<ConfigMap>();
     let (reader, looks) = (manager.reader(), Counter::<u64>::default());
     manager.metric("sailors_looks", "Requests for the maps", looks.clone());
-    manager.serve(MAPS, move |_| {
+    manager.serve(MAPS, move |request| {
         looks.inc();
+        let user = request.extensions().get::<User>();
+        let user = user.map_or_else(|| "anyone".to_owned(), |user| user.username.clone());
         let maps = reader.list::<ConfigMap>().keys();
-        async move { Ok(Response::new(format!("{} maps", maps?.len()).into_bytes())) }
+        async move {
+            Ok(Response::new(
+                format!("{} maps for {user}", maps?.len()).into_bytes(),
+            ))
+        }
     });
     manager.ready_check_async("anchor", std::future::pending);
     Ok(manager)
@@ -113,7 +119,7 @@ pub async fn what_an_author_adds_works_in_every_replica(
                 return Ok(None);
             };
             let answer = http::get(port, MAPS)?;
-            Ok((answer.body == format!("{count} maps")).then_some(()))
+            Ok((answer.body == format!("{count} maps for anyone")).then_some(()))
         })
         .await?;
         anyhow::ensure!(replica.metric("sailors_looks_total", "")? >= 1.0);
