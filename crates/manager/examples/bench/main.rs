@@ -126,7 +126,8 @@ async fn main() -> anyhow::Result<()> {
 async fn started_again(cli: &Cli) -> anyhow::Result<()> {
     let started = Instant::now();
     let operator = Operator::start(cli)?;
-    while !fs::read_to_string(&cli.log)?.contains("starting workers") {
+    // controller-runtime writes the first letter in upper case.
+    while !fs::read_to_string(&cli.log)?.contains("tarting workers") {
         // Fails once the operator has ended.
         operator.cpu()?;
         sleep(Duration::from_millis(2)).await;
