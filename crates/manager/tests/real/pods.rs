@@ -90,11 +90,12 @@ pub async fn conditions_of_all_writers_are_kept() {
     let settled = async || {
         let status = pods.get_status("web").await?.status.unwrap_or_default();
         let is_true = |kind| condition(&status, kind).is_some_and(|one| one.status == "True");
-        let told = |kind| condition(&status, kind).and_then(|one| one.message.clone());
-        let kept =
-            is_true("Ready") && is_true("ContainersReady") && told(OTHER) == Some(last.clone());
+        let is_last = |kind| {
+            condition(&status, kind).is_some_and(|one| one.message.as_deref() == Some(&last))
+        };
         let is_running = status.phase.as_deref() == Some("Running");
-        Ok((kept && is_running && told(GATE) == Some(last.clone())).then_some(()))
+        let is_kept = is_true("Ready") && is_true("ContainersReady") && is_last(OTHER);
+        Ok((is_kept && is_running && is_last(GATE)).then_some(()))
     };
     eventually(SOON, "all conditions", settled).await.unwrap();
     assert!(!operator.is_finished());
