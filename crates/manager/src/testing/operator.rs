@@ -49,9 +49,9 @@ impl Cluster {
     /// does. Of all running operators, the one that started last converts between versions of a kind.
     ///
     /// # Errors
-    /// If the program does not exist, `config/default` cannot be rendered, the operator does not serve its webhooks
-    /// within a minute, or the API server does not call them within another one. The error names what was missing, and
-    /// the last answer.
+    /// If the program does not exist, `config/default` cannot be rendered, the operator ends or does not serve its
+    /// webhooks within three minutes, or the API server does not call them within another three. The error names what
+    /// was missing, and the last answer.
     pub fn operator(&self, program: &str) -> anyhow::Result<Operator> {
         let account = ServiceAccount::create(self)?;
         if self.operators.begin() {
@@ -91,7 +91,7 @@ impl Cluster {
             operators: self.operators.clone(),
         };
         if let Some(webhooks) = &mut operator.webhooks {
-            webhooks.install(self)?;
+            webhooks.install(self, &mut operator.process)?;
         }
         Ok(operator)
     }

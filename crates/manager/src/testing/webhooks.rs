@@ -6,7 +6,7 @@ use std::{
     net::{TcpListener, TcpStream},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     sync::{Mutex, PoisonError},
     thread::sleep,
     time::{Duration, Instant},
@@ -82,9 +82,18 @@ impl Webhooks {
     }
 
     /// Waits until the operator serves its webhooks, and makes the API server call them for the namespace of the test.
-    pub(super) fn install(&mut self, cluster: &Cluster) -> anyhow::Result<()> {
+    pub(super) fn install(
+        &mut self,
+        cluster: &Cluster,
+        operator: &mut Child,
+    ) -> anyhow::Result<()> {
         let start = Instant::now();
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            if let Some(status) = operator.try_wait()? {
+                anyhow::bail!(
+                    "the operator ended before it served its webhooks ({status}); its log is above"
+                );
+            }
             anyhow::ensure!(
                 start.elapsed() < LIMIT,
                 "the operator serves no webhooks within {LIMIT:?}"

@@ -217,6 +217,7 @@ pub async fn test_main() -> anyhow::Result<()> {
         called(&cluster).with_context(|| format!("in round {round}"))?;
         if round == 0 {
             handed_over(&cluster).await?;
+            ended(&Cluster::connect().await?)?;
         }
     }
     Ok(())
@@ -233,6 +234,16 @@ async fn handed_over(first: &Cluster) -> anyhow::Result<()> {
     called(&second).context("the second after the third")?;
     drop(operator);
     called(first).context("the first after the others")
+}
+
+/// A program that ends fails the test at once, not when the time is over.
+fn ended(cluster: &Cluster) -> anyhow::Result<()> {
+    let Err(error) = cluster.operator("false") else {
+        anyhow::bail!("a program that ends at once has served its webhooks");
+    };
+    let expected = "the operator ended before it served its webhooks";
+    ensure!(error.to_string().contains(expected), "{error:#}");
+    Ok(())
 }
 
 /// Whether the operator converts, defaults and rejects objects in each version.
