@@ -12,7 +12,7 @@ use super::client::Client;
 use super::control_plane::ControlPlane;
 use super::logs;
 
-/// The time limit for the API server to serve an installed CRD.
+/// The time limit for the API server to serve one more version of the installed CRDs: many of them take longer together.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// The custom resource definitions in the `.yaml`, `.yml` and `.json` files of `folder`; other objects are left out.
@@ -78,8 +78,8 @@ pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
             logs::indented(lines)
         );
     }
-    let deadline = Instant::now() + LIMIT;
     for version in served(crds) {
+        let deadline = Instant::now() + LIMIT;
         while !is_listed(&client, &version)? || !is_readable(&client, &version)? {
             if Instant::now() > deadline {
                 bail!(
