@@ -102,15 +102,15 @@ fn served(crd: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A webhook for configurations of `kind`, with the kind in its name. Nothing is served at `client_config`.
-pub(super) fn probe(kind: &str, client_config: &Value) -> Value {
+/// A webhook for objects with this mark. Nothing is served at `client_config`.
+pub(super) fn probe(mark: &str, client_config: &Value) -> Value {
     json!({
         "name": PROBE,
         "clientConfig": client_config,
         "admissionReviewVersions": ["v1"],
         "failurePolicy": "Fail",
         "sideEffects": "None",
-        "objectSelector": { "matchLabels": { LABEL: kind } },
+        "objectSelector": { "matchLabels": { LABEL: mark } },
         // Objects that are valid without content, and of a kind for which few operators have webhooks.
         "rules": [{
             "apiGroups": ["coordination.k8s.io"], "apiVersions": ["v1"],
@@ -119,35 +119,56 @@ pub(super) fn probe(kind: &str, client_config: &Value) -> Value {
     })
 }
 
-/// Waits until the webhooks of a configuration with a [`probe`] are called in `namespace`.
+/// Waits until the webhooks of the configuration whose [`probe`] has this mark are called in `namespace`.
 ///
 /// # Errors
 /// If they are not called within the time limit, with the last answer.
-pub(super) async fn called(client: &Client, namespace: &str, kind: &str) -> anyhow::Result<()> {
+pub(super) async fn called(client: &Client, namespace: &str, mark: &str) -> anyhow::Result<()> {
+    let what = format!("the API server calls the webhooks of {mark}");
+    eventually(LIMIT, &what, async || {
+        Ok(calls(client, namespace, mark).await?.then_some(()))
+    })
+    .await
+}
+
+/// Waits until they are no longer called.
+///
+/// # Errors
+/// If they are still called after the time limit, with the last answer.
+pub(super) async fn no_longer_called(
+    client: &Client,
+    namespace: &str,
+    mark: &str,
+) -> anyhow::Result<()> {
+    let what = format!("the API server no longer calls the webhooks of {mark}");
+    eventually(LIMIT, &what, async || {
+        Ok((!calls(client, namespace, mark).await?).then_some(()))
+    })
+    .await
+}
+
+/// Whether the API server calls the webhooks of the configuration whose [`probe`] has this mark.
+async fn calls(client: &Client, namespace: &str, mark: &str) -> anyhow::Result<bool> {
     let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases?dryRun=All");
     let lease = json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-        "metadata": { "name": "probe", "labels": { LABEL: kind } },
+        "metadata": { "name": "probe", "labels": { LABEL: mark } },
     });
-    let what = format!("the API server calls the webhooks of the {kind}");
-    eventually(LIMIT, &what, async || {
-        let request = Request::post(&path).header(header::CONTENT_TYPE, "application/json");
-        let request = request.body(lease.to_string().into_bytes())?;
-        match client.request::<Value>(request).await {
-            Ok(_) => Ok(None),
-            // The operator has answered that it does not serve the probe.
-            Err(kube::Error::Api(status))
-                if status.message.contains(PROBE)
-                    && status
-                        .message
-                        .contains("could not find the requested resource") =>
-            {
-                Ok(Some(()))
-            }
-            Err(error) => Err(error.into()),
+    let request = Request::post(&path).header(header::CONTENT_TYPE, "application/json");
+    let request = request.body(lease.to_string().into_bytes())?;
+    match client.request::<Value>(request).await {
+        Ok(_) => Ok(false),
+        // The operator has answered that it does not serve the probe.
+        Err(kube::Error::Api(status))
+            if status.message.contains(PROBE)
+                && status
+                    .message
+                    .contains("could not find the requested resource") =>
+        {
+            Ok(true)
         }
-    })
-    .await
+        Err(error) => Err(error.into()),
+    }
 }
 
 #[cfg(test)]

@@ -15,11 +15,13 @@ use super::{Cluster, operators::Operators, service_account::ServiceAccount, webh
 /// The interval in which a command is polled.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// The operator as a process; dropping this kills it.
+/// The operator as a process; dropping this kills it. If other operators of the test run, the API server stops calling its webhooks
+/// first.
 #[derive(Debug)]
 #[must_use = "the operator ends when this is dropped"]
 pub struct Operator {
     process: Child,
+    namespace: String,
     webhooks: Option<Webhooks>,
     /// Removes the kubeconfig last.
     _account: Option<ServiceAccount>,
@@ -28,7 +30,10 @@ pub struct Operator {
 
 impl Drop for Operator {
     fn drop(&mut self) {
-        if let Some(webhooks) = &self.webhooks {
+        if let Some(webhooks) = &mut self.webhooks {
+            if self.operators.are_many() {
+                webhooks.retire(&self.namespace);
+            }
             webhooks.hand_over();
         }
         // An error means that the process has ended already.
@@ -86,6 +91,7 @@ impl Cluster {
         }
         let mut operator = Operator {
             process,
+            namespace: self.namespace().to_owned(),
             webhooks,
             _account: account,
             operators: self.operators.clone(),

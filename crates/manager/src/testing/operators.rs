@@ -28,6 +28,11 @@ impl Operators {
         state.running == 1 && state.ended > 0
     }
 
+    /// Whether more than one runs.
+    pub(super) fn are_many(&self) -> bool {
+        self.lock().running > 1
+    }
+
     /// Counts an operator that has ended.
     pub(super) fn end(&self) {
         let mut state = self.lock();

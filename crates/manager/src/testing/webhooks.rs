@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::{
     Cluster,
     cluster::LIMIT,
-    noticed::{block_on, called, convert, probe},
+    noticed::{block_on, called, convert, no_longer_called, probe},
 };
 
 /// The manifests that `kbr manifests` writes.
@@ -51,12 +51,13 @@ impl Webhooks {
             return Ok(None);
         }
         let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])?;
-        let name = format!("{}-webhooks-{}", cluster.namespace(), std::process::id());
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let name = format!("{}-webhooks-{port}", cluster.namespace());
         let directory = std::env::temp_dir().join(name);
         fs::create_dir_all(&directory)?;
         let webhooks = Self {
             config: cluster.config.clone(),
-            port: TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
+            port,
             ca: made.cert.pem(),
             directory,
             installed: Vec::new(),
@@ -116,7 +117,7 @@ impl Webhooks {
         block_on(&self.config, async |client| {
             self.convert_at(&client, &config).await?;
             for (kind, _) in &self.installed {
-                called(&client, cluster.namespace(), kind).await?;
+                called(&client, cluster.namespace(), &self.mark(kind)).await?;
             }
             Ok(())
         })
@@ -129,12 +130,17 @@ impl Webhooks {
         Ok(())
     }
 
-    /// Adapts a configuration to this test: gives it a unique name, and limits it to the namespace of the test.
+    /// What tells this operator's configuration of `kind` from those of other operators in the namespace: a label value.
+    fn mark(&self, kind: &str) -> String {
+        format!("{kind}-{}", self.port)
+    }
+
+    /// Adapts a configuration to this operator: gives it a unique name, and limits it to the namespace of the test.
     fn redirect(&self, object: &mut Value, namespace: &str) {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        object["metadata"]["name"] = format!("{name}-{namespace}").into();
+        object["metadata"]["name"] = format!("{name}-{namespace}-{}", self.port).into();
         let kind = object["kind"].as_str().unwrap_or_default();
-        let probe = probe(kind, &self.client_config("/probe"));
+        let probe = probe(&self.mark(kind), &self.client_config("/probe"));
         let Some(webhooks) = object["webhooks"].as_array_mut() else {
             return;
         };
@@ -152,6 +158,30 @@ impl Webhooks {
     fn client_config(&self, path: &str) -> Value {
         let bundle = ByteString(self.ca.clone().into_bytes());
         json!({ "url": format!("https://127.0.0.1:{}{path}", self.port), "caBundle": bundle })
+    }
+
+    /// Makes the API server stop calling the webhooks of this operator, so that it does not miss it while others of the test run.
+    pub(super) fn retire(&mut self, namespace: &str) {
+        let marks: Vec<_> = self
+            .installed
+            .iter()
+            .map(|(kind, _)| self.mark(kind))
+            .collect();
+        self.uninstall();
+        // No caller is left to handle an error.
+        let _ = block_on(&self.config, async |client| {
+            for mark in &marks {
+                no_longer_called(&client, namespace, mark).await?;
+            }
+            Ok(())
+        });
+    }
+
+    fn uninstall(&mut self) {
+        for (kind, name) in self.installed.drain(..) {
+            // Objects that stay are limited to a namespace that is not used again.
+            quietly(&["delete", "--ignore-not-found", "--wait=false", &kind, &name]);
+        }
     }
 
     /// Hands conversion over to another operator of this process, if there is one, and serves the requests that began before.
@@ -183,10 +213,7 @@ fn quietly(args: &[&str]) {
 
 impl Drop for Webhooks {
     fn drop(&mut self) {
-        for (kind, name) in &self.installed {
-            // Objects that stay are limited to a namespace that is not used again.
-            quietly(&["delete", "--ignore-not-found", "--wait=false", kind, name]);
-        }
+        self.uninstall();
         let _ = fs::remove_dir_all(&self.directory);
     }
 }

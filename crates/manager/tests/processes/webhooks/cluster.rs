@@ -6,6 +6,8 @@ use std::{
     os::unix::fs::PermissionsExt as _,
     path::Path,
     process::{Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
 };
 
 use anyhow::{Context as _, ensure};
@@ -232,8 +234,27 @@ async fn handed_over(first: &Cluster) -> anyhow::Result<()> {
     let last = third.operator("./operator")?;
     drop(last);
     called(&second).context("the second after the third")?;
+    let replica = second.operator("./operator")?;
+    called(&second).context("two replicas")?;
+    called_during(&second, || drop(replica)).context("while one of them ends")?;
     drop(operator);
     called(first).context("the first after the others")
+}
+
+/// Calls the operators of a test until `change` is done.
+fn called_during(cluster: &Cluster, change: impl FnOnce()) -> anyhow::Result<()> {
+    let changed = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let calls = scope.spawn(|| {
+            while !changed.load(Ordering::Relaxed) {
+                called(cluster)?;
+            }
+            called(cluster)
+        });
+        change();
+        changed.store(true, Ordering::Relaxed);
+        calls.join().expect("the calls do not panic")
+    })
 }
 
 /// A program that ends fails the test at once, not when the time is over.
