@@ -21,7 +21,6 @@ const PERIOD: Duration = Duration::from_millis(10);
 #[must_use = "the operator ends when this is dropped"]
 pub struct Operator {
     process: Child,
-    namespace: String,
     webhooks: Option<Webhooks>,
     /// Removes the kubeconfig last.
     _account: Option<ServiceAccount>,
@@ -32,7 +31,7 @@ impl Drop for Operator {
     fn drop(&mut self) {
         if let Some(webhooks) = &mut self.webhooks {
             if self.operators.are_many() {
-                webhooks.retire(&self.namespace);
+                webhooks.retire();
             }
             webhooks.hand_over();
         }
@@ -91,7 +90,6 @@ impl Cluster {
         }
         let mut operator = Operator {
             process,
-            namespace: self.namespace().to_owned(),
             webhooks,
             _account: account,
             operators: self.operators.clone(),

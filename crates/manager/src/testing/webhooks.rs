@@ -37,6 +37,7 @@ static CONVERTING: Mutex<Vec<(u16, Value)>> = Mutex::new(Vec::new());
 #[derive(Debug)]
 pub(super) struct Webhooks {
     config: Config,
+    namespace: String,
     port: u16,
     directory: PathBuf,
     ca: String,
@@ -57,6 +58,7 @@ impl Webhooks {
         fs::create_dir_all(&directory)?;
         let webhooks = Self {
             config: cluster.config.clone(),
+            namespace: cluster.namespace().to_owned(),
             port,
             ca: made.cert.pem(),
             directory,
@@ -102,7 +104,7 @@ impl Webhooks {
             sleep(Duration::from_millis(20));
         }
         for mut object in configurations(cluster)? {
-            self.redirect(&mut object, cluster.namespace());
+            self.redirect(&mut object);
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             let installed = (text(&object["kind"]), text(&object["metadata"]["name"]));
             cluster.kubectl_with(&["create", "--filename", "-"], &object.to_string())?;
@@ -117,7 +119,7 @@ impl Webhooks {
         block_on(&self.config, async |client| {
             self.convert_at(&client, &config).await?;
             for (kind, _) in &self.installed {
-                called(&client, cluster.namespace(), &self.mark(kind)).await?;
+                called(&client, &self.namespace, &self.mark(kind)).await?;
             }
             Ok(())
         })
@@ -136,7 +138,8 @@ impl Webhooks {
     }
 
     /// Adapts a configuration to this operator: gives it a unique name, and limits it to the namespace of the test.
-    fn redirect(&self, object: &mut Value, namespace: &str) {
+    fn redirect(&self, object: &mut Value) {
+        let namespace = self.namespace.as_str();
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         object["metadata"]["name"] = format!("{name}-{namespace}-{}", self.port).into();
         let kind = object["kind"].as_str().unwrap_or_default();
@@ -161,27 +164,24 @@ impl Webhooks {
     }
 
     /// Makes the API server stop calling the webhooks of this operator, so that it does not miss it while others of the test run.
-    pub(super) fn retire(&mut self, namespace: &str) {
-        let marks: Vec<_> = self
-            .installed
-            .iter()
-            .map(|(kind, _)| self.mark(kind))
-            .collect();
-        self.uninstall();
+    pub(super) fn retire(&mut self) {
+        let removed = self.uninstall();
         // No caller is left to handle an error.
         let _ = block_on(&self.config, async |client| {
-            for mark in &marks {
-                no_longer_called(&client, namespace, mark).await?;
+            for kind in &removed {
+                no_longer_called(&client, &self.namespace, &self.mark(kind)).await?;
             }
             Ok(())
         });
     }
 
-    fn uninstall(&mut self) {
-        for (kind, name) in self.installed.drain(..) {
-            // Objects that stay are limited to a namespace that is not used again.
-            quietly(&["delete", "--ignore-not-found", "--wait=false", &kind, &name]);
-        }
+    /// Deletes the configurations; returns the kinds of those that could be deleted. Others stay: they are limited to a namespace that
+    /// is not used again.
+    fn uninstall(&mut self) -> Vec<String> {
+        let delete = ["delete", "--ignore-not-found", "--wait=false"];
+        let all = self.installed.drain(..);
+        let deleted = all.filter(|(kind, name)| quietly(&[&delete[..], &[kind, name]].concat()));
+        deleted.map(|(kind, _)| kind).collect()
     }
 
     /// Hands conversion over to another operator of this process, if there is one, and serves the requests that began before.
@@ -201,14 +201,15 @@ impl Webhooks {
     }
 }
 
-/// Runs `kubectl` in drop, where no caller is left to handle an error.
-fn quietly(args: &[&str]) {
-    let _ = Command::new("kubectl")
+/// Runs `kubectl` in drop, where no caller is left to handle an error; returns whether it succeeded.
+fn quietly(args: &[&str]) -> bool {
+    let status = Command::new("kubectl")
         .args(args)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
+    status.is_ok_and(|status| status.success())
 }
 
 impl Drop for Webhooks {
