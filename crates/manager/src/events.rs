@@ -14,9 +14,14 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use k8s_openapi::{api::core::v1::ObjectReference, jiff::Timestamp};
-use kube::Client;
-use serde_json::{Value, json};
+use k8s_openapi::{
+    api::{core::v1::ObjectReference, events::v1},
+    apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
+    jiff::Timestamp,
+};
+use kube::{Client, Resource};
+use serde::de::IgnoredAny;
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -229,22 +234,21 @@ impl Lane {
                 return Ok(());
             }
             let body = json!({"series": {"count": series.count, "lastObservedTime": micro_time()}});
-            match request::merge_patch(client, &series.path, &body).await {
+            match request::merge_patch::<IgnoredAny>(client, &series.path, &body).await {
                 Err(kube::Error::Api(error)) if error.code == 404 => {}
                 result => return result.map(drop),
             }
         }
         let body = self.body(event);
-        let namespace = body["metadata"]["namespace"].as_str().unwrap_or_default();
-        let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
-        request::post(client, &path, &body).await?;
+        let path = v1::Event::url_path(&(), body.metadata.namespace.as_deref());
+        request::post::<IgnoredAny>(client, &path, &body).await?;
         // The oldest one makes room: most repetitions follow soon.
         if self.series.len() >= REMEMBERED
             && let Some((&oldest, _)) = self.series.iter().min_by_key(|(_, series)| series.last)
         {
             self.series.remove(&oldest);
         }
-        let name = body["metadata"]["name"].as_str().unwrap_or_default();
+        let name = body.metadata.name.unwrap_or_default();
         let series = Series {
             path: format!("{path}/{name}"),
             count: 1,
@@ -256,22 +260,26 @@ impl Lane {
         Ok(())
     }
 
-    fn body(&self, event: &Event) -> Value {
+    fn body(&self, event: &Event) -> v1::Event {
         let namespace = event.regarding.namespace.as_deref().unwrap_or("default");
-        json!({
-            "apiVersion": "events.k8s.io/v1",
-            "kind": "Event",
-            "metadata": {"name": name(event), "namespace": namespace},
-            "eventTime": micro_time(),
-            "reportingController": cut(&event.controller, LONGEST_REASON),
-            "reportingInstance": self.instance,
-            "action": cut(&event.action, LONGEST_REASON),
-            "reason": cut(&event.reason, LONGEST_REASON),
-            "regarding": event.regarding,
-            "related": event.related,
-            "note": cut(&event.note, LONGEST_NOTE),
-            "type": event.severity.as_str(),
-        })
+        let short = |text, longest| Some(cut(text, longest).to_owned());
+        v1::Event {
+            metadata: ObjectMeta {
+                name: Some(name(event)),
+                namespace: Some(namespace.to_owned()),
+                ..ObjectMeta::default()
+            },
+            event_time: Some(micro_time()),
+            reporting_controller: short(&event.controller, LONGEST_REASON),
+            reporting_instance: Some(self.instance.clone()),
+            action: short(&event.action, LONGEST_REASON),
+            reason: short(&event.reason, LONGEST_REASON),
+            regarding: Some(event.regarding.clone()),
+            related: event.related.clone(),
+            note: short(&event.note, LONGEST_NOTE),
+            type_: Some(event.severity.as_str().to_owned()),
+            ..v1::Event::default()
+        }
     }
 }
 
@@ -297,9 +305,8 @@ fn name(event: &Event) -> String {
     format!("{object}.{nanos:x}")
 }
 
-/// The current time, formatted as `metav1.MicroTime`.
-fn micro_time() -> String {
-    format!("{:.6}", Timestamp::now())
+fn micro_time() -> MicroTime {
+    MicroTime(Timestamp::now())
 }
 
 #[cfg(test)]

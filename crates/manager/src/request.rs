@@ -2,15 +2,24 @@
 
 use hyper::{Method, Request, header};
 use kube::Client;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 /// Creates an object at `path`.
-pub(crate) async fn post(client: &Client, path: &str, body: &Value) -> kube::Result<Value> {
+pub(crate) async fn post<T: DeserializeOwned>(
+    client: &Client,
+    path: &str,
+    body: &impl Serialize,
+) -> kube::Result<T> {
     send(client, Method::POST, path, "application/json", body).await
 }
 
 /// Patches the object at `path` with a JSON merge patch.
-pub(crate) async fn merge_patch(client: &Client, path: &str, body: &Value) -> kube::Result<Value> {
+pub(crate) async fn merge_patch<T: DeserializeOwned>(
+    client: &Client,
+    path: &str,
+    body: &Value,
+) -> kube::Result<T> {
     send(
         client,
         Method::PATCH,
@@ -60,17 +69,16 @@ fn escaped(manager: &str) -> String {
     manager.replace('/', "%2F")
 }
 
-async fn send(
+async fn send<T: DeserializeOwned>(
     client: &Client,
     method: Method,
     path: &str,
     media_type: &str,
-    body: &Value,
-) -> kube::Result<Value> {
+    body: &impl Serialize,
+) -> kube::Result<T> {
+    let body = serde_json::to_vec(body).map_err(kube::Error::SerdeError)?;
     let request = Request::builder().method(method).uri(path);
-    let request = request
-        .header(header::CONTENT_TYPE, media_type)
-        .body(body.to_string().into_bytes());
+    let request = request.header(header::CONTENT_TYPE, media_type).body(body);
     client
         .request(request.map_err(kube::Error::HttpError)?)
         .await

@@ -120,5 +120,5 @@ fn event_names_are_valid_for_the_api_server() {
 fn notes_are_truncated_to_the_limit_of_the_api_server() {
     let (_, publisher) = Recorder::new("pod");
     let body = publisher.lanes[0].body(&event("a", &"x".repeat(2000)));
-    assert_eq!(body["note"].as_str().unwrap().len(), LONGEST_NOTE);
+    assert_eq!(body.note.unwrap().len(), LONGEST_NOTE);
 }

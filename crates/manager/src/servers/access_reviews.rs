@@ -158,7 +158,7 @@ async fn review(client: &Client, token: &str, method: &Method, path: &str) -> ku
         "spec": {"token": token},
     });
     let at = "/apis/authentication.k8s.io/v1/tokenreviews";
-    let who = request::post(client, at, &review).await?;
+    let who: Value = request::post(client, at, &review).await?;
     if who["status"]["authenticated"] != Value::Bool(true) {
         return Ok(Err(StatusCode::UNAUTHORIZED));
     }
@@ -172,7 +172,7 @@ async fn review(client: &Client, token: &str, method: &Method, path: &str) -> ku
         },
     });
     let at = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-    let may = request::post(client, at, &review).await?;
+    let may: Value = request::post(client, at, &review).await?;
     let allowed = may["status"]["allowed"] == Value::Bool(true);
     Ok(if allowed {
         Ok(Arc::new(user))

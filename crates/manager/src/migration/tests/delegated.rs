@@ -17,7 +17,7 @@ async fn set(cluster: &Harness, conditions: &[(&str, &str)]) {
     let body = json!({"status": {"conditions": conditions}});
     let path = format!("{PATH}/{CRD}-{ID}/status");
     let client = cluster.server.api.client();
-    crate::request::merge_patch(&client, &path, &body)
+    crate::request::merge_patch::<Value>(&client, &path, &body)
         .await
         .unwrap();
 }

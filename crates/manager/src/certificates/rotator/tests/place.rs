@@ -76,7 +76,7 @@ impl Place {
     }
 
     pub(super) async fn merge(&self, path: &str, change: &Value) {
-        let merged = request::merge_patch(&self.client, path, change).await;
+        let merged = request::merge_patch::<Value>(&self.client, path, change).await;
         merged.unwrap_or_else(|error| panic!("{change}: {error}"));
     }
 
