@@ -17,7 +17,7 @@ use crate::{
     },
     controller::{
         core::Core,
-        draft::{Draft, FAILED},
+        draft::{Draft, FAILED, Wanted},
         outcome::Failure,
         retry::Retry,
     },
@@ -227,9 +227,8 @@ impl<K: Object> Context<K> {
         self.draft().misuse.take()
     }
 
-    /// Records how the reconcile ended, and takes the object with the wanted status; `None` if the status was not
-    /// changed.
-    pub(crate) fn ended<T>(&self, result: &Result<T, Failure>) -> Option<K> {
+    /// Records how the reconcile ended, and takes the wanted status; `None` if the status was not changed.
+    pub(crate) fn ended<T>(&self, result: &Result<T, Failure>) -> Option<Wanted<K>> {
         let mut draft = self.draft();
         // A reconcile that panicked or timed out may have set only part of its status.
         if matches!(result, Err(Failure::Panic(_) | Failure::Timeout(_))) {

@@ -10,10 +10,20 @@ use crate::{
 /// The reason of a `Ready` that the manager sets when a reconcile fails.
 pub(crate) const FAILED: &str = "ReconcileFailed";
 
+/// The status that a reconcile wanted when it ended.
+pub(crate) struct Wanted<K> {
+    /// The object with that status.
+    pub(crate) object: K,
+    /// Whether more of the object than its status may have been changed.
+    pub(crate) whole: bool,
+}
+
 /// The status that a reconcile wants for its object.
 pub(crate) struct Draft<K> {
     /// The object with the wanted status; `None` if nothing has been changed.
     wanted: Option<K>,
+    /// Whether a function that may change the whole object has been called.
+    whole: bool,
     /// Stored conditions whose status has been changed since.
     replaced: Vec<Condition>,
     /// Whether the reconcile itself has set `Ready`.
@@ -26,6 +36,7 @@ impl<K: Object> Draft<K> {
     pub(crate) fn new() -> Self {
         Self {
             wanted: None,
+            whole: false,
             replaced: Vec::new(),
             sets_ready: false,
             misuse: None,
@@ -37,8 +48,10 @@ impl<K: Object> Draft<K> {
         self.wanted.get_or_insert_with(|| object.clone())
     }
 
-    /// Lends the object with the wanted status to the author's code, which runs without the lock of the draft.
-    pub(crate) fn lend(&mut self, object: &K) -> K {
+    /// Lends the object with the wanted status to the author's code, which runs without the lock of the draft, and may
+    /// change the `whole` object or only its status.
+    pub(crate) fn lend(&mut self, object: &K, whole: bool) -> K {
+        self.whole |= whole;
         self.wanted.take().unwrap_or_else(|| object.clone())
     }
 
@@ -59,7 +72,7 @@ impl<K: Object> Draft<K> {
         let generation = object.meta().generation;
         let wanted = self.wanted.get_or_insert_with(|| object.clone());
         let (mut new, replaced) = (Some(new), &mut self.replaced);
-        accessor(wanted, &mut |conditions, observed| {
+        accessor.change(wanted, &mut |conditions, observed| {
             if let Some(new) = new.take() {
                 condition::set(conditions, replaced, new);
             }
@@ -82,7 +95,7 @@ impl<K: Object> Draft<K> {
         }
         let generation = object.meta().generation;
         let (unchanged, mut outdated) = (self.wanted.is_none(), false);
-        accessor(self.wanted(object), &mut |conditions, observed| {
+        accessor.change(self.wanted(object), &mut |conditions, observed| {
             let failed = |one: &Condition| one.type_ == READY && one.reason == FAILED;
             // A client that waits for the observed generation would wait forever if only failures reported it.
             let late = observed.is_some() && *observed != generation;
@@ -102,8 +115,9 @@ impl<K: Object> Draft<K> {
         self.wanted = None;
     }
 
-    /// Takes the object with the wanted status; `None` if nothing was changed.
-    pub(crate) fn take(&mut self) -> Option<K> {
-        self.wanted.take()
+    /// Takes the wanted status; `None` if nothing was changed.
+    pub(crate) fn take(&mut self) -> Option<Wanted<K>> {
+        let (object, whole) = (self.wanted.take()?, self.whole);
+        Some(Wanted { object, whole })
     }
 }

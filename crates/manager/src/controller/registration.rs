@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{api::PartialObjectMeta, core::object::HasStatus};
+use serde::Serialize;
 
 use crate::{
     cache::{
@@ -239,11 +240,11 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
     /// generation of the object. See [`without_automatic_ready`](Self::without_automatic_ready).
     pub fn conditions<F>(mut self, accessor: F) -> Self
     where
-        K: HasStatus<Status: Default>,
+        K: HasStatus<Status: Default + Serialize>,
         F: Fn(&mut K::Status) -> (&mut Vec<Condition>, &mut Option<i64>) + Send + Sync + 'static,
     {
-        self.parts.conditions = Some(Arc::new(move |object: &mut K, change| {
-            let (conditions, observed) = accessor(object.status_mut().get_or_insert_default());
+        self.parts.conditions = Some(Accessor::new(move |status: &mut K::Status, change| {
+            let (conditions, observed) = accessor(status);
             change(conditions, observed);
         }));
         self
@@ -255,12 +256,11 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
     /// Each condition still has its own `observedGeneration`.
     pub fn conditions_only<F>(mut self, accessor: F) -> Self
     where
-        K: HasStatus<Status: Default>,
+        K: HasStatus<Status: Default + Serialize>,
         F: Fn(&mut K::Status) -> &mut Vec<Condition> + Send + Sync + 'static,
     {
-        self.parts.conditions = Some(Arc::new(move |object: &mut K, change| {
-            let conditions = accessor(object.status_mut().get_or_insert_default());
-            change(conditions, &mut None);
+        self.parts.conditions = Some(Accessor::new(move |status: &mut K::Status, change| {
+            change(accessor(status), &mut None);
         }));
         self
     }

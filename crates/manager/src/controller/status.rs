@@ -55,7 +55,8 @@ impl<K: Object> Context<K> {
     where
         K: HasStatus<Status: Default>,
     {
-        self.update_status(|object| change(object.status_mut().get_or_insert_default()))
+        let change = |object: &mut K| change(object.status_mut().get_or_insert_default());
+        self.lend(change, false)
     }
 
     /// Changes the status like [`status`](Self::status), for kinds of Kubernetes, whose types do not implement kube's
@@ -91,7 +92,12 @@ impl<K: Object> Context<K> {
     ///
     /// The reconcile fails if `change` changes more than the status.
     pub fn update_status<T>(&self, change: impl FnOnce(&mut K) -> T) -> T {
-        let mut wanted = self.draft().lend(&self.object);
+        self.lend(change, true)
+    }
+
+    /// Lends the object with the wanted status to `change`, which changes the `whole` object or only its status.
+    fn lend<T>(&self, change: impl FnOnce(&mut K) -> T, whole: bool) -> T {
+        let mut wanted = self.draft().lend(&self.object, whole);
         let result = change(&mut wanted);
         self.draft().take_back(wanted);
         result

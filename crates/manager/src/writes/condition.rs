@@ -1,17 +1,52 @@
 //! Status conditions, as `metav1.Condition` defines them.
 
-use std::sync::Arc;
-
 use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, Time},
     jiff::Timestamp,
 };
+use kube::core::object::HasStatus;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::cut;
 
-/// Returns the conditions and the `observedGeneration` in the status of a kind.
-pub(crate) type Accessor<K> =
-    Arc<dyn Fn(&mut K, &mut dyn FnMut(&mut Vec<Condition>, &mut Option<i64>)) + Send + Sync>;
+/// Lends the conditions and the `observedGeneration` of an object to a change of them.
+type Conditions<K> = Box<dyn Fn(&mut K, Change<'_>) + Send + Sync>;
+
+/// Changes the conditions and the `observedGeneration` of a status.
+type Change<'a> = &'a mut dyn FnMut(&mut Vec<Condition>, &mut Option<i64>);
+
+/// Where the status of a kind is, and the conditions and the `observedGeneration` in it.
+pub(crate) struct Accessor<K> {
+    status: fn(&K) -> serde_json::Result<Value>,
+    conditions: Conditions<K>,
+}
+
+impl<K: HasStatus<Status: Default + Serialize>> Accessor<K> {
+    /// `conditions` lends its second argument the conditions and the `observedGeneration` of a status.
+    pub(crate) fn new(
+        conditions: impl Fn(&mut K::Status, Change<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            status: |object| serde_json::to_value(object.status()),
+            conditions: Box::new(move |object, change| {
+                conditions(object.status_mut().get_or_insert_default(), change);
+            }),
+        }
+    }
+}
+
+impl<K> Accessor<K> {
+    /// The status of an object; `null` if it has none.
+    pub(crate) fn status(&self, object: &K) -> serde_json::Result<Value> {
+        (self.status)(object)
+    }
+
+    /// Makes `change` to an object, which has a status from then on.
+    pub(crate) fn change(&self, object: &mut K, change: Change<'_>) {
+        (self.conditions)(object, change);
+    }
+}
 
 /// The type of the condition that summarizes all others.
 pub(crate) const READY: &str = "Ready";

@@ -13,7 +13,7 @@ use crate::{
         object::{Object, api, version},
         stripped::Stripped,
     },
-    controller::core::Core,
+    controller::{core::Core, draft::Wanted},
     key::Key,
     writes::difference::{Difference, difference},
 };
@@ -21,7 +21,7 @@ use crate::{
 /// How often a write is attempted while others write at the same time.
 const TRIES: usize = 3;
 
-/// Writes the difference between the status of `known` and of `wanted`, if there is any.
+/// Writes the difference between the status of `known` and the one that is wanted, if there is any.
 ///
 /// The request carries the resource version that the difference was computed from. If another writer was faster, the
 /// object is read again and the same changes are made to its new status, conditions by type, so neither write is lost.
@@ -33,14 +33,14 @@ pub(crate) async fn write<K: Object>(
     core: &Core<K>,
     key: &Key,
     known: &K,
-    wanted: &K,
+    wanted: &Wanted<K>,
 ) -> anyhow::Result<()> {
-    let ((old, rest), (new, wanted_rest)) = (split(known)?, split(wanted)?);
-    anyhow::ensure!(
-        rest == wanted_rest,
-        "`cx.update_status` has changed more of the object than its status; nothing was written\n\
-         help: change the rest with `cx.update`"
-    );
+    let (old, new) = match &core.conditions {
+        Some(accessor) if !wanted.whole => {
+            (accessor.status(known)?, accessor.status(&wanted.object)?)
+        }
+        Some(_) | None => statuses(known, &wanted.object)?,
+    };
     let Some(mut changes) = difference(&old, &new) else {
         return Ok(());
     };
@@ -96,6 +96,17 @@ fn again(changes: &Difference, fresh: &Value) -> Option<(Value, Difference)> {
     changes.apply(&mut wanted);
     let rest = difference(&old, &wanted)?;
     Some((old, rest))
+}
+
+/// The statuses of both objects, which must be equal in everything else.
+fn statuses<K: Object>(known: &K, wanted: &K) -> anyhow::Result<(Value, Value)> {
+    let ((old, rest), (new, wanted_rest)) = (split(known)?, split(wanted)?);
+    anyhow::ensure!(
+        rest == wanted_rest,
+        "`cx.update_status` has changed more of the object than its status; nothing was written\n\
+         help: change the rest with `cx.update`"
+    );
+    Ok((old, new))
 }
 
 /// The status of an object, and the rest of it.
