@@ -17,7 +17,7 @@ use crate::{
 /// that this triggers goes ahead of a flood, so few owners wait for theirs at a time.
 const OWNERS: usize = 16;
 
-/// What a controller applied last: a hash of the request and of the resulting resource version.
+/// What a controller applied last: hashes of the body, each with the resulting resource version.
 #[derive(Default)]
 pub(crate) struct Applied(Mutex<State>);
 
@@ -25,7 +25,7 @@ pub(crate) struct Applied(Mutex<State>);
 struct State {
     /// The kinds for which [`forget`](Applied::forget) is called when an object is gone.
     followed: HashSet<TypeId>,
-    children: HashMap<(TypeId, Key), u64>,
+    children: HashMap<(TypeId, Key), [u64; 2]>,
     /// The latest owner last.
     answers: VecDeque<Answers>,
 }
@@ -63,17 +63,19 @@ impl Applied {
         self.lock().children.contains_key(&id::<C>(key))
     }
 
-    /// Whether the child still has the `version` that resulted from applying `body`.
-    pub(crate) fn has<C: 'static>(&self, key: &Key, body: &str, version: &str) -> bool {
+    /// Whether the child still has the `version` that resulted from applying a body with this hash.
+    pub(crate) fn has<C: 'static>(&self, key: &Key, body: u64, version: &str) -> bool {
         let hash = hash(body, version);
-        self.lock().children.get(&id::<C>(key)) == Some(&hash)
+        let applied = self.lock().children.get(&id::<C>(key)).copied();
+        applied.is_some_and(|hashes| hashes.contains(&hash))
     }
 
-    pub(crate) fn set<C: 'static>(&self, key: &Key, body: &str, version: &str) {
-        let hash = hash(body, version);
+    /// Remembers the resource version that resulted from applying a body with these hashes.
+    pub(crate) fn set<C: 'static>(&self, key: &Key, body: [u64; 2], version: &str) {
+        let hashes = body.map(|body| hash(body, version));
         let mut state = self.lock();
         if state.followed.contains(&TypeId::of::<C>()) {
-            state.children.insert(id::<C>(key), hash);
+            state.children.insert(id::<C>(key), hashes);
         }
     }
 
@@ -135,7 +137,7 @@ fn id<C: 'static>(key: &Key) -> (TypeId, Key) {
     (TypeId::of::<C>(), key.clone())
 }
 
-fn hash(body: &str, version: &str) -> u64 {
+fn hash(body: u64, version: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     (body, version).hash(&mut hasher);
     hasher.finish()

@@ -6,104 +6,29 @@ use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{
     Api, Resource,
-    api::{DynamicObject, PartialObjectMeta, Patch},
+    api::{DynamicObject, Patch},
 };
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::{
     cache::{
-        object::{Cached, Object, api, version},
-        store::Cache,
+        object::{Object, api, version},
         stripped::Stripped,
     },
     controller::core::Core,
     key::Key,
     writes::{
+        body::{Body, Sent},
         child::{ensure_child, prepare, prepare_unowned},
         kind::KindData,
+        known::Known,
         selected::ensure_selected,
     },
 };
 
 /// The end of an error about an object that is not a child of the one being reconciled.
 const NOT_CHANGED: &str = "it was not changed\nhelp: delete it, or give the child another name";
-
-/// What the caches know about a child.
-pub(crate) enum Known<C> {
-    /// Nothing: its kind, its namespace or perhaps its fields are not watched, its kind is not installed, or it cannot
-    /// be read.
-    Unwatched,
-    /// It is watched, and not in the cache, which holds only objects with some labels: it may exist without them.
-    Unselected,
-    /// It is watched, and not in the cache.
-    Missing,
-    Metadata(Arc<PartialObjectMeta<C>>),
-    Whole(Arc<C>),
-}
-
-impl<C: Cached> Known<C> {
-    pub(crate) fn of<K>(core: &Core<K>, key: &Key) -> Self {
-        let caches = &core.reader.caches;
-        let whole = caches.find::<C>().map(|cache| {
-            // An unreadable object exists, and may have another owner.
-            match cache.unreadable(key) {
-                Some(_) => Self::Unwatched,
-                None => Self::found(&cache, core, key, Self::Whole),
-            }
-        });
-        match whole {
-            // Another cache of the kind may hold it.
-            None | Some(Self::Unselected) => {}
-            Some(known) => return known,
-        }
-        let metadata = caches.find::<PartialObjectMeta<C>>();
-        let metadata = metadata.map(|cache| Self::found(&cache, core, key, Self::Metadata));
-        metadata.or(whole).unwrap_or(Self::Unwatched)
-    }
-
-    /// What a cache of whole objects or of metadata knows.
-    fn found<K, M: Cached>(
-        cache: &Cache<M>,
-        core: &Core<K>,
-        key: &Key,
-        known: impl FnOnce(Arc<M>) -> Self,
-    ) -> Self {
-        let shape = cache.shape();
-        match cache.get(key) {
-            _ if !shape.watches(key.namespace(), &core.namespaces) => Self::Unwatched,
-            Some(object) => known(object),
-            // It may have been installed since the cache noticed that it was not.
-            None if cache.is_absent() => Self::Unwatched,
-            // Only the API server knows whether the fields of a child are selected, so its changes may not be seen.
-            None if shape.has_fields() => Self::Unwatched,
-            None if shape.has_labels() => Self::Unselected,
-            None => Self::Missing,
-        }
-    }
-
-    pub(crate) fn meta(&self) -> Option<&ObjectMeta> {
-        match self {
-            Self::Unwatched | Self::Unselected | Self::Missing => None,
-            Self::Metadata(object) => Some(&object.metadata),
-            Self::Whole(object) => Some(object.meta()),
-        }
-    }
-
-    fn version(&self) -> Option<&str> {
-        self.meta()?.resource_version.as_deref()
-    }
-
-    /// Whether its changes are seen.
-    fn is_watched(&self) -> bool {
-        !matches!(self, Self::Unwatched)
-    }
-
-    /// Whether it is in a cache, or does not exist.
-    pub(crate) fn is_certain(&self) -> bool {
-        !matches!(self, Self::Unwatched | Self::Unselected)
-    }
-}
 
 /// Applies `child` as a child of `owner`, unless it is known to be up to date; see `Context::apply`.
 pub(crate) async fn apply<K: Object, C: Object>(
@@ -152,7 +77,7 @@ pub(crate) async fn apply_object<K: Object>(
     if let Some(meta) = there(&api, kind.name(), &key).await? {
         ensure_child(owner, kind.name(), &meta, &key, NOT_CHANGED)?;
     }
-    patch(core, &api, kind.name(), &key, &body).await
+    patch(core, &api, kind.name(), &key, &body.sent()?.json).await
 }
 
 /// Applies `object` for `near`, which does not become its owner; see `Context::apply_object_unowned`.
@@ -165,7 +90,7 @@ pub(crate) async fn apply_object_unowned<K: Object>(
     ensure_named(kind, &object.metadata)?;
     let (key, body) = prepare_unowned(near, kind, object)?;
     let api = kind.api(core.client.clone(), &key);
-    patch(core, &api, kind.name(), &key, &body).await
+    patch(core, &api, kind.name(), &key, &body.sent()?.json).await
 }
 
 fn ensure_named(kind: &KindData, meta: &ObjectMeta) -> anyhow::Result<()> {
@@ -184,32 +109,25 @@ async fn send<K: Object, C: Object>(
     core: &Core<K>,
     reconciled: &Key,
     key: &Key,
-    body: &Value,
+    body: &Body,
     known: Known<C>,
 ) -> anyhow::Result<Arc<C>> {
     let api = api::<C>(core.client.clone(), key);
-    // The fields of a JSON object are sorted, so equal objects are equal bytes.
-    let text = body.to_string();
-    if let Some(version) = known.version()
-        && core.applied.has::<C>(key, &text, version)
-    {
-        if let Known::Whole(object) = &known {
-            return Ok(object.clone());
-        }
-        if let Some(object) = core.applied.take(reconciled, key, version) {
+    let sent = if let Some(sent) = changed(core, key, body, &known)? {
+        sent
+    } else {
+        if let Some(object) = unchanged(core, &api, reconciled, key, &known).await? {
             return Ok(object);
         }
-        match api.get_opt(key.name()).await? {
-            Some(Stripped(object)) => return Ok(Arc::new(object)),
-            // It was deleted this instant: apply it again.
-            None => core.applied.forget::<C>(key),
-        }
-    }
+        // It was deleted this instant: apply it again.
+        core.applied.forget::<C>(key);
+        body.sent()?
+    };
 
-    let object = Arc::new(patch(core, &api, &C::kind(&()), key, body).await?);
+    let object = Arc::new(patch(core, &api, &C::kind(&()), key, &sent.json).await?);
     core.wrote(key, &object);
     if known.is_watched() {
-        core.applied.set::<C>(key, &text, version(&*object));
+        core.applied.set::<C>(key, sent.hashes, version(&*object));
         let triggers = known.version() != Some(version(&*object));
         if triggers && core.reader.caches.find::<C>().is_none() {
             core.applied.keep(reconciled, key, object.clone());
@@ -218,13 +136,52 @@ async fn send<K: Object, C: Object>(
     Ok(object)
 }
 
+/// What to send of `body`; `None` if the same was applied before and nothing has changed since.
+fn changed<K: Object, C: Object>(
+    core: &Core<K>,
+    key: &Key,
+    body: &Body,
+    known: &Known<C>,
+) -> serde_json::Result<Option<Sent>> {
+    let Some(version) = known.version() else {
+        return body.sent().map(Some);
+    };
+    if core.applied.has::<C>(key, body.text_hash(), version) {
+        return Ok(None);
+    }
+    let sent = body.sent()?;
+    let [_, digest] = sent.hashes;
+    Ok((!core.applied.has::<C>(key, digest, version)).then_some(sent))
+}
+
+/// The child that is up to date, as far as it is `known`; `None` if it does not exist any more.
+async fn unchanged<K: Object, C: Object>(
+    core: &Core<K>,
+    api: &Api<Stripped<C>>,
+    reconciled: &Key,
+    key: &Key,
+    known: &Known<C>,
+) -> anyhow::Result<Option<Arc<C>>> {
+    if let Known::Whole(object) = known {
+        return Ok(Some(object.clone()));
+    }
+    let kept = known
+        .version()
+        .and_then(|version| core.applied.take(reconciled, key, version));
+    if kept.is_some() {
+        return Ok(kept);
+    }
+    let found = api.get_opt(key.name()).await?;
+    Ok(found.map(|Stripped(object)| Arc::new(object)))
+}
+
 /// Sends a server-side apply, as the field manager of the controller and by force.
 async fn patch<K, C: Clone + Debug + DeserializeOwned>(
     core: &Core<K>,
     api: &Api<Stripped<C>>,
     kind: &str,
     key: &Key,
-    body: &Value,
+    body: &RawValue,
 ) -> anyhow::Result<C> {
     let params = core.patch_params().force();
     let answer = api.patch(key.name(), &params, &Patch::Apply(body)).await;

@@ -4,23 +4,12 @@ use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::{
     cache::object::{Object, namespaced},
     key::Key,
-    writes::kind::KindData,
+    writes::{body::Body, kind::KindData},
 };
-
-/// Fields of the metadata that the API server sets, and that must not or need not be sent.
-const NOT_OURS: [&str; 6] = [
-    "creationTimestamp",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-    "selfLink",
-    "uid",
-];
 
 /// The advice in an error about a child of an earlier owner.
 const WAIT: &str =
@@ -31,10 +20,10 @@ pub(crate) fn prepare<K: Object, C: Resource + Serialize>(
     owner: &K,
     kind: &KindData,
     child: &C,
-) -> anyhow::Result<(Key, Value)> {
+) -> anyhow::Result<(Key, Body)> {
     let (key, mut meta) = place(owner, kind, child.meta())?;
     own(owner, &mut meta, &format!("{} `{key}`", kind.name()))?;
-    Ok((key, body(kind, child, meta)?))
+    Ok((key, Body::new(kind, child, meta)?))
 }
 
 /// The key of an object that gets no owner, and the object to send. Without a namespace, it gets that of `near`.
@@ -42,9 +31,9 @@ pub(crate) fn prepare_unowned<K: Object, C: Resource + Serialize>(
     near: &K,
     kind: &KindData,
     object: &C,
-) -> anyhow::Result<(Key, Value)> {
+) -> anyhow::Result<(Key, Body)> {
     let (key, meta) = place(near, kind, object.meta())?;
-    Ok((key, body(kind, object, meta)?))
+    Ok((key, Body::new(kind, object, meta)?))
 }
 
 /// The key of an object, and its metadata with a namespace, by default that of `near`.
@@ -68,21 +57,6 @@ fn place<K: Object>(
         );
     }
     Ok((Key::new(meta.namespace.as_deref(), &name), meta))
-}
-
-/// What to send: the object with this metadata, without what belongs to the API server.
-fn body(kind: &KindData, object: &impl Serialize, meta: ObjectMeta) -> anyhow::Result<Value> {
-    let mut body = serde_json::to_value(object)?;
-    body["apiVersion"] = json!(kind.resource.api_version);
-    body["kind"] = json!(kind.name());
-    body["metadata"] = serde_json::to_value(meta)?;
-    if let Some(meta) = body["metadata"].as_object_mut() {
-        meta.retain(|field, value| !value.is_null() && !NOT_OURS.contains(&field.as_str()));
-    }
-    if let Some(body) = body.as_object_mut() {
-        body.retain(|field, value| !value.is_null() && field != "status");
-    }
-    Ok(body)
 }
 
 /// Makes `owner` the controller owner of the child with this metadata.

@@ -31,7 +31,8 @@ pub(crate) async fn create<K: Object, C: Object>(
         ..PostParams::default()
     };
     let request = Request::new(C::url_path(&(), key.namespace()));
-    let request = request.create(&params, body.to_string().into_bytes())?;
+    let json = body.sent()?.json.to_string();
+    let request = request.create(&params, json.into_bytes())?;
     let created = core.client.request(request).await;
     let Stripped(object) = created.with_context(|| format!("cannot create {kind} `{key}`"))?;
     let object = Arc::new(object);

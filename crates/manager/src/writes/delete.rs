@@ -13,11 +13,7 @@ use crate::{
     },
     controller::core::Core,
     key::Key,
-    writes::{
-        apply::{Known, there},
-        child::ensure_child,
-        kind::KindData,
-    },
+    writes::{apply::there, child::ensure_child, kind::KindData, known::Known},
 };
 
 /// The end of an error about an object that is not a child of the one being reconciled.

@@ -2,6 +2,7 @@
 
 pub(crate) mod applied;
 pub(crate) mod apply;
+pub(crate) mod body;
 pub(crate) mod child;
 pub(crate) mod condition;
 pub(crate) mod create;
@@ -9,6 +10,7 @@ pub(crate) mod delete;
 pub(crate) mod difference;
 pub(crate) mod finalizer;
 pub(crate) mod kind;
+pub(crate) mod known;
 pub(crate) mod own;
 pub(crate) mod replace;
 pub(crate) mod selected;

@@ -1,13 +1,18 @@
 //! Test deletions and updates in a reconcile, while others write at the same time.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::ResourceExt;
+use kube::{CustomResource, ResourceExt};
 use manager::{Action, Context, Manager, testing::FakeApi};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::support::{Captain, captain, object};
 
@@ -33,11 +38,43 @@ fn register(manager: &mut Manager) {
 }
 
 fn deletions(api: &FakeApi) -> usize {
+    count(api, "DELETE")
+}
+
+/// How many requests have this method.
+fn count(api: &FakeApi, method: &str) -> usize {
     let requests = api.requests();
-    let deletions = requests
+    let requests = requests
         .iter()
-        .filter(|request| request.starts_with("DELETE"));
-    deletions.count()
+        .filter(|request| request.starts_with(method));
+    requests.count()
+}
+
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(group = "crew.example.com", version = "v1", kind = "Fleet", namespaced)]
+struct FleetSpec {
+    ships: HashMap<String, usize>,
+}
+
+#[tokio::test]
+async fn a_child_whose_map_has_another_order_is_not_applied_again() {
+    let api = hook();
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .owns_cached::<Fleet>()
+            .reconcile(async |_: Arc<Captain>, cx: Context<Captain>| {
+                for _ in 0..10 {
+                    let ships = (0..20).map(|ship| (format!("ship-{ship}"), ship)).collect();
+                    cx.apply(&Fleet::new("fleet", FleetSpec { ships })).await?;
+                }
+                Ok(Action::await_change())
+            });
+    };
+    api.reconcile(register, "hook").await.unwrap();
+    assert_eq!(count(&api, "PATCH"), 1);
+    let fleet: Fleet = api.get("default", "fleet").unwrap();
+    assert_eq!(fleet.spec.ships.len(), 20);
 }
 
 #[tokio::test]

@@ -1,0 +1,88 @@
+//! What the caches know about an object to write.
+
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::PartialObjectMeta;
+
+use crate::{
+    cache::{object::Cached, store::Cache},
+    controller::core::Core,
+    key::Key,
+};
+
+/// What the caches know about a child.
+pub(crate) enum Known<C> {
+    /// Nothing: its kind, its namespace or perhaps its fields are not watched, its kind is not installed, or it cannot
+    /// be read.
+    Unwatched,
+    /// It is watched, and not in the cache, which holds only objects with some labels: it may exist without them.
+    Unselected,
+    /// It is watched, and not in the cache.
+    Missing,
+    Metadata(Arc<PartialObjectMeta<C>>),
+    Whole(Arc<C>),
+}
+
+impl<C: Cached> Known<C> {
+    pub(crate) fn of<K>(core: &Core<K>, key: &Key) -> Self {
+        let caches = &core.reader.caches;
+        let whole = caches.find::<C>().map(|cache| {
+            // An unreadable object exists, and may have another owner.
+            match cache.unreadable(key) {
+                Some(_) => Self::Unwatched,
+                None => Self::found(&cache, core, key, Self::Whole),
+            }
+        });
+        match whole {
+            // Another cache of the kind may hold it.
+            None | Some(Self::Unselected) => {}
+            Some(known) => return known,
+        }
+        let metadata = caches.find::<PartialObjectMeta<C>>();
+        let metadata = metadata.map(|cache| Self::found(&cache, core, key, Self::Metadata));
+        metadata.or(whole).unwrap_or(Self::Unwatched)
+    }
+
+    /// What a cache of whole objects or of metadata knows.
+    fn found<K, M: Cached>(
+        cache: &Cache<M>,
+        core: &Core<K>,
+        key: &Key,
+        known: impl FnOnce(Arc<M>) -> Self,
+    ) -> Self {
+        let shape = cache.shape();
+        match cache.get(key) {
+            _ if !shape.watches(key.namespace(), &core.namespaces) => Self::Unwatched,
+            Some(object) => known(object),
+            // It may have been installed since the cache noticed that it was not.
+            None if cache.is_absent() => Self::Unwatched,
+            // Only the API server knows whether the fields of a child are selected, so its changes may not be seen.
+            None if shape.has_fields() => Self::Unwatched,
+            None if shape.has_labels() => Self::Unselected,
+            None => Self::Missing,
+        }
+    }
+
+    pub(crate) fn meta(&self) -> Option<&ObjectMeta> {
+        match self {
+            Self::Unwatched | Self::Unselected | Self::Missing => None,
+            Self::Metadata(object) => Some(&object.metadata),
+            Self::Whole(object) => Some(object.meta()),
+        }
+    }
+
+    pub(crate) fn version(&self) -> Option<&str> {
+        self.meta()?.resource_version.as_deref()
+    }
+
+    /// Whether its changes are seen.
+    pub(crate) fn is_watched(&self) -> bool {
+        !matches!(self, Self::Unwatched)
+    }
+
+    /// Whether it is in a cache, or does not exist.
+    pub(crate) fn is_certain(&self) -> bool {
+        !matches!(self, Self::Unwatched | Self::Unselected)
+    }
+}
