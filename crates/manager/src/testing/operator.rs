@@ -58,7 +58,7 @@ impl Cluster {
     /// was missing, and the last answer.
     pub fn operator(&self, program: &str) -> anyhow::Result<Operator> {
         let account = ServiceAccount::create(self)?;
-        if self.operators.begin() {
+        if self.operators.have_ended() {
             // Earlier operators were killed, so they have not released their lease.
             self.kubectl(&["delete", "leases", "--all"])?;
         }
@@ -85,6 +85,7 @@ impl Cluster {
         let mut process = command
             .spawn()
             .with_context(|| format!("cannot run `{program}`"))?;
+        self.operators.begin();
         if let Some(log) = process.stderr.take() {
             self.operators.follow(log, self.namespace());
         }

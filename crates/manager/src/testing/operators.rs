@@ -21,11 +21,15 @@ struct State {
 }
 
 impl Operators {
-    /// Counts an operator that starts; returns whether others have run before and none runs now.
-    pub(super) fn begin(&self) -> bool {
-        let mut state = self.lock();
-        state.running += 1;
-        state.running == 1 && state.ended > 0
+    /// Whether some have run and none runs now.
+    pub(super) fn have_ended(&self) -> bool {
+        let state = self.lock();
+        state.running == 0 && state.ended > 0
+    }
+
+    /// Counts an operator that has started.
+    pub(super) fn begin(&self) {
+        self.lock().running += 1;
     }
 
     /// Whether more than one runs.
@@ -114,13 +118,16 @@ mod tests {
     #[test]
     fn an_operator_started_after_all_others_ended_is_recognized() {
         let operators = Operators::default();
-        assert!(!operators.begin(), "the first one");
-        assert!(!operators.begin(), "beside another one");
+        assert!(!operators.have_ended(), "the first one");
+        operators.begin();
+        assert!(!operators.have_ended(), "beside another one");
+        operators.begin();
         operators.end();
-        assert!(!operators.begin(), "beside another one");
+        assert!(!operators.have_ended(), "beside another one");
+        operators.begin();
         operators.end();
         operators.end();
-        assert!(operators.begin());
+        assert!(operators.have_ended());
     }
 
     #[test]

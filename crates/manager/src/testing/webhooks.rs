@@ -163,7 +163,7 @@ impl Webhooks {
         json!({ "url": format!("https://127.0.0.1:{}{path}", self.port), "caBundle": bundle })
     }
 
-    /// Makes the API server stop calling the webhooks of this operator, so that it does not miss it while others of the test run.
+    /// Makes the API server stop calling the webhooks of this operator. Otherwise, calls would fail while others of the test run.
     pub(super) fn retire(&mut self) {
         let removed = self.uninstall();
         // No caller is left to handle an error.
