@@ -8,6 +8,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use serde_json::Value;
+
 use crate::{
     cache::object::{Cached, version},
     key::Key,
@@ -17,7 +19,7 @@ use crate::{
 /// that this triggers goes ahead of a flood, so few owners wait for theirs at a time.
 const OWNERS: usize = 16;
 
-/// What a controller applied last: hashes of the body, each with the resulting resource version.
+/// What a controller applied last: hashes of the text and of the body, each with the resulting resource version.
 #[derive(Default)]
 pub(crate) struct Applied(Mutex<State>);
 
@@ -63,16 +65,16 @@ impl Applied {
         self.lock().children.contains_key(&id::<C>(key))
     }
 
-    /// Whether the child still has the `version` that resulted from applying a body with this hash.
-    pub(crate) fn has<C: 'static>(&self, key: &Key, body: u64, version: &str) -> bool {
-        let hash = hash(body, version);
+    /// Whether the child still has the `version` that resulted from applying this text or body.
+    pub(crate) fn has<C: 'static>(&self, key: &Key, sent: impl Hash, version: &str) -> bool {
+        let hash = hash(sent, version);
         let applied = self.lock().children.get(&id::<C>(key)).copied();
         applied.is_some_and(|hashes| hashes.contains(&hash))
     }
 
-    /// Remembers the resource version that resulted from applying a body with these hashes.
-    pub(crate) fn set<C: 'static>(&self, key: &Key, body: [u64; 2], version: &str) {
-        let hashes = body.map(|body| hash(body, version));
+    /// Remembers the resource version that resulted from applying a body, and the text that it was made from.
+    pub(crate) fn set<C: 'static>(&self, key: &Key, text: impl Hash, body: &Value, version: &str) {
+        let hashes = [hash(text, version), hash(body, version)];
         let mut state = self.lock();
         if state.followed.contains(&TypeId::of::<C>()) {
             state.children.insert(id::<C>(key), hashes);
@@ -137,9 +139,9 @@ fn id<C: 'static>(key: &Key) -> (TypeId, Key) {
     (TypeId::of::<C>(), key.clone())
 }
 
-fn hash(body: u64, version: &str) -> u64 {
+fn hash(sent: impl Hash, version: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (body, version).hash(&mut hasher);
+    (sent, version).hash(&mut hasher);
     hasher.finish()
 }
 

@@ -9,7 +9,7 @@ use kube::{
     api::{DynamicObject, Patch},
 };
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
+use serde_json::Value;
 
 use crate::{
     cache::{
@@ -19,11 +19,11 @@ use crate::{
     controller::core::Core,
     key::Key,
     writes::{
-        body::{Body, Sent},
         child::{ensure_child, prepare, prepare_unowned},
         kind::KindData,
         known::Known,
         selected::ensure_selected,
+        serialized::Serialized,
     },
 };
 
@@ -38,7 +38,7 @@ pub(crate) async fn apply<K: Object, C: Object>(
 ) -> anyhow::Result<Arc<C>> {
     let kind = KindData::of::<C>();
     ensure_named(&kind, child.meta())?;
-    let (key, body) = prepare(owner, &kind, child)?;
+    let (key, serialized) = prepare(owner, &kind, child)?;
     ensure_selected(core, child, &key)?;
     let known = Known::<C>::of(core, &key);
     if let Some(meta) = known.meta() {
@@ -48,7 +48,7 @@ pub(crate) async fn apply<K: Object, C: Object>(
     {
         ensure_child(owner, kind.name(), &meta, &key, NOT_CHANGED)?;
     }
-    send(core, &Key::of(owner), &key, &body, known).await
+    send(core, &Key::of(owner), &key, &serialized, known).await
 }
 
 /// Applies `object` for `near`, which does not become its owner; see `Context::apply_unowned`.
@@ -59,9 +59,9 @@ pub(crate) async fn apply_unowned<K: Object, C: Object>(
 ) -> anyhow::Result<Arc<C>> {
     let kind = KindData::of::<C>();
     ensure_named(&kind, object.meta())?;
-    let (key, body) = prepare_unowned(near, &kind, object)?;
+    let (key, serialized) = prepare_unowned(near, &kind, object)?;
     let known = Known::<C>::of(core, &key);
-    send(core, &Key::of(near), &key, &body, known).await
+    send(core, &Key::of(near), &key, &serialized, known).await
 }
 
 /// Applies `child` as a child of `owner`; see `Context::apply_object`.
@@ -72,12 +72,12 @@ pub(crate) async fn apply_object<K: Object>(
     child: &DynamicObject,
 ) -> anyhow::Result<DynamicObject> {
     ensure_named(kind, &child.metadata)?;
-    let (key, body) = prepare(owner, kind, child)?;
+    let (key, serialized) = prepare(owner, kind, child)?;
     let api = kind.api(core.client.clone(), &key);
     if let Some(meta) = there(&api, kind.name(), &key).await? {
         ensure_child(owner, kind.name(), &meta, &key, NOT_CHANGED)?;
     }
-    patch(core, &api, kind.name(), &key, &body.sent()?.json).await
+    patch(core, &api, kind.name(), &key, &serialized.body()?).await
 }
 
 /// Applies `object` for `near`, which does not become its owner; see `Context::apply_object_unowned`.
@@ -88,9 +88,9 @@ pub(crate) async fn apply_object_unowned<K: Object>(
     object: &DynamicObject,
 ) -> anyhow::Result<DynamicObject> {
     ensure_named(kind, &object.metadata)?;
-    let (key, body) = prepare_unowned(near, kind, object)?;
+    let (key, serialized) = prepare_unowned(near, kind, object)?;
     let api = kind.api(core.client.clone(), &key);
-    patch(core, &api, kind.name(), &key, &body.sent()?.json).await
+    patch(core, &api, kind.name(), &key, &serialized.body()?).await
 }
 
 fn ensure_named(kind: &KindData, meta: &ObjectMeta) -> anyhow::Result<()> {
@@ -104,54 +104,54 @@ fn ensure_named(kind: &KindData, meta: &ObjectMeta) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Sends `body`, which `reconciled` applies to `key`, unless the same was applied before and nothing has changed since.
+/// Sends `object`, which `reconciled` applies to `key`, unless the same was applied before and nothing has changed since.
 async fn send<K: Object, C: Object>(
     core: &Core<K>,
     reconciled: &Key,
     key: &Key,
-    body: &Body,
+    object: &Serialized,
     known: Known<C>,
 ) -> anyhow::Result<Arc<C>> {
     let api = api::<C>(core.client.clone(), key);
-    let sent = if let Some(sent) = changed(core, key, body, &known)? {
-        sent
+    let body = if let Some(body) = changed(core, key, object, &known)? {
+        body
     } else {
         if let Some(object) = unchanged(core, &api, reconciled, key, &known).await? {
             return Ok(object);
         }
         // It was deleted this instant: apply it again.
         core.applied.forget::<C>(key);
-        body.sent()?
+        object.body()?
     };
 
-    let object = Arc::new(patch(core, &api, &C::kind(&()), key, &sent.json).await?);
-    core.wrote(key, &object);
+    let written = Arc::new(patch(core, &api, &C::kind(&()), key, &body).await?);
+    core.wrote(key, &written);
     if known.is_watched() {
-        core.applied.set::<C>(key, sent.hashes, version(&*object));
-        let triggers = known.version() != Some(version(&*object));
+        let version = version(&*written);
+        core.applied.set::<C>(key, object.text(), &body, version);
+        let triggers = known.version() != Some(version);
         if triggers && core.reader.caches.find::<C>().is_none() {
-            core.applied.keep(reconciled, key, object.clone());
+            core.applied.keep(reconciled, key, written.clone());
         }
     }
-    Ok(object)
+    Ok(written)
 }
 
-/// What to send of `body`; `None` if the same was applied before and nothing has changed since.
+/// What to send of `object`; `None` if the same was applied before and nothing has changed since.
 fn changed<K: Object, C: Object>(
     core: &Core<K>,
     key: &Key,
-    body: &Body,
+    object: &Serialized,
     known: &Known<C>,
-) -> serde_json::Result<Option<Sent>> {
+) -> serde_json::Result<Option<Value>> {
     let Some(version) = known.version() else {
-        return body.sent().map(Some);
+        return object.body().map(Some);
     };
-    if core.applied.has::<C>(key, body.text_hash(), version) {
+    if core.applied.has::<C>(key, object.text(), version) {
         return Ok(None);
     }
-    let sent = body.sent()?;
-    let [_, digest] = sent.hashes;
-    Ok((!core.applied.has::<C>(key, digest, version)).then_some(sent))
+    let body = object.body()?;
+    Ok((!core.applied.has::<C>(key, &body, version)).then_some(body))
 }
 
 /// The child that is up to date, as far as it is `known`; `None` if it does not exist any more.
@@ -181,7 +181,7 @@ async fn patch<K, C: Clone + Debug + DeserializeOwned>(
     api: &Api<Stripped<C>>,
     kind: &str,
     key: &Key,
-    body: &RawValue,
+    body: &Value,
 ) -> anyhow::Result<C> {
     let params = core.patch_params().force();
     let answer = api.patch(key.name(), &params, &Patch::Apply(body)).await;

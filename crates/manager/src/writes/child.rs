@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::{
     cache::object::{Object, namespaced},
     key::Key,
-    writes::{body::Body, kind::KindData},
+    writes::{kind::KindData, serialized::Serialized},
 };
 
 /// The advice in an error about a child of an earlier owner.
@@ -20,10 +20,10 @@ pub(crate) fn prepare<K: Object, C: Resource + Serialize>(
     owner: &K,
     kind: &KindData,
     child: &C,
-) -> anyhow::Result<(Key, Body)> {
+) -> anyhow::Result<(Key, Serialized)> {
     let (key, mut meta) = place(owner, kind, child.meta())?;
     own(owner, &mut meta, &format!("{} `{key}`", kind.name()))?;
-    Ok((key, Body::new(kind, child, meta)?))
+    Ok((key, Serialized::new(kind, child, meta)?))
 }
 
 /// The key of an object that gets no owner, and the object to send. Without a namespace, it gets that of `near`.
@@ -31,9 +31,9 @@ pub(crate) fn prepare_unowned<K: Object, C: Resource + Serialize>(
     near: &K,
     kind: &KindData,
     object: &C,
-) -> anyhow::Result<(Key, Body)> {
+) -> anyhow::Result<(Key, Serialized)> {
     let (key, meta) = place(near, kind, object.meta())?;
-    Ok((key, Body::new(kind, object, meta)?))
+    Ok((key, Serialized::new(kind, object, meta)?))
 }
 
 /// The key of an object, and its metadata with a namespace, by default that of `near`.

@@ -11,10 +11,10 @@ use serde_json::Value;
 use crate::error::cut;
 
 /// Lends the conditions and the `observedGeneration` of an object to a change of them.
-type Conditions<K> = Box<dyn Fn(&mut K, Change<'_>) + Send + Sync>;
+type Conditions<K> = Box<dyn Fn(&mut K, Edit<'_>) + Send + Sync>;
 
 /// Changes the conditions and the `observedGeneration` of a status.
-type Change<'a> = &'a mut dyn FnMut(&mut Vec<Condition>, &mut Option<i64>);
+type Edit<'a> = &'a mut dyn FnMut(&mut Vec<Condition>, &mut Option<i64>);
 
 /// Where the status of a kind is, and the conditions and the `observedGeneration` in it.
 pub(crate) struct Accessor<K> {
@@ -25,7 +25,7 @@ pub(crate) struct Accessor<K> {
 impl<K: HasStatus<Status: Default + Serialize>> Accessor<K> {
     /// `conditions` lends its second argument the conditions and the `observedGeneration` of a status.
     pub(crate) fn new(
-        conditions: impl Fn(&mut K::Status, Change<'_>) + Send + Sync + 'static,
+        conditions: impl Fn(&mut K::Status, Edit<'_>) + Send + Sync + 'static,
     ) -> Self {
         Self {
             status: |object| serde_json::to_value(object.status()),
@@ -43,7 +43,7 @@ impl<K> Accessor<K> {
     }
 
     /// Makes `change` to an object, which has a status from then on.
-    pub(crate) fn change(&self, object: &mut K, change: Change<'_>) {
+    pub(crate) fn change(&self, object: &mut K, change: Edit<'_>) {
         (self.conditions)(object, change);
     }
 }

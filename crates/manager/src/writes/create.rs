@@ -19,7 +19,7 @@ pub(crate) async fn create<K: Object, C: Object>(
     child: &C,
 ) -> anyhow::Result<Arc<C>> {
     let kind = C::kind(&());
-    let (key, body) = prepare(owner, &KindData::of::<C>(), child)?;
+    let (key, serialized) = prepare(owner, &KindData::of::<C>(), child)?;
     anyhow::ensure!(
         !key.name().is_empty(),
         "a {kind} without a name cannot be created\n\
@@ -31,8 +31,7 @@ pub(crate) async fn create<K: Object, C: Object>(
         ..PostParams::default()
     };
     let request = Request::new(C::url_path(&(), key.namespace()));
-    let json = body.sent()?.json.to_string();
-    let request = request.create(&params, json.into_bytes())?;
+    let request = request.create(&params, serialized.body()?.to_string().into_bytes())?;
     let created = core.client.request(request).await;
     let Stripped(object) = created.with_context(|| format!("cannot create {kind} `{key}`"))?;
     let object = Arc::new(object);

@@ -2,7 +2,6 @@
 
 pub(crate) mod applied;
 pub(crate) mod apply;
-pub(crate) mod body;
 pub(crate) mod child;
 pub(crate) mod condition;
 pub(crate) mod create;
@@ -14,5 +13,6 @@ pub(crate) mod known;
 pub(crate) mod own;
 pub(crate) mod replace;
 pub(crate) mod selected;
+pub(crate) mod serialized;
 pub(crate) mod status;
 pub(crate) mod update;
