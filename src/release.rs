@@ -17,7 +17,10 @@ use crate::project::KBR;
 use crate::scaffold::{LAYOUT, Scaffolds};
 
 /// The earlier releases, each with its archive.
-const KEPT: &[(&str, &[u8])] = &[("0.1.0", include_bytes!("../releases/0.1.0.tar.gz"))];
+const KEPT: &[(&str, &[u8])] = &[
+    ("0.1.0", include_bytes!("../releases/0.1.0.tar.gz")),
+    ("0.2.0", include_bytes!("../releases/0.2.0.tar.gz")),
+];
 
 /// The parts of one release.
 pub struct Release {
@@ -109,6 +112,12 @@ impl Release {
             library: library::kept(&library)?,
         })
     }
+}
+
+/// The versions of the earlier releases.
+#[cfg(test)]
+pub fn earlier() -> impl Iterator<Item = &'static str> {
+    KEPT.iter().map(|(version, _)| *version)
 }
 
 fn unknown(version: &str) -> Diagnostic {

@@ -10,7 +10,7 @@ use std::{
 
 use support::{repository, shell, stderr, stdout, tree};
 
-/// A project of 0.1.0 in a git repository, with a kind and its controller.
+/// A project of an earlier release in a git repository, with a kind and its controller.
 struct Project {
     _folder: tempfile::TempDir,
     root: PathBuf,
@@ -18,16 +18,23 @@ struct Project {
 
 impl Project {
     fn new() -> Self {
+        Project::of("0.1.0")
+    }
+
+    fn of(release: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().join("captains");
         fs::create_dir(&root).expect("a folder");
-        let recorded = repository().join("tests/releases/0.1.0/a_first_kind/PROJECT");
+        let recorded = format!("tests/releases/{release}/a_first_kind/PROJECT");
+        let recorded = repository().join(recorded);
         fs::copy(recorded, root.join("PROJECT")).expect("a copy");
         let project = Project {
             _folder: folder,
             root,
         };
-        project.runs("kbr faults-render 0.1.0 . && git init --quiet .");
+        project.runs(&format!(
+            "kbr faults-render {release} . && git init --quiet ."
+        ));
         project.commits();
         project
     }
@@ -96,6 +103,14 @@ fn a_project_without_edits_becomes_a_fresh_one_and_is_up_to_date() {
         report.contains("create third_party/kbr-manager (kbr-manager "),
         "{report}"
     );
+    is_fresh(&project);
+    let project = Project::of("0.2.0");
+    project.runs("kbr upgrade --no-check");
+    is_fresh(&project);
+}
+
+/// The project is what this release creates, and up to date.
+fn is_fresh(project: &Project) {
     let fresh = tempfile::tempdir().expect("a folder");
     let fresh = fresh.path().join("captains");
     fs::create_dir(&fresh).expect("a folder");
@@ -104,8 +119,29 @@ fn a_project_without_edits_becomes_a_fresh_one_and_is_up_to_date() {
     assert_eq!(files(&project.root), files(&fresh));
     let report =
         project.runs("kbr upgrade --check && kbr upgrade --allow-dirty && kbr upgrade --dry-run");
-    let nothing = "nothing to do: the project is of kbr 0.2.0\n";
+    let nothing = "nothing to do: the project is of kbr 0.3.0\n";
     assert_eq!(report, nothing.repeat(3));
+}
+
+#[test]
+fn the_edits_of_a_project_of_0_2_0_are_kept() {
+    let project = Project::of("0.2.0");
+    project.runs("kbr upgrade --no-check --dry-run");
+    let edits = [
+        ("src/main.rs", "// mine\n"),
+        ("Makefile", "\nmine:\n\techo mine\n"),
+        ("config/manager/manager.yaml", "# mine\n"),
+    ];
+    for (path, text) in edits {
+        fs::write(project.root.join(path), project.read(path) + text).expect("a writable file");
+    }
+    project.commits();
+    let report = project.runs("kbr upgrade --no-check");
+    for (path, text) in edits {
+        assert!(project.read(path).ends_with(text), "{path}: {report}");
+    }
+    let nothing = project.runs("kbr upgrade --check --allow-dirty");
+    assert_eq!(nothing, "nothing to do: the project is of kbr 0.3.0\n");
 }
 
 #[test]
@@ -120,10 +156,10 @@ fn other_commands_name_the_upgrade_in_a_project_of_another_release() {
         format!("delete api {kind}"),
     ] {
         let error = project.fails(&format!("kbr {command}"));
-        let text = "error: the project is of kbr 0.1.0, and this is kbr 0.2.0; nothing was written";
+        let text = "error: the project is of kbr 0.1.0, and this is kbr 0.3.0; nothing was written";
         assert!(error.contains(text), "{command}: {error}");
         assert!(
-            error.contains("help: `kbr upgrade` brings the project to 0.2.0"),
+            error.contains("help: `kbr upgrade` brings the project to 0.3.0"),
             "{command}: {error}"
         );
     }
@@ -165,7 +201,7 @@ fn a_preview_writes_nothing_and_a_check_fails() {
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(
         (&json["from"], &json["to"]),
-        (&"0.1.0".into(), &"0.2.0".into())
+        (&"0.1.0".into(), &"0.3.0".into())
     );
     let changes = json["changes"].as_array().expect("a list");
     let main = serde_json::json!({"path": "src/main.rs", "verb": "conflict"});
@@ -188,7 +224,7 @@ fn conflicts_are_those_of_a_merge_until_they_are_resolved() {
         "{main}"
     );
     assert!(
-        main.contains("\n=======\nasync fn main() -> ExitCode {\n>>>>>>> kbr 0.2.0\n"),
+        main.contains("\n=======\nasync fn main() -> ExitCode {\n>>>>>>> kbr 0.3.0\n"),
         "{main}"
     );
     let status = project.runs("git status --short | grep ^U");
@@ -206,7 +242,7 @@ fn conflicts_are_those_of_a_merge_until_they_are_resolved() {
         let error = project.fails(&format!("kbr {command}"));
         assert!(
             error
-                .contains("the upgrade from kbr 0.1.0 to 0.2.0 is unfinished; nothing was written"),
+                .contains("the upgrade from kbr 0.1.0 to 0.3.0 is unfinished; nothing was written"),
             "{command}: {error}"
         );
         assert!(
@@ -221,7 +257,7 @@ fn conflicts_are_those_of_a_merge_until_they_are_resolved() {
     let resolved = "sed -i -e '/^<<<<<<< /,/^=======$/d' -e '/^>>>>>>> /d' src/main.rs";
     project.runs(resolved);
     let report = project.runs("kbr upgrade --continue --no-check");
-    assert_eq!(report, "the project is of kbr 0.2.0 now\n");
+    assert_eq!(report, "the project is of kbr 0.3.0 now\n");
     assert_eq!(project.runs("git status --short | grep ^U || true"), "");
     assert!(!project.root.join(".kbr").exists());
     let error = project.fails("kbr upgrade --continue");
@@ -377,7 +413,7 @@ fn files_added_to_the_library_are_shown() {
     assert!(error.contains("+++ b/manager/src/mine.rs\n"), "{error}");
     let report = project.runs("kbr upgrade --no-check --discard-library-changes");
     assert!(
-        report.contains("keep manager/src/mine.rs (kbr 0.2.0 does not need it"),
+        report.contains("keep manager/src/mine.rs (kbr 0.3.0 does not need it"),
         "{report}"
     );
 }
@@ -428,7 +464,7 @@ fn the_difference_between_two_releases_is_shown_for_this_project() {
         !diff.contains("+++ b/third_party/kbr-manager/"),
         "the library is left out"
     );
-    assert_eq!(project.runs("kbr upgrade --diff 0.2.0..0.2.0"), "");
+    assert_eq!(project.runs("kbr upgrade --diff 0.3.0..0.3.0"), "");
     let error = project.fails("kbr upgrade --diff 0.2.0");
     assert!(
         error.contains("`0.2.0` is not a pair of releases\nhelp: pass two releases"),

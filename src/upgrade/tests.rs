@@ -1,7 +1,7 @@
 mod random;
 
 use super::*;
-use crate::project;
+use crate::{project, release};
 
 const RELEASES: Releases = Releases {
     from: "0.1.0",
@@ -188,10 +188,10 @@ fn an_edited_library_is_noticed() {
     assert!(edited[0].1.contains("-a\n+b\n"), "{edited:?}");
 }
 
-/// PROJECT of each golden project of 0.1.0.
-fn golden() -> Vec<Project> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/releases/0.1.0");
-    let cases = std::fs::read_dir(folder).unwrap();
+/// The golden projects of a release.
+fn golden(release: &str) -> Vec<Project> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/releases");
+    let cases = std::fs::read_dir(format!("{folder}/{release}")).unwrap();
     let mut paths: Vec<_> = cases.map(|case| case.unwrap().path()).collect();
     paths.sort();
     let texts = paths
@@ -200,25 +200,34 @@ fn golden() -> Vec<Project> {
     texts.map(|text| project::parse(&text).unwrap()).collect()
 }
 
+/// Each golden project of each earlier release, and what this release makes of it.
+fn trees() -> Vec<(Releases<'static>, Tree, Tree)> {
+    let current = Release::current().unwrap();
+    let mut trees = Vec::new();
+    for from in release::earlier() {
+        let old = Release::kept(from).unwrap();
+        for project in golden(from) {
+            let [ancestor, new] = [&old, &current].map(|of| tree(&project, of).unwrap());
+            let to = project::KBR;
+            trees.push((Releases { from, to }, ancestor, new));
+        }
+    }
+    trees
+}
+
 #[test]
 fn a_project_without_edits_becomes_a_fresh_one() {
-    let (old, current) = (Release::kept("0.1.0").unwrap(), Release::current().unwrap());
-    for project in golden() {
-        let (ancestor, new) = (
-            tree(&project, &old).unwrap(),
-            tree(&project, &current).unwrap(),
-        );
-        let mut disk: Disk = ancestor
-            .iter()
-            .map(|(path, file)| (path.clone(), file.text.clone().into_bytes()))
-            .collect();
-        let plan = plan(&ancestor, &new, &disk, RELEASES);
-        apply(&plan, &mut disk);
-        let fresh = new
+    let files = |tree: &Tree| {
+        let files = tree
             .iter()
             .map(|(path, file)| (path.clone(), file.text.clone().into_bytes()));
-        let fresh: Disk = fresh.collect();
-        assert!(disk == fresh, "{:?}", project.head);
+        files.collect::<Disk>()
+    };
+    for (releases, ancestor, new) in trees() {
+        let mut disk = files(&ancestor);
+        let plan = plan(&ancestor, &new, &disk, releases);
+        apply(&plan, &mut disk);
+        assert!(disk == files(&new), "{releases:?}: {}", new["PROJECT"].text);
         assert_eq!((plan.conflicts.len(), plan.unmerged.len()), (0, 0));
     }
 }

@@ -1,4 +1,4 @@
-//! Random edits of projects of 0.1.0: an upgrade loses no line of the user, and merges as git does.
+//! Random edits of projects of each earlier release: an upgrade loses no line of the user, and merges as git does.
 //!
 //! `KBR_UPGRADES` sets the number of edited projects (200), `KBR_SEED` the first seed (1).
 
@@ -81,21 +81,12 @@ fn added<'a>(text: &'a str, earlier: &str) -> BTreeMap<&'a str, usize> {
 #[test]
 fn random_edits_lose_no_line_and_merge_as_git_does() {
     let (first, upgrades) = (number("KBR_SEED", 1), number("KBR_UPGRADES", 200));
-    let (old, current) = (Release::kept("0.1.0").unwrap(), Release::current().unwrap());
-    let trees: Vec<(Tree, Tree)> = golden()
-        .iter()
-        .map(|project| {
-            (
-                tree(project, &old).unwrap(),
-                tree(project, &current).unwrap(),
-            )
-        })
-        .collect();
+    let trees = trees();
     let folder = tempfile::tempdir().unwrap();
     let (mut compared, mut verbs) = ([0; 5], BTreeMap::<_, usize>::new());
     for seed in first..first + upgrades {
         let mut random = Random(seed);
-        let (ancestor, new) = &trees[random.below(trees.len())];
+        let (releases, ancestor, new) = &trees[random.below(trees.len())];
         let mut disk: Disk = ancestor
             .iter()
             .map(|(path, file)| (path.clone(), file.text.clone().into_bytes()))
@@ -119,9 +110,9 @@ fn random_edits_lose_no_line_and_merge_as_git_does() {
             }
         }
         let before = disk.clone();
-        let plan = plan(ancestor, new, &disk, RELEASES);
+        let plan = plan(ancestor, new, &disk, *releases);
         apply(&plan, &mut disk);
-        check_kept(seed, ancestor, &before, &disk);
+        check_kept(seed, *releases, ancestor, &before, &disk);
         for change in &plan.changes {
             *verbs.entry(format!("{:?}", change.verb)).or_default() += 1;
             let sides = (
@@ -132,7 +123,7 @@ fn random_edits_lose_no_line_and_merge_as_git_does() {
             if let (Some(ancestor), Some(ours), Some(new)) = sides
                 && [Verb::Merge, Verb::Conflict].contains(&change.verb)
             {
-                let git = git(folder.path(), &ancestor.text, ours, &new.text);
+                let git = git(folder.path(), *releases, [&ancestor.text, &new.text], ours);
                 let outcome = compare(change, &plan, git);
                 compared[outcome] += 1;
             }
@@ -141,15 +132,15 @@ fn random_edits_lose_no_line_and_merge_as_git_does() {
     eprintln!(
         "{verbs:?}; as git, by entries or user's code, git merges and we do not, elsewhere, differs: {compared:?}"
     );
-    assert!(compared[0] > 100 || upgrades < 200, "{compared:?}");
+    assert!(compared[0] > 50 || upgrades < 200, "{compared:?}");
     assert!(compared[4] == 0, "{compared:?}");
 }
 
 /// Each line of the user is still there, in its file or where the user moved it.
-fn check_kept(seed: u64, ancestor: &Tree, before: &Disk, after: &Disk) {
+fn check_kept(seed: u64, releases: Releases, ancestor: &Tree, before: &Disk, after: &Disk) {
     for (path, content) in before {
         // With the names of the library that the upgrade changes in the user's code, too.
-        let text = rewritten(path, &String::from_utf8_lossy(content), RELEASES);
+        let text = rewritten(path, &String::from_utf8_lossy(content), releases);
         let pristine = ancestor.get(path).map_or("", |file| &file.text);
         let own = added(&text, pristine);
         if own.is_empty() {
@@ -159,7 +150,7 @@ fn check_kept(seed: u64, ancestor: &Tree, before: &Disk, after: &Disk) {
             .get(path)
             .map(|content| String::from_utf8_lossy(content).into_owned());
         let result = result.unwrap_or_default();
-        let result = rewritten(path, &result, RELEASES);
+        let result = rewritten(path, &result, releases);
         let kept = added(&result, "");
         for (line, number) in own {
             let found = kept.get(line).copied().unwrap_or_default();
@@ -172,7 +163,12 @@ fn check_kept(seed: u64, ancestor: &Tree, before: &Disk, after: &Disk) {
 }
 
 /// The merge of git, and whether it is without conflicts.
-fn git(folder: &std::path::Path, ancestor: &str, ours: &[u8], new: &str) -> (bool, String) {
+fn git(
+    folder: &std::path::Path,
+    releases: Releases,
+    [ancestor, new]: [&str; 2],
+    ours: &[u8],
+) -> (bool, String) {
     let is_windows = ours.windows(2).any(|pair| pair == b"\r\n");
     let ours = if is_windows {
         String::from_utf8_lossy(ours)
@@ -188,6 +184,10 @@ fn git(folder: &std::path::Path, ancestor: &str, ours: &[u8], new: &str) -> (boo
     ] {
         fs::write(folder.join(name), content).unwrap();
     }
+    let (from, to) = (
+        format!("kbr {}", releases.from),
+        format!("kbr {}", releases.to),
+    );
     let arguments = [
         "merge-file",
         "-p",
@@ -195,9 +195,9 @@ fn git(folder: &std::path::Path, ancestor: &str, ours: &[u8], new: &str) -> (boo
         "-L",
         "yours",
         "-L",
-        "kbr 0.1.0",
+        &from,
         "-L",
-        "kbr 0.2.0",
+        &to,
         "ours",
         "ancestor",
         "new",
