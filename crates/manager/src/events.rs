@@ -13,7 +13,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::future::join_all;
 use k8s_openapi::{
     api::{core::v1::ObjectReference, events::v1},
     apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
@@ -22,7 +21,7 @@ use k8s_openapi::{
 use kube::{Client, Resource};
 use serde::de::IgnoredAny;
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -184,8 +183,15 @@ impl Recorder {
 
 impl Publisher {
     /// Sends events until `end` is cancelled and all earlier events are sent.
+    ///
+    /// Each lane is a task: in one future, each response would poll all of them, on the thread of the manager.
     pub(crate) async fn run(&mut self, client: &Client, end: &CancellationToken) {
-        join_all(self.lanes.iter_mut().map(|lane| lane.run(client, end))).await;
+        let run = |mut lane: Lane| {
+            let (client, end) = (client.clone(), end.clone());
+            async move { lane.run(&client, &end).await }
+        };
+        let lanes: JoinSet<()> = self.lanes.drain(..).map(run).collect();
+        lanes.join_all().await;
     }
 
     /// Sends the waiting events.
@@ -193,7 +199,9 @@ impl Publisher {
     pub(crate) async fn flush(&mut self, client: &Client) {
         let end = CancellationToken::new();
         end.cancel();
-        self.run(client, &end).await;
+        for lane in &mut self.lanes {
+            lane.run(client, &end).await;
+        }
     }
 }
 
