@@ -83,6 +83,12 @@ const CHANGES: &[LibraryChange] = &[
         with: "FakeApi",
         note: "`FakeApi::all` is now `FakeApi::all_json`; `all::<Kind>()` returns typed objects",
     },
+    LibraryChange {
+        release: "0.3.0",
+        pattern: "..Options::default()",
+        with: "manager",
+        note: "`Options` is `#[non_exhaustive]`: change the fields of `Options::default()` instead",
+    },
 ];
 
 const HOLDS: &[Hold] = &[Hold {

@@ -9,8 +9,10 @@ use crate::logs::LogFormat;
 
 /// The flags that every operator has; those that kubebuilder has, too, under its names.
 ///
-/// Flatten it into your own: `#[command(flatten)] manager: Options`.
+/// Flatten it into your own: `#[command(flatten)] manager: Options`. To set some in code, change the fields of
+/// `Options::default()`.
 #[derive(Clone, Debug, Args)]
+#[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct Options {
     /// Serve metrics on this address, such as `:8443`; `0` turns them off

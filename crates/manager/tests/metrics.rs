@@ -97,16 +97,15 @@ fn matches(patterns: &[&str], name: &str) -> bool {
 async fn scrape() -> String {
     let api = FakeApi::new();
     let address = free_address();
-    let mut manager = api.manager_with(Options {
-        health_probe_bind_address: "0".parse().unwrap(),
-        leader_elect: true,
-        metrics_bind_address: address.to_string().parse().unwrap(),
-        metrics_secure: false,
-        shutdown_delay: Duration::ZERO,
-        webhook_host: Some("127.0.0.1".to_owned()),
-        webhook_port: free_address().port(),
-        ..Options::default()
-    });
+    let mut options = Options::default();
+    options.health_probe_bind_address = "0".parse().unwrap();
+    options.leader_elect = true;
+    options.metrics_bind_address = address.to_string().parse().unwrap();
+    options.metrics_secure = false;
+    options.shutdown_delay = Duration::ZERO;
+    options.webhook_host = Some("127.0.0.1".to_owned());
+    options.webhook_port = free_address().port();
+    let mut manager = api.manager_with(options);
     register(&mut manager);
     let (stop, stopped) = oneshot::channel::<()>();
     let running = tokio::spawn(async move {

@@ -173,13 +173,12 @@ fn row(what: &str, value: &str) {
 }
 
 async fn serve(port: u16, folder: PathBuf) -> anyhow::Result<()> {
-    let mut manager = FakeApi::new().manager_with(Options {
-        health_probe_bind_address: "0".parse().map_err(anyhow::Error::msg)?,
-        webhook_host: Some("127.0.0.1".to_owned()),
-        webhook_port: port,
-        webhook_cert_path: Some(folder),
-        ..Options::default()
-    });
+    let mut options = Options::default();
+    options.health_probe_bind_address = "0".parse().map_err(anyhow::Error::msg)?;
+    options.webhook_host = Some("127.0.0.1".to_owned());
+    options.webhook_port = port;
+    options.webhook_cert_path = Some(folder);
+    let mut manager = FakeApi::new().manager_with(options);
     manager.defaulter::<ConfigMap>(Webhook);
     manager.validator::<ConfigMap>(Webhook);
     manager.spoke::<v2::Thing, v1::Thing>();

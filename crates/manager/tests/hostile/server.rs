@@ -34,14 +34,13 @@ impl Server {
         let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let address = free.local_addr().unwrap();
         drop(free);
-        let mut manager = FakeApi::new().manager_with(Options {
-            health_probe_bind_address: "0".parse().unwrap(),
-            webhook_host: Some("127.0.0.1".to_owned()),
-            webhook_port: address.port(),
-            webhook_cert_path: Some(folder.path().to_owned()),
-            shutdown_delay: Duration::ZERO,
-            ..Options::default()
-        });
+        let mut options = Options::default();
+        options.health_probe_bind_address = "0".parse().unwrap();
+        options.webhook_host = Some("127.0.0.1".to_owned());
+        options.webhook_port = address.port();
+        options.webhook_cert_path = Some(folder.path().to_owned());
+        options.shutdown_delay = Duration::ZERO;
+        let mut manager = FakeApi::new().manager_with(options);
         register(&mut manager);
         let (stop, stopped) = oneshot::channel::<()>();
         tokio::spawn(async move {

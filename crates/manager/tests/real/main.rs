@@ -45,11 +45,10 @@ fn kbr() -> PathBuf {
 
 /// The options of an operator that watches the namespace of a test.
 fn options(cluster: &Cluster) -> Options {
-    Options {
-        health_probe_bind_address: "0".parse().unwrap(),
-        watch_namespace: vec![cluster.namespace().to_owned()],
-        ..Options::default()
-    }
+    let mut options = Options::default();
+    options.health_probe_bind_address = "0".parse().unwrap();
+    options.watch_namespace = vec![cluster.namespace().to_owned()];
+    options
 }
 
 #[test]

@@ -135,11 +135,9 @@ async fn an_unanswered_status_write_is_retried() {
         }
     })
     .await;
-    let options = Options {
-        // A hanging reconcile would block the other.
-        max_concurrent_reconciles: 1,
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    // A hanging reconcile would block the other.
+    options.max_concurrent_reconciles = 1;
     let mut manager = stub.manager(options).await;
     ready(&mut manager);
     let running = run(manager);

@@ -121,10 +121,8 @@ async fn waiting_for_a_retry_ends_with_the_reconcile_timeout() {
         }
     })
     .await;
-    let options = Options {
-        reconcile_timeout: Duration::from_secs(12),
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    options.reconcile_timeout = Duration::from_secs(12);
     let mut manager = stub.manager(options).await;
     manager
         .controller::<Captain>("captain")
@@ -161,10 +159,8 @@ async fn a_leader_is_elected_while_the_api_server_is_busy() {
         }
     })
     .await;
-    let options = Options {
-        leader_elect: true,
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    options.leader_elect = true;
     let mut manager = stub.manager(options).await;
     ready(&mut manager);
     let running = run(manager);

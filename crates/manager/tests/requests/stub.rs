@@ -76,7 +76,7 @@ impl Stub {
     }
 
     /// A manager whose clients use this server.
-    pub(crate) async fn manager(&self, options: Options) -> Manager {
+    pub(crate) async fn manager(&self, mut options: Options) -> Manager {
         let file = tempfile::NamedTempFile::new().unwrap();
         let port = self.port;
         let kubeconfig = format!(
@@ -86,11 +86,8 @@ impl Stub {
              contexts: [{{name: stub, context: {{cluster: stub, user: stub, namespace: default}}}}]\n"
         );
         std::fs::write(file.path(), kubeconfig).unwrap();
-        let options = Options {
-            kubeconfig: Some(file.path().to_owned()),
-            health_probe_bind_address: "0".parse().unwrap(),
-            ..options
-        };
+        options.kubeconfig = Some(file.path().to_owned());
+        options.health_probe_bind_address = "0".parse().unwrap();
         Manager::new(options, "test.example.com").await.unwrap()
     }
 

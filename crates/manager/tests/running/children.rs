@@ -8,7 +8,7 @@ use kube::{
     api::{ObjectMeta, PartialObjectMeta},
 };
 use manager::{
-    Action, Context, Key, Manager, Options,
+    Action, Context, Key, Manager,
     testing::{FakeApi, eventually},
 };
 
@@ -31,10 +31,9 @@ async fn reconcile_elsewhere(api: &FakeApi, deletes: bool) -> String {
         },
         ..Namespace::default()
     });
-    let mut manager: Manager = api.manager_with(Options {
-        watch_namespace: vec!["default".to_owned()],
-        ..options()
-    });
+    let mut options = options();
+    options.watch_namespace = vec!["default".to_owned()];
+    let mut manager: Manager = api.manager_with(options);
     let (said, first) = (Said::default(), Arc::new(AtomicBool::new(true)));
     let saying = said.clone();
     manager

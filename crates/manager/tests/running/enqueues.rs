@@ -8,7 +8,7 @@ use kube::{
     api::{ObjectMeta, PartialObjectMeta},
 };
 use manager::{
-    Action, Context, Key, Manager, Options, Trigger, predicate,
+    Action, Context, Key, Manager, Trigger, predicate,
     testing::{FakeApi, eventually},
 };
 
@@ -352,11 +352,10 @@ async fn only_the_requested_namespaces_are_watched() {
         },
         ..Namespace::default()
     });
-    let mut manager: Manager = api.manager_with(Options {
-        watch_namespace: vec!["a".to_owned(), "b".to_owned()],
-        shutdown_timeout: Duration::from_millis(200),
-        ..options()
-    });
+    let mut options = options();
+    options.watch_namespace = vec!["a".to_owned(), "b".to_owned()];
+    options.shutdown_timeout = Duration::from_millis(200);
+    let mut manager: Manager = api.manager_with(options);
     let said = Said::default();
     saying!(manager.controller::<Captain>("captain"), said);
     saying!(manager.controller::<Namespace>("namespace"), said);

@@ -12,7 +12,7 @@ use k8s_openapi::{
 };
 use kube::api::ObjectMeta;
 use manager::{
-    Action, Manager, Options,
+    Action, Manager,
     testing::{FakeApi, eventually},
 };
 use tokio::sync::mpsc;
@@ -33,12 +33,11 @@ fn standby(api: &FakeApi) -> Manager {
             ..LeaseSpec::default()
         }),
     });
-    api.manager_with(Options {
-        leader_elect: true,
-        leader_election_lease_duration: Duration::from_secs(3600),
-        leader_election_renew_deadline: Duration::from_secs(1800),
-        ..options()
-    })
+    let mut options = options();
+    options.leader_elect = true;
+    options.leader_election_lease_duration = Duration::from_secs(3600);
+    options.leader_election_renew_deadline = Duration::from_secs(1800);
+    api.manager_with(options)
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use std::{
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use manager::{
-    Action, Context, Options,
+    Action, Context,
     testing::{FakeApi, is_ready},
     webhook::Validator,
 };
@@ -72,12 +72,11 @@ async fn webhooks_are_served_until_the_last_reconcile_has_ended() {
     let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
-    let mut manager = api.manager_with(Options {
-        webhook_host: Some("127.0.0.1".to_owned()),
-        webhook_port: address.port(),
-        shutdown_timeout: Duration::from_secs(600),
-        ..options()
-    });
+    let mut options = options();
+    options.webhook_host = Some("127.0.0.1".to_owned());
+    options.webhook_port = address.port();
+    options.shutdown_timeout = Duration::from_secs(600);
+    let mut manager = api.manager_with(options);
     manager.validator::<ConfigMap>(All);
     let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let parts = (begun.clone(), go_on.clone());

@@ -35,7 +35,7 @@ use kube::{
     api::{Patch, PatchParams},
 };
 use manager::{
-    Action, Context, Manager, Options,
+    Action, Context, Manager,
     testing::{FakeApi, eventually},
 };
 use serde_json::json;
@@ -104,10 +104,9 @@ async fn a_failing_object_is_retried_and_delays_no_other() {
 async fn a_hanging_reconcile_is_cancelled_and_retried() {
     let api = FakeApi::new();
     api.put(&object("a", ""));
-    let mut manager = api.manager_with(Options {
-        reconcile_timeout: Duration::from_millis(20),
-        ..options()
-    });
+    let mut options = options();
+    options.reconcile_timeout = Duration::from_millis(20);
+    let mut manager = api.manager_with(options);
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();
     manager

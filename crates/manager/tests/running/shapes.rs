@@ -12,7 +12,7 @@ use kube::{
     core::Expression,
 };
 use manager::{
-    Action, Context, Manager, Options,
+    Action, Context, Manager,
     testing::{FakeApi, Run, eventually},
 };
 
@@ -144,10 +144,9 @@ async fn a_transform_runs_before_an_object_is_cached() {
 #[tokio::test]
 async fn the_namespaces_of_a_cache_replace_those_of_the_manager() {
     let (api, said) = (secrets(), Said::default());
-    let mut manager = api.manager_with(Options {
-        watch_namespace: vec!["default".to_owned()],
-        ..options()
-    });
+    let mut options = options();
+    options.watch_namespace = vec!["default".to_owned()];
+    let mut manager = api.manager_with(options);
     manager.cache::<Secret>().in_namespaces(["far"]);
     sees(&mut manager, &said);
     let running = Running::start(manager);

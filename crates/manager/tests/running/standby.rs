@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
 use kube::ResourceExt;
 use manager::{
-    Action, Context, Manager, Options,
+    Action, Context, Manager,
     testing::{FakeApi, eventually},
 };
 
@@ -13,10 +13,9 @@ use crate::support::{Running, SOON, Said, electing, object};
 
 /// A replica that records each object as `name text`.
 fn candidate(api: &FakeApi, warm_standby: bool) -> (Said, Manager) {
-    let mut manager = api.manager_with(Options {
-        warm_standby,
-        ..electing()
-    });
+    let mut options = electing();
+    options.warm_standby = warm_standby;
+    let mut manager = api.manager_with(options);
     let said = Said::default();
     let saying = said.clone();
     manager.controller::<ConfigMap>("map").reconcile(

@@ -57,29 +57,26 @@ impl Running {
 
 /// The flags of a manager without servers, because tests run in parallel.
 pub(crate) fn options() -> Options {
-    Options {
-        health_probe_bind_address: "0".parse().unwrap(),
-        ..Options::default()
-    }
+    let mut options = Options::default();
+    options.health_probe_bind_address = "0".parse().unwrap();
+    options
 }
 
 /// The flags of a replica that elects a leader.
 pub(crate) fn electing() -> Options {
-    Options {
-        leader_elect: true,
-        leader_election_lease_duration: Duration::from_secs(60),
-        leader_election_renew_deadline: Duration::from_secs(40),
-        leader_election_retry_period: Duration::from_millis(20),
-        ..options()
-    }
+    let mut options = options();
+    options.leader_elect = true;
+    options.leader_election_lease_duration = Duration::from_secs(60);
+    options.leader_election_renew_deadline = Duration::from_secs(40);
+    options.leader_election_retry_period = Duration::from_millis(20);
+    options
 }
 
 /// A manager with a short shutdown.
 pub(crate) fn manager(api: &FakeApi) -> Manager {
-    api.manager_with(Options {
-        shutdown_timeout: Duration::from_millis(200),
-        ..options()
-    })
+    let mut options = options();
+    options.shutdown_timeout = Duration::from_millis(200);
+    api.manager_with(options)
 }
 
 pub(crate) async fn reached(count: &AtomicUsize, wanted: usize) {

@@ -11,7 +11,7 @@ use std::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
 use manager::{
-    Action, Context, Manager, Options,
+    Action, Context, Manager,
     testing::{FakeApi, eventually},
 };
 use serde_json::json;
@@ -97,10 +97,9 @@ async fn a_standby_with_warm_caches_publishes_events_only_when_it_leads() {
     api.put(&unreadable("bad"));
     api.put(&captain("zoe", "two"));
     let candidate = || {
-        let mut manager = api.manager_with(Options {
-            warm_standby: true,
-            ..electing()
-        });
+        let mut options = electing();
+        options.warm_standby = true;
+        let mut manager = api.manager_with(options);
         let (said, _) = saying(&mut manager);
         (said, Running::start(manager))
     };
