@@ -1,20 +1,17 @@
 //! Connections to the API server.
 
-use anyhow::Context as _;
-use futures_util::future::BoxFuture;
 use hyper::{Request, Response, body::Bytes};
 use kube::{
     Client, Config,
     client::{Body, ClientBuilder},
-    config::{KubeConfigOptions, Kubeconfig},
 };
 use tower::{BoxError, Service};
 
 use crate::{
     client::{limit::LimitLayer, retry::RetryLayer, silence::SilenceLayer},
+    config::use_ring,
     leader::fence::Fence,
     metrics::{CountLayer, Requests},
-    options::Options,
 };
 
 /// The clients of a manager. Each has its own connections, so that none blocks another.
@@ -66,37 +63,6 @@ impl Clients {
             election: client()?.build(),
         })
     }
-}
-
-/// Sets the provider of rustls explicitly, so that a dependency with another one cannot break it.
-fn use_ring() {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-}
-
-impl Options {
-    /// The configuration of the client that [`Manager::new`](crate::Manager::new) connects with: that of
-    /// `--kubeconfig`, the usual kubeconfig, or the `ServiceAccount` of the Pod. Change it, and pass it to
-    /// [`Manager::with_config`](crate::Manager::with_config).
-    ///
-    /// # Errors
-    /// If no API server is configured, or the kubeconfig cannot be used.
-    pub async fn config(&self) -> anyhow::Result<Config> {
-        // Boxed so that it is compiled with this crate, and not again with each operator.
-        let config: BoxFuture<'_, _> = Box::pin(config(self));
-        config.await
-    }
-}
-
-async fn config(options: &Options) -> anyhow::Result<Config> {
-    use_ring();
-    let Some(path) = &options.kubeconfig else {
-        let help = "cannot find an API server\nhelp: pass `--kubeconfig FILE`, or set `KUBECONFIG`";
-        return Config::infer().await.context(help);
-    };
-    let file = Kubeconfig::read_from(path);
-    let file = file.with_context(|| format!("cannot read kubeconfig `{}`", path.display()))?;
-    let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
-    config.with_context(|| format!("cannot use kubeconfig `{}`", path.display()))
 }
 
 #[cfg(test)]

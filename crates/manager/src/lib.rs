@@ -94,6 +94,7 @@ mod backoff;
 mod cache;
 mod certificates;
 mod client;
+mod config;
 mod connect;
 mod controller;
 mod dynamic;

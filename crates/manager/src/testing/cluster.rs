@@ -11,6 +11,7 @@ use kube::{
 use tokio::time::{Instant, sleep};
 
 use super::operators::Operators;
+use crate::config;
 
 /// How long the API server or the operator may take for a change. Only a test that fails waits for so long, and one on a machine whose
 /// cores are all busy waits for some of it.
@@ -46,7 +47,7 @@ impl Cluster {
              help: `make test`, or `kbr envtest run -- cargo test --features envtest`"
         );
         let unreachable = "cannot connect to the API server";
-        let config = Config::infer().await.context(unreachable)?;
+        let config = config::infer().await.context(unreachable)?;
         let client = Client::try_from(config.clone()).context(unreachable)?;
         let namespaces: Api<Namespace> = Api::all(client.clone());
         let namespace = Namespace {

@@ -1,4 +1,4 @@
-//! Test what an author adds to an operator: a configuration of the client, a tracing layer, caches of every replica, a
+//! Test what an author adds to an operator: a user and a proxy of the client, a tracing layer, caches of every replica, a
 //! metric, an HTTP handler, and a check that hangs.
 
 use std::{
@@ -25,11 +25,15 @@ use crate::{
     http,
     operator::{ID, SailorSpec},
     replica::{LONG, Replica, Setup},
+    tunnel::Tunnels,
     world::World,
 };
 
 /// The variable with the file for the spans; if it is set, the operator has the additions.
 pub const SPANS: &str = "SAILORS_SPANS";
+
+/// The variable with the proxy of the operator with the additions.
+const PROXY: &str = "SAILORS_PROXY";
 
 /// The path of the handler, which returns the number of cached `ConfigMap`s, and its user.
 pub const MAPS: &str = "/debug/maps";
@@ -47,6 +51,9 @@ pub async fn manager(options: Options) -> anyhow::Result<Manager> {
     let mut config = options.config().await?;
     config.auth_info.impersonate = Some(USER.to_owned());
     config.auth_info.impersonate_groups = Some(vec!["system:masters".to_owned()]);
+    if let Ok(proxy) = std::env::var(PROXY) {
+        config.proxy_url = Some(proxy.parse()?);
+    }
     let mut manager = Manager::with_config(options, ID, config)?;
     manager.reads::<ConfigMap>();
     let (reader, looks) = (manager.reader(), Counter::<u64>::default());
@@ -107,7 +114,12 @@ pub async fn what_an_author_adds_works_in_every_replica(
     setup
         .flags
         .push("--log-level=info,manager::controller=off".to_owned());
-    setup.environment = vec![(SPANS.to_owned(), spans.display().to_string())];
+    let tunnels = Tunnels::start().await?;
+    let proxy = format!("http://127.0.0.1:{}", tunnels.port);
+    setup.environment = vec![
+        (SPANS.to_owned(), spans.display().to_string()),
+        (PROXY.to_owned(), proxy),
+    ];
     let leader = Replica::start(&world.plane, "a", &setup).await?;
     leader.reconciles(Duration::ZERO, LONG).await?;
     let standby = Replica::start(&world.plane, "b", &setup).await?;
@@ -151,6 +163,10 @@ pub async fn what_an_author_adds_works_in_every_replica(
         .filter(|one| one.impersonated == USER)
         .count();
     anyhow::ensure!(of_user > 0, "no request is in the audit log");
+    // In this order: each tunnel is counted before its connection.
+    let all = leader.proxy.connections() + standby.proxy.connections();
+    let opened = tunnels.opened();
+    anyhow::ensure!(opened >= all, "{opened} of {all} connections are tunnels");
 
     let spans = std::fs::read_to_string(spans)?;
     for number in 0..count {
@@ -161,7 +177,7 @@ pub async fn what_an_author_adds_works_in_every_replica(
         anyhow::ensure!(found, "no `{fields}` in\n{spans}");
     }
     Ok(format!(
-        "{of_user} requests impersonated; {} spans; /readyz with a check that hangs took {took:.1?}",
+        "{of_user} requests impersonated, through {opened} tunnels; {} spans; /readyz with a check that hangs took {took:.1?}",
         spans.lines().count()
     ))
 }

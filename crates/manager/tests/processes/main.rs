@@ -25,6 +25,7 @@ mod servers;
 mod storage;
 #[path = "../support/tls.rs"]
 mod tls;
+mod tunnel;
 mod webhooks;
 mod world;
 

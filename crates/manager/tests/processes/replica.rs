@@ -88,6 +88,10 @@ impl Replica {
             .args(&setup.flags)
             .env("POD_NAME", user)
             .env_remove("RUST_LOG")
+            // A proxy that does not exist: the API server is on this machine.
+            .env("HTTPS_PROXY", "http://127.0.0.1:9")
+            .env_remove("NO_PROXY")
+            .env_remove("no_proxy")
             .envs(setup.environment.iter().cloned())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
