@@ -22,7 +22,7 @@ use crate::{
         retry::Retry,
     },
     key::Key,
-    writes::child::controller_uid,
+    writes::{child::controller_uid, gone::found},
 };
 
 /// One reconcile: its object, and the methods to act on it. Cheap to clone.
@@ -165,7 +165,8 @@ impl<K: Object> Context<K> {
     /// When the request fails, or the object cannot be read as a `C`.
     pub async fn live<C: Cached>(&self, key: impl Into<Key>) -> anyhow::Result<Option<Arc<C>>> {
         let key = self.full_key::<C>(&key.into());
-        let found = api::<C>(self.client(), &key).get_opt(key.name()).await;
+        let read = api::<C>(self.client(), &key).get(key.name()).await;
+        let found = found(read, key.name());
         let found = found.with_context(|| format!("cannot read {} `{key}`", C::kind(&())))?;
         Ok(found.map(|Stripped(object)| Arc::new(object)))
     }

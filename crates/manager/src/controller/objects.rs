@@ -95,7 +95,7 @@ impl<K: Object> Context<K> {
     }
 
     /// Deletes an object, and its dependents in the background. An object that is gone or being deleted is not an
-    /// error.
+    /// error; if the API server answers with 404, it is read again, to know that it is gone.
     ///
     /// Only the object with the uid of `object` is deleted, never a later one of the same name. If `object` has no uid,
     /// like an object to apply, it stands for the child of that name, by default in the namespace of the object being

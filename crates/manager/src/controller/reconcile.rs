@@ -74,17 +74,16 @@ impl<K: Object> Reconciler<K> {
                     let current = core.current(key);
                     let current = current.filter(|now| now.meta().uid == object.meta().uid);
                     let object = current.unwrap_or(object);
-                    finalizer::remove(core, key, object, name)
-                        .await
-                        .map_err(Failure::Error)?;
+                    let removed = finalizer::remove(core, key, object.clone(), name).await;
+                    reported(core, key, object, removed).await?;
                 }
                 Ok(Done::Asked(action))
             }
             Some((name, _)) => {
                 let mut object = object;
                 if !finalizer::has(&*object, name) {
-                    let added = finalizer::add(core, key, object, name).await;
-                    match added.map_err(Failure::Error)? {
+                    let added = finalizer::add(core, key, object.clone(), name).await;
+                    match reported(core, key, object, added).await? {
                         Some(added) => object = added,
                         None => return Ok(Done::Nothing),
                     }
@@ -103,14 +102,35 @@ async fn run<K: Object>(
     function: &Function<K>,
 ) -> Result<Action, Failure> {
     let cx = Context::new(core.clone(), object.clone(), key.clone());
-    let mut result = guarded(core, function, object.clone(), cx.clone()).await;
+    let mut result = guarded(core, function, object, cx.clone()).await;
     if let (Ok(_), Some(misuse)) = (&result, cx.misuse()) {
         result = Err(Failure::Error(anyhow::Error::msg(misuse)));
     }
+    ended(&cx, result).await
+}
+
+/// The result of a change of the finalizers of `object`. A failure is shown in its status, like that of a user function.
+async fn reported<K: Object, T>(
+    core: &Arc<Core<K>>,
+    key: &Key,
+    object: Arc<K>,
+    result: anyhow::Result<T>,
+) -> Result<T, Failure> {
+    match result {
+        Ok(value) => Ok(value),
+        Err(error) => {
+            let cx = Context::new(core.clone(), object, key.clone());
+            ended(&cx, Err(Failure::Error(error))).await
+        }
+    }
+}
+
+/// Writes the status that is wanted after this result.
+async fn ended<K: Object, T>(cx: &Context<K>, result: Result<T, Failure>) -> Result<T, Failure> {
     let Some(wanted) = cx.ended(&result) else {
         return result;
     };
-    match status::write(core, key, &*object, &wanted).await {
+    match status::write(&cx.core, cx.key(), &**cx.object(), &wanted).await {
         Ok(()) => result,
         Err(error) => Err(match result {
             // Report the first failure, unless its error would keep the status from being written soon.

@@ -124,36 +124,52 @@ impl Rewriter {
     ///
     /// There is no precondition: the API server applies the empty patch to what the object is by then.
     pub(super) async fn rewrite(&mut self, key: &Key) -> kube::Result<()> {
-        let api: Api<DynamicObject> = match key.namespace().filter(|_| self.namespaced) {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &self.resource),
-            None => self.all(),
-        };
+        let api = self.in_namespace(key);
         let (mut backoff, mut tries) = (Backoff::new(), 0);
         loop {
             self.rate.tick().await;
             let patch = Patch::Merge(json!({}));
             let result = api.patch_metadata(key.name(), &self.params, &patch).await;
+            let Err(error) = result else {
+                self.metrics.rewritten();
+                return Ok(());
+            };
             tries += 1;
-            match result {
-                Ok(_) => self.metrics.rewritten(),
-                Err(kube::Error::Api(error)) if error.code == 404 => {}
-                Err(error) if tries < TRIES && is_momentary(&error) => {
-                    tracing::debug!(%key, error = chain(&error), "cannot rewrite an object yet");
-                    sleep(backoff.failure()).await;
-                    continue;
-                }
-                Err(error) => {
-                    self.metrics.rejected();
-                    return Err(error);
-                }
+            if is_404(&error) && matches!(self.is_gone(key).await, Ok(true)) {
+                return Ok(());
             }
-            return Ok(());
+            if tries == TRIES || !is_momentary(&error) {
+                self.metrics.rejected();
+                return Err(error);
+            }
+            tracing::debug!(%key, error = chain(&error), "cannot rewrite an object yet");
+            sleep(backoff.failure()).await;
+        }
+    }
+
+    /// Whether an object whose rewrite was answered with 404 is gone. An admission webhook may deny a write with any code, and
+    /// an API server may not serve the kind yet. This is a list, because nothing else here needs the permission to get.
+    async fn is_gone(&self, key: &Key) -> kube::Result<bool> {
+        let name = format!("metadata.name={}", key.name());
+        let one = ListParams::default().fields(&name);
+        let list = self.in_namespace(key).list_metadata(&one).await?;
+        Ok(list.items.is_empty())
+    }
+
+    fn in_namespace(&self, key: &Key) -> Api<DynamicObject> {
+        match key.namespace().filter(|_| self.namespaced) {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &self.resource),
+            None => self.all(),
         }
     }
 
     fn all(&self) -> Api<DynamicObject> {
         Api::all_with(self.client.clone(), &self.resource)
     }
+}
+
+fn is_404(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(error) if error.code == 404)
 }
 
 /// Whether the same request may succeed in a moment.

@@ -20,6 +20,7 @@ use crate::{
     key::Key,
     writes::{
         child::{ensure_child, prepare, prepare_unowned},
+        gone::found,
         kind::KindData,
         known::Known,
         selected::ensure_selected,
@@ -171,8 +172,8 @@ async fn unchanged<K: Object, C: Object>(
     if kept.is_some() {
         return Ok(kept);
     }
-    let found = api.get_opt(key.name()).await?;
-    Ok(found.map(|Stripped(object)| Arc::new(object)))
+    let there = found(api.get(key.name()).await, key.name())?;
+    Ok(there.map(|Stripped(object)| Arc::new(object)))
 }
 
 /// Sends a server-side apply, as the field manager of the controller and by force.
@@ -195,7 +196,7 @@ pub(crate) async fn there<C: Resource + Clone + Debug + DeserializeOwned>(
     kind: &str,
     key: &Key,
 ) -> anyhow::Result<Option<ObjectMeta>> {
-    let there = api.get_metadata_opt(key.name()).await;
+    let there = found(api.get_metadata(key.name()).await, key.name());
     let there = there.with_context(|| format!("cannot look whether {kind} `{key}` is there"))?;
     Ok(there.map(|there| there.metadata))
 }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{DeleteParams, DynamicObject, Preconditions};
+use kube::{
+    Client,
+    api::{DeleteParams, DynamicObject, Preconditions},
+};
 
 use crate::{
     cache::{
@@ -13,7 +16,13 @@ use crate::{
     },
     controller::core::Core,
     key::Key,
-    writes::{apply::there, child::ensure_child, kind::KindData, known::Known},
+    writes::{
+        apply::there,
+        child::ensure_child,
+        gone::{is_doubtful, read_again},
+        kind::KindData,
+        known::Known,
+    },
 };
 
 /// The end of an error about an object that is not a child of the one being reconciled.
@@ -38,7 +47,7 @@ pub(crate) async fn delete<K: Object, C: Object>(
     };
     let api = api::<C>(core.client.clone(), &key);
     let answer = api.delete(key.name(), &only(&meta)).await;
-    if let Some(answer) = unless_gone(answer, &kind, &key)? {
+    if let Some(answer) = unless_gone(&core.client, answer, &kind, &key, &meta).await? {
         deleted(core, &key, &meta, answer.left());
     }
     Ok(())
@@ -62,7 +71,7 @@ pub(crate) async fn delete_object<K: Object>(
     };
     if let Some(meta) = meta.filter(is_kept) {
         let answer = api.delete(key.name(), &only(&meta)).await;
-        unless_gone(answer, kind, &key)?;
+        unless_gone(&core.client, answer, kind, &key, &meta).await?;
     }
     Ok(())
 }
@@ -92,18 +101,28 @@ fn only(meta: &ObjectMeta) -> DeleteParams {
     })
 }
 
-/// The answer to a deletion; `None` if the object is gone. On a conflict, another object has that name, or a Namespace
-/// is already being emptied.
-fn unless_gone<T>(
+/// The answer to the deletion of the object with this metadata; `None` if it is gone already, or being deleted: a
+/// Namespace that is being emptied answers with a conflict.
+async fn unless_gone<T>(
+    client: &Client,
     answer: kube::Result<T>,
     kind: &KindData,
     key: &Key,
+    meta: &ObjectMeta,
 ) -> anyhow::Result<Option<T>> {
-    match answer {
-        Ok(answer) => Ok(Some(answer)),
-        Err(kube::Error::Api(error)) if [404, 409].contains(&error.code) => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("cannot delete {} `{key}`", kind.name())),
+    let error = match answer {
+        Ok(answer) => return Ok(Some(answer)),
+        Err(error) => error,
+    };
+    let cannot = || format!("cannot delete {} `{key}`", kind.name());
+    if is_doubtful(&error) {
+        let there = read_again(client, kind, key, meta.uid.as_deref()).await;
+        let there = there.with_context(cannot)?;
+        if there.is_none_or(|it| it["metadata"]["deletionTimestamp"].is_string()) {
+            return Ok(None);
+        }
     }
+    Err(error).with_context(cannot)
 }
 
 /// Hides an object that is gone from readers, and shows them the deletion timestamp of one that is not.

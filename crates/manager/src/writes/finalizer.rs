@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use kube::api::Patch;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     cache::{
@@ -13,7 +13,11 @@ use crate::{
     },
     controller::core::Core,
     key::Key,
-    writes::replace::{replace, stored},
+    writes::{
+        gone::{changed_since, found, is_doubtful, meta, stored},
+        kind::KindData,
+        replace::replace,
+    },
 };
 
 /// How often a write is attempted while others write at the same time.
@@ -38,8 +42,10 @@ pub(crate) async fn add<K: Object>(
     name: &str,
 ) -> anyhow::Result<Option<Arc<K>>> {
     let api = api::<K>(core.client.clone(), key);
+    let kind = KindData::of::<K>();
     let write = core.writes.begin(key);
-    for _ in 0..TRIES {
+    let mut tries = 1;
+    loop {
         if object.meta().deletion_timestamp.is_some() {
             return Ok(None);
         }
@@ -48,9 +54,9 @@ pub(crate) async fn add<K: Object>(
         }
         let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
         finalizers.push(name.to_owned());
-        let meta = json!({"resourceVersion": version(&*object), "finalizers": finalizers});
-        let patch = Patch::Merge(json!({"metadata": meta}));
-        match api.patch(key.name(), &core.patch_params(), &patch).await {
+        let change = json!({"resourceVersion": version(&*object), "finalizers": finalizers});
+        let patch = Patch::Merge(json!({"metadata": change}));
+        let error = match api.patch(key.name(), &core.patch_params(), &patch).await {
             Ok(Stripped(changed)) => {
                 write.finish(version(&*object), version(&changed));
                 let changed = Arc::new(changed);
@@ -58,19 +64,21 @@ pub(crate) async fn add<K: Object>(
                 // The deletion may have begun at the same time.
                 return Ok(Some(changed).filter(|it| it.meta().deletion_timestamp.is_none()));
             }
-            Err(kube::Error::Api(error)) if error.code == 409 => {}
-            Err(kube::Error::Api(error)) if error.code == 404 => return Ok(None),
-            Err(error) => return Err(anyhow::Error::new(error).context(CANNOT)),
+            Err(error) => error,
+        };
+        if tries == TRIES {
+            return Err(error).context(CANNOT);
         }
-        match api.get_opt(key.name()).await? {
-            // Another object of the same name has its own finalizers.
-            Some(Stripped(fresh)) if fresh.meta().uid == object.meta().uid => {
-                object = Arc::new(fresh);
-            }
-            _ => return Ok(None),
-        }
+        // Another object of the same name has its own finalizers.
+        let at = (object.meta().uid.as_deref(), version(&*object));
+        let fresh = changed_since(&core.client, &kind, key, at, error).await;
+        let Some(fresh) = fresh.context(CANNOT)? else {
+            return Ok(None);
+        };
+        let Stripped(fresh) = serde_json::from_value(fresh).context(CANNOT)?;
+        object = Arc::new(fresh);
+        tries += 1;
     }
-    anyhow::bail!("{CANNOT}: others changed the object {TRIES} times meanwhile")
 }
 
 /// Removes the finalizer by replacing the object, so that no other object of that name is deleted.
@@ -80,33 +88,38 @@ pub(crate) async fn remove<K: Object>(
     object: Arc<K>,
     name: &str,
 ) -> anyhow::Result<()> {
+    let kind = KindData::of::<K>();
     let write = core.writes.begin(key);
-    for _ in 0..TRIES {
-        let mut live = match stored::<K, K>(core, key).await {
-            Err(kube::Error::Api(error)) if error.code == 404 => return Ok(()),
-            live => live.context(CANNOT)?,
-        };
-        let old = live["metadata"].clone();
-        let Some(finalizers) = live["metadata"]["finalizers"].as_array_mut() else {
-            return Ok(());
-        };
-        let count = finalizers.len();
-        finalizers.retain(|finalizer| finalizer != name);
+    let (mut failed, mut tries): (Option<(String, kube::Error)>, _) = (None, 0);
+    loop {
+        let live = found(stored(&core.client, &kind, key).await, key.name()).context(CANNOT)?;
         // Another object of the same name has its own finalizers.
-        if old["uid"].as_str() != object.meta().uid.as_deref() || finalizers.len() == count {
+        let ours = live.filter(|live| Some(meta(live, "uid")) == object.meta().uid.as_deref());
+        let Some(live) = ours.and_then(|live| without(live, name)) else {
             return Ok(());
+        };
+        let before = meta(&live, "resourceVersion").to_owned();
+        // The object has not changed since, so that was no conflict.
+        if let Some((_, error)) = failed.take_if(|(at, _)| *at == before || tries == TRIES) {
+            return Err(error).context(CANNOT);
         }
+        tries += 1;
         match replace::<K, K>(core, key, &live).await {
             Ok(changed) => {
-                let before = old["resourceVersion"].as_str().unwrap_or_default();
-                write.finish(before, version(&changed));
+                write.finish(&before, version(&changed));
                 core.wrote(key, &Arc::new(changed));
                 return Ok(());
             }
-            Err(kube::Error::Api(error)) if error.code == 409 => {}
-            Err(kube::Error::Api(error)) if error.code == 404 => return Ok(()),
-            Err(error) => return Err(anyhow::Error::new(error).context(CANNOT)),
+            Err(error) if is_doubtful(&error) => failed = Some((before, error)),
+            Err(error) => return Err(error).context(CANNOT),
         }
     }
-    anyhow::bail!("{CANNOT}: others changed the object {TRIES} times meanwhile")
+}
+
+/// A stored object without the finalizer `name`; `None` if it does not have it.
+fn without(mut object: Value, name: &str) -> Option<Value> {
+    let finalizers = object["metadata"]["finalizers"].as_array_mut()?;
+    let count = finalizers.len();
+    finalizers.retain(|finalizer| finalizer != name);
+    (finalizers.len() < count).then_some(object)
 }

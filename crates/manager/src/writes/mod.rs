@@ -8,6 +8,7 @@ pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod difference;
 pub(crate) mod finalizer;
+pub(crate) mod gone;
 pub(crate) mod kind;
 pub(crate) mod known;
 pub(crate) mod own;

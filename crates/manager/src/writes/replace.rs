@@ -4,7 +4,7 @@
 //! new object if a second request of the same kind has just removed the old one. After a replacement, it deletes only the object with
 //! the uid in the request (`deleteWithoutFinalizers` in `k8s.io/apiserver/pkg/registry/generic/registry/store.go`).
 
-use kube::api::{GetParams, PostParams, Request};
+use kube::api::{PostParams, Request};
 use serde_json::Value;
 
 use crate::{
@@ -12,14 +12,6 @@ use crate::{
     controller::core::Core,
     key::Key,
 };
-
-/// The object as it is stored, with the fields that its type does not know.
-pub(crate) async fn stored<K: Object, C: Object>(core: &Core<K>, key: &Key) -> kube::Result<Value> {
-    let request = Request::new(C::url_path(&(), key.namespace()));
-    let get = request.get(key.name(), &GetParams::default());
-    let get = get.map_err(kube::Error::BuildRequest)?;
-    core.client.request(get).await
-}
 
 /// Replaces the object if it still has the uid and the resource version in `object`.
 pub(crate) async fn replace<K: Object, C: Object>(

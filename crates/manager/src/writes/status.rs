@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use kube::{
-    Client,
-    api::{GetParams, Patch, PatchParams, Request},
-};
+use anyhow::Context as _;
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::{
@@ -15,11 +13,17 @@ use crate::{
     },
     controller::{core::Core, draft::Wanted},
     key::Key,
-    writes::difference::{Difference, difference},
+    writes::{
+        difference::{Difference, difference},
+        gone::{changed_since, is_not_found, meta, read_again},
+        kind::KindData,
+    },
 };
 
 /// How often a write is attempted while others write at the same time.
 const TRIES: usize = 3;
+
+const CANNOT: &str = "cannot write the status";
 
 /// Writes the difference between the status of `known` and the one that is wanted, if there is any.
 ///
@@ -35,51 +39,110 @@ pub(crate) async fn write<K: Object>(
     known: &K,
     wanted: &Wanted<K>,
 ) -> anyhow::Result<()> {
-    let (old, new) = match &core.conditions {
-        Some(accessor) if !wanted.whole => {
-            (accessor.status(known)?, accessor.status(&wanted.object)?)
-        }
-        Some(_) | None => statuses(known, &wanted.object)?,
-    };
-    let Some(mut changes) = difference(&old, &new) else {
+    let Some(mut change) = Change::new(core, known, wanted)? else {
         return Ok(());
     };
-    let (mut old, mut at) = (old, version(known).to_owned());
-    let api = api::<K>(core.client.clone(), key);
+    let kind = KindData::of::<K>();
+    let uid = known.meta().uid.as_deref();
     let write = core.writes.begin(key);
-    let mut reads = is_of_kubernetes::<K>() && changes.is_of_elements();
-    for _ in 0..TRIES {
-        if std::mem::replace(&mut reads, true) {
-            let Some(fresh) = read::<K>(&core.client, key).await? else {
+    let mut fresh = None;
+    if is_of_kubernetes::<K>() && change.difference.is_of_elements() {
+        fresh = Some(read_again(&core.client, &kind, key, uid).await?);
+    }
+    for tries in 1.. {
+        if let Some(fresh) = fresh {
+            // Another object of the same name has its own status.
+            let Some(rest) = fresh.and_then(|fresh| change.made_to(&fresh)) else {
                 return Ok(());
             };
-            // Another object of the same name has its own status.
-            if fresh["metadata"]["uid"].as_str() != known.meta().uid.as_deref() {
-                return Ok(());
-            }
-            match again(&changes, &fresh) {
-                Some((status, rest)) => (old, changes) = (status, rest),
-                None => return Ok(()),
-            }
-            let fresh = fresh["metadata"]["resourceVersion"].as_str();
-            fresh.unwrap_or_default().clone_into(&mut at);
+            change = rest;
         }
-        let patch = json!({"metadata": {"resourceVersion": at}, "status": changes.patch(&old)});
-        match api
-            .patch_status(key.name(), &core.patch_params(), &Patch::Merge(patch))
-            .await
-        {
-            Ok(Stripped(object)) => {
-                write.finish(&at, version(&object));
+        let error = match change.send(core, key).await {
+            Ok(object) => {
+                write.finish(&change.at, version(&object));
                 core.wrote(key, &Arc::new(object));
                 return Ok(());
             }
-            Err(kube::Error::Api(error)) if error.code == 409 => {}
-            Err(kube::Error::Api(error)) if error.code == 404 => return gone(core, key).await,
-            Err(error) => return Err(anyhow::Error::new(error).context("cannot write the status")),
-        }
+            Err(error) if tries == TRIES => return Err(error).context(CANNOT),
+            Err(error) => error,
+        };
+        let at = (uid, &*change.at);
+        let changed = changed_since(&core.client, &kind, key, at, error).await;
+        fresh = Some(changed.map_err(explained::<K>)?);
     }
-    anyhow::bail!("cannot write the status: others changed the object {TRIES} times meanwhile")
+    Ok(())
+}
+
+/// A change of the status of an object.
+struct Change {
+    /// The resource version of the object, and its status at that version.
+    at: String,
+    old: Value,
+    difference: Difference,
+}
+
+impl Change {
+    /// The change from the status of `known` to the wanted one; `None` if they are equal.
+    fn new<K: Object>(
+        core: &Core<K>,
+        known: &K,
+        wanted: &Wanted<K>,
+    ) -> anyhow::Result<Option<Self>> {
+        let (old, new) = match &core.conditions {
+            Some(accessor) if !wanted.whole => {
+                (accessor.status(known)?, accessor.status(&wanted.object)?)
+            }
+            Some(_) | None => statuses(known, &wanted.object)?,
+        };
+        let at = version(known).to_owned();
+        Ok(difference(&old, &new).map(|difference| Self {
+            at,
+            old,
+            difference,
+        }))
+    }
+
+    /// The rest of this change for the current state of the object; `None` if nothing remains.
+    fn made_to(&self, fresh: &Value) -> Option<Self> {
+        let old = fresh.get("status").cloned().unwrap_or_default();
+        let mut wanted = old.clone();
+        self.difference.apply(&mut wanted);
+        Some(Self {
+            at: meta(fresh, "resourceVersion").to_owned(),
+            difference: difference(&old, &wanted)?,
+            old,
+        })
+    }
+
+    /// Sends it, on condition that the object has not changed.
+    async fn send<K: Object>(&self, core: &Core<K>, key: &Key) -> kube::Result<K> {
+        let status = self.difference.patch(&self.old);
+        let patch = json!({"metadata": {"resourceVersion": self.at}, "status": status});
+        let (api, params) = (api::<K>(core.client.clone(), key), core.patch_params());
+        let patch = Patch::Merge(patch);
+        let written = api.patch_status(key.name(), &params, &patch).await;
+        written.map(|Stripped(object)| object)
+    }
+}
+
+/// The error of a write to an object that is there. A 404 that is not from an admission webhook means that its kind has no
+/// status subresource.
+fn explained<K: Object>(error: anyhow::Error) -> anyhow::Error {
+    let is_of_kind = |status: &kube::core::Status| {
+        let named = status
+            .details
+            .as_ref()
+            .is_some_and(|it| is_not_found(status, &it.name));
+        named && !status.message.starts_with("admission webhook")
+    };
+    match error.downcast_ref() {
+        Some(kube::Error::Api(status)) if is_of_kind(status) => anyhow::anyhow!(
+            "`{}` has no subresource `status` on the API server\n\
+             help: install its CustomResourceDefinition again, with `make install`",
+            K::kind(&()),
+        ),
+        _ => error.context(CANNOT),
+    }
 }
 
 /// Whether `K` is a kind of Kubernetes. The API server may be newer than its type, and a patch replaces lists as a
@@ -87,15 +150,6 @@ pub(crate) async fn write<K: Object>(
 fn is_of_kubernetes<K: Object>() -> bool {
     let group = K::group(&());
     !group.contains('.') || group.ends_with(".k8s.io")
-}
-
-/// The status of `fresh`, and the changes that remain to be made to it; `None` if nothing remains.
-fn again(changes: &Difference, fresh: &Value) -> Option<(Value, Difference)> {
-    let old = fresh.get("status").cloned().unwrap_or_default();
-    let mut wanted = old.clone();
-    changes.apply(&mut wanted);
-    let rest = difference(&old, &wanted)?;
-    Some((old, rest))
 }
 
 /// The statuses of both objects, which must be equal in everything else.
@@ -117,29 +171,6 @@ fn split<K: Object>(object: &K) -> serde_json::Result<(Value, Value)> {
         object.remove("status");
     }
     Ok((status.unwrap_or_default(), object))
-}
-
-/// Reads the current object, including fields that `K` does not know; `None` if it is gone.
-async fn read<K: Object>(client: &Client, key: &Key) -> anyhow::Result<Option<Value>> {
-    let url = K::url_path(&(), key.namespace());
-    let request = Request::new(url).get(key.name(), &GetParams::default())?;
-    match client.request(request).await {
-        Ok(object) => Ok(Some(object)),
-        Err(kube::Error::Api(error)) if error.code == 404 => Ok(None),
-        Err(error) => Err(anyhow::Error::new(error).context("cannot read the status")),
-    }
-}
-
-/// A 404 means that the object is gone, which is fine, or that its kind has no status subresource, which is an error.
-async fn gone<K: Object>(core: &Core<K>, key: &Key) -> anyhow::Result<()> {
-    if read::<K>(&core.client, key).await?.is_none() {
-        return Ok(());
-    }
-    anyhow::bail!(
-        "`{}` has no subresource `status` on the API server\n\
-         help: install its CustomResourceDefinition again, with `make install`",
-        K::kind(&()),
-    )
 }
 
 impl<K> Core<K> {

@@ -15,10 +15,7 @@ use crate::{
     controller::core::Core,
     key::Key,
     leader::election::jitter,
-    writes::{
-        difference::difference,
-        replace::{replace, stored},
-    },
+    writes::{difference::difference, gone::stored, kind::KindData, replace::replace},
 };
 
 /// How often a change is attempted, and the delay in between: `DefaultRetry` of client-go's `util/retry`.
@@ -46,7 +43,7 @@ pub(crate) async fn update<K: Object, C: Object>(
         };
         let resource_version = json!(version(&known));
         let written = if is_released(&known, &wanted) {
-            match stored::<K, C>(core, &key).await {
+            match stored(&core.client, &KindData::of::<C>(), &key).await {
                 Ok(mut live) => {
                     edit.apply(&mut live);
                     live["metadata"]["resourceVersion"] = resource_version;

@@ -2,6 +2,7 @@
 //!
 //! The tests use tokio's paused time, which jumps to the next timer whenever nothing else can run.
 
+mod gone;
 mod limits;
 mod retries;
 mod stub;

@@ -32,6 +32,8 @@ pub(crate) enum Fault {
     Silence,
     /// Its response starts, and does not end.
     Stall,
+    /// The response has this status and this body.
+    Answer(u16, &'static str),
     /// The response has this status, and `Retry-After` with this many seconds.
     Later(u16, u64),
 }
@@ -125,6 +127,11 @@ impl Stub {
                 let mut response = Response::new(Answer::from(format!("{{\"code\": {status}}}")));
                 *response.status_mut() = StatusCode::from_u16(status).unwrap();
                 response.headers_mut().insert(RETRY_AFTER, seconds.into());
+                Ok(response)
+            }
+            Fault::Answer(status, body) => {
+                let mut response = Response::new(Answer::from(body.to_owned()));
+                *response.status_mut() = StatusCode::from_u16(status).unwrap();
                 Ok(response)
             }
             fault => {

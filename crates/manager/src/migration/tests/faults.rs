@@ -22,7 +22,7 @@ async fn an_expired_list_continues_where_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_busy_api_server_is_asked_again_and_a_deleted_object_is_no_error() {
+async fn a_busy_api_server_is_asked_again() {
     let mut cluster = Harness::new(20, |line, before| {
         if !is_rewrite(line) {
             return None;
@@ -33,13 +33,44 @@ async fn a_busy_api_server_is_asked_again_and_a_deleted_object_is_no_error() {
                 Some(status(500, "conversion webhook failed"))
             }
             _ if line.contains("/c0005") && before < 1 => Some(status(409, "try again")),
-            _ if line.contains("/c0006") => Some(status(404, "not found")),
+            _ if line.contains("/c0006") && before < 1 => Some(status(404, "404 page not found")),
             _ => None,
         }
     });
     cluster.start();
     cluster.until_done().await;
-    assert_eq!(cluster.rewrites(), 20 + 3 + 2 + 1);
+    assert_eq!(cluster.rewrites(), 20 + 3 + 2 + 1 + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_gone_needs_no_rewriting() {
+    let mut cluster = Harness::healthy(20);
+    let api = cluster.server.api.clone();
+    cluster.server.fault = Arc::new(move |line, _| {
+        if is_rewrite(line) && line.contains("/c0006") {
+            api.delete::<Captain>("default", "c0006");
+        }
+        None
+    });
+    cluster.start();
+    cluster.until_done().await;
+    assert_eq!(cluster.rewrites(), 20);
+}
+
+/// An admission webhook may deny a rewrite with 404, or an API server does not serve the kind.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_there_is_not_rewritten_by_a_404() {
+    let healed = Arc::new(Mutex::new(false));
+    let heal = healed.clone();
+    let mut cluster = Harness::new(20, move |line, _| {
+        let bad = is_rewrite(line) && line.contains("/c0007?") && !*heal.lock().unwrap();
+        bad.then(|| status(404, "404 page not found"))
+    });
+    cluster.start();
+    sleep(Duration::from_secs(60 * 60)).await;
+    assert_eq!(cluster.stored(), ["v1", "v2"]);
+    *healed.lock().unwrap() = true;
+    cluster.until_done().await;
 }
 
 #[tokio::test(start_paused = true)]
