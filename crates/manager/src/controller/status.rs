@@ -62,7 +62,7 @@ impl<K: Object> Context<K> {
     /// Changes the status like [`status`](Self::status), for kinds of Kubernetes, whose types do not implement kube's
     /// `HasStatus`. `change` gets the whole object, and may change nothing but its status.
     ///
-    /// Only the difference is sent, and lists of conditions are compared by their type. So the controller of
+    /// Only the difference is sent, and the conditions are compared by their type. So the controller of
     /// Kubernetes that writes the rest of the status keeps its fields and conditions, those included that are newer
     /// than the types of this operator: the object is read again before a list of conditions is written.
     ///

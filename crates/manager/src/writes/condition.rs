@@ -1,5 +1,7 @@
 //! Status conditions, as `metav1.Condition` defines them.
 
+use std::sync::OnceLock;
+
 use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, Time},
     jiff::Timestamp,
@@ -20,6 +22,8 @@ type Edit<'a> = &'a mut dyn FnMut(&mut Vec<Condition>, &mut Option<i64>);
 pub(crate) struct Accessor<K> {
     status: fn(&K) -> serde_json::Result<Value>,
     conditions: Conditions<K>,
+    /// The names of the fields that lead from the status to the conditions, once they are known.
+    path: OnceLock<Vec<String>>,
 }
 
 impl<K: HasStatus<Status: Default + Serialize>> Accessor<K> {
@@ -32,6 +36,7 @@ impl<K: HasStatus<Status: Default + Serialize>> Accessor<K> {
             conditions: Box::new(move |object, change| {
                 conditions(object.status_mut().get_or_insert_default(), change);
             }),
+            path: OnceLock::new(),
         }
     }
 }
@@ -42,9 +47,41 @@ impl<K> Accessor<K> {
         (self.status)(object)
     }
 
+    /// The names of the fields that lead from the status to the conditions. Any object will do to find them.
+    pub(crate) fn path(&self, object: &K) -> serde_json::Result<&[String]>
+    where
+        K: Clone,
+    {
+        if let Some(path) = self.path.get() {
+            return Ok(path);
+        }
+        let mut marked = object.clone();
+        self.change(&mut marked, &mut |conditions, _| {
+            *conditions = vec![new(MARK, ConditionStatus::Unknown, "", "", None)];
+        });
+        let path = path_to_mark(&self.status(&marked)?).unwrap_or_default();
+        Ok(self.path.get_or_init(|| path))
+    }
+
     /// Makes `change` to an object, which has a status from then on.
     pub(crate) fn change(&self, object: &mut K, change: Edit<'_>) {
         (self.conditions)(object, change);
+    }
+}
+
+/// The type of a condition that is never stored.
+const MARK: &str = "kbr-manager/mark";
+
+/// The path of the list that begins with the marked condition.
+fn path_to_mark(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::Array(list) => (list.first()?["type"] == MARK).then(Vec::new),
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+            let mut path = path_to_mark(value)?;
+            path.insert(0, name.clone());
+            Some(path)
+        }),
+        _ => None,
     }
 }
 
@@ -190,6 +227,37 @@ mod tests {
             .map(|c| (c.type_.as_str(), c.status.as_str()))
             .collect();
         assert_eq!(found, [("Ready", "False"), ("Degraded", "Unknown")]);
+    }
+
+    #[test]
+    fn the_conditions_are_found_wherever_they_are_in_the_status() {
+        #[derive(Clone, Debug, Default, Serialize)]
+        struct Status {
+            filters: Vec<Condition>,
+            health: Health,
+        }
+        #[derive(Clone, Debug, Default, Serialize)]
+        struct Health {
+            #[serde(skip_serializing_if = "Vec::is_empty", rename = "all")]
+            conditions: Vec<Condition>,
+        }
+        #[derive(Clone)]
+        struct Kind(Option<Status>);
+        impl HasStatus for Kind {
+            type Status = Status;
+
+            fn status(&self) -> Option<&Status> {
+                self.0.as_ref()
+            }
+
+            fn status_mut(&mut self) -> &mut Option<Status> {
+                &mut self.0
+            }
+        }
+        let accessor = Accessor::<Kind>::new(|status, change| {
+            change(&mut status.health.conditions, &mut None);
+        });
+        assert_eq!(accessor.path(&Kind(None)).unwrap(), ["health", "all"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The difference between two JSON values, which can be applied to a third.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -11,29 +11,44 @@ pub(crate) enum Difference {
     Set(Value),
     /// Changes of some fields of an object.
     Fields(BTreeMap<String, Difference>),
-    /// Changes of some elements of a list that is keyed by `type`, such as conditions; `None` for a removed element.
+    /// Changes of some conditions by their `type`; `None` for a removed one.
     ByType(Vec<(String, Option<Value>)>),
 }
 
 /// The change from `old` to `new`; `None` if they are equal.
-pub(crate) fn difference(old: &Value, new: &Value) -> Option<Difference> {
+///
+/// `conditions` are the paths of the lists that are maps by `type`, so that the order of their elements has no meaning. Any
+/// other list is a value as a whole.
+pub(crate) fn difference(old: &Value, new: &Value, conditions: &[&[String]]) -> Option<Difference> {
     match (old, new) {
-        (Value::Object(old), Value::Object(new)) => fields(old, new),
-        (Value::Null, Value::Object(new)) => fields(&Map::new(), new),
-        (Value::Array(old_list), Value::Array(new_list)) if old != new => {
-            Some(by_type(old_list, new_list).unwrap_or_else(|| Difference::Set(new.clone())))
-        }
-        (Value::Null, Value::Array(new)) => {
-            by_type(&[], new).or(Some(Difference::Set(new.clone().into())))
+        (Value::Object(old), Value::Object(new)) => fields(old, new, conditions),
+        (Value::Null, Value::Object(new)) => fields(&Map::new(), new, conditions),
+        (Value::Array(_) | Value::Null, Value::Array(list))
+            if conditions.iter().any(|path| path.is_empty()) =>
+        {
+            let before = old.as_array().map(Vec::as_slice).unwrap_or_default();
+            match by_type(before, list) {
+                // There is no list yet, so an empty one is new.
+                Some(changed) if changed.is_empty() && old.is_null() => {
+                    Some(Difference::Set(new.clone()))
+                }
+                Some(changed) => (!changed.is_empty()).then_some(Difference::ByType(changed)),
+                None => (old != new).then(|| Difference::Set(new.clone())),
+            }
         }
         _ => (old != new).then(|| Difference::Set(new.clone())),
     }
 }
 
-fn fields(old: &Map<String, Value>, new: &Map<String, Value>) -> Option<Difference> {
+fn fields(
+    old: &Map<String, Value>,
+    new: &Map<String, Value>,
+    conditions: &[&[String]],
+) -> Option<Difference> {
     let mut changed = BTreeMap::new();
     for (name, value) in new {
-        if let Some(difference) = difference(old.get(name).unwrap_or(&Value::Null), value) {
+        let old = old.get(name).unwrap_or(&Value::Null);
+        if let Some(difference) = difference(old, value, &below(conditions, name)) {
             changed.insert(name.clone(), difference);
         }
     }
@@ -45,25 +60,33 @@ fn fields(old: &Map<String, Value>, new: &Map<String, Value>) -> Option<Differen
     (!changed.is_empty()).then_some(Difference::Fields(changed))
 }
 
-fn by_type(old: &[Value], new: &[Value]) -> Option<Difference> {
-    let (old, new) = (keyed(old)?, keyed(new)?);
-    let mut changed: Vec<_> = new
-        .iter()
-        .filter(|(kind, value)| old.get(*kind) != Some(value))
-        .map(|(kind, value)| ((*kind).to_owned(), Some((*value).clone())))
-        .collect();
-    let removed = old.keys().filter(|kind| !new.contains_key(*kind));
-    changed.extend(removed.map(|kind| ((*kind).to_owned(), None)));
-    Some(Difference::ByType(changed))
+/// The rest of each path that begins with this field.
+fn below<'a>(paths: &[&'a [String]], field: &str) -> Vec<&'a [String]> {
+    let split = paths.iter().filter_map(|path| path.split_first());
+    let here = split.filter(|(first, _)| *first == field);
+    here.map(|(_, rest)| rest).collect()
 }
 
-/// The elements by their `type`; `None` if an element has no type, or two share one.
-fn keyed(list: &[Value]) -> Option<BTreeMap<&str, &Value>> {
-    let keyed: Option<BTreeMap<_, _>> = list
-        .iter()
-        .map(|value| Some((value.get("type")?.as_str()?, value)))
-        .collect();
-    keyed.filter(|keyed| keyed.len() == list.len())
+/// The changed elements; `None` if the lists are no maps.
+fn by_type(old: &[Value], new: &[Value]) -> Option<Vec<(String, Option<Value>)>> {
+    let (old, new) = (typed(old)?, typed(new)?);
+    let changed = new.iter().filter(|one| !old.contains(one));
+    let changed = changed.map(|(kind, value)| ((*kind).to_owned(), Some((*value).clone())));
+    let is_gone = |kind: &str| !new.iter().any(|(other, _)| *other == kind);
+    let removed = old.iter().filter(|(kind, _)| is_gone(kind));
+    let removed = removed.map(|(kind, _)| ((*kind).to_owned(), None));
+    Some(changed.chain(removed).collect())
+}
+
+/// The elements and their `type`s; `None` if one of them is no condition, or two share a type.
+fn typed(list: &[Value]) -> Option<Vec<(&str, &Value)>> {
+    let typed = list.iter().map(|value| {
+        value["status"].as_str()?;
+        Some((value["type"].as_str()?, value))
+    });
+    let typed: Vec<_> = typed.collect::<Option<_>>()?;
+    let distinct: BTreeSet<_> = typed.iter().map(|(kind, _)| kind).collect();
+    (distinct.len() == typed.len()).then_some(typed)
 }
 
 impl Difference {
@@ -149,99 +172,4 @@ fn as_list(value: &mut Value) -> &mut Vec<Value> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[track_caller]
-    fn check(old: &Value, new: &Value, patch: &Value) {
-        let found = difference(old, new).expect("they differ");
-        assert_eq!(found.patch(old), *patch);
-        let mut made = old.clone();
-        found.apply(&mut made);
-        assert_eq!(difference(&made, new), None);
-    }
-
-    #[test]
-    fn equal_values_have_no_difference() {
-        for value in [json!({}), json!({"a": [1]}), json!(null)] {
-            assert_eq!(difference(&value, &value), None);
-        }
-    }
-
-    #[test]
-    fn a_missing_field_is_null() {
-        assert_eq!(difference(&json!({}), &json!({"a": null})), None);
-        assert_eq!(difference(&json!({"a": null}), &json!({})), None);
-        assert_eq!(difference(&json!(null), &json!({"a": null})), None);
-    }
-
-    #[test]
-    fn the_patch_contains_only_changed_fields() {
-        check(
-            &json!({"a": 1, "b": 2}),
-            &json!({"a": 1, "b": 3}),
-            &json!({"b": 3}),
-        );
-        check(
-            &json!({"a": {"x": 1, "y": 2}}),
-            &json!({"a": {"x": 1, "y": 3}}),
-            &json!({"a": {"y": 3}}),
-        );
-    }
-
-    #[test]
-    fn a_removed_field_is_null_in_the_patch() {
-        check(
-            &json!({"a": 1, "b": 2}),
-            &json!({"a": 1}),
-            &json!({"b": null}),
-        );
-    }
-
-    #[test]
-    fn the_first_status_is_sent_in_full() {
-        check(
-            &json!(null),
-            &json!({"a": {"b": 1}}),
-            &json!({"a": {"b": 1}}),
-        );
-    }
-
-    #[test]
-    fn an_ordinary_list_is_replaced() {
-        check(
-            &json!({"a": [1, 2]}),
-            &json!({"a": [1]}),
-            &json!({"a": [1]}),
-        );
-    }
-
-    #[test]
-    fn conditions_of_several_writers_are_merged_by_type() {
-        let old = json!({"conditions": [{"type": "Ready", "status": "False"}, {"type": "Old"}]});
-        let new = json!({"conditions": [{"type": "Ready", "status": "True"}]});
-        let found = difference(&old, &new).unwrap();
-        let mut theirs = json!({"conditions": [
-            {"type": "Old"}, {"type": "Theirs", "status": "True"}, {"type": "Ready", "status": "False"},
-        ]});
-        assert_eq!(
-            found.patch(&theirs),
-            json!({"conditions": [
-                {"type": "Theirs", "status": "True"}, {"type": "Ready", "status": "True"},
-            ]})
-        );
-        found.apply(&mut theirs);
-        assert_eq!(theirs["conditions"].as_array().unwrap().len(), 2);
-    }
-
-    #[test]
-    fn conditions_of_an_empty_status_are_kept_by_type() {
-        check(
-            &json!({}),
-            &json!({"conditions": [{"type": "Ready"}]}),
-            &json!({"conditions": [{"type": "Ready"}]}),
-        );
-    }
-}
+mod tests;

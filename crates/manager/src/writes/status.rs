@@ -79,6 +79,8 @@ struct Change {
     at: String,
     old: Value,
     difference: Difference,
+    /// The field of the status with the conditions, as the names that lead to it.
+    conditions: Vec<String>,
 }
 
 impl Change {
@@ -94,12 +96,20 @@ impl Change {
             }
             Some(_) | None => statuses(known, &wanted.object)?,
         };
+        let conditions = match &core.conditions {
+            Some(accessor) => accessor.path(known)?.to_vec(),
+            // Where the conventions of Kubernetes put them.
+            None => vec!["conditions".to_owned()],
+        };
         let at = version(known).to_owned();
-        Ok(difference(&old, &new).map(|difference| Self {
-            at,
-            old,
-            difference,
-        }))
+        Ok(
+            difference(&old, &new, &[&conditions]).map(|difference| Self {
+                at,
+                old,
+                difference,
+                conditions,
+            }),
+        )
     }
 
     /// The rest of this change for the current state of the object; `None` if nothing remains.
@@ -109,8 +119,9 @@ impl Change {
         self.difference.apply(&mut wanted);
         Some(Self {
             at: meta(fresh, "resourceVersion").to_owned(),
-            difference: difference(&old, &wanted)?,
+            difference: difference(&old, &wanted, &[&self.conditions])?,
             old,
+            conditions: self.conditions.clone(),
         })
     }
 

@@ -38,7 +38,7 @@ pub(crate) async fn update<K: Object, C: Object>(
             serde_json::to_value(&known)?,
             serde_json::to_value(&wanted)?,
         );
-        let Some(edit) = difference(&old, &new) else {
+        let Some(edit) = difference(&old, &new, &[]) else {
             return Ok(Arc::new(known));
         };
         let resource_version = json!(version(&known));

@@ -7,6 +7,7 @@ mod enqueues;
 mod events;
 mod everywhere;
 mod faults;
+mod lists;
 mod own;
 mod priority;
 mod reads;
