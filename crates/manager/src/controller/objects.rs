@@ -17,7 +17,8 @@ impl<K: Object> Context<K> {
     /// Creates or changes a child object by server-side apply, and returns the whole child.
     ///
     /// The fields that `child` sets are taken over, by force, for the field manager `<manager id>/<controller>`. All
-    /// other fields are left to other writers. The child gets an owner reference to the object, and the object's
+    /// other fields are left to other writers. Only a child of the object is changed, or one created: the request has the
+    /// condition that what the controller knows about it still holds. The child gets an owner reference to the object, and the object's
     /// namespace if it names none. No request is sent if the same was applied before and the child has not changed
     /// since, which the controller knows for kinds that it `owns`.
     ///

@@ -1,14 +1,9 @@
 //! Applies an object, in general a child; sends nothing if it is up to date.
 
-use std::{fmt::Debug, sync::Arc};
+use std::sync::Arc;
 
-use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::{
-    Api, Resource,
-    api::{DynamicObject, Patch},
-};
-use serde::de::DeserializeOwned;
+use kube::{Api, api::DynamicObject};
 use serde_json::Value;
 
 use crate::{
@@ -19,17 +14,15 @@ use crate::{
     controller::core::Core,
     key::Key,
     writes::{
-        child::{ensure_child, prepare, prepare_unowned},
+        child::{prepare, prepare_unowned},
         gone::found,
         kind::KindData,
         known::Known,
         selected::ensure_selected,
         serialized::Serialized,
+        target::Target,
     },
 };
-
-/// The end of an error about an object that is not a child of the one being reconciled.
-const NOT_CHANGED: &str = "it was not changed\nhelp: delete it, or give the child another name";
 
 /// Applies `child` as a child of `owner`, unless it is known to be up to date; see `Context::apply`.
 pub(crate) async fn apply<K: Object, C: Object>(
@@ -42,14 +35,13 @@ pub(crate) async fn apply<K: Object, C: Object>(
     let (key, serialized) = prepare(owner, &kind, child)?;
     ensure_selected(core, child, &key)?;
     let known = Known::<C>::of(core, &key);
-    if let Some(meta) = known.meta() {
-        ensure_child(owner, kind.name(), meta, &key, NOT_CHANGED)?;
-    } else if !known.is_certain()
-        && let Some(meta) = there(&api::<C>(core.client.clone(), &key), kind.name(), &key).await?
-    {
-        ensure_child(owner, kind.name(), &meta, &key, NOT_CHANGED)?;
-    }
-    send(core, &Key::of(owner), &key, &serialized, known).await
+    let target = if known.is_certain() {
+        Target::child(owner, kind.name(), &key, known.meta())?
+    } else {
+        let api = api::<C>(core.client.clone(), &key);
+        Target::read(owner, kind.name(), &key, &api).await?
+    };
+    send(core, target, &key, &serialized, known).await
 }
 
 /// Applies `object` for `near`, which does not become its owner; see `Context::apply_unowned`.
@@ -62,7 +54,7 @@ pub(crate) async fn apply_unowned<K: Object, C: Object>(
     ensure_named(&kind, object.meta())?;
     let (key, serialized) = prepare_unowned(near, &kind, object)?;
     let known = Known::<C>::of(core, &key);
-    send(core, &Key::of(near), &key, &serialized, known).await
+    send(core, Target::Any(near), &key, &serialized, known).await
 }
 
 /// Applies `child` as a child of `owner`; see `Context::apply_object`.
@@ -75,10 +67,9 @@ pub(crate) async fn apply_object<K: Object>(
     ensure_named(kind, &child.metadata)?;
     let (key, serialized) = prepare(owner, kind, child)?;
     let api = kind.api(core.client.clone(), &key);
-    if let Some(meta) = there(&api, kind.name(), &key).await? {
-        ensure_child(owner, kind.name(), &meta, &key, NOT_CHANGED)?;
-    }
-    patch(core, &api, kind.name(), &key, &serialized.body()?).await
+    let target = Target::read(owner, kind.name(), &key, &api).await?;
+    let mut body = serialized.body()?;
+    target.apply(core, &api, kind.name(), &key, &mut body).await
 }
 
 /// Applies `object` for `near`, which does not become its owner; see `Context::apply_object_unowned`.
@@ -91,7 +82,8 @@ pub(crate) async fn apply_object_unowned<K: Object>(
     ensure_named(kind, &object.metadata)?;
     let (key, serialized) = prepare_unowned(near, kind, object)?;
     let api = kind.api(core.client.clone(), &key);
-    patch(core, &api, kind.name(), &key, &serialized.body()?).await
+    let (target, mut body) = (Target::Any(near), serialized.body()?);
+    target.apply(core, &api, kind.name(), &key, &mut body).await
 }
 
 fn ensure_named(kind: &KindData, meta: &ObjectMeta) -> anyhow::Result<()> {
@@ -105,34 +97,37 @@ fn ensure_named(kind: &KindData, meta: &ObjectMeta) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Sends `object`, which `reconciled` applies to `key`, unless the same was applied before and nothing has changed since.
+/// Applies `object` to its target, unless the same was applied before and nothing has changed since.
 async fn send<K: Object, C: Object>(
     core: &Core<K>,
-    reconciled: &Key,
+    mut target: Target<'_, K>,
     key: &Key,
     object: &Serialized,
     known: Known<C>,
 ) -> anyhow::Result<Arc<C>> {
     let api = api::<C>(core.client.clone(), key);
-    let body = if let Some(body) = changed(core, key, object, &known)? {
+    let reconciled = target.reconciled();
+    let mut body = if let Some(body) = changed(core, key, object, &known)? {
         body
     } else {
-        if let Some(object) = unchanged(core, &api, reconciled, key, &known).await? {
+        if let Some(object) = unchanged(core, &api, &reconciled, key, &known).await? {
             return Ok(object);
         }
         // It was deleted this instant: apply it again.
         core.applied.forget::<C>(key);
+        target.forget();
         object.body()?
     };
 
-    let written = Arc::new(patch(core, &api, &C::kind(&()), key, &body).await?);
+    let kind = C::kind(&());
+    let written = Arc::new(target.apply(core, &api, &kind, key, &mut body).await?);
     core.wrote(key, &written);
     if known.is_watched() {
         let version = version(&*written);
         core.applied.set::<C>(key, object.text(), &body, version);
         let triggers = known.version() != Some(version);
         if triggers && core.reader.caches.find::<C>().is_none() {
-            core.applied.keep(reconciled, key, written.clone());
+            core.applied.keep(&reconciled, key, written.clone());
         }
     }
     Ok(written)
@@ -174,29 +169,4 @@ async fn unchanged<K: Object, C: Object>(
     }
     let there = found(api.get(key.name()).await, key.name())?;
     Ok(there.map(|Stripped(object)| Arc::new(object)))
-}
-
-/// Sends a server-side apply, as the field manager of the controller and by force.
-async fn patch<K, C: Clone + Debug + DeserializeOwned>(
-    core: &Core<K>,
-    api: &Api<Stripped<C>>,
-    kind: &str,
-    key: &Key,
-    body: &Value,
-) -> anyhow::Result<C> {
-    let params = core.patch_params().force();
-    let answer = api.patch(key.name(), &params, &Patch::Apply(body)).await;
-    let Stripped(object) = answer.with_context(|| format!("cannot apply {kind} `{key}`"))?;
-    Ok(object)
-}
-
-/// Asks the API server for the metadata of an object of this kind that no cache knows.
-pub(crate) async fn there<C: Resource + Clone + Debug + DeserializeOwned>(
-    api: &Api<Stripped<C>>,
-    kind: &str,
-    key: &Key,
-) -> anyhow::Result<Option<ObjectMeta>> {
-    let there = found(api.get_metadata(key.name()).await, key.name());
-    let there = there.with_context(|| format!("cannot look whether {kind} `{key}` is there"))?;
-    Ok(there.map(|there| there.metadata))
 }

@@ -17,11 +17,11 @@ use crate::{
     controller::core::Core,
     key::Key,
     writes::{
-        apply::there,
         child::ensure_child,
         gone::{is_doubtful, read_again},
         kind::KindData,
         known::Known,
+        target::there,
     },
 };
 

@@ -16,4 +16,5 @@ pub(crate) mod replace;
 pub(crate) mod selected;
 pub(crate) mod serialized;
 pub(crate) mod status;
+pub(crate) mod target;
 pub(crate) mod update;

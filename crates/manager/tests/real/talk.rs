@@ -225,13 +225,17 @@ fn status(answer: &Value) -> Value {
         .map(cause)
         .collect();
     causes.sort_by_key(Value::to_string);
+    // For a custom resource, two validations may find the same.
+    causes.dedup();
     let conflict = answer["message"]
         .as_str()
         .unwrap_or_default()
         .starts_with("Apply failed");
+    // The library tells by this field that an object is another one.
+    let is_another = causes.iter().any(|cause| cause[1] == "metadata.uid");
     json!({
         "status": answer["status"], "reason": answer["reason"],
-        "causes": if conflict { Value::from(causes) } else { Value::Null },
+        "causes": if conflict || is_another { Value::from(causes) } else { Value::Null },
         "kind": details["kind"], "name": details["name"],
     })
 }

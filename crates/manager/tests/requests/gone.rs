@@ -208,6 +208,35 @@ async fn a_live_read_of_a_kind_that_is_not_served_is_an_error() {
     running.abort();
 }
 
+/// The kind is not watched, so the child is looked at before.
+#[tokio::test(start_paused = true)]
+async fn an_object_of_others_that_appears_after_a_child_was_looked_at_is_not_taken_over() {
+    let api = family();
+    let server = api.clone();
+    let stub = Stub::start(&api, move |line, before| {
+        if line.starts_with(&format!("PATCH {CHILD}?")) && before == 0 {
+            server.delete::<ConfigMap>("default", "child");
+            server.put(&map("child"));
+        }
+        Fault::None
+    })
+    .await;
+    let mut manager = stub.manager(Options::default()).await;
+    manager
+        .controller::<Captain>("captain")
+        .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+        .reconcile(async |_: Arc<Captain>, cx: Context<Captain>| {
+            cx.apply(&map("child")).await?;
+            Ok(Action::await_change())
+        });
+    let running = run(manager);
+    let says = "ConfigMap `default/child` exists and has no owner; it was not changed";
+    until(says, &stub, |stub| message(stub).starts_with(says)).await;
+    let child: ConfigMap = api.get("default", "child").unwrap();
+    assert!(child.owner_references().is_empty());
+    running.abort();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_write_that_succeeds_costs_no_read() {
     let stub = Stub::start(&family(), |_, _| Fault::None).await;

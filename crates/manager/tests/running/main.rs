@@ -20,6 +20,7 @@ mod status;
 mod support;
 mod time;
 mod unreadable;
+mod unseen;
 mod writes;
 
 use std::{

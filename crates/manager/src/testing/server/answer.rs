@@ -90,6 +90,15 @@ impl ErrorResponse {
         Self::new(code, "Invalid", path, message).about(kind)
     }
 
+    /// A field may not be changed.
+    pub(super) fn immutable(path: &Path, kind: &str, field: &str) -> Self {
+        let why = format!("{field}: Invalid value: field is immutable");
+        let mut error = Self::invalid(path, kind, &why);
+        let cause = json!({"reason": "FieldValueInvalid", "field": field, "message": why});
+        error.details["causes"] = json!([cause]);
+        error
+    }
+
     /// The options of a request are invalid.
     pub(super) fn invalid_options(path: &Path, kind: &str, why: &str) -> Self {
         let mut error = Self::invalid(path, kind, why);

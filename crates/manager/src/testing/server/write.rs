@@ -223,8 +223,7 @@ impl Objects {
         let path = call.path.object();
         let (old, new) = (&stored.object["metadata"], &changed["metadata"]);
         if call.method == Method::PATCH && !new["uid"].is_null() && new["uid"] != old["uid"] {
-            let why = "metadata.uid: Invalid value: field is immutable";
-            return Err(ErrorResponse::invalid(&path, &kind.name, why));
+            return Err(ErrorResponse::immutable(&path, &kind.name, "metadata.uid"));
         }
         if new["uid"].is_string() && new["uid"] != old["uid"] {
             let why = format!(
@@ -316,10 +315,10 @@ fn check_deletion(
 ) -> Result<(), ErrorResponse> {
     let deleting = old["metadata"]["deletionTimestamp"].is_string();
     if !deleting && changed["metadata"]["deletionTimestamp"].is_string() {
-        return Err(ErrorResponse::invalid(
+        return Err(ErrorResponse::immutable(
             path,
             &kind.name,
-            "metadata.deletionTimestamp: Invalid value: field is immutable",
+            "metadata.deletionTimestamp",
         ));
     }
     let finalizers = |object: &Value| {

@@ -440,6 +440,53 @@ fn refused() -> Vec<Case> {
             ],
         ),
         case(
+            "apply what must not exist",
+            [
+                apply("captains/hook", "a", none(hook())),
+                apply("captains/hook", "a", none(hook())),
+                force(
+                    "captains/hook",
+                    "a",
+                    none(captain(json!({"order": "sink"}))),
+                ),
+                get("captains/hook"),
+                force("configmaps/a", "a", none(map("a", json!({"x": "1"})))),
+                force("configmaps/a", "a", none(map("a", json!({"x": "2"})))),
+                force("configmaps/a", "b", none(map("a", json!({"y": "1"})))),
+                get("configmaps/a"),
+            ],
+        ),
+        case(
+            "apply with a uid",
+            [
+                force("captains/hook", "a", with(hook(), "uid", json!("other"))),
+                force("captains/hook", "a", hook()),
+                force(
+                    "captains/hook",
+                    "a",
+                    with(captain(json!({"order": "sink"})), "uid", json!("{uid1}")),
+                ),
+                force("captains/hook", "a", with(hook(), "uid", json!("other"))),
+                force(
+                    "configmaps/a",
+                    "a",
+                    with(map("a", json!({})), "uid", json!("other")),
+                ),
+                force("configmaps/a", "a", map("a", json!({"x": "1"}))),
+                force(
+                    "configmaps/a",
+                    "a",
+                    with(map("a", json!({"x": "2"})), "uid", json!("{uid}")),
+                ),
+                force(
+                    "configmaps/a",
+                    "a",
+                    with(map("a", json!({})), "uid", json!("other")),
+                ),
+                get("configmaps/a"),
+            ],
+        ),
+        case(
             "apply stale",
             [
                 apply("captains/hook", "a", hook()),
@@ -459,6 +506,11 @@ fn refused() -> Vec<Case> {
             ],
         ),
     ]
+}
+
+/// An object with a version that no object has.
+fn none(object: Value) -> Value {
+    with(object, "resourceVersion", json!("9223372036854775807"))
 }
 
 fn with_version(mut object: Value) -> Value {
