@@ -34,8 +34,8 @@ impl<K: Object> Context<K> {
     ///
     /// # Errors
     /// When the API server rejects it; when the child cannot be owned by the object (another namespace, or a
-    /// cluster-scoped child of a namespaced object); when [`Manager::cache`](crate::Manager::cache) does not select its
-    /// labels; when an object of that name exists and is not a child of this one. If that object is a child of an
+    /// cluster-scoped child of a namespaced object); when the controller caches the kind, and
+    /// [`Manager::cache`](crate::Manager::cache) does not select its labels; when an object of that name exists and is not a child of this one. If that object is a child of an
     /// earlier object of the same name, the garbage collector is about to remove it, and the retry succeeds.
     pub async fn apply<C: Object>(&self, child: &C) -> anyhow::Result<Arc<C>> {
         apply(&self.core, &*self.object, child).await
@@ -90,7 +90,8 @@ impl<K: Object> Context<K> {
     ///
     /// # Errors
     /// When the API server rejects it, for example because an object of that name exists; when the child cannot be
-    /// owned by the object; when [`Manager::cache`](crate::Manager::cache) does not select its labels.
+    /// owned by the object; when the controller caches the kind, and [`Manager::cache`](crate::Manager::cache) does not
+    /// select its labels.
     pub async fn create<C: Object>(&self, child: &C) -> anyhow::Result<Arc<C>> {
         create(&self.core, &*self.object, child).await
     }

@@ -50,11 +50,6 @@ impl Applied {
         self.lock().followed.insert(TypeId::of::<C>());
     }
 
-    /// Whether [`forget`](Self::forget) is called for each child of this kind that is gone.
-    pub(crate) fn follows<C: 'static>(&self) -> bool {
-        self.lock().followed.contains(&TypeId::of::<C>())
-    }
-
     /// Forgets a child that is gone.
     pub(crate) fn forget<C: 'static>(&self, key: &Key) {
         self.lock().children.remove(&id::<C>(key));

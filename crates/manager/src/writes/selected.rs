@@ -12,16 +12,13 @@ use crate::{
     key::Key,
 };
 
-/// Fails if the controller follows its children of this kind, and the labels of `child` keep it out of the cache: none
-/// of its changes would trigger a reconcile.
+/// Fails if the controller caches this kind, and the labels of `child` keep it out of the cache: it could not be read
+/// there, and none of its changes would trigger a reconcile.
 pub(crate) fn ensure_selected<K: Object, C: Object>(
     core: &Core<K>,
     child: &C,
     key: &Key,
 ) -> anyhow::Result<()> {
-    if !core.applied.follows::<C>() {
-        return Ok(());
-    }
     let caches = &core.reader.caches;
     let (whole, metadata) = (caches.find::<C>(), caches.find::<PartialObjectMeta<C>>());
     let whole = whole.and_then(|cache| missed(&cache, child));
@@ -35,7 +32,7 @@ pub(crate) fn ensure_selected<K: Object, C: Object>(
     };
     anyhow::bail!(
         "{} `{key}` would not be in the cache, which holds only those with the labels `{selector}`: \
-         its changes would be missed; it was not written\n\
+         it could not be read there, and its changes would be missed; it was not written\n\
          help: give it these labels, or let `manager.cache::<{name}>()` select more",
         C::kind(&()),
     )

@@ -271,6 +271,39 @@ async fn a_child_outside_the_selection_is_not_written() {
     assert_eq!(patches(&api), 0);
 }
 
+/// It could not be read again. The cache of a kind may also be that of `reads` or `watches`.
+#[tokio::test]
+async fn a_child_of_a_kind_that_is_only_read_is_not_written_outside_the_selection() {
+    let api = FakeApi::new();
+    api.put(&captain("ahab", ""));
+    let register = |manager: &mut Manager| {
+        manager.cache::<Secret>().with_label("crew", "whaler");
+        manager.cache::<ConfigMap>().with_label("crew", "whaler");
+        manager
+            .controller::<Captain>("captain")
+            .reads::<Secret>()
+            .watches::<ConfigMap>(|_, _| Ok(Vec::new()))
+            .reconcile(async |_: Arc<Captain>, cx: Context<Captain>| {
+                let errors = [
+                    cx.apply(&secret("default", "a", None)).await.map(drop),
+                    cx.create(&secret("default", "a", None)).await.map(drop),
+                    cx.apply(&object("chart", "")).await.map(drop),
+                    cx.create(&object("chart", "")).await.map(drop),
+                ];
+                for error in errors {
+                    let error = error.unwrap_err().to_string();
+                    assert!(error.contains("would not be in the cache"), "{error}");
+                    assert!(error.contains("the labels `crew=whaler`"), "{error}");
+                }
+                cx.apply(&secret("default", "a", Some("whaler"))).await?;
+                assert!(cx.get::<Secret>("a")?.is_some());
+                Ok(Action::await_change())
+            });
+    };
+    api.reconcile(register, "ahab").await.unwrap();
+    assert_eq!(api.all_json("configmaps").len(), 0);
+}
+
 #[tokio::test]
 async fn an_object_of_others_outside_the_selection_is_not_taken_over() {
     let (api, said) = (FakeApi::new(), Said::default());
