@@ -228,6 +228,11 @@ impl<K: Object> Context<K> {
         self.draft().misuse.take()
     }
 
+    /// Notices that the clean-up is not done: it has not succeeded yet, so the failure of an earlier run stays.
+    pub(crate) fn goes_on(&self) {
+        self.draft().goes_on = true;
+    }
+
     /// Records how the reconcile ended, and takes the wanted status; `None` if the status was not changed.
     pub(crate) fn ended<T>(&self, result: &Result<T, Failure>) -> Option<Wanted<K>> {
         let mut draft = self.draft();

@@ -28,6 +28,8 @@ pub(crate) struct Draft<K> {
     replaced: Vec<Condition>,
     /// Whether the reconcile itself has set `Ready`.
     sets_ready: bool,
+    /// Whether a clean-up will run again.
+    pub(crate) goes_on: bool,
     /// A mistake in a call; it makes the reconcile fail.
     pub(crate) misuse: Option<String>,
 }
@@ -39,6 +41,7 @@ impl<K: Object> Draft<K> {
             whole: false,
             replaced: Vec::new(),
             sets_ready: false,
+            goes_on: false,
             misuse: None,
         }
     }
@@ -80,28 +83,41 @@ impl<K: Object> Draft<K> {
         });
     }
 
-    /// Sets `Ready` to `False` because the reconcile failed.
-    pub(crate) fn fail(&mut self, object: &K, accessor: &Accessor<K>, message: &str) {
+    /// Sets `Ready` to `False` because the reconcile failed. A `False` that it has set itself keeps its reason and its
+    /// message, which the error follows.
+    pub(crate) fn fail(&mut self, object: &K, accessor: &Accessor<K>, error: &str) {
+        let (mut reason, mut message) = (FAILED.to_owned(), error.to_owned());
+        if self.sets_ready {
+            accessor.change(self.wanted(object), &mut |conditions, _| {
+                let unready = |one: &&Condition| one.type_ == READY && one.status == "False";
+                if let Some(own) = conditions.iter().find(unready) {
+                    reason.clone_from(&own.reason);
+                    message = joined(&own.message, error);
+                }
+            });
+        }
         let generation = object.meta().generation;
-        let new = condition::new(READY, false.into(), FAILED, message, generation);
+        let new = condition::new(READY, false.into(), &reason, &message, generation);
         self.set(object, accessor, new);
     }
 
     /// Removes the `Ready` that an earlier failure has set, and the generation that it observed, unless the reconcile
-    /// has set its own.
+    /// has set its own, or is a clean-up that goes on.
     pub(crate) fn withdraw_failure(&mut self, object: &K, accessor: &Accessor<K>) {
         if self.sets_ready {
             return;
         }
         let generation = object.meta().generation;
         let (unchanged, mut outdated) = (self.wanted.is_none(), false);
+        let goes_on = self.goes_on;
         accessor.change(self.wanted(object), &mut |conditions, observed| {
             let failed = |one: &Condition| one.type_ == READY && one.reason == FAILED;
             // A client that waits for the observed generation would wait forever if only failures reported it.
             let late = observed.is_some() && *observed != generation;
-            outdated = late || conditions.iter().any(failed);
+            let withdrawn = !goes_on && conditions.iter().any(failed);
+            outdated = late || withdrawn;
             if outdated {
-                conditions.retain(|one| !failed(one));
+                conditions.retain(|one| goes_on || !failed(one));
                 *observed = generation;
             }
         });
@@ -113,6 +129,7 @@ impl<K: Object> Draft<K> {
     /// Drops the wanted status.
     pub(crate) fn discard(&mut self) {
         self.wanted = None;
+        self.sets_ready = false;
     }
 
     /// Takes the wanted status; `None` if nothing was changed.
@@ -120,4 +137,15 @@ impl<K: Object> Draft<K> {
         let (object, whole) = (self.wanted.take()?, self.whole);
         Some(Wanted { object, whole })
     }
+}
+
+/// The message of a condition, and an error that it may contain already.
+fn joined(message: &str, error: &str) -> String {
+    if message.is_empty() || error.contains(message) {
+        return error.to_owned();
+    }
+    if message.contains(error) {
+        return message.to_owned();
+    }
+    format!("{message}: {error}")
 }

@@ -102,9 +102,17 @@ async fn run<K: Object>(
     function: &Function<K>,
 ) -> Result<Action, Failure> {
     let cx = Context::new(core.clone(), object.clone(), key.clone());
+    let is_cleanup = object.meta().deletion_timestamp.is_some();
     let mut result = guarded(core, function, object, cx.clone()).await;
     if let (Ok(_), Some(misuse)) = (&result, cx.misuse()) {
         result = Err(Failure::Error(anyhow::Error::msg(misuse)));
+    }
+    if is_cleanup
+        && result
+            .as_ref()
+            .is_ok_and(|action| *action != Action::await_change())
+    {
+        cx.goes_on();
     }
     ended(&cx, result).await
 }

@@ -234,8 +234,9 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
     /// Sets where the conditions and `observedGeneration` are in the status.
     ///
     /// `cx.ready` and `cx.condition` need this. With it, a reconcile that fails sets `Ready` to `False` with the reason
-    /// `ReconcileFailed` and the error as its message, so that `kubectl wait` and `kubectl describe` show it. The next
-    /// reconcile that succeeds replaces that with the `Ready` that it sets. If it sets none, the condition is removed:
+    /// `ReconcileFailed` and the error as its message, so that `kubectl wait` and `kubectl describe` show it. If the
+    /// reconcile has set `Ready` to `False` before it fails, its reason stays, and the error follows its message. The next
+    /// reconcile that succeeds replaces that with the `Ready` that it sets. If it sets none, a `ReconcileFailed` is removed:
     /// a controller that does not set `Ready` must not leave one behind. In both cases, `observedGeneration` is the
     /// generation of the object. See [`without_automatic_ready`](Self::without_automatic_ready).
     pub fn conditions<F>(mut self, accessor: F) -> Self
@@ -277,7 +278,8 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
     ///
     /// The finalizer `name`, by convention `<full group>/<controller>`, is added before the first reconcile. It is
     /// removed when the clean-up returns [`Action::await_change`], and stays if the clean-up fails or returns
-    /// [`Action::requeue`].
+    /// [`Action::requeue`]. The clean-up sets status and conditions as a reconcile does; the `Ready` of a failure stays
+    /// until it is done.
     ///
     /// Needs the verbs `get`, `patch` and `update` on `K`.
     pub fn finalizer<F, R>(mut self, name: &str, cleanup: F) -> Self

@@ -193,3 +193,96 @@ async fn an_api_error_is_shown_as_its_message() {
     assert_eq!(error.to_string(), said);
     assert_eq!(ready(&api).unwrap().message, said);
 }
+
+#[tokio::test]
+async fn a_failure_keeps_the_reason_that_the_reconcile_has_set_and_adds_its_error() {
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+            .reconcile(async |captain, cx: Context<Captain>| {
+                let (ready, message) = match captain.spec.chart.as_str() {
+                    "empty" => (false, ""),
+                    "same" => (false, "cannot sail: no wind"),
+                    "panic" => {
+                        cx.condition("Ready", false, "SecretNotFound", "half");
+                        panic!("a kraken")
+                    }
+                    "ready" => (true, "all is well"),
+                    _ => (false, "the Secret is missing"),
+                };
+                cx.condition("Ready", ready, "SecretNotFound", message);
+                anyhow::bail!("no wind")
+            });
+    };
+    let api = FakeApi::new();
+    for (chart, reason, message) in [
+        ("own", "SecretNotFound", "the Secret is missing: no wind"),
+        ("empty", "SecretNotFound", "no wind"),
+        ("same", "SecretNotFound", "cannot sail: no wind"),
+        ("ready", "ReconcileFailed", "no wind"),
+        ("panic", "ReconcileFailed", "panicked: a kraken"),
+        ("own", "SecretNotFound", "the Secret is missing: no wind"),
+    ] {
+        put(&api, chart);
+        api.reconcile(register, "hook").await.unwrap_err();
+        let ready = ready(&api).unwrap();
+        let found = (
+            ready.status.as_str(),
+            ready.reason.as_str(),
+            ready.message.as_str(),
+        );
+        assert_eq!(found, ("False", reason, message), "{chart}");
+        // It is written once.
+        let writes = status_writes(&api);
+        api.reconcile(register, "hook").await.unwrap_err();
+        assert_eq!(status_writes(&api), writes, "{chart}");
+    }
+}
+
+#[tokio::test]
+async fn a_cleanup_reports_like_a_reconcile_and_keeps_the_failure_while_it_goes_on() {
+    const FINALIZER: &str = "crew.example.com/captain";
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+            .finalizer(
+                FINALIZER,
+                async |captain, cx: Context<Captain>| match captain.spec.chart.as_str() {
+                    "fail" => anyhow::bail!("no harbour"),
+                    "own" => {
+                        cx.condition("Ready", false, "Unloading", "5 barrels are left");
+                        anyhow::bail!("no harbour")
+                    }
+                    "wait" => Ok(Action::requeue(std::time::Duration::from_secs(5))),
+                    _ => {
+                        cx.condition("Ready", false, "Unloading", "5 barrels are left");
+                        Ok(Action::requeue(std::time::Duration::from_secs(5)))
+                    }
+                },
+            )
+            .reconcile(async |_, _| Ok(Action::await_change()));
+    };
+    let api = FakeApi::new();
+    let mut hook = captain("hook", "fail");
+    hook.metadata.finalizers = Some(vec![FINALIZER.to_owned(), "example.com/other".to_owned()]);
+    api.put(&hook);
+    api.delete::<Captain>("default", "hook");
+    for (chart, fails, reason, message) in [
+        ("fail", true, "ReconcileFailed", "no harbour"),
+        ("wait", false, "ReconcileFailed", "no harbour"),
+        ("own", true, "Unloading", "5 barrels are left: no harbour"),
+        ("wait", false, "Unloading", "5 barrels are left: no harbour"),
+        ("report", false, "Unloading", "5 barrels are left"),
+    ] {
+        let mut captain: Captain = api.get("default", "hook").unwrap();
+        captain.spec.chart = chart.to_owned();
+        api.put(&captain);
+        let result = api.reconcile(register, "hook").await;
+        assert_eq!(result.is_err(), fails, "{chart}");
+        let ready = ready(&api).expect(chart);
+        let found = (ready.reason.as_str(), ready.message.as_str());
+        assert_eq!(found, (reason, message), "{chart}");
+    }
+}
