@@ -25,6 +25,11 @@ const ONE: Duration = Duration::from_secs(30);
 /// The time limit of a request for a collection, such as a page of a list.
 const MANY: Duration = Duration::from_secs(60);
 
+/// The time limit of a creation, which exceeds that of the API server (60 s, its `--request-timeout`). When the client gives
+/// up, the API server has, too: if it creates the object, it does so before the caller tries again. Otherwise an object
+/// whose name the API server generates might be created twice.
+const CREATION: Duration = Duration::from_secs(65);
+
 /// Limits the time of requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LimitLayer;
@@ -86,10 +91,16 @@ impl Limit {
         let (method, uri) = (request.method(), request.uri());
         let streams = is_watch(uri) || is_stream(uri.path());
         let many = matches!(*method, Method::GET | Method::DELETE) && is_collection(uri.path());
+        let time = match *method {
+            _ if streams => ONE,
+            Method::POST => CREATION,
+            _ if many => MANY,
+            _ => ONE,
+        };
         Self {
             method: method.clone(),
             uri: uri.clone(),
-            time: if many && !streams { MANY } else { ONE },
+            time,
             streams,
         }
     }
@@ -215,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_time_out_after_60_s_for_collections_and_30_s_for_objects() {
+    fn requests_time_out_after_65_s_for_creations_60_s_for_collections_and_30_s_for_objects() {
         for (request, seconds) in [
             ("GET /api/v1/pods?&limit=500", 60),
             ("GET /api/v1/namespaces", 60),
@@ -223,7 +234,8 @@ mod tests {
             ("DELETE /apis/apps/v1/namespaces/ns/deployments", 60),
             ("GET /apis/crew.example.com/v1/captains", 60),
             ("GET /apis/crew.example.com/v1/captains/a", 30),
-            ("POST /apis/apps/v1/namespaces/ns/deployments", 30),
+            ("POST /apis/apps/v1/namespaces/ns/deployments", 65),
+            ("POST /api/v1/namespaces/ns/pods/a/eviction", 65),
             ("GET /api/v1/namespaces/ns", 30),
             ("GET /api/v1/namespaces/ns/configmaps/log", 30),
             (
@@ -242,6 +254,7 @@ mod tests {
             "GET /api/v1/namespaces/ns/pods?&watch=true&timeoutSeconds=290",
             "GET /apis/crew.example.com/v1/captains?watch=1",
             "GET /api/v1/namespaces/ns/pods/a/log?&follow=true",
+            "POST /api/v1/namespaces/ns/pods/a/exec?command=ls",
             "GET /api/v1/namespaces/ns/services/a/proxy/metrics",
         ] {
             assert_eq!(limit(request), (30, true), "{request}");

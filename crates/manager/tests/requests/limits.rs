@@ -6,7 +6,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Api,
-    api::{ListParams, Patch, PatchParams, WatchEvent, WatchParams},
+    api::{ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
 };
 use manager::{
     Action, Options,
@@ -97,6 +97,17 @@ async fn a_list_times_out_after_60_s() {
     let says = "GET /api/v1/namespaces/default/configmaps was not answered within 60s";
     assert!(error.contains(says), "{error}");
     assert_eq!(after.as_secs(), 60);
+}
+
+/// The API server has given up by then, so it does not create the object while the caller tries again.
+#[tokio::test(start_paused = true)]
+async fn a_creation_times_out_only_after_the_api_server_has_given_up() {
+    let stub = Stub::start(&FakeApi::new(), |_, _| Fault::Silence).await;
+    let maps = maps(&stub).await;
+    let (error, after) = failed(maps.create(&PostParams::default(), &map("a"))).await;
+    let says = "POST /api/v1/namespaces/default/configmaps was not answered within 65s";
+    assert!(error.contains(says), "{error}");
+    assert_eq!(after.as_secs(), 65);
 }
 
 #[tokio::test(start_paused = true)]
