@@ -72,26 +72,28 @@ impl Delegate {
     async fn outcome(&self) -> kube::Result<Outcome> {
         let mut idle = Instant::now();
         loop {
-            let state = match self.api.get_opt(&self.name).await? {
-                Some(found) if self.is_current(&found) => state(&found),
-                Some(_) => {
-                    self.delete().await?;
-                    continue;
+            let ended = match self.api.get_opt(&self.name).await? {
+                Some(found) if self.is_current(&found) => match state(&found) {
+                    State::New => unattended(idle, "nothing works on it"),
+                    State::Running => {
+                        idle = Instant::now();
+                        None
+                    }
+                    State::Succeeded => Some(Outcome::Succeeded),
+                    State::Failed(message) => Some(Outcome::Failed(message)),
+                },
+                Some(outdated) => {
+                    if outdated.metadata.deletion_timestamp.is_none() {
+                        self.delete().await?;
+                    }
+                    // A finalizer may keep it.
+                    unattended(idle, "an earlier one is not gone")
                 }
                 None => {
                     self.create().await?;
-                    continue;
-                }
-            };
-            let ended = match state {
-                State::New if idle.elapsed() < UNATTENDED => None,
-                State::New => Some(Outcome::Failed("nothing works on it".to_owned())),
-                State::Running => {
                     idle = Instant::now();
                     None
                 }
-                State::Succeeded => Some(Outcome::Succeeded),
-                State::Failed(message) => Some(Outcome::Failed(message)),
             };
             if let Some(ended) = ended {
                 self.delete().await?;
@@ -125,6 +127,11 @@ impl Delegate {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The end of a migration on which nothing has worked since `idle`; `None` if that is not long ago.
+fn unattended(idle: Instant, why: &str) -> Option<Outcome> {
+    (idle.elapsed() >= UNATTENDED).then(|| Outcome::Failed(why.to_owned()))
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -107,3 +107,26 @@ async fn another_process_waits_for_the_migration_of_the_one_before() {
     let posts = cluster.count(|line| line.starts_with("POST "));
     assert_eq!((posts, cluster.rewrites()), (1, 0));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_earlier_migration_that_a_finalizer_keeps_is_deleted_once_and_does_not_block() {
+    let mut cluster = Harness::healthy(10);
+    let meta = json!({
+        "name": format!("{CRD}-{ID}"), "finalizers": ["example.com/kept"],
+        "annotations": {format!("{ID}/generation"): "0"},
+    });
+    let body = json!({
+        "apiVersion": "storagemigration.k8s.io/v1", "kind": "StorageVersionMigration", "metadata": meta, "spec": {},
+    });
+    let client = cluster.server.api.client();
+    crate::request::post::<Value>(&client, PATH, &body)
+        .await
+        .unwrap();
+    cluster.start_with(|_| ());
+    cluster.until_done().await;
+    assert_eq!(cluster.rewrites(), 10);
+    let requests = cluster.count(|line| line.contains(PATH));
+    assert!(requests < 50, "{requests}");
+    let deletions = cluster.count(|line| line.starts_with("DELETE "));
+    assert!(deletions <= 2, "{deletions}");
+}
