@@ -123,7 +123,8 @@ async fn run<K: Object>(controller: Arc<Reconciler<K>>, stop: CancellationToken)
             Some(_) = under_way.join_next() => {}
             key = core.queue.next(), if under_way.len() < core.concurrency => {
                 // Once leadership is lost nothing starts, even before the manager has noticed.
-                if !core.fence.is_open() {
+                if stop.run_until_cancelled(core.fence.opened()).await.is_none() {
+                    core.queue.done(&key);
                     break;
                 }
                 spawn::work(&mut under_way, Box::pin(work(controller.clone(), key)));
@@ -210,7 +211,45 @@ fn reconcile_id() -> String {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use tokio::{sync::mpsc, time::timeout};
+
     use super::*;
+    use crate::testing::{FakeApi, eventually};
+
+    const SOON: Duration = Duration::from_secs(60);
+
+    fn put(api: &FakeApi, name: &str) {
+        let mut object = ConfigMap::default();
+        object.metadata.name = Some(name.to_owned());
+        api.put(&object);
+    }
+
+    #[tokio::test]
+    async fn a_fence_that_is_closed_for_a_moment_only_delays_reconciles() {
+        let (api, (done, mut reconciled)) = (FakeApi::new(), mpsc::unbounded_channel());
+        let mut manager = api.manager();
+        manager.options.health_probe_bind_address = "0".parse().unwrap();
+        let controller = manager.controller::<ConfigMap>("map");
+        controller.reconcile(move |map, _| {
+            let _ = done.send(Key::of(&*map));
+            async { Ok(Action::await_change()) }
+        });
+        let (fence, controller) = (manager.fence.clone(), manager.controllers[0].clone());
+        put(&api, "a");
+        let running = tokio::spawn(async move { manager.run_until(std::future::pending()).await });
+        assert_eq!(reconciled.recv().await, Some("default/a".into()));
+
+        fence.close();
+        put(&api, "b");
+        let waits = async || Ok((controller.under_way() == ["default/b".into()]).then_some(()));
+        eventually(SOON, "a worker has `b`", waits).await.unwrap();
+        assert!(reconciled.try_recv().is_err());
+        fence.open();
+        let next = timeout(SOON, reconciled.recv()).await.unwrap();
+        assert_eq!(next, Some("default/b".into()));
+        running.abort();
+    }
 
     #[test]
     fn the_name_of_the_object_does_not_hide_that_of_the_span() {

@@ -10,9 +10,13 @@ use std::{
 use futures_util::future::{Either, Ready, ready};
 use hyper::{Method, Request};
 use kube::client::Body;
+use tokio::time::sleep;
 use tower::{BoxError, Layer, Service};
 
 use crate::leader::clock::Instant;
+
+/// How often a closed fence is looked at.
+const RECHECK: Duration = Duration::from_millis(20);
 
 /// Whether this process may write. The elector sets it, and clients check it.
 #[derive(Clone, Debug)]
@@ -74,6 +78,13 @@ impl Fence {
             State::Open => true,
             State::Until(deadline) => Instant::now() < deadline,
             State::Closed => false,
+        }
+    }
+
+    /// Waits until writes are allowed. A renewal of the lease may open the fence again that it has closed for a moment.
+    pub(crate) async fn opened(&self) {
+        while !self.is_open() {
+            sleep(RECHECK).await;
         }
     }
 
