@@ -39,6 +39,7 @@ impl Action {
 
     /// Reconcile again at this time, or earlier when something changes. Otherwise it is like [`requeue`](Self::requeue)
     /// with the duration until then. A time in the past counts as `Duration::ZERO`.
+    /// It follows the clock of the machine when that is set.
     ///
     /// Derive the time from [`Context::now`](crate::Context::now), which uses the same clock.
     #[must_use]

@@ -10,7 +10,7 @@ use crate::{
         reader::Reader,
         store::Cache,
     },
-    controller::{queue::Queue, source::Source, timer::Timer},
+    controller::{appointments::Appointments, queue::Queue, source::Source, timer::Timer},
     events::Recorder,
     key::Key,
     leader::fence::Fence,
@@ -30,6 +30,7 @@ pub(crate) struct Core<K> {
     /// The namespaces that the caches watch; empty for all.
     pub(crate) namespaces: Vec<String>,
     pub(crate) queue: Arc<Queue>,
+    pub(crate) appointments: Appointments,
     pub(crate) writes: Arc<OwnWrites>,
     pub(crate) applied: Arc<Applied>,
     pub(crate) recorder: Recorder,
@@ -46,6 +47,15 @@ pub(crate) struct Core<K> {
     pub(crate) resync: Option<Duration>,
     /// The kinds that it needs; its own kind is the first.
     pub(crate) sources: Vec<Source>,
+}
+
+impl<K> Core<K> {
+    /// Adds keys whose time has come to the queue.
+    pub(crate) fn enqueue(&self, due: Vec<Key>) {
+        for key in due {
+            self.queue.add_after(key, Duration::ZERO);
+        }
+    }
 }
 
 impl<K: Object> Core<K> {

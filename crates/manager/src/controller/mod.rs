@@ -1,6 +1,7 @@
 //! Controllers: their registration, the triggers of reconciles, the work queue, and the reconcile itself.
 
 pub(crate) mod action;
+pub(crate) mod appointments;
 pub(crate) mod context;
 pub(crate) mod core;
 pub(crate) mod draft;

@@ -15,6 +15,7 @@ use crate::{
     },
     controller::{
         action::Action,
+        appointments::Appointments,
         context::Context,
         core::Core,
         names,
@@ -345,6 +346,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
             cache: parts.cache,
             reader: parts.reader,
             queue: parts.queue,
+            appointments: Appointments::default(),
             writes: parts.writes,
             applied: parts.applied,
             conditions: parts.conditions,

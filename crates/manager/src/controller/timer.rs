@@ -1,7 +1,14 @@
 //! The clock for delays and time-outs of reconciles: real time, which a test may advance.
 
+#[cfg(test)]
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
 use std::time::Duration;
 
+#[cfg(test)]
+use k8s_openapi::jiff::SignedDuration;
 use k8s_openapi::jiff::Timestamp;
 #[cfg(any(test, feature = "testing"))]
 use tokio::sync::watch;
@@ -16,6 +23,23 @@ pub(crate) struct Timer {
     /// How far it was advanced.
     #[cfg(any(test, feature = "testing"))]
     wound: watch::Sender<Duration>,
+    #[cfg(any(test, feature = "testing"))]
+    start: Start,
+    /// By how many seconds the time of day was set.
+    #[cfg(test)]
+    set: Arc<AtomicI64>,
+}
+
+/// A moment and its time of day. From then on, the time of day passes like tokio's time, which a test may pause.
+#[cfg(any(test, feature = "testing"))]
+#[derive(Clone, Copy, Debug)]
+struct Start(Instant, Timestamp);
+
+#[cfg(any(test, feature = "testing"))]
+impl Default for Start {
+    fn default() -> Self {
+        Self(Instant::now(), Timestamp::now())
+    }
 }
 
 impl Timer {
@@ -32,14 +56,20 @@ impl Timer {
     }
 
     /// The current time of day.
-    #[cfg_attr(
-        not(any(test, feature = "testing")),
-        expect(clippy::unused_self, reason = "it may be wound on in tests only")
-    )]
+    #[cfg(not(any(test, feature = "testing")))]
+    #[expect(clippy::unused_self, reason = "it may be wound on in tests only")]
     pub(crate) fn timestamp(&self) -> Timestamp {
-        let now = Timestamp::now();
-        #[cfg(any(test, feature = "testing"))]
-        let now = now.saturating_add(*self.wound.borrow()).unwrap_or(now);
+        Timestamp::now()
+    }
+
+    /// The current time of day.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn timestamp(&self) -> Timestamp {
+        let Start(moment, time) = self.start;
+        let passed = self.now().saturating_duration_since(moment);
+        let now = time.saturating_add(passed).unwrap_or(time);
+        #[cfg(test)]
+        let now = now + SignedDuration::from_secs(self.set.load(Ordering::SeqCst));
         now
     }
 
@@ -83,6 +113,12 @@ impl Timer {
             output = future => Some(output),
             () = self.until(end) => None,
         }
+    }
+
+    /// Sets the time of day forward, or back, as an administrator may.
+    #[cfg(test)]
+    pub(crate) fn set(&self, by: SignedDuration) {
+        self.set.fetch_add(by.as_secs(), Ordering::SeqCst);
     }
 
     /// Advances the clock, and ends every wait for a moment that has then passed.

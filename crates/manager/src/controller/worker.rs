@@ -1,6 +1,6 @@
 //! Takes keys from a queue and reconciles their objects, several at once.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
@@ -12,6 +12,7 @@ use crate::{
     cache::object::Object,
     controller::{
         action::Next,
+        core::Core,
         outcome::{Done, Failure},
         queue::{Priority, Queue},
         reconcile::Reconciler,
@@ -78,7 +79,9 @@ impl<K: Object> AnyController for Reconciler<K> {
 
     #[cfg(any(test, feature = "testing"))]
     fn is_idle(&self) -> bool {
-        self.core.queue.is_idle()
+        let core = &self.core;
+        core.enqueue(core.appointments.take(core.timer.timestamp()));
+        core.queue.is_idle()
     }
 
     #[cfg(any(test, feature = "testing"))]
@@ -121,6 +124,7 @@ async fn run<K: Object>(controller: Arc<Reconciler<K>>, stop: CancellationToken)
             biased;
             () = stop.cancelled() => break,
             Some(_) = under_way.join_next() => {}
+            due = core.appointments.due(&core.timer) => core.enqueue(due),
             key = core.queue.next(), if under_way.len() < core.concurrency => {
                 // Once leadership is lost nothing starts, even before the manager has noticed.
                 if stop.run_until_cancelled(core.fence.opened()).await.is_none() {
@@ -147,20 +151,7 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     }
     match done {
         Ok(done) => {
-            let after = match done.next() {
-                Next::Change => None,
-                Next::After(after) => Some(after),
-                Next::At(time) => Some(core.timer.until_timestamp(time)),
-            };
-            match after {
-                None => core.queue.forget(&key),
-                // A reconcile that always requeues immediately must not keep a processor busy.
-                Some(Duration::ZERO) => drop(core.queue.add_rate_limited(key.clone())),
-                Some(after) => {
-                    core.queue.forget(&key);
-                    core.queue.add_after(key.clone(), after);
-                }
-            }
+            next(core, &key, done.next());
         }
         Err(failure) => {
             let _entered = span.enter();
@@ -169,6 +160,26 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     }
     core.applied.end(&key);
     core.queue.done(&key);
+}
+
+/// Adds the next reconcile of an object whose last one has succeeded.
+fn next<K>(core: &Core<K>, key: &Key, next: Next) {
+    let now = match next {
+        Next::Change => false,
+        Next::After(after) => after.is_zero(),
+        Next::At(time) => core.timer.timestamp() >= time,
+    };
+    if now {
+        // A reconcile that always requeues immediately must not keep a processor busy.
+        core.queue.add_rate_limited(key.clone());
+        return;
+    }
+    core.queue.forget(key);
+    match next {
+        Next::Change => {}
+        Next::After(after) => core.queue.add_after(key.clone(), after),
+        Next::At(time) => core.appointments.add(key.clone(), time),
+    }
 }
 
 /// Logs why a reconcile failed, and adds the next one to the queue, unless the error is terminal.
@@ -211,6 +222,8 @@ fn reconcile_id() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use k8s_openapi::api::core::v1::ConfigMap;
     use tokio::{sync::mpsc, time::timeout};
 
