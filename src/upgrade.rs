@@ -12,6 +12,7 @@ mod renamed;
 mod renames;
 mod resolution;
 mod resolve;
+mod selector;
 
 use std::collections::{BTreeMap, BTreeSet};
 

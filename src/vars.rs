@@ -69,8 +69,12 @@ pub struct Vars {
     /// `webhook-self-signed`: the component that serves webhooks until the user chooses another. Templates of 0.1.0 use it.
     pub webhook_component: String,
     /// `// +kbr:webhook:path=…` of the defaulting webhook, or empty for none.
-    pub defaulting_marker: String,
+    pub mutating_marker: String,
     /// `// +kbr:webhook:path=…` of the validating webhook, or empty for none.
+    pub validating_marker: String,
+    /// The same for the defaulting webhook, with another selector for namespaces. Templates of 0.1.0 and 0.2.0 use it.
+    pub defaulting_marker: String,
+    /// The same for the validating webhook. Templates of 0.1.0 and 0.2.0 use it.
     pub validation_marker: String,
     /// The path of the defaulting webhook, if it is not the default.
     pub defaulting_path: String,

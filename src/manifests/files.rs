@@ -1,6 +1,6 @@
 //! Compares generated files with the disk: which are stale, which a user wrote, which are orphaned. Never writes.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -81,28 +81,31 @@ pub fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
 
 /// The YAML files of a folder, sorted; empty if the folder does not exist.
 pub fn list(folder: &Path) -> anyhow::Result<Vec<String>> {
+    let entries = entries(folder)?.into_iter();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let is_yaml = |name: &String| Path::new(name).extension().is_some_and(|it| it == "yaml");
+    Ok(names.filter(is_yaml).collect())
+}
+
+/// The folders in a folder, sorted, without links; empty if the folder does not exist.
+pub fn folders(folder: &Path) -> anyhow::Result<Vec<String>> {
+    let entries = entries(folder)?.into_iter();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|it| it.is_dir()));
+    Ok(folders
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect())
+}
+
+fn entries(folder: &Path) -> anyhow::Result<Vec<DirEntry>> {
     let shown = || format!("cannot list `{}`, nothing was written", folder.display());
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error).with_context(shown),
     };
-    let mut names = Vec::new();
-    for entry in entries {
-        let name = entry
-            .with_context(shown)?
-            .file_name()
-            .to_string_lossy()
-            .into_owned();
-        if Path::new(&name)
-            .extension()
-            .is_some_and(|extension| extension == "yaml")
-        {
-            names.push(name);
-        }
-    }
-    names.sort();
-    Ok(names)
+    let mut entries = entries.collect::<Result<Vec<_>, _>>().with_context(shown)?;
+    entries.sort_by_key(DirEntry::file_name);
+    Ok(entries)
 }
 
 /// A change in the format of `diff -u`.

@@ -8,7 +8,8 @@ use crate::resource::target::Target;
 /// Every kind with a known type path, and the names of the project.
 pub struct Kinds {
     all: Vec<Target>,
-    pub project: String,
+    /// The operator's namespace.
+    pub namespace: String,
     pub manager_id: String,
 }
 
@@ -30,7 +31,7 @@ impl Kinds {
         let kubernetes = kubernetes::kinds().map(|kind| Target::kubernetes(&kind));
         Self {
             all: own.chain(external.cloned()).chain(kubernetes).collect(),
-            project: project.head.name.clone(),
+            namespace: project.head.namespace(),
             manager_id: project.manager_id(),
         }
     }

@@ -6,6 +6,7 @@ mod converted;
 mod entry;
 mod file;
 mod object;
+mod own_namespace;
 mod permissions;
 mod read;
 mod served;

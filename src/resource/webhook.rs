@@ -9,6 +9,10 @@ use super::names;
 use super::target::Target;
 use crate::diagnostic::Problems;
 use crate::vars::Vars;
+use marker::OwnNamespace;
+
+/// The label with a namespace's name, which the API server sets and no one can change.
+pub const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
 /// Default timeout of a webhook in seconds, the same as the API server's.
 pub const TIMEOUT: u8 = 10;
@@ -103,10 +107,10 @@ impl Webhook {
         &self,
         verb: AdmissionKind,
         path: &str,
-        project: &str,
+        namespace: &str,
         manager_id: &str,
     ) -> String {
-        marker::marker(self, verb, path, project, manager_id)
+        marker::marker(self, verb, path, OwnNamespace::Name(namespace), manager_id)
     }
 
     /// Checks this webhook by itself, not against others.
@@ -150,24 +154,26 @@ impl Webhook {
             let usual = *path == self.target.webhook_path(verb);
             if usual { String::new() } else { path.clone() }
         };
-        if !self.defaulting.is_empty() {
-            vars.defaulting_marker = self.marker(
-                AdmissionKind::Mutate,
-                &self.defaulting,
-                &vars.project,
-                &vars.manager_id,
-            );
-            vars.defaulting_path = own_path(&self.defaulting, AdmissionKind::Mutate);
-        }
-        if !self.validation.is_empty() {
-            vars.validation_marker = self.marker(
-                AdmissionKind::Validate,
-                &self.validation,
-                &vars.project,
-                &vars.manager_id,
-            );
-            vars.validation_path = own_path(&self.validation, AdmissionKind::Validate);
-        }
+        let markers = |path: &String, verb| {
+            let marker = |own| marker::marker(self, verb, path, own, &vars.manager_id);
+            let markers = [
+                marker(OwnNamespace::Name(&vars.namespace)),
+                marker(OwnNamespace::Label(&vars.project)),
+            ];
+            if path.is_empty() {
+                Default::default()
+            } else {
+                markers
+            }
+        };
+        let [mutating, defaulting] = markers(&self.defaulting, AdmissionKind::Mutate);
+        let [validating, validation] = markers(&self.validation, AdmissionKind::Validate);
+        vars.mutating_marker = mutating;
+        vars.defaulting_marker = defaulting;
+        vars.validating_marker = validating;
+        vars.validation_marker = validation;
+        vars.defaulting_path = own_path(&self.defaulting, AdmissionKind::Mutate);
+        vars.validation_path = own_path(&self.validation, AdmissionKind::Validate);
     }
 }
 

@@ -83,8 +83,8 @@ fn sample([group, version, lower, kind]: &[String; 4], on: bool) -> Value {
         ("type_use", format!("use api::{group}::{version}::{kind};")),
         ("type_name", kind.clone()),
         ("finalizer", format!("{group}.example.com/{lower}")),
-        ("defaulting_marker", marker("/mutate")),
-        ("validation_marker", marker("/validate")),
+        ("mutating_marker", marker("/mutate")),
+        ("validating_marker", marker("/validate")),
         ("webhook_module", format!("{group}_{version}_{lower}")),
         ("hub_version", version.replacen('v', "v9", 1)),
         (

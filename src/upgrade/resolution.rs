@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::merge::{self, Hunk};
-use super::{Releases, Sides, entries, resolve, rewritten};
+use super::{Releases, Sides, entries, resolve, rewritten, selector};
 use crate::edit::is_rust;
 use crate::library;
 use crate::sample;
@@ -66,7 +66,10 @@ pub fn of(sides: &Sides, releases: Releases) -> Resolution {
         return Resolution::Write(text.ending.apply(&new.text));
     }
     let ancestor = sides.ancestor.map_or("", |ancestor| &ancestor.text);
-    let [ancestor, ours] = [ancestor, &text.text].map(|it| rewritten(sides.path, it, releases));
+    let [ancestor, ours] = [ancestor, &text.text].map(|it| {
+        let renewed = selector::renewed(it, ancestor, &new.text);
+        rewritten(sides.path, &renewed, releases)
+    });
     if ancestor == new.text && ours == text.text {
         return Resolution::Same;
     }

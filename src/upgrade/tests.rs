@@ -232,6 +232,29 @@ fn a_project_without_edits_becomes_a_fresh_one() {
     }
 }
 
+#[test]
+fn webhooks_of_edited_projects_skip_the_operators_namespace_by_its_name() {
+    let mut renewed = 0;
+    for (releases, ancestor, new) in trees() {
+        let label = "{\"key\":\"app.kubernetes.io/name\",";
+        let selects = |file: &Pristine| file.text.contains(label);
+        // Each line around the selector is the user's, and so is another argument of the marker.
+        let edited = |text: &str| text.replace('\n', " // mine\n").replace("=Fail", "=Ignore");
+        let files = ancestor.iter().filter(|(_, file)| selects(file));
+        let mut disk: Disk = files
+            .map(|(path, file)| (path.clone(), edited(&file.text).into_bytes()))
+            .collect();
+        let count = disk.len();
+        apply(&plan(&ancestor, &new, &disk, releases), &mut disk);
+        let name = "{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\",\"values\":[\"captains-system\"]}";
+        let texts = disk.values().map(|text| String::from_utf8_lossy(text));
+        let done = texts.filter(|text| text.contains(name) && !text.contains(label));
+        assert!(done.count() >= count, "{releases:?}");
+        renewed += count;
+    }
+    assert!(renewed > 2, "{renewed}");
+}
+
 /// Makes the changes of `plan`.
 fn apply(plan: &Plan, disk: &mut Disk) {
     for change in &plan.changes {

@@ -1,6 +1,7 @@
 //! `config/` of a generated project renders in every state, and is consistent.
 
 mod consistent;
+mod own_namespace;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::configurations::{configurations, emptied, read, unmanaged};
 use super::converted::check_conversions;
 use super::entry::Names;
+use super::own_namespace;
 use super::permissions;
 use super::served::compare;
 use crate::generated;
@@ -52,6 +53,8 @@ pub fn generate(
         }
         warnings.extend(unmanaged);
     }
+    warnings.extend(own_namespace::forgeable(&names, &webhooks));
+    warnings.extend(own_namespace::moved(root, &names, &configurations)?);
     check_conversions(kinds, &sources.files, project, crds, problems);
     // `config/webhook/kustomization.yaml` may still list the file when the last webhook is gone, so an empty one is kept.
     if configurations.is_empty() && !root.join(PATH).is_file() {

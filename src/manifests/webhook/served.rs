@@ -174,7 +174,7 @@ fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
 /// The marker that makes the API server call a webhook at `path`, as `kbr create webhook` writes it.
 fn marker(kinds: &Kinds, target: &Target, verb: AdmissionKind, path: &str) -> String {
     let webhook = webhook::Webhook::new(target.clone());
-    webhook.marker(verb, path, &kinds.project, &kinds.manager_id)
+    webhook.marker(verb, path, &kinds.namespace, &kinds.manager_id)
 }
 
 /// The string literal at the start of the arguments.

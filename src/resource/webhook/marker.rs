@@ -4,14 +4,24 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::{AdmissionKind, Calls, TIMEOUT, Webhook, selector};
+use super::{AdmissionKind, Calls, NAMESPACE_NAME, TIMEOUT, Webhook, selector};
+
+/// How a webhook for a kind that is not the project's own finds the operator's namespace, whose objects it skips: an operator that had to
+/// admit its own Pod, Secret or Lease could not start.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum OwnNamespace<'a> {
+    /// By its name, in a label that only the API server sets.
+    Name(&'a str),
+    /// By the label `app.kubernetes.io/name` with the name of the project, as 0.1.0 and 0.2.0 did. A tenant may set it on theirs.
+    Label(&'a str),
+}
 
 /// `// +kbr:webhook:path=…`, with controller-gen's arguments.
 pub(super) fn marker(
     webhook: &Webhook,
     verb: AdmissionKind,
     path: &str,
-    project: &str,
+    own_namespace: OwnNamespace,
     manager_id: &str,
 ) -> String {
     let target = &webhook.target;
@@ -37,7 +47,8 @@ pub(super) fn marker(
     }
     // A Namespace is selected by its own labels, as are the objects in it.
     let in_namespaces = target.namespaced || target.kind == "Namespace";
-    let rest = patch(calls, !target.is_own() && in_namespaces, project);
+    let skipped = (!target.is_own() && in_namespaces).then_some(own_namespace);
+    let rest = patch(calls, skipped);
     if !rest.is_empty() {
         let _ = write!(marker, ",patch=`{}`", raw(&Value::Object(rest)));
     }
@@ -72,15 +83,17 @@ fn name(webhook: &Webhook, manager_id: &str) -> String {
     format!("{kind}-{}.{whose}", target.version)
 }
 
-/// The fields for which controller-gen has no argument. With `skips_own_namespace`, the webhook skips objects in the operator's
-/// namespace, because an operator that had to admit its own Pod, Secret or Lease could not start.
-fn patch(calls: &Calls, skips_own_namespace: bool, project: &str) -> Map<String, Value> {
+/// The fields for which controller-gen has no argument.
+fn patch(calls: &Calls, skipped: Option<OwnNamespace>) -> Map<String, Value> {
     let mut patch = Map::new();
     let selector = |text: &String| selector::parse(text).ok().flatten();
     let mut namespaces = selector(&calls.namespace_selector);
-    if skips_own_namespace {
-        let own =
-            json!({ "key": "app.kubernetes.io/name", "operator": "NotIn", "values": [project] });
+    if let Some(skipped) = skipped {
+        let (key, value) = match skipped {
+            OwnNamespace::Name(name) => (NAMESPACE_NAME, name),
+            OwnNamespace::Label(project) => ("app.kubernetes.io/name", project),
+        };
+        let own = json!({ "key": key, "operator": "NotIn", "values": [value] });
         let namespaces = namespaces.get_or_insert_with(|| json!({}));
         match namespaces["matchExpressions"].as_array_mut() {
             Some(expressions) => expressions.push(own),
@@ -117,7 +130,8 @@ mod tests {
             calls,
             ..Webhook::new(target)
         };
-        super::marker(&webhook, verb, &path, "captains", "captains.example.com")
+        let own = OwnNamespace::Name("captains-system");
+        super::marker(&webhook, verb, &path, own, "captains.example.com")
     }
 
     fn captain() -> Target {
@@ -153,7 +167,7 @@ mod tests {
         );
         assert!(
             marker.ends_with(
-                r#",patch=`{"namespaceSelector":{"matchExpressions":[{"key":"app.kubernetes.io/name","operator":"NotIn","values":["captains"]}]}}`"#
+                r#",patch=`{"namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["captains-system"]}]}}`"#
             ),
             "{marker}"
         );
@@ -165,7 +179,7 @@ mod tests {
             let target = Target::kubernetes(&kubernetes::find(group, "v1", kind).unwrap());
             marker(target, AdmissionKind::Validate, Calls::default())
         };
-        let left_out = r#""operator":"NotIn","values":["captains"]"#;
+        let left_out = r#""operator":"NotIn","values":["captains-system"]"#;
         assert!(marker("core", "Namespace").contains(left_out));
         assert!(!marker("core", "Node").contains(left_out));
     }

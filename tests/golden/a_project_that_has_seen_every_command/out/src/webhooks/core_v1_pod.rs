@@ -15,7 +15,7 @@ pub fn register(manager: &mut Manager) {
 struct PodWebhook;
 
 // Sets defaults before an object is stored. `make manifests` generates the webhook configuration.
-// +kbr:webhook:path=/mutate--v1-pod,mutating=true,failurePolicy=Fail,sideEffects=None,groups=core,resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.captains.example.com,admissionReviewVersions=v1,timeoutSeconds=5,patch=`{"namespaceSelector":{"matchExpressions":[{"key":"app.kubernetes.io/name","operator":"NotIn","values":["captains"]}]}}`
+// +kbr:webhook:path=/mutate--v1-pod,mutating=true,failurePolicy=Fail,sideEffects=None,groups=core,resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.captains.example.com,admissionReviewVersions=v1,timeoutSeconds=5,patch=`{"namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["captains-system"]}]}}`
 impl webhook::Defaulter<Pod> for PodWebhook {
     async fn default(
         &self,

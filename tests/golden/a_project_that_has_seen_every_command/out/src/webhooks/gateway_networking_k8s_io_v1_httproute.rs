@@ -15,7 +15,7 @@ pub fn register(manager: &mut Manager) {
 struct HTTPRouteWebhook;
 
 // Validates objects before they are stored. `make manifests` generates the webhook configuration.
-// +kbr:webhook:path=/validate-gateway-networking-k8s-io-v1-httproute,mutating=false,failurePolicy=Ignore,sideEffects=None,groups=gateway.networking.k8s.io,resources=httproutes,verbs=create;update;delete,versions=v1,name=vhttproute-v1.gateway.networking.k8s.io.captains.example.com,admissionReviewVersions=v1,patch=`{"namespaceSelector":{"matchExpressions":[{"key":"app.kubernetes.io/name","operator":"NotIn","values":["captains"]}]}}`
+// +kbr:webhook:path=/validate-gateway-networking-k8s-io-v1-httproute,mutating=false,failurePolicy=Ignore,sideEffects=None,groups=gateway.networking.k8s.io,resources=httproutes,verbs=create;update;delete,versions=v1,name=vhttproute-v1.gateway.networking.k8s.io.captains.example.com,admissionReviewVersions=v1,patch=`{"namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["captains-system"]}]}}`
 impl webhook::Validator<HTTPRoute> for HTTPRouteWebhook {
     async fn validate_create(
         &self,

@@ -15,7 +15,7 @@ pub fn register(manager: &mut Manager) {
 struct PodWebhook;
 
 // Sets defaults before an object is stored. `make manifests` generates the webhook configuration.
-// +kbr:webhook:path=/mutate--v1-pod,mutating=true,failurePolicy=Ignore,sideEffects=None,groups=core,resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.captains.example.com,admissionReviewVersions=v1,patch=`{"matchConditions":[{"expression":"!('system:nodes' in request.userInfo.groups)","name":"people"}],"namespaceSelector":{"matchExpressions":[{"key":"tier","operator":"In","values":["front","back"]},{"key":"app.kubernetes.io/name","operator":"NotIn","values":["captains"]}],"matchLabels":{"team":"deck"}},"objectSelector":{"matchExpressions":[{"key":"legacy","operator":"DoesNotExist"}]}}`
+// +kbr:webhook:path=/mutate--v1-pod,mutating=true,failurePolicy=Ignore,sideEffects=None,groups=core,resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.captains.example.com,admissionReviewVersions=v1,patch=`{"matchConditions":[{"expression":"!('system:nodes' in request.userInfo.groups)","name":"people"}],"namespaceSelector":{"matchExpressions":[{"key":"tier","operator":"In","values":["front","back"]},{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["captains-system"]}],"matchLabels":{"team":"deck"}},"objectSelector":{"matchExpressions":[{"key":"legacy","operator":"DoesNotExist"}]}}`
 impl webhook::Defaulter<Pod> for PodWebhook {
     async fn default(
         &self,
