@@ -2,6 +2,7 @@
 
 mod consistent;
 mod own_namespace;
+mod policy;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -197,7 +197,7 @@ deletes() {
 left() {
   kubectl get --all-namespaces --output name --ignore-not-found "$1" | grep --extended-regexp "$2" || true
 }
-roles=clusterroles,clusterrolebindings,roles,rolebindings,services,secrets
+roles=clusterroles,clusterrolebindings,roles,rolebindings,services,secrets,validatingadmissionpolicies,validatingadmissionpolicybindings
 is "$(left mutatingwebhookconfigurations,validatingwebhookconfigurations .)" "$(printf '%s\n' $mutating $validating | sed 's|/|.admissionregistration.k8s.io/|')"
 deletes webhook --group crew --version v1 --kind Captain
 # Its webhook was renamed by hand.

@@ -120,6 +120,8 @@ fn certificate(project: &Project) -> String {
     kubectl delete --ignore-not-found clusterrole/{name}-webhook-certificate-role clusterrolebinding/{name}-webhook-certificate-rolebinding
     kubectl delete --ignore-not-found --namespace {namespace} service/{name}-webhook secret/{name}-webhook-certificate \\
       role/{name}-webhook-certificate-role rolebinding/{name}-webhook-certificate-rolebinding
+    kubectl delete --ignore-not-found validatingadmissionpolicy/{name}-webhook-certificate-policy \\
+      validatingadmissionpolicybinding/{name}-webhook-certificate-policybinding
 "
     )
 }

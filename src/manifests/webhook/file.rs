@@ -43,13 +43,13 @@ pub fn generate(
     if is_self_managed(root)? {
         let unmanaged = unmanaged(&names, &own);
         if unmanaged.is_empty() {
-            let roles = files::read(&root.join(permissions::ROLE))?.unwrap_or_default();
-            let roles = serde_saphyr::from_multiple(&String::from_utf8_lossy(&roles))
-                .with_context(|| format!("`{}` is not YAML", permissions::ROLE))?;
+            let roles = documents(root, permissions::ROLE)?;
+            let policies = documents(root, permissions::POLICY)?;
             let objects = configurations
                 .iter()
                 .chain(crds.iter().map(|crd| &crd.object));
-            warnings.extend(permissions::missing(&roles, objects));
+            warnings.extend(permissions::missing(&roles, objects.clone()));
+            warnings.extend(permissions::unrestricted(&policies, &roles, objects));
         }
         warnings.extend(unmanaged);
     }
@@ -66,6 +66,13 @@ pub fn generate(
         text: yaml::render(&header, &configurations)?,
     };
     Ok((Some(file), warnings))
+}
+
+/// The objects in a file of YAML; none if it does not exist.
+fn documents(root: &Path, path: &str) -> anyhow::Result<Vec<Value>> {
+    let text = files::read(&root.join(path))?.unwrap_or_default();
+    serde_saphyr::from_multiple(&String::from_utf8_lossy(&text))
+        .with_context(|| format!("`{path}` is not YAML"))
 }
 
 /// The configurations that kbr generated the last time. A removed one stays in the file, empty, so an unreadable file must
