@@ -1,7 +1,7 @@
 # Targets for developers of kbr. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build static lint deny test test-release images soak bench demo book control-plane libfaketime promtool buildah freeze update lock
+.PHONY: help build static lint deny test test-release images soak bench demo book control-plane libfaketime promtool buildah freeze pin update lock
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ bench: control-plane ## Measure kbr and a generated operator, without pass or fa
 
 freeze: ## Archive the release of this checkout for later versions of kbr: releases/<version>.tar.gz
 	releases/freeze
+
+pin: ## Pin the actions and images of kbr's and generated workflows to the newest commits and digests of their versions
+	releases/pin
 
 demo: ## Scaffold an operator and watch it reconcile on a real API server
 	demo/run

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::diagnostic::Diagnostic;
 use crate::hash::sha256;
+use crate::install;
 
 /// The library's folder in a project.
 pub const FOLDER: &str = "third_party/kbr-manager";
@@ -119,7 +120,8 @@ pub fn check(manifest: Option<&str>) -> anyhow::Result<()> {
             "the project has kbr-manager {version}, but this kbr needs {OLDEST} or newer"
         ))
         .help(format_args!(
-            "use the kbr that created the project: `cargo install kbr --version {version}`"
+            "use the kbr that created the project: {}",
+            install::hint(&version)
         ))
         .into()),
         _ => Err(Diagnostic::new(format_args!(

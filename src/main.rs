@@ -13,6 +13,7 @@ mod edit;
 mod envtest;
 mod generated;
 mod hash;
+mod install;
 mod library;
 mod lock;
 mod manifests;

@@ -11,6 +11,7 @@ use anyhow::{Context as _, anyhow};
 use flate2::read::GzDecoder;
 
 use crate::diagnostic::Diagnostic;
+use crate::install;
 use crate::library;
 use crate::lock;
 use crate::project::KBR;
@@ -56,7 +57,7 @@ pub fn check(version: &str) -> anyhow::Result<()> {
     let text = format!("the project is of kbr {version}, and this is kbr {KBR}");
     Err(Diagnostic::new(text)
         .help(format_args!("`kbr upgrade` brings the project to {KBR}; `kbr upgrade --dry-run` shows what that changes"))
-        .help(format_args!("or use the project's kbr: `cargo install kbr --version {version}`"))
+        .help(format_args!("or use the project's kbr: {}", install::hint(version)))
         .into())
 }
 

@@ -8,6 +8,8 @@ use serde_json::Value;
 pub struct Vars {
     /// kbr's own version.
     pub kbr_version: String,
+    /// The shell command with which workflows install kbr, or empty: [`crate::install::command`].
+    pub kbr_install: String,
     /// `captains-operator`: the root package, its binary, the prefix of every name in the cluster.
     pub project: String,
     /// `example.com`.

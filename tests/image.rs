@@ -2,7 +2,6 @@
 
 mod support;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -15,25 +14,16 @@ const RELEASES: [(&str, &str); 3] = [("bookworm", "12"), ("trixie", "13"), ("for
 fn builder_and_runtime_use_the_same_debian_release() {
     let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("scaffolds/v1/init/Dockerfile.tera");
     let dockerfile = fs::read_to_string(template).unwrap();
-    let args: BTreeMap<_, _> = dockerfile
-        .lines()
-        .filter_map(|line| line.strip_prefix("ARG ")?.split_once('='))
-        .collect();
-    let images: Vec<String> = dockerfile
+    let images: Vec<&str> = dockerfile
         .lines()
         .filter(|line| line.starts_with("FROM "))
-        .map(|line| {
-            args.iter().fold(line.to_owned(), |line, (name, value)| {
-                line.replace(&format!("${{{name}}}"), value)
-            })
-        })
         .collect();
     let [builder, runtime] = &images[..] else {
         panic!("{images:?}")
     };
     let release = RELEASES
         .iter()
-        .find(|(name, _)| builder.contains(&format!("-{name} ")));
+        .find(|(name, _)| builder.contains(&format!("-slim-{name}")));
     let Some((_, number)) = release else {
         panic!("no release in `{builder}`")
     };

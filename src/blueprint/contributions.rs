@@ -1,6 +1,7 @@
 //! The files and lines that each table of PROJECT contributes to the tree.
 
 use super::Source;
+use crate::install;
 use crate::lock;
 use crate::project::{Project, Table};
 use crate::release::Release;
@@ -25,6 +26,7 @@ pub fn of(
 ) -> anyhow::Result<Vec<Part>> {
     let mut vars = Vars {
         kbr_version: release.version.clone().into_owned(),
+        kbr_install: install::command(&release.version).to_owned(),
         ..project.vars()
     };
     let table = match source {
