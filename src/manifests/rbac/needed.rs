@@ -78,6 +78,7 @@ fn needs(kinds: &Kinds, source: &str) -> Vec<Need> {
     };
     let uses = uses(&code);
     let mut found: Vec<Need> = watched(kinds, &code).collect();
+    found.extend(finalized(kinds, &code));
     found.extend(migrated(kinds, &uses, &code));
     found.extend(published(&code));
     found.sort_by_key(|need| need.line);
@@ -94,6 +95,40 @@ fn watched<'a>(kinds: &'a Kinds, code: &'a str) -> impl Iterator<Item = Need> + 
         name: None,
         verbs: &["list", "watch"],
     })
+}
+
+/// What a finalizer in the registration of a controller needs: it is added by a patch, and removed by replacing the object.
+fn finalized<'a>(kinds: &'a Kinds, code: &'a str) -> impl Iterator<Item = Need> + use<'a> {
+    let controllers = registrations(kinds, &["controller"], code).into_iter();
+    controllers.filter_map(|controller| {
+        let method = ".finalizer";
+        let (before, _) = registration(controller.rest).split_once(&format!("{method}("))?;
+        Some(Need {
+            line: line(code, code.len() - controller.rest.len() + before.len()),
+            what: format!("{method}(…)"),
+            group: controller.kind.full_group.clone(),
+            resource: controller.kind.plural.clone(),
+            name: None,
+            verbs: &["get", "patch", "update"],
+        })
+    })
+}
+
+/// The rest of a statement, from within the parentheses of a call. Blocks in it may have statements of their own.
+fn registration(rest: &str) -> &str {
+    let mut depth = 1;
+    for (at, character) in rest.char_indices() {
+        match character {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ';' if depth == 0 => return &rest[..at],
+            _ => {}
+        }
+        if depth < 0 {
+            return &rest[..at];
+        }
+    }
+    rest
 }
 
 /// Whether the code migrates the stored objects of this kind, named in any of its versions.
@@ -280,6 +315,30 @@ mod tests {
         assert_eq!(rules("", &given), [""; 0]);
         let other = given.replace("jobs.batch", "other.batch");
         assert_eq!(rules("", &other), [crds, status]);
+    }
+
+    #[test]
+    fn a_finalizer_needs_to_read_patch_and_update_the_kind() {
+        let finalizer = "x.controller::<Job>(\"job\")\n    .predicate(|job| { let a = job; a })\n    .finalizer(\"a/b\", cleanup)\n    .reconcile(run);";
+        let rule =
+            |verbs: &str| format!("// +kbr:rbac:groups=batch,resources=jobs,verbs={verbs}\n");
+        let warnings = |verbs: &str| warnings(&format!("{}{JOB}{finalizer}", rule(verbs)));
+        assert_eq!(warnings("get;list;watch;patch;update"), "");
+        assert_eq!(
+            warnings("get;list;watch;patch"),
+            "`a.rs:5`: `.finalizer(…)` needs to update `jobs`, but no `+kbr:rbac` comment permits it\n    \
+             help: write this comment where the controller is registered: `// +kbr:rbac:groups=batch,resources=jobs,verbs=update`\n    \
+             help: if this is intended, write above it `// +kbr:lint:allow=missing-permission`"
+        );
+        let missing = warnings("list;watch");
+        assert!(
+            missing.contains("needs to get and patch and update `jobs`"),
+            "{missing}"
+        );
+        let another =
+            "x.controller::<Job>(\"job\").reconcile(run);\ny.finalizer(\"a/b\", cleanup);";
+        let source = format!("{}{JOB}{another}", rule("list;watch"));
+        assert_eq!(super::tests::warnings(&source), "", "another statement");
     }
 
     #[test]
