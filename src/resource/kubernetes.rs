@@ -68,6 +68,47 @@ pub fn kinds() -> impl Iterator<Item = BuiltIn> {
     })
 }
 
+/// The short names of built-in kinds, each with the plural of its kind, as `kubectl api-resources` of 1.37 lists them.
+const SHORT_NAMES: [(&str, &str); 30] = [
+    ("cj", "cronjobs"),
+    ("cm", "configmaps"),
+    ("crd", "customresourcedefinitions"),
+    ("crds", "customresourcedefinitions"),
+    ("cs", "componentstatuses"),
+    ("csr", "certificatesigningrequests"),
+    ("deploy", "deployments"),
+    ("ds", "daemonsets"),
+    ("ep", "endpoints"),
+    ("ev", "events"),
+    ("hpa", "horizontalpodautoscalers"),
+    ("ing", "ingresses"),
+    ("ip", "ipaddresses"),
+    ("limits", "limitranges"),
+    ("netpol", "networkpolicies"),
+    ("no", "nodes"),
+    ("ns", "namespaces"),
+    ("pc", "priorityclasses"),
+    ("pdb", "poddisruptionbudgets"),
+    ("po", "pods"),
+    ("pv", "persistentvolumes"),
+    ("pvc", "persistentvolumeclaims"),
+    ("quota", "resourcequotas"),
+    ("rc", "replicationcontrollers"),
+    ("rs", "replicasets"),
+    ("sa", "serviceaccounts"),
+    ("sc", "storageclasses"),
+    ("sts", "statefulsets"),
+    ("svc", "services"),
+    ("vac", "volumeattributesclasses"),
+];
+
+/// The built-in kind that kubectl means by `word`: a plural, a singular or a short name. kubectl prefers it to the kind of a CRD.
+pub fn meant_by(word: &str) -> Option<BuiltIn> {
+    let short = SHORT_NAMES.iter().find(|(short, _)| *short == word);
+    let plural = short.map_or(word, |(_, plural)| plural);
+    kinds().find(|known| known.plural == plural || known.kind.to_lowercase() == word)
+}
+
 /// The kind that the flags select.
 pub fn find(group: &str, version: &str, kind: &str) -> Option<BuiltIn> {
     kinds().find(|known| known.kind == kind && known.version == version && known.is_of_group(group))

@@ -6,6 +6,7 @@ use super::planned::Planned;
 use super::target::ApiSelection;
 use crate::project::Project;
 use crate::resource::target::Target;
+use crate::resource::{Resource, kubernetes};
 
 impl ApiSelection {
     /// Consequences that the user might not expect.
@@ -22,6 +23,9 @@ impl ApiSelection {
                 "note: `{}` {} is served but not stored, and its versions are not converted yet: keep their fields equal, or run `kbr create webhook --group {2} --version {1} --kind {0} --conversion`",
                 api.value.kind, api.value.version, api.value.group
             );
+        }
+        if let Some(api) = &self.api {
+            text += &ambiguous(&api.value);
         }
         text += &self.storage(project).unwrap_or_default();
         if let Some(Planned {
@@ -81,5 +85,56 @@ impl ApiSelection {
             let _ = writeln!(text, "  edit {}", controller.value.path());
         }
         text + "  make manifests\n  make test\n"
+    }
+}
+
+/// A note if kubectl takes a name of the kind for that of a built-in one.
+fn ambiguous(api: &Resource) -> String {
+    let names = [&api.plural, &api.singular].into_iter();
+    let names = names.chain(&api.short_names);
+    let mut found = names.filter_map(|name| Some((name, kubernetes::meant_by(name)?)));
+    let Some((name, known)) = found.next() else {
+        return String::new();
+    };
+    let (kind, full) = (known.kind, format!("{}.{}", api.plural, api.full_group));
+    let others: Vec<String> = found.map(|(name, _)| format!("`{name}`")).collect();
+    let others = match &others[..] {
+        [] => String::new(),
+        others => format!(", and so it is for {}", others.join(", ")),
+    };
+    format!(
+        "note: `kubectl get {name}` shows Kubernetes' own `{kind}`{others}; type `kubectl get {full}` for this kind, or choose other names\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::ApiFlags;
+
+    fn note(kind: &str, short_names: &[&str]) -> String {
+        let flags = ApiFlags {
+            group: "crew".to_owned(),
+            domain: "example.com".to_owned(),
+            version: "v1".to_owned(),
+            kind: kind.to_owned(),
+            namespaced: true,
+            short_names: short_names.iter().map(|&name| name.to_owned()).collect(),
+            ..ApiFlags::default()
+        };
+        ambiguous(&Resource::new(&flags).unwrap())
+    }
+
+    #[test]
+    fn a_name_that_kubectl_takes_for_a_built_in_kind_is_noted() {
+        assert_eq!(
+            note("Role", &[]),
+            "note: `kubectl get roles` shows Kubernetes' own `Role`, and so it is for `role`; type `kubectl get roles.crew.example.com` for this kind, or choose other names\n"
+        );
+        assert_eq!(
+            note("Captain", &["cap", "svc"]),
+            "note: `kubectl get svc` shows Kubernetes' own `Service`; type `kubectl get captains.crew.example.com` for this kind, or choose other names\n"
+        );
+        assert_eq!(note("Captain", &["cap"]), "");
     }
 }
