@@ -19,7 +19,7 @@ use crate::blueprint::WantedFile;
 use crate::diagnostic::{Diagnostic, Problem};
 use crate::project::PROJECT;
 
-pub use place::{Found, Locator, Place, locate, real};
+pub use place::{Found, Locator, Place, is_legal, locate, real};
 pub use record::Records;
 
 /// What happens to one file; each planned file has exactly one of these, and is reported with it.
@@ -77,9 +77,15 @@ impl Change {
 /// # Errors
 /// As [`Locator::locate`]; also if it is not a file.
 pub fn read(locator: &Locator, path: &str) -> anyhow::Result<Option<Vec<u8>>> {
-    let read = place::read(locator, path);
-    read.map(|(_, content)| content)
-        .map_err(|problems| Diagnostic::conflicts(problems).into())
+    try_read(locator, path).map_err(|problems| Diagnostic::conflicts(problems).into())
+}
+
+/// The same, for a caller that can go on without the file.
+///
+/// # Errors
+/// As [`read`].
+pub fn try_read(locator: &Locator, path: &str) -> Result<Option<Vec<u8>>, Vec<Problem>> {
+    place::read(locator, path).map(|(_, content)| content)
 }
 
 /// Compares `wanted` and `records` with the disk; returns the changes sorted by path, PROJECT last. `root` may be missing.

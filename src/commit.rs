@@ -14,6 +14,7 @@
 mod disk;
 #[cfg(feature = "faults")]
 pub mod faults;
+mod folder;
 mod lock;
 mod record;
 mod replace;
@@ -41,6 +42,10 @@ const UNDO: &str = ".kbr/undo";
 const DRAFT: &str = ".kbr/draft";
 const STAGED: &str = ".kbr/staged";
 const BEFORE: &str = ".kbr/before";
+/// The files before an upgrade that is unfinished.
+const UPGRADE: &str = ".kbr/upgrade";
+/// The same until the upgrade is committed.
+const UPGRADE_DRAFT: &str = ".kbr/upgrade-draft";
 
 /// Writes `changes`: all of them, or none.
 ///
@@ -76,8 +81,11 @@ pub fn commit(lock: &Lock, changes: &[Change]) -> anyhow::Result<()> {
 /// Describes an unfinished commit, for commands that only read; commands that write finish it in [`lock()`].
 ///
 /// # Errors
-/// The record cannot be read.
+/// The record cannot be read, or is not kbr's own.
 pub fn unfinished(root: &Path) -> anyhow::Result<Option<String>> {
+    if !folder::check(root)? {
+        return Ok(None);
+    }
     for (path, what) in [(UNDO, "reverts"), (COMMIT, "finishes")] {
         if let Some(record) = Record::load(root, path)? {
             let cause = "a kbr command was interrupted here, or is still running";
@@ -93,7 +101,8 @@ pub fn unfinished(root: &Path) -> anyhow::Result<Option<String>> {
 /// Steps 1 to 3: everything that may fail because of space or permissions happens before any file of the project is touched.
 fn stage(root: &Path, changes: &[&Change]) -> Result<Record, Problem> {
     let record = Record::new(root, changes)?;
-    for folder in [FOLDER, STAGED, BEFORE] {
+    folder::create(root)?;
+    for folder in [STAGED, BEFORE] {
         disk::create_folder(&root.join(folder))?;
     }
     for (at, (file, change)) in record.files.iter().zip(changes).enumerate() {
@@ -128,7 +137,8 @@ fn revert(root: &Path, record: &Record, failure: Problem) -> anyhow::Error {
 
 /// Completes an interrupted commit, forward or back, and reports it on stderr.
 fn finish(root: &Path) -> anyhow::Result<()> {
-    if !disk::is_folder(&root.join(FOLDER))? {
+    if !folder::check(root)? {
+        folder::remove(root);
         return Ok(());
     }
     if let Some(record) = Record::load(root, UNDO)? {
@@ -170,7 +180,7 @@ fn clear(root: &Path) {
         disk::remove_tree(&root.join(folder)).ok();
     }
     disk::remove_file(&root.join(DRAFT)).ok();
-    disk::remove_folder(&root.join(FOLDER)).ok();
+    folder::remove(root);
 }
 
 /// The result for file `at` of the record until it is in place; for a file to remove, its old content after the removal.

@@ -18,13 +18,14 @@ mod library;
 mod lock;
 mod manifests;
 mod output;
-
 mod project;
+mod regular;
 mod release;
 mod resource;
 mod sample;
 mod scaffold;
 mod signals;
+mod trust;
 mod upgrade;
 mod uses;
 mod vars;

@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::changes::{self, Found, Locator};
 use crate::diagnostic::Diagnostic;
 use crate::library;
 use crate::project::{self, PROJECT, Project};
+use crate::regular;
+use crate::trust;
 
 /// The folder of the generated CRDs.
 pub const CRDS: &str = "config/crd/bases";
@@ -17,19 +20,23 @@ pub const CRDS: &str = "config/crd/bases";
 /// The project's root: `start` or its nearest parent that contains PROJECT or an unfinished commit.
 ///
 /// # Errors
-/// The folder does not exist.
+/// There is none, or it belongs to another user: see [`trust::check`].
 pub fn find_root(start: &Path) -> anyhow::Result<PathBuf> {
     let is_root = |folder: &&Path| {
-        let is_file = |name| fs::symlink_metadata(folder.join(name)).is_ok_and(|it| it.is_file());
+        let found = |name| fs::symlink_metadata(folder.join(name));
+        let is_file = |name| found(name).is_ok_and(|it| it.is_file());
         // An interrupted commit may not have written PROJECT yet.
-        [".kbr/commit", ".kbr/undo"].into_iter().any(is_file)
+        let is_unfinished = || [".kbr/commit", ".kbr/undo"].into_iter().any(is_file);
+        found(".kbr").is_ok_and(|it| it.is_dir()) && is_unfinished()
             || is_file(PROJECT) && is_spelt(folder, PROJECT)
     };
     // A folder or a link with that name is not a project, but load() reports it.
     let is_like_root = |folder: &&Path| is_spelt(folder, PROJECT);
     let root = start.ancestors().find(is_root);
     let root = root.or_else(|| start.ancestors().find(is_like_root));
-    root.map(Path::to_path_buf).ok_or_else(|| missing().into())
+    let root = root.ok_or_else(missing)?;
+    trust::check(root)?;
+    Ok(root.to_owned())
 }
 
 /// Whether `folder` has an entry with exactly this name: a file system that ignores case finds `project` by the name PROJECT too.
@@ -89,7 +96,7 @@ fn read(root: &Path) -> anyhow::Result<Option<String>> {
         };
         return Err(misplaced(format_args!("`{}` is {what}", path.display())).into());
     }
-    let bytes = fs::read(&path)
+    let bytes = regular::read(&path)
         .with_context(|| format!("cannot read `{}`, nothing was written", path.display()))?;
     let text = String::from_utf8(bytes).map_err(|_| project::broken(&"it is not UTF-8 text"))?;
     Ok(Some(text))
@@ -110,14 +117,21 @@ pub fn package_name(root: &Path, folder: &str) -> Result<String, String> {
     }
     let path = root.join(folder).join("Cargo.toml");
     let text =
-        fs::read_to_string(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+        regular::followed(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
     let manifest: Manifest = toml::from_str(&text).map_err(|error| error.message().to_owned())?;
     Ok(manifest.package.name)
 }
 
 /// The project's root manifest. If it is missing or cannot be read, it is empty; inserting into it reports the error.
 pub fn manifest(root: &Path) -> String {
-    fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default()
+    text(root, "Cargo.toml").unwrap_or_default()
+}
+
+/// The text of the project's file at `path`; `None` if it is missing, outside of the project or not text.
+pub fn text(root: &Path, path: &str) -> Option<String> {
+    let root = changes::real(root).ok()?;
+    let content = changes::read(&Locator::new(&root), path).ok()??;
+    String::from_utf8(content).ok()
 }
 
 /// The manifest of the project's library, if it exists: at kbr's current path or that of kbr 0.1.0.
@@ -125,16 +139,14 @@ pub fn manifest(root: &Path) -> String {
 /// # Errors
 /// It cannot be read.
 pub fn library_manifest(root: &Path) -> anyhow::Result<Option<String>> {
+    let root = changes::real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
+    let locator = Locator::new(&root);
     for folder in [library::FOLDER, library::OLD_FOLDER] {
-        let path = root.join(folder).join("Cargo.toml");
-        match fs::read(&path) {
-            Ok(bytes) => return Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-            Err(error)
-                if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => {}
-            Err(error) => {
-                let what = format!("cannot read `{}`, nothing was written", path.display());
-                return Err(error).context(what);
-            }
+        let place = locator.locate(folder).map_err(Diagnostic::from)?;
+        if place.found == Found::Folder
+            && let Some(bytes) = changes::read(&locator, &format!("{folder}/Cargo.toml"))?
+        {
+            return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
         }
     }
     Ok(None)

@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use super::conflict;
 use crate::diagnostic::Problem;
 use crate::project::PROJECT;
+use crate::regular;
 
 /// The file system entry at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +127,9 @@ pub(super) fn read(
                 format!("move `{path}` away: a file goes there"),
             )]);
         }
-        Found::File => Some(fs::read(&place.path).map_err(|error| vec![unreadable(path, &error)])?),
+        Found::File => {
+            Some(regular::read(&place.path).map_err(|error| vec![unreadable(path, &error)])?)
+        }
     };
     Ok((place, before))
 }
@@ -136,7 +139,8 @@ pub(super) fn is_link(locator: &Locator, path: &str) -> bool {
     fs::symlink_metadata(locator.root.join(path)).is_ok_and(|it| it.is_symlink())
 }
 
-fn check_legal(path: &str) -> Result<(), Problem> {
+/// Whether `path` may be one of a file or folder of a project: below its root, and neither git's nor kbr's own.
+pub fn is_legal(path: &str) -> bool {
     let plain = |part| matches!(part, Component::Normal(_));
     // Case is ignored, because a file system may ignore it.
     let is_ours = |part: &str| {
@@ -150,7 +154,11 @@ fn check_legal(path: &str) -> Result<(), Problem> {
         .collect::<PathBuf>()
         .as_os_str()
         == path;
-    if same && !ours && Path::new(path).components().all(plain) {
+    same && !ours && Path::new(path).components().all(plain)
+}
+
+fn check_legal(path: &str) -> Result<(), Problem> {
+    if is_legal(path) {
         return Ok(());
     }
     Err(conflict::conflict(

@@ -13,6 +13,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use similar::TextDiff;
 
+use super::place::{self, Locator};
 use super::{Change, Verb};
 use crate::diagnostic::Problem;
 use crate::edit::is_rust;
@@ -70,16 +71,17 @@ pub fn dangling(
     }
     let gone = rust::Gone::new(&removed, api);
     let mut problems = Vec::new();
+    let locator = Locator::new(root);
     let sources = sources(root)?.into_iter();
     for path in sources.filter(|path| !reported.files.contains(path)) {
         let change = changes.get(&path);
         let text = match change.map(Change::result) {
             Some(None) => continue,
             Some(Some(after)) => after.to_vec(),
-            None => match fs::read(root.join(&path)) {
-                Ok(text) => text,
-                // A link to nowhere, or a file that ended meanwhile.
-                Err(_) => continue,
+            None => match place::read(&locator, &path) {
+                Ok((_, Some(text))) => text,
+                // A link to nowhere or out of the project, no regular file, or one that ended meanwhile.
+                _ => continue,
             },
         };
         let text = String::from_utf8_lossy(&text);

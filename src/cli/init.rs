@@ -2,7 +2,6 @@
 
 use std::env;
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -18,6 +17,7 @@ use crate::resource::controller::FIELD_MANAGER_MAX;
 use crate::resource::names;
 use crate::resource::protected;
 use crate::scaffold::LAYOUT;
+use crate::trust;
 use crate::workdir;
 
 /// The default domain.
@@ -87,6 +87,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let root = current.join(&args.directory);
     let root = root.canonicalize().unwrap_or(root);
     if root.exists() {
+        trust::check_existing(&root)?;
         write::recover(&root, args.write)?;
     }
     let found = workdir::load_if_any(&root)?.map(|project| project.head);
@@ -126,7 +127,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 /// The name of the package in the folder, as `cargo init` leaves one.
 fn package(root: &Path) -> Option<String> {
-    let text = fs::read_to_string(root.join("Cargo.toml")).ok()?;
+    let text = workdir::text(root, "Cargo.toml")?;
     let manifest: toml::Table = text.parse().ok()?;
     Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
 }

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use crate::diagnostic::{Diagnostic, Problem};
+use crate::diagnostic::Problem;
 
 #[cfg(feature = "faults")]
 use super::faults::step;
@@ -44,26 +44,6 @@ fn run<T>(action: &str, path: &Path, call: impl FnOnce() -> io::Result<T>) -> Re
     step()
         .and_then(|()| call())
         .map_err(|error| failure(action, path, &error))
-}
-
-/// Whether `path` is a folder; `false` if it does not exist.
-///
-/// # Errors
-/// It exists but is not a folder, for example a file or a link.
-pub fn is_folder(path: &Path) -> anyhow::Result<bool> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Ok(true),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Diagnostic::from(failure("read", path, &error)).into()),
-        Ok(_) => Err(
-            Diagnostic::new(format_args!("`{}` is not a folder", path.display()))
-                .help(format_args!(
-                    "move `{}` away: kbr needs a folder of this name",
-                    path.display()
-                ))
-                .into(),
-        ),
-    }
 }
 
 /// Creates a folder in an existing one; it may already exist.

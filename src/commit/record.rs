@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::FOLDER;
 
-use crate::changes::{Change, Found, Locator, Place};
+use crate::changes::{self, Change, Found, Locator, Place};
 use crate::diagnostic::{Diagnostic, Outcome, Problem};
 use crate::hash::sha256;
+use crate::regular;
 
 /// Increases with every change of the format of records.
 const FORMAT: u32 = 3;
@@ -83,18 +84,13 @@ impl Record {
 
     /// Reads the record at `path` in the project; `None` if there is none.
     pub fn load(root: &Path, path: &str) -> anyhow::Result<Option<Self>> {
-        let text = match fs::read_to_string(root.join(path)) {
-            Err(error)
-                if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory]
-                    .contains(&error.kind()) =>
-            {
-                return Ok(None);
-            }
+        let text = match regular::text(&root.join(path)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             result => result.with_context(|| format!("cannot read `{path}`"))?,
         };
         let record: Record =
             toml::from_str(&text).map_err(|error| unknown_record(path).details(error))?;
-        if record.format != FORMAT {
+        if record.format != FORMAT || !record.paths().all(changes::is_legal) {
             return Err(unknown_record(path).into());
         }
         Ok(Some(record))
@@ -120,6 +116,13 @@ impl Record {
         Ok(())
     }
 
+    /// Every path in it.
+    fn paths(&self) -> impl Iterator<Item = &str> {
+        let files = self.files.iter().map(|file| &file.path);
+        let all = files.chain(&self.folders).chain(&self.emptied);
+        all.map(String::as_str)
+    }
+
     /// The paths, each on a separate line after a line feed.
     pub fn list(&self) -> String {
         self.files.iter().fold(String::new(), |list, file| {
@@ -135,7 +138,7 @@ impl FileRecord {
         let hash = match place.found {
             Found::Nothing => None,
             Found::Folder => return Err(self.in_the_way("is a folder now")),
-            Found::File => match fs::read(&place.path) {
+            Found::File => match regular::read(&place.path) {
                 Ok(bytes) => Some(sha256(&bytes)),
                 Err(error) => return Err(self.in_the_way(&format!("cannot be read: {error}"))),
             },

@@ -29,7 +29,11 @@ pub fn forward(root: &Path, record: &Record) -> Result<(), Problem> {
         replace(root, &locator, at, file)?;
     }
     for folder in record.emptied.iter().rev() {
-        disk::remove_folder(&root.join(folder))?;
+        // A link, and the folder behind it, is the user's.
+        let place = locate(root, folder)?;
+        if place.found == Found::Folder && place.path == root.join(folder) {
+            disk::remove_folder(&place.path)?;
+        }
     }
     for (at, file) in project {
         replace(root, &locator, at, file)?;
@@ -68,7 +72,7 @@ pub fn back(root: &Path, record: &Record) -> Result<(), Problem> {
         restore(root, at, file)?;
     }
     for folder in &record.emptied {
-        disk::create_folder(&root.join(folder))?;
+        disk::create_folder(&locate(root, folder)?.path)?;
     }
     for (at, file) in others.into_iter().rev() {
         restore(root, at, file)?;

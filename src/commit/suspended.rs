@@ -10,15 +10,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use super::{FOLDER, Lock, disk};
+use super::{FOLDER, Lock, UPGRADE, UPGRADE_DRAFT, disk, folder};
 use crate::changes::{self, Change, Locator, Verb};
 use crate::diagnostic::{Diagnostic, Outcome, Problem};
 use crate::hash::sha256;
 use crate::project::{self, PROJECT};
+use crate::regular;
 
-const SUSPENDED: &str = ".kbr/upgrade";
-/// The folder until the upgrade is committed.
-const DRAFT: &str = ".kbr/upgrade-draft";
 const RECORD: &str = "record";
 /// Increases with every change of the format.
 const FORMAT: u32 = 1;
@@ -88,11 +86,10 @@ pub fn begin(
         files: files.collect(),
     };
     let record = toml::to_string(&record).context("cannot record the upgrade")?;
-    let draft = root.join(DRAFT);
+    let draft = root.join(UPGRADE_DRAFT);
     let write = || {
-        for folder in [&root.join(FOLDER), &draft] {
-            disk::create_folder(folder)?;
-        }
+        folder::create(root)?;
+        disk::create_folder(&draft)?;
         for (at, change) in changes.iter().enumerate() {
             if let Some(before) = &change.before {
                 disk::write(&draft.join(at.to_string()), before, 0o600)?;
@@ -111,7 +108,7 @@ pub fn begin(
 /// # Errors
 /// They cannot be removed.
 pub fn end(lock: &Lock) -> anyhow::Result<()> {
-    for folder in [DRAFT, SUSPENDED] {
+    for folder in [UPGRADE_DRAFT, UPGRADE] {
         let folder = lock.root().join(folder);
         if folder.exists() {
             // Without the record, the rest does not count.
@@ -126,7 +123,7 @@ pub fn end(lock: &Lock) -> anyhow::Result<()> {
                 .map_err(Diagnostic::from)?;
         }
     }
-    disk::remove_folder(&lock.root().join(FOLDER)).map_err(Diagnostic::from)?;
+    folder::remove(lock.root());
     Ok(())
 }
 
@@ -139,12 +136,13 @@ pub fn keep(lock: &Lock, copies: &[&Path]) -> anyhow::Result<PathBuf> {
         lock.root()
             .join(format!("{FOLDER}/before-upgrade-{number}"))
     };
-    let free = (1..=1_000).map(folder).find(|folder| !folder.exists());
+    let is_free = |folder: &PathBuf| fs::symlink_metadata(folder).is_err();
+    let free = (1..=1_000).map(folder).find(is_free);
     let folder = free.context("there are too many folders")?;
     disk::create_folder(&folder).map_err(Diagnostic::from)?;
     for copy in copies {
         let content =
-            fs::read(copy).with_context(|| format!("cannot read `{}`", copy.display()))?;
+            regular::read(copy).with_context(|| format!("cannot read `{}`", copy.display()))?;
         let name = copy.file_name().unwrap_or_default();
         disk::write(&folder.join(name), &content, 0o600).map_err(Diagnostic::from)?;
     }
@@ -153,16 +151,16 @@ pub fn keep(lock: &Lock, copies: &[&Path]) -> anyhow::Result<PathBuf> {
 
 /// The last step of the commit of an upgrade: from now on it is unfinished.
 pub(super) fn committed(root: &Path) -> Result<(), Problem> {
-    let draft = root.join(DRAFT);
+    let draft = root.join(UPGRADE_DRAFT);
     if draft.join(RECORD).exists() {
-        disk::rename(&draft, &root.join(SUSPENDED))?;
+        disk::rename(&draft, &root.join(UPGRADE))?;
     }
     Ok(())
 }
 
 /// Removes the folder of an upgrade that was not committed. If that fails, the next command does it; nothing depends on it.
 pub(super) fn clear(root: &Path) {
-    let draft = root.join(DRAFT);
+    let draft = root.join(UPGRADE_DRAFT);
     if draft.exists() {
         disk::remove_tree(&draft).ok();
     }
@@ -171,18 +169,19 @@ pub(super) fn clear(root: &Path) {
 /// The unfinished upgrade of the project at `root`, if there is one.
 ///
 /// # Errors
-/// The record cannot be read.
+/// The record cannot be read, or is not kbr's own.
 pub fn find(root: &Path) -> anyhow::Result<Option<Suspended>> {
-    let path = root.join(SUSPENDED).join(RECORD);
-    let text = match fs::read_to_string(&path) {
-        Err(error) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => {
-            return Ok(None);
-        }
+    if !folder::check(root)? {
+        return Ok(None);
+    }
+    let path = root.join(UPGRADE).join(RECORD);
+    let text = match regular::text(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         result => result.with_context(|| format!("cannot read `{}`", path.display()))?,
     };
     let record: Result<Suspended, _> = toml::from_str(&text);
-    let record = record.ok().filter(|record| record.format == FORMAT).ok_or_else(|| {
-        Diagnostic::new(format_args!("`{SUSPENDED}` is not a record of this kbr"))
+    let record = record.ok().filter(Suspended::is_valid).ok_or_else(|| {
+        Diagnostic::new(format_args!("`{UPGRADE}` is not a record of this kbr"))
             .outcome(Outcome::Unmentioned)
             .help("finish the upgrade with the kbr that began it; or keep the project as it is: `rm -r .kbr`")
     })?;
@@ -225,6 +224,20 @@ fn list(paths: &[String]) -> String {
 }
 
 impl Suspended {
+    /// Whether this kbr can have written it: its paths lead nowhere else.
+    fn is_valid(&self) -> bool {
+        let files = self.files.iter().map(|file| &file.path);
+        let mut paths = files.chain(&self.unresolved);
+        let is_release = |text: &str| {
+            text.chars()
+                .all(|c| c.is_ascii_alphanumeric() || ".-+".contains(c))
+        };
+        self.format == FORMAT
+            && is_release(&self.from)
+            && is_release(&self.to)
+            && paths.all(|path| changes::is_legal(path))
+    }
+
     /// Compares the files with those that the upgrade wrote.
     ///
     /// # Errors
@@ -236,9 +249,10 @@ impl Suspended {
         };
         let locator = Locator::new(root);
         for (at, file) in self.files.iter().enumerate() {
-            let copy = root.join(SUSPENDED).join(at.to_string());
-            let read =
-                || fs::read(&copy).with_context(|| format!("cannot read `{}`", copy.display()));
+            let copy = root.join(UPGRADE).join(at.to_string());
+            let read = || {
+                regular::read(&copy).with_context(|| format!("cannot read `{}`", copy.display()))
+            };
             let before = file.existed.then(read).transpose()?;
             let now = changes::read(&locator, &file.path)?;
             if now == before {

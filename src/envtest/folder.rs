@@ -1,15 +1,18 @@
 //! The temporary folder of one control plane, and abandoned ones.
 
 use std::env;
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use rustix::fs::OFlags;
 
 use super::progress;
 use crate::output;
+use crate::regular;
+use crate::trust;
 
 const PREFIX: &str = "kbr-envtest-";
 
@@ -56,6 +59,8 @@ impl Folder {
                 let open = OpenOptions::new()
                     .append(true)
                     .create(true)
+                    // A named pipe would wait for a reader.
+                    .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
                     .open(path.join(LOCK));
                 let lock = match open {
                     // It is being removed.
@@ -169,12 +174,17 @@ pub fn remove_stale() {
     }
 }
 
+/// Anyone may make a folder of such a name in `/tmp`, with a named pipe for the lock.
 fn is_abandoned(folder: &Path) -> bool {
-    File::open(folder.join(LOCK)).is_ok_and(|file| file.try_lock().is_ok())
+    let is_own = |found: &Metadata| found.is_dir() && trust::is_own(found);
+    fs::symlink_metadata(folder).is_ok_and(|found| is_own(&found))
+        && regular::open(&folder.join(LOCK)).is_ok_and(|file| file.try_lock().is_ok())
 }
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
     use super::*;
 
     #[test]
@@ -206,6 +216,24 @@ mod tests {
         assert!(path.is_dir());
         drop(folder);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_pipe_for_a_lock_is_never_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join(LOCK);
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        assert!(!is_abandoned(folder.path()));
+        assert!(Folder::open(folder.path()).is_err());
+    }
+
+    #[test]
+    fn a_folder_that_is_reached_through_a_link_is_left_alone() {
+        let (folder, place) = (Folder::create().unwrap(), tempfile::tempdir().unwrap());
+        folder.lock.unlock().unwrap();
+        let link = place.path().join("link");
+        std::os::unix::fs::symlink(&folder.path, &link).unwrap();
+        assert!(is_abandoned(&folder.path) && !is_abandoned(&link));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use similar::TextDiff;
 
 use crate::changes::{Change, Verb};
 use crate::generated::is_generated;
+use crate::regular;
 use crate::workdir::CRDS;
 
 /// A generated file.
@@ -71,7 +72,7 @@ pub fn compare(root: &Path, files: &[File]) -> anyhow::Result<Compared> {
 
 /// `None` if the file does not exist.
 pub fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
+    match path.canonicalize().and_then(|path| regular::read(&path)) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error)

@@ -8,6 +8,7 @@ use anyhow::Context;
 use super::markers::{Marker, markers};
 use super::packages::Package;
 use super::problem::Problem;
+use crate::regular;
 
 /// The operator's sources and their markers.
 #[derive(Clone, Debug, Default)]
@@ -79,7 +80,7 @@ fn read(root: &Path, packages: &[Package]) -> anyhow::Result<Vec<(String, String
     files.dedup();
     let text = |path: PathBuf| {
         let name = relative(&root, &path);
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{name}`"))?;
+        let text = regular::followed(&path).with_context(|| format!("cannot read `{name}`"))?;
         Ok((name, text))
     };
     files.into_iter().map(text).collect()

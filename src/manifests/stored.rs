@@ -9,12 +9,13 @@ use super::kinds::Kinds;
 use super::problem::Problem;
 use super::rbac::needed::migrates;
 use super::sources::Sources;
+use crate::regular;
 use crate::resource::target::Target;
 
 /// A warning for each CRD whose storage version differs from that in its file in `folder`, unless the code migrates the objects.
 pub fn changes(folder: &Path, crds: &[Crd], kinds: &Kinds, sources: &Sources) -> Vec<Problem> {
     let change = |crd: &Crd| {
-        let text = std::fs::read_to_string(folder.join(crd.file())).ok()?;
+        let text = regular::followed(&folder.join(crd.file())).ok()?;
         let before: Vec<Value> = serde_saphyr::from_multiple(&text).ok()?;
         let (old, new) = (stored(before.first()?)?, stored(&crd.object)?);
         let kind = kinds.version(&crd.group, &crd.kind, new)?;

@@ -180,7 +180,8 @@ fn a_file_named_kbr_in_place_of_the_folder_is_reported() {
     project.write(".kbr", "mine");
     let output = run(&project, &create_api(), "");
     assert!(
-        !output.status.success() && stderr(&output).contains(".kbr` is not a folder"),
+        !output.status.success()
+            && stderr(&output).contains("`.kbr` is a file, so kbr leaves it alone"),
         "{}",
         stderr(&output)
     );

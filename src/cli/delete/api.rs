@@ -1,6 +1,5 @@
 //! `kbr delete api`: a version of one of the project's own kinds.
 
-use std::fs;
 use std::path::Path;
 
 use super::super::kind::KindArgs;
@@ -12,6 +11,7 @@ use crate::diagnostic::Problems;
 use crate::project::{Project, Table};
 use crate::resource::Resource;
 use crate::resource::target::Target;
+use crate::workdir;
 
 /// Remove a version of a kind, with its types, CRD, sample and roles
 ///
@@ -147,7 +147,7 @@ fn check_controllers(target: &Target, project: &Project, problems: &mut Problems
 
 /// Whether the API server stores objects in this version: from its type, or from PROJECT if the type cannot be read.
 pub fn is_stored(root: &Path, project: &Project, api: &Resource) -> bool {
-    let text = fs::read_to_string(root.join(api.path())).ok();
+    let text = workdir::text(root, &api.path());
     let code = text.and_then(|text| code(&text).ok());
     let Some(code) = code else {
         return project.is_storage(api);

@@ -1,6 +1,5 @@
 //! Reads what an upgrade needs, and plans it.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -10,10 +9,14 @@ use crate::diagnostic::Diagnostic;
 use crate::library;
 use crate::output;
 use crate::project::{self, KBR, PROJECT, Project};
+use crate::regular;
 use crate::release::{self, Release};
 use crate::upgrade::notes::{self, Note};
 use crate::upgrade::{self, Disk, Plan, Releases, Tree};
 use crate::watch;
+
+/// The most Rust that an upgrade reads beside the files of its plan, in bytes.
+const MOST: usize = 256 << 20;
 
 /// An upgrade that is ready to be written.
 #[derive(Debug)]
@@ -106,7 +109,7 @@ impl Prepared {
 /// The change of PROJECT.
 fn record(root: &Path) -> anyhow::Result<Change> {
     let path = root.join(PROJECT);
-    let before = fs::read_to_string(&path)
+    let before = regular::text(&path)
         .with_context(|| format!("cannot read `{}`, nothing was written", path.display()))?;
     let after = project::upgraded(&before, KBR)?;
     Ok(Change {
@@ -127,6 +130,7 @@ fn read(root: &Path, ancestor: &Tree, new: &Tree) -> anyhow::Result<Disk> {
             disk.insert(path.to_owned(), content);
         }
     }
+    let mut left = MOST;
     for file in watch::rust(root) {
         let path = file
             .strip_prefix(root)
@@ -136,9 +140,21 @@ fn read(root: &Path, ancestor: &Tree, new: &Tree) -> anyhow::Result<Disk> {
         if disk.contains_key(&path) || is_vendored(root, &file) && !library::has(&path) {
             continue;
         }
-        let content =
-            fs::read(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
-        disk.insert(path, content);
+        match changes::try_read(&locator, &path) {
+            Ok(content) => {
+                left = left.saturating_sub(content.as_ref().map_or(0, Vec::len));
+                disk.extend(content.map(|content| (path, content)));
+            }
+            // A link out of the project, or what is not a file of code.
+            Err(problems) => problems
+                .iter()
+                .for_each(|it| output::message(format_args!("note: skipped: {}", it.text()))),
+        }
+        if left == 0 {
+            let text = format!("the project has more than {} MiB of Rust", MOST >> 20);
+            let help = "move generated code to another folder, then run the command again";
+            return Err(Diagnostic::new(text).help(help).into());
+        }
     }
     Ok(disk)
 }

@@ -8,6 +8,7 @@ use anyhow::Context;
 use serde_json::Value;
 
 use crate::diagnostic::{Outcome, Problem};
+use crate::regular;
 
 /// Path and text of the YAML and JSON files in a folder, sorted; empty if the folder does not exist.
 pub fn files(folder: &Path) -> anyhow::Result<Vec<(String, String)>> {
@@ -20,8 +21,7 @@ pub fn files(folder: &Path) -> anyhow::Result<Vec<(String, String)>> {
         let path = entry.with_context(shown)?.path();
         let name = path.display().to_string();
         if is_yaml(&name) && path.is_file() {
-            let text =
-                fs::read_to_string(&path).with_context(|| format!("cannot read `{name}`"))?;
+            let text = regular::followed(&path).with_context(|| format!("cannot read `{name}`"))?;
             files.push((name, text));
         }
     }
