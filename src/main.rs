@@ -12,6 +12,7 @@ mod diagnostic;
 mod edit;
 mod envtest;
 mod generated;
+mod git;
 mod hash;
 mod install;
 mod library;

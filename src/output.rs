@@ -2,6 +2,7 @@
 //!
 //! A closed pipe does not stop a command: a reader such as `head -1` may have read enough, but the command still completes.
 
+use std::borrow::Cow;
 use std::env;
 use std::fmt::Display;
 use std::io::{
@@ -26,15 +27,38 @@ pub fn message(line: impl Display) {
 
 /// Prints text for people unchanged, in one call: standard error has no buffer, and each part would be a system call.
 pub fn text(text: &str) {
-    bytes(Origin::Kbr, text.as_bytes());
+    bytes(Origin::Kbr, escaped(text).as_bytes());
 }
 
-/// Prints data for programs unchanged.
+/// The text without control characters, which move the cursor or change the title of a terminal: the names and lines in it may come from
+/// a stranger's project.
+fn escaped(text: &str) -> Cow<'_, str> {
+    let moves = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(moves) {
+        return text.into();
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if moves(c) {
+            escaped.extend(c.escape_debug());
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped.into()
+}
+
+/// Prints data for programs, unchanged unless it goes to a terminal.
 ///
 /// # Errors
 /// Data is lost, for example because the disk is full. A closed pipe is not an error.
 pub fn data(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
+    let text = if out.is_terminal() {
+        escaped(text)
+    } else {
+        text.into()
+    };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         result => result.context("cannot write to standard output"),
@@ -174,4 +198,21 @@ fn bytes(origin: Origin, bytes: &[u8]) {
     }
     // An error on standard error cannot be reported anywhere.
     io::stderr().write_all(bytes).ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown_as_escapes() {
+        for (text, expected) in [
+            ("a\tb\nä", "a\tb\nä"),
+            ("\x1b[2J\x07", "\\u{1b}[2J\\u{7}"),
+            ("a\r\n", "a\\r\n"),
+            ("\u{9b}2J\x7f\0", "\\u{9b}2J\\u{7f}\\0"),
+        ] {
+            assert_eq!(escaped(text), expected);
+        }
+    }
 }

@@ -97,7 +97,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let prepared = prepare::prepare(&root, &project)?;
     prepared.check_library(args.discard_library_changes)?;
-    let repository = Repository::find(&root);
+    let repository = if args.allow_dirty {
+        Repository::find_if_usable(&root)
+    } else {
+        Repository::find(&root)?
+    };
     if let Some(repository) = &repository {
         check_clean(repository, args.allow_dirty)?;
     }
@@ -186,8 +190,11 @@ fn check_clean(repository: &Repository, may_be_dirty: bool) -> anyhow::Result<()
                 .into(),
         );
     }
+    if may_be_dirty {
+        return Ok(());
+    }
     let files = repository.uncommitted()?;
-    if files.is_empty() || may_be_dirty {
+    if files.is_empty() {
         return Ok(());
     }
     let mut shown = files[..files.len().min(SHOWN)].to_vec();

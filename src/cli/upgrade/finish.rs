@@ -41,7 +41,7 @@ pub fn resume(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
             .help("keep the lines that you want, remove the markers, and run `kbr upgrade --continue` again")
             .into());
     }
-    if let Some(repository) = Repository::find(root)
+    if let Some(repository) = Repository::find_if_usable(root)
         && let Err(error) = repository.resolve(&upgrade.unresolved)
     {
         output::message(format_args!("warning: {error:#}"));
@@ -64,7 +64,7 @@ pub fn abort(root: &Path) -> anyhow::Result<ExitCode> {
     let abort = upgrade.abort(root)?;
     commit::commit(&lock, &abort.changes)?;
     changes_report::report(&abort.changes);
-    if let Some(repository) = Repository::find(root) {
+    if let Some(repository) = Repository::find_if_usable(root) {
         let paths = upgrade.unresolved.iter().map(String::as_str);
         if let Err(error) = repository.replace(paths, &upgrade.index) {
             output::message(format_args!("warning: {error:#}"));

@@ -1,5 +1,6 @@
 //! The git repository of a project: whether it is clean, and its unresolved conflicts.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,9 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
+use crate::diagnostic::Diagnostic;
+use crate::git;
+use crate::output;
 use crate::upgrade::Conflict;
 
 /// A project in a git repository.
@@ -20,13 +24,42 @@ pub struct Repository {
 
 impl Repository {
     /// The repository that contains the project at `root`; `None` without a repository or without git.
-    pub fn find(root: &Path) -> Option<Self> {
-        let mut git = command(root, &["rev-parse", "--show-prefix"]);
-        let output = git.stderr(Stdio::null()).output().ok()?;
-        let prefix = String::from_utf8(output.stdout).ok()?;
-        output.status.success().then(|| Repository {
+    ///
+    /// # Errors
+    /// It cannot be used: see [`git::check`].
+    pub fn find(root: &Path) -> anyhow::Result<Option<Self>> {
+        git::check(root)?;
+        let mut git = command(root, &["rev-parse", "--show-toplevel", "--show-prefix"]);
+        let Ok(output) = git.stderr(Stdio::null()).output() else {
+            return Ok(None);
+        };
+        let printed = String::from_utf8(output.stdout).unwrap_or_default();
+        let Some((top, prefix)) = printed.split_once('\n').filter(|_| output.status.success())
+        else {
+            return Ok(None);
+        };
+        let prefix = prefix.trim_end_matches('\n');
+        // `core.worktree` may lead elsewhere.
+        let named = Path::new(top).join(prefix).canonicalize();
+        if !named.is_ok_and(|named| root.canonicalize().is_ok_and(|root| named == root)) {
+            return Err(Diagnostic::new(format_args!(
+                "the git repository of `{}` is that of another folder, `{top}`",
+                root.display()
+            ))
+            .help("to upgrade without git, pass `--allow-dirty`")
+            .into());
+        }
+        Ok(Some(Repository {
             root: root.to_owned(),
-            prefix: prefix.trim_end_matches('\n').to_owned(),
+            prefix: prefix.to_owned(),
+        }))
+    }
+
+    /// The same for a command that can do without: a repository that cannot be used is a warning.
+    pub fn find_if_usable(root: &Path) -> Option<Self> {
+        Self::find(root).unwrap_or_else(|error| {
+            output::message(format_args!("warning: git is not used: {error:#}"));
+            None
         })
     }
 
@@ -40,6 +73,8 @@ impl Repository {
                 "status",
                 "--porcelain",
                 "--untracked-files=normal",
+                "--no-renames",
+                "--ignore-submodules=all",
                 "--",
                 ".",
             ],
@@ -53,11 +88,13 @@ impl Repository {
     /// # Errors
     /// git failed.
     pub fn unmerged(&self) -> anyhow::Result<Vec<String>> {
-        let files = self.run(
-            &["diff", "--name-only", "--diff-filter=U", "--relative"],
-            "",
-        )?;
-        Ok(files.lines().map(str::to_owned).collect())
+        let entries = self.run(&["ls-files", "--unmerged", "-z"], "")?;
+        let paths = entries
+            .split('\0')
+            .filter_map(|entry| entry.split_once('\t'));
+        let mut paths: Vec<String> = paths.map(|(_, path)| path.to_owned()).collect();
+        paths.dedup();
+        Ok(paths)
     }
 
     /// The entries of the index for the files at `paths`, as `git update-index --index-info` reads them.
@@ -122,15 +159,17 @@ impl Repository {
     ) -> anyhow::Result<()> {
         let zeros = self.run(&["hash-object", "--stdin"], "")?.trim_end().len();
         let mut input = String::new();
-        for path in paths {
-            writeln!(
-                input,
-                "0 {}\t{}",
-                "0".repeat(zeros),
-                self.in_repository(path)
-            )?;
+        let named: BTreeSet<String> = paths.map(|path| self.in_repository(path)).collect();
+        for path in &named {
+            writeln!(input, "0 {}\t{path}", "0".repeat(zeros))?;
         }
-        input += entries;
+        let is_named = |entry: &&str| {
+            let path = entry.split_once('\t').map_or("", |(_, path)| path);
+            named.contains(path)
+        };
+        for entry in entries.lines().filter(is_named) {
+            writeln!(input, "{entry}")?;
+        }
         self.run(&["update-index", "--index-info"], input).map(drop)
     }
 
@@ -164,7 +203,10 @@ impl Repository {
 }
 
 fn command(root: &Path, arguments: &[&str]) -> Command {
-    let mut git = Command::new("git");
-    git.arg("-C").arg(root).args(arguments);
+    let mut git = git::command(root);
+    // Of an object that is missing in a partial clone, no server is asked: the configuration names it, and how it is called.
+    git.env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_ALLOW_PROTOCOL", "");
+    git.args(arguments);
     git
 }

@@ -1,11 +1,12 @@
 //! CRDs of an earlier commit.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
 use super::read::{self, unreadable};
+use crate::git::command;
 use crate::workdir::CRDS;
 
 /// The CRDs that `config/crd/bases` of the project had in a commit; empty if the project did not exist yet.
@@ -75,8 +76,8 @@ fn text(output: Output, name: &str) -> anyhow::Result<String> {
 }
 
 fn git(root: &Path, arguments: &[&str]) -> anyhow::Result<Output> {
-    let mut git = Command::new("git");
-    git.args(arguments).current_dir(root).stdin(Stdio::null());
+    let mut git = command(root);
+    git.args(arguments).stdin(Stdio::null());
     git.output().map_err(|error| {
         unreadable(
             format!("cannot run git: {error}"),
