@@ -151,7 +151,8 @@ pub struct Options {
     #[arg(help_heading = "Leader election")]
     pub warm_standby: bool,
 
-    /// How many objects each controller reconciles at once
+    /// How many objects each controller reconciles at once; one more if there are several, and those of one namespace hold
+    /// up the others
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     #[arg(help_heading = "Reconciling")]
     pub max_concurrent_reconciles: usize,

@@ -7,12 +7,16 @@
 //!   controller was registered. Each key backs off by itself.
 //! * A key whose object changed goes before those that are only reconciled at start or periodically ([`Priority`]), but
 //!   does not starve them ([`Lanes`]).
+//! * The namespaces take turns ([`Lane`](lane::Lane)), and one that holds all workers for long does not stop the others
+//!   ([`Workers`]).
 //!
 //! Source: `k8s.io/client-go/util/workqueue`, `queue.go`, `delaying_queue.go`, `default_rate_limiters.go`.
 
 mod delays;
+mod lane;
 mod lanes;
 mod priority;
+mod workers;
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -23,7 +27,11 @@ use std::{
 use tokio::{sync::Notify, time::Instant};
 
 pub(crate) use self::priority::Priority;
-use self::{delays::Delays, lanes::Lanes};
+use self::{
+    delays::Delays,
+    lanes::Lanes,
+    workers::{Admits, Workers},
+};
 use crate::{controller::timer::Timer, key::Key, metrics::QueueMetrics};
 
 /// The keys that a controller has yet to process.
@@ -43,6 +51,7 @@ struct State {
     /// The keys to process.
     dirty: HashMap<Key, Dirty>,
     processing: HashMap<Key, Processing>,
+    workers: Workers,
     /// The keys to add later, in the time of the timer; `due` is the reverse map.
     delayed: BTreeSet<(Instant, Key)>,
     due: HashMap<Key, (Instant, Priority)>,
@@ -56,7 +65,7 @@ struct State {
 struct Dirty {
     since: Instant,
     priority: Priority,
-    /// Its place among the keys of its priority; `None` while a worker processes the key.
+    /// Its place in its lane; `None` while a worker processes the key.
     place: Option<i64>,
 }
 
@@ -97,6 +106,12 @@ impl Queue {
         for key in keys {
             self.add_with(key, Priority::Low);
         }
+    }
+
+    /// Sets how many keys are processed at a time. If there are several, and one namespace holds all for long, it is one
+    /// more.
+    pub(crate) fn set_workers(&self, most: usize) {
+        self.lock().workers.set_most(most);
     }
 
     /// Sets the delays of keys that fail.
@@ -147,7 +162,7 @@ impl Queue {
         self.lock().failures.remove(key);
     }
 
-    /// Waits for a key to process; [`done`](Self::done) must follow. It is cancel safe.
+    /// Waits for a key to process, and for a worker; [`done`](Self::done) must follow. It is cancel safe.
     ///
     /// Only one caller at a time is allowed.
     pub(crate) async fn next(&self) -> Key {
@@ -158,7 +173,8 @@ impl Queue {
                 if let Some(key) = self.take(&mut state) {
                     return key;
                 }
-                state.delayed.first().map(|(at, _)| *at)
+                let delayed = state.delayed.first().map(|(at, _)| *at);
+                delayed.into_iter().chain(state.admits_others_at()).min()
             };
             match wake_at {
                 Some(at) => tokio::select! {
@@ -181,10 +197,13 @@ impl Queue {
             dirty,
             processing,
             returned,
+            workers,
             ..
         } = &mut *state;
         if let Some(processing) = processing.remove(key) {
             self.metrics.done(processing.since);
+            workers.end(key, self.timer.now());
+            self.changed.notify_one();
         }
         let has_returned = returned.remove(key);
         let Some(dirty) = dirty.get_mut(key) else {
@@ -223,7 +242,7 @@ impl Queue {
                 return;
             }
             if let Some(place) = dirty.place {
-                ready.remove(dirty.priority, place);
+                ready.remove(dirty.priority, &key, place);
                 dirty.place = Some(ready.push_back(priority, key));
             }
             dirty.priority = priority;
@@ -242,7 +261,13 @@ impl Queue {
 
     /// Takes the next key that is ready.
     fn take(&self, state: &mut State) -> Option<Key> {
-        let key = state.ready.pop()?;
+        let State { ready, workers, .. } = &mut *state;
+        let now = self.timer.now();
+        let key = match workers.admit() {
+            Admits::All => ready.pop(None)?,
+            Admits::Others(full, at) if at <= now => ready.pop(Some(full))?,
+            Admits::Others(..) | Admits::None => return None,
+        };
         // A key that is ready is dirty.
         let dirty = state.dirty.remove(&key)?;
         let processing = Processing {
@@ -250,6 +275,7 @@ impl Queue {
             priority: dirty.priority,
         };
         state.processing.insert(key.clone(), processing);
+        state.workers.begin(&key, now);
         self.show_depth(state);
         Some(key)
     }
@@ -280,6 +306,16 @@ impl Queue {
     /// Code that holds the lock never panics, so a poisoned lock is ignored.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// When a key can be taken that waits because another namespace holds all workers.
+    fn admits_others_at(&self) -> Option<Instant> {
+        match self.workers.admit() {
+            Admits::Others(full, at) => self.ready.has_others(full).then_some(at),
+            Admits::All | Admits::None => None,
+        }
     }
 }
 

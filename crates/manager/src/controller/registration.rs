@@ -333,6 +333,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
         if let Err(error) = names::check(manager, &parts.name, &field_manager, parts.concurrency) {
             manager.mistakes.push(error);
         }
+        parts.queue.set_workers(parts.concurrency);
         let core = Core {
             metrics: manager.metrics.controller(&parts.name, parts.concurrency),
             client: manager.clients.leading.clone(),

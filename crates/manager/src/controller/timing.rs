@@ -8,7 +8,8 @@ use crate::{
 };
 
 impl<K: Object, W: Cached> Controller<'_, K, W> {
-    /// Reconciles at most this many objects at once, instead of `--max-concurrent-reconciles`.
+    /// Reconciles at most this many objects at once, instead of `--max-concurrent-reconciles`. If it is 2 or more, and the
+    /// objects of one namespace hold up those of another, it is one more. With 1, it is always one at a time.
     pub fn max_concurrent_reconciles(mut self, most: usize) -> Self {
         self.parts.concurrency = most;
         self

@@ -125,7 +125,7 @@ async fn run<K: Object>(controller: Arc<Reconciler<K>>, stop: CancellationToken)
             () = stop.cancelled() => break,
             Some(_) = under_way.join_next() => {}
             due = core.appointments.due(&core.timer) => core.enqueue(due),
-            key = core.queue.next(), if under_way.len() < core.concurrency => {
+            key = core.queue.next() => {
                 // Once leadership is lost nothing starts, even before the manager has noticed.
                 if stop.run_until_cancelled(core.fence.opened()).await.is_none() {
                     core.queue.done(&key);

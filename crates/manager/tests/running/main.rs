@@ -18,6 +18,7 @@ mod shapes;
 mod standby;
 mod status;
 mod support;
+mod tenants;
 mod time;
 mod unreadable;
 mod unseen;

@@ -1,8 +1,9 @@
 //! The keys that wait for a worker, in one lane for each priority.
 
-use std::collections::BTreeMap;
-
-use crate::{controller::queue::priority::Priority, key::Key};
+use crate::{
+    controller::queue::{lane::Lane, priority::Priority},
+    key::Key,
+};
 
 /// After this many keys of normal priority in a row, one of low priority is taken.
 const NORMAL_IN_A_ROW: u32 = 4;
@@ -18,39 +19,30 @@ pub(super) struct Lanes {
     normal_in_a_row: u32,
 }
 
-/// Keys by their place, first come, first served.
-type Lane = BTreeMap<i64, Key>;
-
 impl Lanes {
-    /// Adds a key behind all others of this priority, and returns its place.
+    /// Adds a key behind all others of its namespace and priority, and returns its place there.
     pub(super) fn push_back(&mut self, priority: Priority, key: Key) -> i64 {
-        let lane = self.lane(priority);
-        let place = lane.last_key_value().map_or(0, |(last, _)| last + 1);
-        lane.insert(place, key);
-        place
+        self.lane(priority).push_back(key)
     }
 
     /// Adds a key ahead of all others of this priority, and returns its place.
     pub(super) fn push_front(&mut self, priority: Priority, key: Key) -> i64 {
-        let lane = self.lane(priority);
-        let place = lane.first_key_value().map_or(0, |(first, _)| first - 1);
-        lane.insert(place, key);
-        place
+        self.lane(priority).push_front(key)
     }
 
-    /// Removes the key at this place.
-    pub(super) fn remove(&mut self, priority: Priority, place: i64) {
-        self.lane(priority).remove(&place);
+    /// Removes the key that has this place.
+    pub(super) fn remove(&mut self, priority: Priority, key: &Key, place: i64) {
+        self.lane(priority).remove(key, place);
     }
 
-    /// Takes the next key.
-    pub(super) fn pop(&mut self) -> Option<Key> {
+    /// Takes the next key, of another namespace than `except`.
+    pub(super) fn pop(&mut self, except: Option<&str>) -> Option<Key> {
         let mut order = Priority::ALL;
         if self.normal_in_a_row >= NORMAL_IN_A_ROW {
             order.reverse();
         }
         for priority in order {
-            if let Some((_, key)) = self.lane(priority).pop_first() {
+            if let Some(key) = self.lane(priority).pop(except) {
                 self.normal_in_a_row = match priority {
                     Priority::Normal => self.normal_in_a_row.saturating_add(1),
                     Priority::Low => 0,
@@ -59,6 +51,11 @@ impl Lanes {
             }
         }
         None
+    }
+
+    /// Whether a key of another namespace waits.
+    pub(super) fn has_others(&self, than: &str) -> bool {
+        self.normal.has_others(than) || self.low.has_others(than)
     }
 
     /// How many keys of this priority wait.
@@ -82,7 +79,7 @@ mod tests {
     use super::*;
 
     fn order(lanes: &mut Lanes) -> String {
-        std::iter::from_fn(|| lanes.pop())
+        std::iter::from_fn(|| lanes.pop(None))
             .map(|key| key.to_string())
             .collect()
     }
@@ -106,7 +103,7 @@ mod tests {
         lanes.push_back(Priority::Low, "c".into());
         lanes.push_front(Priority::Low, "a".into());
         assert_eq!(lanes.len(Priority::Low), 3);
-        lanes.remove(Priority::Low, b);
+        lanes.remove(Priority::Low, &"b".into(), b);
         assert_eq!(order(&mut lanes), "ac");
         assert_eq!(lanes.len(Priority::Low), 0);
     }

@@ -223,3 +223,54 @@ async fn of_two_delays_the_higher_priority_applies() {
         assert_eq!(order(&queue).await, "ba");
     }
 }
+
+/// A queue whose two workers process keys of namespace `a`, with 10,000 more behind them.
+async fn held() -> Queue {
+    let queue = queue();
+    queue.set_workers(2);
+    for number in 0..10_002 {
+        queue.add(Key::from(&format!("a/{number}")));
+    }
+    for key in ["a/0", "a/1"] {
+        assert_eq!(now(&queue).await.as_deref(), Some(key));
+    }
+    assert_eq!(now(&queue).await, None);
+    queue
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_hangs_and_has_a_flood_delays_no_other_by_a_second() {
+    let (queue, start) = (held().await, Instant::now());
+    queue.add("b/0".into());
+    queue.add("b/1".into());
+    assert_eq!(queue.next().await, "b/0".into());
+    assert!(start.elapsed() < Duration::from_secs(1));
+    // There is only one worker more.
+    let another = timeout(Duration::from_secs(600), queue.next());
+    assert!(another.await.is_err());
+    queue.done(&"b/0".into());
+    assert_eq!(queue.next().await, "b/1".into());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiting_worker_sees_the_key_of_another_namespace_that_is_added_later() {
+    let queue = std::sync::Arc::new(held().await);
+    let waiting = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.next().await }
+    });
+    time::sleep(Duration::from_secs(1)).await;
+    queue.add("b/0".into());
+    assert_eq!(waiting.await.unwrap(), "b/0".into());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_ends_takes_a_key_of_another_namespace_first() {
+    let queue = held().await;
+    queue.add("b/0".into());
+    queue.done(&"a/0".into());
+    // It is the turn of `a`, which has waited for longer, and then of `b`.
+    assert_eq!(now(&queue).await.as_deref(), Some("a/2"));
+    queue.done(&"a/1".into());
+    assert_eq!(now(&queue).await.as_deref(), Some("b/0"));
+}
