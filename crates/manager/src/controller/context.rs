@@ -113,7 +113,8 @@ impl<K: Object> Context<K> {
     ///
     /// This sends no request and never waits. It returns the object as the watch last delivered it, or as a reconcile
     /// has written it since: what [`apply`](Self::apply), [`create`](Self::create), [`update`](Self::update) and
-    /// [`delete`](Self::delete) did is seen by every read after them, in this reconcile and in the next.
+    /// [`delete`](Self::delete) did is seen by every read after them, in every controller, webhook and task of this
+    /// process.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Secret;

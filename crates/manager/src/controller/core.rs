@@ -6,6 +6,7 @@ use kube::Client;
 
 use crate::{
     cache::{
+        caches::Caches,
         object::{Cached, Object},
         reader::Reader,
         store::Cache,
@@ -27,6 +28,8 @@ pub(crate) struct Core<K> {
     pub(crate) fence: Fence,
     pub(crate) cache: Arc<Cache<K>>,
     pub(crate) reader: Reader,
+    /// All caches of this process.
+    pub(crate) caches: Caches,
     /// The namespaces that the caches watch; empty for all.
     pub(crate) namespaces: Vec<String>,
     pub(crate) queue: Arc<Queue>,
@@ -64,10 +67,15 @@ impl<K: Object> Core<K> {
         self.cache.get(key)
     }
 
-    /// Shows the result of a write of this controller to those who read its caches.
+    /// Shows the result of a write of this controller to all who read the caches of this process: controllers, webhooks
+    /// and tasks.
     pub(crate) fn wrote<C: Cached>(&self, key: &Key, object: &Arc<C>) {
-        let caches = &self.reader.caches;
-        caches.wrote(&self.namespaces, key, object);
+        self.caches.wrote(&self.namespaces, key, object);
+    }
+
+    /// Hides an object that this controller has deleted from them.
+    pub(crate) fn deleted<C: Cached>(&self, key: &Key, uid: &str) {
+        self.caches.deleted::<C>(key, uid);
     }
 
     /// Waits until the caches of all kinds that it needs have synced.

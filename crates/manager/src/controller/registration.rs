@@ -346,6 +346,7 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
             field_manager,
             cache: parts.cache,
             reader: parts.reader,
+            caches: manager.caches.clone(),
             queue: parts.queue,
             appointments: Appointments::default(),
             writes: parts.writes,

@@ -141,7 +141,7 @@ fn deleted<K: Object, C: Object>(
         }
         _ => {
             let uid = meta.uid.as_deref().unwrap_or_default();
-            core.reader.caches.deleted::<C>(key, uid);
+            core.deleted::<C>(key, uid);
         }
     }
 }

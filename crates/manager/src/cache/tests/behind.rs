@@ -137,3 +137,42 @@ async fn the_metadata_of_a_deleted_child_hides_it() {
     reached(&behind(&server, reconcile), 1).await;
     assert!(server.api.all::<Service>().is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_write_is_read_by_every_controller_and_by_code_outside_of_them() {
+    let (server, read) = (Server::new(), Arc::new(AtomicUsize::new(0)));
+    server.api.put(&named::<ConfigMap>("writer"));
+    server.api.put(&named::<Service>("reader"));
+    let mut manager = server.empty_manager(Options::default());
+    manager.reads::<Secret>();
+    let (held, outside) = (server.held.clone(), manager.reader());
+    manager
+        .controller::<ConfigMap>("writer")
+        .reconcile(move |_, cx: Cx<ConfigMap>| {
+            held.send_replace(true);
+            let outside = outside.clone();
+            async move {
+                outside.synced().await;
+                let (child, key) = (named::<Secret>("child"), "default/child");
+                let found = || anyhow::Ok(outside.get::<Secret>(key)?.is_some());
+                cx.apply(&child).await?;
+                anyhow::ensure!(found()?, "an applied child is not read");
+                cx.delete(&child).await?;
+                anyhow::ensure!(!found()?, "a deleted child is read");
+                cx.create(&child).await?;
+                anyhow::ensure!(found()?, "a created child is not read");
+                Ok(Action::await_change())
+            }
+        });
+    let counted = read.clone();
+    manager
+        .controller::<Service>("reader")
+        .reads::<Secret>()
+        .reconcile(move |_, cx: Cx<Service>| {
+            let found = cx.get::<Secret>("child").map(|found| found.is_some());
+            counted.fetch_add(usize::from(matches!(found, Ok(true))), Ordering::SeqCst);
+            async { Ok(Action::requeue(Duration::from_secs(1))) }
+        });
+    run(manager);
+    reached(&read, 1).await;
+}
