@@ -1,10 +1,6 @@
 //! The writes of controllers that the watch has not delivered yet.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
@@ -20,16 +16,12 @@ pub(super) const LIMIT: Duration = Duration::from_secs(120);
 /// How many writes are shown at most, of one kind. Only a watch that fails has so many.
 pub(super) const MOST: usize = 10_000;
 
-/// How many deletions are remembered: those that the watch may deliver before the response to an earlier write.
-const DELETIONS: usize = 1_000;
-
 /// The writes that the watch has not delivered yet.
 pub(super) struct Ahead<K> {
     pub(super) writes: HashMap<Key, Write<K>>,
-    /// The time of a write that is as old as the oldest, or older.
-    pub(super) since: Option<Instant>,
-    /// The uids of the objects whose deletion the watch delivered last, and the versions of these events.
-    deleted: VecDeque<(String, Option<u128>)>,
+    /// A version up to which the watch of each namespace has delivered everything: that of the last list or deletion. The
+    /// watch of all namespaces has an empty name.
+    reached: HashMap<String, u128>,
 }
 
 /// One write.
@@ -66,14 +58,8 @@ impl<K: Cached> Ahead<K> {
     pub(super) fn new() -> Self {
         Self {
             writes: HashMap::new(),
-            since: None,
-            deleted: VecDeque::new(),
+            reached: HashMap::new(),
         }
-    }
-
-    /// Whether some writes have been shown for long enough.
-    pub(super) fn has_expired(&self) -> bool {
-        self.since.is_some_and(|since| since.elapsed() > LIMIT)
     }
 
     /// The keys of the objects that were written.
@@ -81,16 +67,29 @@ impl<K: Cached> Ahead<K> {
         self.writes.keys()
     }
 
-    pub(super) fn remember_deletion(&mut self, uid: &str, at: Option<u128>) {
-        if self.deleted.len() == DELETIONS {
-            self.deleted.pop_front();
-        }
-        self.deleted.push_back((uid.to_owned(), at));
+    /// Notices that the list of a namespace, or of all, is complete up to a version.
+    pub(super) fn listed(&mut self, namespace: Option<&str>, version: u128) {
+        let namespace = namespace.unwrap_or_default();
+        self.reached.insert(namespace.to_owned(), version);
     }
 
-    /// Whether the watch has delivered a deletion after a write that resulted in this version.
-    pub(super) fn is_deleted(&self, uid: &str, own: u128) -> bool {
-        let mut deleted = self.deleted.iter();
-        deleted.any(|(other, at)| other == uid && at.is_none_or(|at| own <= at))
+    /// Notices that the watch has delivered the deletion of an object, with the version of that event.
+    pub(super) fn deleted(&mut self, key: &Key, version: u128) {
+        let here = key.namespace().unwrap_or_default();
+        let here = if self.reached.contains_key(here) {
+            here
+        } else {
+            ""
+        };
+        if let Some(reached) = self.reached.get_mut(here) {
+            *reached = version;
+        }
+    }
+
+    /// Whether the watch has delivered what a write of an object resulted in, which has this version.
+    pub(super) fn has_reached(&self, key: &Key, version: u128) -> bool {
+        let of = |namespace: &str| self.reached.get(namespace);
+        let here = of(key.namespace().unwrap_or_default()).or_else(|| of(""));
+        here.is_some_and(|reached| version <= *reached)
     }
 }

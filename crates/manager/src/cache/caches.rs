@@ -83,6 +83,9 @@ impl<K: Cached> Runner for Cache<K> {
         reporter: &Reporter,
         watches: &mut Watches,
     ) {
+        let cache = self.clone();
+        let withdraw = async move { match cache.withdraw_old().await {} };
+        spawn::watch(watches, Box::pin(withdraw));
         let shape = self.shape();
         let scopes = shape.scopes(namespaces);
         self.progress.start(scopes.len());

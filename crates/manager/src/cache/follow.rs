@@ -167,8 +167,7 @@ impl<K: Cached> Follower<'_, K> {
         let was_complete = self.cache.progress.is_complete();
         if self.cache.progress.set_absent(self.place) {
             tracing::info!(kind = %K::kind(&()), namespace = self.namespace, "an optional kind is not installed");
-            self.cache
-                .retain(self.namespace, &HashSet::new(), Instant::now());
+            self.cache.retain(self.namespace, &HashSet::new(), "");
             // At start, the controllers wait for all their caches.
             if was_complete {
                 self.cache.presence.changed();

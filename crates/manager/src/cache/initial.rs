@@ -115,8 +115,8 @@ impl<K: Cached> Follower<'_, K> {
             send_initial_events: true,
             ..self.shape.watch_params()
         };
-        let (mut listed, began) = (HashSet::new(), Instant::now());
-        let mut end = began + WHOLE;
+        let mut listed = HashSet::new();
+        let mut end = Instant::now() + WHOLE;
         // Without a version, the list is as new as one in pages; with "0", as kube's watcher sends, it may be older
         // than what this process has seen.
         let mut events = match api.watch(&params, "").await {
@@ -148,9 +148,10 @@ impl<K: Cached> Follower<'_, K> {
                             "its last bookmark has no version".to_owned(),
                         ));
                     }
-                    self.cache.retain(self.namespace, &listed, began);
+                    let version = metadata.resource_version;
+                    self.cache.retain(self.namespace, &listed, &version);
                     return Ok(Position {
-                        version: metadata.resource_version,
+                        version,
                         watch: Some(Watch::new(events)),
                     });
                 }
@@ -160,7 +161,7 @@ impl<K: Cached> Follower<'_, K> {
     }
 
     async fn pages(&self, api: &Api<Lenient<K>>) -> Result<Position<K>, Error> {
-        let (mut listed, began) = (HashSet::new(), Instant::now());
+        let mut listed = HashSet::new();
         let mut params = self.shape.list_params();
         loop {
             let page = api.list(&params).await.map_err(Error::InitialListFailed)?;
@@ -172,7 +173,7 @@ impl<K: Cached> Follower<'_, K> {
                 let version = page.metadata.resource_version;
                 let version = version.filter(|version| !version.is_empty());
                 let version = version.ok_or(Error::NoResourceVersion)?;
-                self.cache.retain(self.namespace, &listed, began);
+                self.cache.retain(self.namespace, &listed, &version);
                 return Ok(Position {
                     version,
                     watch: None,

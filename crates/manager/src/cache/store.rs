@@ -1,6 +1,7 @@
 //! The objects of one kind as the API server last sent them, which all controllers read without a request.
 
 use std::{
+    convert::Infallible,
     collections::{BTreeMap, HashSet},
     sync::{
         Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
@@ -9,17 +10,19 @@ use std::{
 };
 
 use kube::api::ObjectMeta;
-use tokio::time::Instant;
+use tokio::time::sleep;
 
 use crate::{
     cache::{
         lenient::{Lenient, Unreadable},
-        object::{Cached, version},
+        ahead::LIMIT,
+        object::{Cached, number, version},
         presence::Presence,
         progress::Progress,
         shape::Shape,
         state::{Lost, Selection, State},
         streaming,
+        written::Withdrawn,
     },
     key::Key,
 };
@@ -225,11 +228,15 @@ impl<K: Cached> Cache<K> {
         self.removed(key, |state| state.deliver_deletion(key, last));
     }
 
-    /// Removes the objects that a complete list of `namespace`, or of all namespaces, did not contain. The list was
-    /// requested at `began` or later.
-    pub(super) fn retain(&self, namespace: Option<&str>, listed: &HashSet<Key>, began: Instant) {
+    /// Removes the objects that the complete list of `namespace`, or of all namespaces, with this version did not
+    /// contain; all of them if there is no version.
+    pub(super) fn retain(&self, namespace: Option<&str>, listed: &HashSet<Key>, version: &str) {
+        let at = number(version);
         let gone: HashSet<_> = {
-            let state = self.read();
+            let mut state = self.write();
+            if let Some(at) = at {
+                state.ahead.listed(namespace, at);
+            }
             let here = |key: &&Key| namespace.is_none() || key.namespace() == namespace;
             let keys = state.objects.keys().chain(state.unreadable.keys());
             let keys = keys.chain(state.ahead.keys());
@@ -237,7 +244,7 @@ impl<K: Cached> Cache<K> {
             gone.cloned().collect()
         };
         for key in &gone {
-            self.removed(key, |state| state.deliver_absence(key, began));
+            self.removed(key, |state| state.deliver_absence(key, at));
         }
     }
 
@@ -260,22 +267,47 @@ impl<K: Cached> Cache<K> {
     }
 
     /// Shows readers the result of a write, until the watch delivers that version or a later one. Handlers are not
-    /// called before that.
+    /// called before that, or before it is withdrawn.
     ///
     /// If fields select the objects, only the API server knows whether a new one is selected, so it is not shown.
     pub(crate) fn wrote(&self, key: &Key, object: Arc<K>) {
         let (shape, meta) = (self.shape(), object.meta());
         if is_gone(meta) || !shape.selects(meta.labels.as_ref().unwrap_or(&BTreeMap::new())) {
             let (uid, version) = (meta.uid.as_deref(), version(&*object));
-            self.write().hide(key, uid, Some(version));
+            let withdrawn = self.write().hide(key, uid, Some(version));
+            self.withdrawn(withdrawn);
         } else if let Lenient::Object(object) = shape.transformed_shared(object) {
-            self.write().show(key, &object, !shape.has_fields());
+            let withdrawn = self.write().show(key, &object, !shape.has_fields());
+            self.withdrawn(withdrawn);
         }
     }
 
     /// Hides an object that a controller has deleted.
     pub(super) fn deleted(&self, key: &Key, uid: &str) {
-        self.write().hide(key, Some(uid), None);
+        let withdrawn = self.write().hide(key, Some(uid), None);
+        self.withdrawn(withdrawn);
+    }
+
+    /// Withdraws the writes that the watch has not delivered for too long, from time to time, until dropped.
+    pub(super) async fn withdraw_old(&self) -> Infallible {
+        loop {
+            sleep(LIMIT / 4).await;
+            let withdrawn = self.write().withdraw_old();
+            self.withdrawn(withdrawn);
+        }
+    }
+
+    /// Calls the handlers for what readers no longer see.
+    fn withdrawn(&self, withdrawn: impl IntoIterator<Item = Withdrawn<K>>) {
+        for it in withdrawn {
+            self.tell(&Change {
+                key: &it.key,
+                old: it.shown.as_deref(),
+                new: it.delivered.as_deref(),
+                unreadable: None,
+                initial: false,
+            });
+        }
     }
 
     /// Whether the watch has delivered all writes.
@@ -285,12 +317,6 @@ impl<K: Cached> Cache<K> {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State<K>> {
-        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        if !state.ahead.has_expired() {
-            return state;
-        }
-        drop(state);
-        self.write().expire();
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,5 +1,6 @@
 //! What the readers of a cache see after a write: its result, until the watch delivers that or something later. Handlers
-//! of changes see only what the watch delivers.
+//! of changes see what the watch delivers; and if a write is shown no longer although the watch has delivered nothing,
+//! that, too.
 
 use std::sync::Arc;
 
@@ -34,8 +35,8 @@ impl<K: Cached> State<K> {
     pub(super) fn deliver_deletion(&mut self, key: &Key, last: &ObjectMeta) -> Option<Arc<K>> {
         let at = last.resource_version.as_deref().and_then(number);
         let uid = last.uid.as_deref();
-        if let Some(uid) = uid {
-            self.ahead.remember_deletion(uid, at);
+        if let Some(at) = at {
+            self.ahead.deleted(key, at);
         }
         match self.ahead.writes.get_mut(key) {
             Some(write) if write.follows(uid, at) => write.delivered.take(),
@@ -43,11 +44,13 @@ impl<K: Cached> State<K> {
         }
     }
 
-    /// Removes an object that was not in a list which began at `began`; returns what the watch delivered before. A
-    /// write since then stays.
-    pub(super) fn deliver_absence(&mut self, key: &Key, began: Instant) -> Option<Arc<K>> {
+    /// Removes an object that was not in the list of this version; returns what the watch delivered before. A later
+    /// write stays.
+    pub(super) fn deliver_absence(&mut self, key: &Key, at: Option<u128>) -> Option<Arc<K>> {
         match self.ahead.writes.get_mut(key) {
-            Some(write) if write.at >= began => write.delivered.take(),
+            Some(write) if write.version.zip(at).is_some_and(|(own, at)| own > at) => {
+                write.delivered.take()
+            }
             _ => self.discard(key),
         }
     }
@@ -61,38 +64,49 @@ impl<K: Cached> State<K> {
         }
     }
 
-    /// Shows the result of a write, unless the watch has delivered that version or a later one. `selected` means that
-    /// the watch delivers such an object even if it has not delivered it before.
-    pub(super) fn show(&mut self, key: &Key, object: &Arc<K>, selected: bool) {
-        let Some(own) = number(version(&**object)) else {
-            return;
-        };
+    /// Shows the result of a write, unless the watch has come as far as that. `selected` means that the watch delivers
+    /// such an object even if it has not delivered it before.
+    pub(super) fn show(
+        &mut self,
+        key: &Key,
+        object: &Arc<K>,
+        selected: bool,
+    ) -> Option<Withdrawn<K>> {
+        let own = number(version(&**object))?;
+        // The watch may have been faster than the response, or a list without the object.
+        if self.ahead.has_reached(key, own) {
+            return None;
+        }
         let uid = object.meta().uid.as_ref();
         let visible = self.objects.get(key);
         let later = match visible {
             Some(visible) => number(version(&**visible)).is_some_and(|visible| own > visible),
-            // The watch may have been faster than the response.
-            None => selected && !uid.is_some_and(|uid| self.ahead.is_deleted(uid, own)),
+            None => selected,
         };
         let hidden = self.ahead.writes.get(key).is_some_and(|write| {
             let newer = write.version.is_none_or(|version| version >= own);
             write.hides && newer && write.uid.as_ref() == uid
         });
-        if later && !hidden && !self.unreadable.contains_key(key) {
-            self.write(key, Some(object), uid.cloned(), Some(own));
+        if !later || hidden || self.unreadable.contains_key(key) {
+            return None;
         }
+        self.write(key, Some(object), uid.cloned(), Some(own))
     }
 
     /// Hides an object that a write has deleted, or that has left the selection with this version.
-    pub(super) fn hide(&mut self, key: &Key, uid: Option<&str>, version_after: Option<&str>) {
-        let Some(visible) = self.objects.get(key) else {
-            return;
-        };
+    pub(super) fn hide(
+        &mut self,
+        key: &Key,
+        uid: Option<&str>,
+        version_after: Option<&str>,
+    ) -> Option<Withdrawn<K>> {
+        let visible = self.objects.get(key)?;
         let own = version_after.and_then(number);
         let later = own.is_some_and(|own| number(version(&**visible)) > Some(own));
-        if visible.meta().uid.as_deref() == uid && !later {
-            self.write(key, None, uid.map(str::to_owned), own);
+        if visible.meta().uid.as_deref() != uid || later {
+            return None;
         }
+        self.write(key, None, uid.map(str::to_owned), own)
     }
 
     fn write(
@@ -101,10 +115,12 @@ impl<K: Cached> State<K> {
         object: Option<&Arc<K>>,
         uid: Option<String>,
         version: Option<u128>,
-    ) {
-        if self.ahead.writes.len() >= MOST {
-            self.expire_oldest();
-        }
+    ) -> Option<Withdrawn<K>> {
+        let withdrawn = if self.ahead.writes.len() < MOST {
+            None
+        } else {
+            self.withdraw_oldest()
+        };
         let visible = match object {
             Some(object) => self.insert(key, object),
             None => self.remove(key),
@@ -117,37 +133,48 @@ impl<K: Cached> State<K> {
             delivered: before.map_or(visible, |before| before.delivered),
             at: Instant::now(),
         };
-        self.ahead.since.get_or_insert(write.at);
         self.ahead.writes.insert(key.clone(), write);
+        withdrawn
     }
 
     /// Shows what the watch delivered instead of writes that are too old.
-    pub(super) fn expire(&mut self) {
-        let old = |(_, write): &(&Key, &Write<K>)| write.at.elapsed() > LIMIT;
-        let old = self.ahead.writes.iter().filter(old);
+    pub(super) fn withdraw_old(&mut self) -> Vec<Withdrawn<K>> {
+        let writes = self.ahead.writes.iter();
+        let old = writes.filter(|(_, write)| write.at.elapsed() > LIMIT);
         let old: Vec<_> = old.map(|(key, _)| key.clone()).collect();
-        for key in &old {
-            self.withdraw(key);
-        }
-        self.ahead.since = self.ahead.writes.values().map(|write| write.at).min();
+        old.into_iter()
+            .filter_map(|key| self.withdraw(key))
+            .collect()
     }
 
-    fn expire_oldest(&mut self) {
+    fn withdraw_oldest(&mut self) -> Option<Withdrawn<K>> {
         let writes = self.ahead.writes.iter();
-        let oldest = writes.min_by_key(|(_, write)| write.at);
-        if let Some(key) = oldest.map(|(key, _)| key.clone()) {
-            self.withdraw(&key);
-        }
+        let (key, _) = writes.min_by_key(|(_, write)| write.at)?;
+        self.withdraw(key.clone())
     }
 
     /// Shows what the watch delivered instead of a write.
-    fn withdraw(&mut self, key: &Key) {
-        match self.ahead.writes.remove(key).map(|write| write.delivered) {
-            Some(Some(delivered)) => drop(self.insert(key, &delivered)),
-            Some(None) => drop(self.remove(key)),
-            None => {}
-        }
+    fn withdraw(&mut self, key: Key) -> Option<Withdrawn<K>> {
+        let delivered = self.ahead.writes.remove(&key)?.delivered;
+        let shown = match &delivered {
+            Some(delivered) => self.insert(&key, delivered),
+            None => self.remove(&key),
+        };
+        Some(Withdrawn {
+            key,
+            shown,
+            delivered,
+        })
     }
+}
+
+/// A write that is no longer shown, although the watch has not delivered it.
+pub(super) struct Withdrawn<K> {
+    pub(super) key: Key,
+    /// What readers saw until now.
+    pub(super) shown: Option<Arc<K>>,
+    /// What they see from now on.
+    pub(super) delivered: Option<Arc<K>>,
 }
 
 #[cfg(test)]

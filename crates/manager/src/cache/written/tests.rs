@@ -8,7 +8,10 @@ use k8s_openapi::{
     jiff::Timestamp,
 };
 use kube::core::Expression;
-use tokio::{sync::mpsc, time::advance};
+use tokio::{
+    sync::mpsc,
+    time::{advance, timeout},
+};
 
 use super::*;
 use crate::cache::store::Cache;
@@ -58,6 +61,11 @@ impl Test {
     /// A deletion, or an object that leaves the selection.
     fn loses(&self, uid: &str, version: &str) {
         self.cache.remove(&key(), &object(uid, version).metadata);
+    }
+
+    /// A list of this version, without objects.
+    fn lists_nothing(&self, version: &str) {
+        self.cache.retain(None, &HashSet::new(), version);
     }
 
     /// The version that readers see.
@@ -159,6 +167,7 @@ async fn a_write_that_selects_an_object_again_outlasts_the_event_that_it_left() 
 #[tokio::test]
 async fn a_response_that_arrives_after_the_deletion_is_not_shown() {
     let test = Test::new();
+    test.lists_nothing("4");
     test.delivers("u", "5");
     test.loses("u", "6");
     test.writes("u", "5");
@@ -167,41 +176,60 @@ async fn a_response_that_arrives_after_the_deletion_is_not_shown() {
     test.shows("8");
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_list_ends_the_writes_before_it_and_spares_those_after_it() {
-    let test = Test::new();
+    let mut test = Test::new();
     test.delivers("u", "3");
-    let began = Instant::now();
-    advance(Duration::from_secs(1)).await;
     test.writes("u", "5");
-    test.cache.retain(None, &HashSet::new(), began);
+    test.lists_nothing("4");
     test.shows("5");
-    advance(Duration::from_secs(1)).await;
-    test.cache.retain(None, &HashSet::new(), Instant::now());
+    test.lists_nothing("6");
     test.shows("-");
+    assert_eq!(test.told(), ["- 3", "3 -", "5 -"]);
     assert!(test.cache.is_even());
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_write_that_is_never_delivered_is_shown_for_a_limited_time() {
-    let mut test = Test::new();
+#[tokio::test]
+async fn a_response_that_arrives_after_a_list_without_the_object_is_not_shown() {
+    let test = Test::new();
+    // Another client has deleted it.
+    test.lists_nothing("6");
     test.writes("u", "5");
-    advance(LIMIT).await;
-    test.shows("5");
-    advance(Duration::from_millis(1)).await;
     test.shows("-");
+    test.writes("v", "8");
+    test.shows("8");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_is_never_delivered_is_shown_for_a_limited_time_and_its_end_is_an_event() {
+    let mut test = Test::new();
+    let withdraw = async |test: &Test| {
+        let _ = timeout(LIMIT + LIMIT / 4, test.cache.withdraw_old()).await;
+    };
+    test.writes("u", "5");
+    advance(LIMIT / 2).await;
+    test.shows("5");
+    withdraw(&test).await;
+    test.shows("-");
+    assert_eq!(test.told(), ["5 -"]);
+
     test.delivers("u", "5");
+    test.writes("u", "6");
+    withdraw(&test).await;
+    test.shows("5");
+    assert_eq!(test.told(), ["- 5", "6 5"]);
+
     test.cache.deleted(&key(), "u");
     test.shows("-");
-    advance(LIMIT + Duration::from_millis(1)).await;
+    withdraw(&test).await;
     test.shows("5");
     assert_eq!(test.told(), ["- 5"]);
     assert!(test.cache.is_even());
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_number_of_writes_is_limited() {
-    let test = Test::new();
+async fn the_number_of_writes_is_limited_and_the_end_of_the_oldest_is_an_event() {
+    let mut test = Test::new();
     test.delivers("u", "1");
     test.writes("u", "2");
     advance(Duration::from_secs(1)).await;
@@ -212,6 +240,7 @@ async fn the_number_of_writes_is_limited() {
     }
     assert_eq!(test.cache.keys().len(), MOST + 1);
     test.shows("1");
+    assert_eq!(test.told(), ["- 1", "2 1"]);
 }
 
 #[tokio::test]
