@@ -65,6 +65,9 @@ trait Runner: Send + Sync {
     /// Hides an object of this kind, as [`name`] returns it, that a controller has deleted.
     fn deleted(&self, kind: &str, key: &Key, uid: &str);
 
+    /// Doubts that it has every change, until its watches have proved it.
+    fn doubt(&self);
+
     /// The mistake of configuring it if nothing uses it.
     fn unused(&self) -> Option<String>;
 
@@ -120,6 +123,10 @@ impl<K: Cached> Runner for Cache<K> {
         if kind == name::<K>() {
             Cache::deleted(self, key, uid);
         }
+    }
+
+    fn doubt(&self) {
+        self.progress.doubt();
     }
 
     fn unused(&self) -> Option<String> {
@@ -237,6 +244,13 @@ impl Caches {
         Self(Arc::new(Mutex::new(entries)))
     }
 
+    /// Doubts that the caches have every change. Until their watches have proved it, [`synced`](Self::synced) waits.
+    pub(crate) fn doubt(&self) {
+        for entry in self.lock().values() {
+            entry.runner.doubt();
+        }
+    }
+
     /// Waits until all objects of all kinds have been listed once.
     pub(crate) async fn synced(&self) {
         let entries: Vec<_> = self.lock().values().cloned().collect();
@@ -276,7 +290,10 @@ impl Caches {
                 CacheState::Waiting | CacheState::Listing(None) => {
                     "the API server has not answered".to_owned()
                 }
-                CacheState::Listing(Some(trouble)) => {
+                CacheState::Doubted(None) => {
+                    "the API server has not answered since this replica leads".to_owned()
+                }
+                CacheState::Listing(Some(trouble)) | CacheState::Doubted(Some(trouble)) => {
                     format!("{}\n    help: {}", trouble.cause, trouble.help)
                 }
             };

@@ -34,18 +34,69 @@ const IDLE: Duration = Duration::from_secs(295);
 /// client-go's reflector.
 const SHORT: Duration = Duration::from_secs(1);
 
+/// How long the watch runs that proves that nothing is missing, in seconds: the shortest time for which the API server can
+/// be asked. It must not be [short](SHORT).
+const PROOF: u32 = 1;
+
+/// If that watch has so many events, it may have ended before the API server had sent all of them. It sends several
+/// thousands a second.
+const MANY: usize = 1_000;
+
+/// What a follower knows of its watch.
+struct Course<K> {
+    position: Option<Position<K>>,
+    failing: bool,
+    backoff: Backoff,
+    /// Whether it has yet to prove that it has delivered everything.
+    doubted: bool,
+}
+
+impl<K> Course<K> {
+    fn new() -> Self {
+        Self {
+            position: None,
+            failing: false,
+            backoff: Backoff::new(),
+            doubted: false,
+        }
+    }
+
+    /// Goes on from where it is with a new watch, whose connection may be better.
+    fn doubt(&mut self) {
+        self.doubted = true;
+        self.backoff = Backoff::new();
+        if let Some(at) = &mut self.position {
+            at.watch = None;
+        }
+    }
+}
+
 impl<K: Cached> Follower<'_, K> {
     /// Follows the objects until dropped.
     ///
     /// kube's watcher would do nearly the same. But it cannot go from a streamed list to one in pages, its streamed
     /// list may be older than what this process has seen, and it begins a list that ends early again without a delay.
+    ///
+    /// A watch whose connection is dead looks like one of objects that do not change. If it is doubted, a new one goes
+    /// on where it was, for a second: the API server first sends what it has, so that is all once the watch ends.
     pub(super) async fn follow(&self, client: Client) {
         let api = <K::Scope as Scope>::api::<Lenient<K>>(client, self.namespace);
-        let (mut failing, mut backoff) = (false, Backoff::new());
-        let mut position = None;
+        let mut course = Course::new();
+        tokio::select! {
+            // Even a list that is under way began too early.
+            () = self.cache.progress.doubted(self.place) => {}
+            () = self.go(&api, &mut course) => {}
+        }
+        course.doubt();
+        self.go(&api, &mut course).await;
+    }
+
+    /// Follows the objects until dropped, which may happen at any time.
+    async fn go(&self, api: &Api<Lenient<K>>, course: &mut Course<K>) {
         loop {
-            let quiet = failing && position.as_ref().is_some_and(Position::is_watched);
-            let step = self.step(&api, &mut position);
+            let position = course.position.as_ref();
+            let quiet = course.failing && position.is_some_and(Position::is_watched);
+            let step = self.step(api, course);
             let result = if quiet {
                 // If nothing has changed, the watch works.
                 timeout(GOOD, step).await.unwrap_or(Ok(true))
@@ -54,20 +105,21 @@ impl<K: Cached> Follower<'_, K> {
             };
             match result {
                 Ok(good) => {
-                    if good && std::mem::take(&mut failing) {
-                        backoff = Backoff::new();
+                    if good && std::mem::take(&mut course.failing) {
+                        course.backoff = Backoff::new();
                         self.good_again();
                     }
                 }
                 Err(error) => {
-                    failing = true;
+                    course.failing = true;
                     if !self.cache.presence.is_optional() || !is_missing(&error) {
                         self.failed(&error);
-                    } else if position.take().is_none() {
+                    } else if course.position.take().is_none() {
                         // Not at the end of a watch: another API server may not serve a new kind yet.
                         self.missing();
+                        self.prove(course);
                     }
-                    sleep(backoff.failure()).await;
+                    sleep(course.backoff.failure()).await;
                 }
             }
         }
@@ -75,21 +127,21 @@ impl<K: Cached> Follower<'_, K> {
 
     /// Lists the objects, starts the watch, or takes an event from it: whichever is next. Returns whether that shows
     /// that the watch works. If it is dropped while the watch runs, no event is lost.
-    async fn step(
-        &self,
-        api: &Api<Lenient<K>>,
-        position: &mut Option<Position<K>>,
-    ) -> watcher::Result<bool> {
-        let Some(at) = position else {
-            *position = Some(self.list(api).await?);
+    async fn step(&self, api: &Api<Lenient<K>>, course: &mut Course<K>) -> watcher::Result<bool> {
+        let Some(at) = &mut course.position else {
+            course.position = Some(self.list(api).await?);
+            self.prove(course);
             return Ok(true);
         };
         let Some(watch) = &mut at.watch else {
-            match api.watch(&self.shape.watch_params(), &at.version).await {
-                Ok(events) => at.watch = Some(Watch::new(events.boxed())),
+            let mut params = self.shape.watch_params();
+            params.timeout = course.doubted.then_some(PROOF);
+            let began = Instant::now();
+            match api.watch(&params, &at.version).await {
+                Ok(events) => at.watch = Some(Watch::new(events.boxed(), began)),
                 Err(error) => {
                     if matches!(&error, kube::Error::Api(status) if status.code == 410) {
-                        *position = None;
+                        course.position = None;
                     }
                     return Err(Error::WatchStartFailed(error));
                 }
@@ -98,19 +150,29 @@ impl<K: Cached> Follower<'_, K> {
         };
         match timeout(IDLE, watch.events.next()).await {
             Ok(Some(Ok(event))) => {
-                watch.silent_since = None;
-                self.accept(event, position)
+                watch.count += 1;
+                self.accept(event, &mut course.position)
             }
             Ok(Some(Err(error))) => Err(Error::WatchFailed(error)),
             Ok(None) | Err(_) => {
-                let silent_since = watch.silent_since;
+                let (is_short, count) = (watch.began.elapsed() < SHORT, watch.count);
                 at.watch = None;
-                if silent_since.is_some_and(|since| since.elapsed() < SHORT) {
+                if is_short && count == 0 {
                     let error = "the watch ended as soon as it began";
                     return Err(Error::WatchFailed(kube::Error::Service(error.into())));
                 }
+                if !is_short && count < MANY {
+                    self.prove(course);
+                }
                 Ok(false)
             }
+        }
+    }
+
+    /// Records that the cache has every change up to now, if that was doubted.
+    fn prove(&self, course: &mut Course<K>) {
+        if std::mem::take(&mut course.doubted) {
+            self.cache.progress.prove(self.place);
         }
     }
 

@@ -50,15 +50,18 @@ pub(super) struct Position<K> {
 /// A watch that goes on.
 pub(super) struct Watch<K> {
     pub(super) events: Events<K>,
-    /// When it began, until its first event.
-    pub(super) silent_since: Option<Instant>,
+    /// When it was requested.
+    pub(super) began: Instant,
+    /// How many events it has had.
+    pub(super) count: usize,
 }
 
 impl<K> Watch<K> {
-    pub(super) fn new(events: Events<K>) -> Self {
+    pub(super) fn new(events: Events<K>, began: Instant) -> Self {
         Self {
             events,
-            silent_since: Some(Instant::now()),
+            began,
+            count: 0,
         }
     }
 }
@@ -152,7 +155,7 @@ impl<K: Cached> Follower<'_, K> {
                     self.cache.retain(self.namespace, &listed, &version);
                     return Ok(Position {
                         version,
-                        watch: Some(Watch::new(events)),
+                        watch: Some(Watch::new(events, Instant::now())),
                     });
                 }
                 WatchEvent::Error(_) => return Err(Unstreamed::Interrupted),

@@ -26,13 +26,15 @@ pub(crate) enum CacheState {
     Listing(Option<Trouble>),
     /// All objects have been listed once.
     Complete(Option<Trouble>),
+    /// All objects have been listed once, but changes since then may be missing.
+    Doubted(Option<Trouble>),
     /// The API server does not serve the kind, which is optional.
     Absent,
 }
 
 impl CacheState {
     pub(crate) fn is_complete(&self) -> bool {
-        matches!(self, Self::Complete(_) | Self::Absent)
+        matches!(self, Self::Complete(_) | Self::Doubted(_) | Self::Absent)
     }
 
     /// The remark in a probe, unless all is well. `elects` means that only the leader fills the cache, and this process
@@ -44,6 +46,10 @@ impl CacheState {
             Self::Listing(None) => "not complete; its objects are being listed".into(),
             Self::Listing(Some(trouble)) => format!("not complete; {trouble}"),
             Self::Complete(Some(trouble)) => format!("complete, but its watch fails; {trouble}"),
+            Self::Doubted(None) => "complete; it is being brought up to date".into(),
+            Self::Doubted(Some(trouble)) => {
+                format!("complete, but it cannot be brought up to date; {trouble}")
+            }
             Self::Absent => "optional, and not installed".into(),
             Self::Complete(None) => return None,
         })
@@ -56,6 +62,8 @@ impl CacheState {
             (Self::Listing(a), Self::Listing(b)) => Self::Listing(a.or(b)),
             (Self::Listing(trouble), _) | (_, Self::Listing(trouble)) => Self::Listing(trouble),
             (Self::Absent, other) | (other, Self::Absent) => other,
+            (Self::Doubted(a), Self::Doubted(b) | Self::Complete(b))
+            | (Self::Complete(a), Self::Doubted(b)) => Self::Doubted(a.or(b)),
             (Self::Complete(a), Self::Complete(b)) => Self::Complete(a.or(b)),
         }
     }
@@ -70,14 +78,18 @@ struct Watch {
     listed: bool,
     /// Whether the API server does not serve the kind, which is optional. Until it is listed again.
     absent: bool,
+    /// Whether changes may be missing.
+    doubted: bool,
     trouble: Option<Trouble>,
 }
 
 impl Watch {
     fn state(&self) -> CacheState {
         let trouble = self.trouble.clone();
-        if self.absent && trouble.is_none() {
+        if self.absent && trouble.is_none() && !self.doubted {
             CacheState::Absent
+        } else if self.listed && self.doubted {
+            CacheState::Doubted(trouble)
         } else if self.listed {
             CacheState::Complete(trouble)
         } else {
@@ -124,6 +136,29 @@ impl Progress {
         self.0.borrow().iter().any(|watch| watch.absent)
     }
 
+    /// Doubts that the watches which have started have delivered everything, until each has [proved](Self::prove) it.
+    pub(crate) fn doubt(&self) {
+        self.0.send_if_modified(|watches| {
+            watches.iter_mut().for_each(|watch| watch.doubted = true);
+            !watches.is_empty()
+        });
+    }
+
+    /// Waits until a watch is doubted.
+    pub(crate) async fn doubted(&self, watch: usize) {
+        let doubted = |watches: &Vec<Watch>| watches.get(watch).is_some_and(|it| it.doubted);
+        // The sender is in `self`, so it still exists.
+        let _ = self.0.subscribe().wait_for(doubted).await;
+    }
+
+    /// Records that a watch has delivered everything that was there when it was doubted.
+    pub(crate) fn prove(&self, watch: usize) {
+        self.0.send_if_modified(|watches| {
+            let watch = watches.get_mut(watch);
+            watch.is_some_and(|watch| std::mem::take(&mut watch.doubted))
+        });
+    }
+
     /// Records that a watch fails, or has recovered. Returns whether that is new, and not just another failed attempt.
     pub(crate) fn set_trouble(&self, watch: usize, trouble: Option<Trouble>) -> bool {
         self.0.send_if_modified(|watches| {
@@ -146,9 +181,10 @@ impl Progress {
         all_listed(&self.0.borrow())
     }
 
-    /// Waits until all objects have been listed once, or the kind is found to be absent.
-    pub(crate) async fn complete(&self) {
-        let all = |watches: &Vec<Watch>| all_listed(watches);
+    /// Waits until all objects have been listed once, or the kind is found to be absent; and until no watch is doubted.
+    pub(crate) async fn current(&self) {
+        let proved = |watches: &Vec<Watch>| watches.iter().all(|watch| !watch.doubted);
+        let all = |watches: &Vec<Watch>| all_listed(watches) && proved(watches);
         // The sender is in `self`, so it still exists.
         let _ = self.0.subscribe().wait_for(all).await;
     }
@@ -160,6 +196,8 @@ fn all_listed(watches: &[Watch]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     fn trouble(cause: &str) -> Trouble {
@@ -208,6 +246,26 @@ mod tests {
         assert!(progress.listed(0) && !progress.listed(0));
         assert_eq!(progress.state(), CacheState::Complete(None));
         assert!(!progress.is_absent());
+    }
+
+    #[tokio::test]
+    async fn a_doubted_cache_is_complete_and_becomes_current_when_each_watch_has_proved_it() {
+        let progress = Progress::new();
+        progress.doubt();
+        assert_eq!(progress.state(), CacheState::Waiting);
+        progress.start(2);
+        progress.listed(0);
+        progress.listed(1);
+        progress.current().await;
+        progress.doubt();
+        progress.prove(0);
+        progress.doubted(1).await;
+        assert!(progress.is_complete());
+        assert_eq!(progress.state(), CacheState::Doubted(None));
+        assert!(progress.current().now_or_never().is_none());
+        progress.prove(1);
+        assert_eq!(progress.state(), CacheState::Complete(None));
+        progress.current().await;
     }
 
     #[test]

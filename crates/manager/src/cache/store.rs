@@ -1,8 +1,8 @@
 //! The objects of one kind as the API server last sent them, which all controllers read without a request.
 
 use std::{
-    convert::Infallible,
     collections::{BTreeMap, HashSet},
+    convert::Infallible,
     sync::{
         Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicBool, Ordering},
@@ -14,8 +14,8 @@ use tokio::time::sleep;
 
 use crate::{
     cache::{
-        lenient::{Lenient, Unreadable},
         ahead::LIMIT,
+        lenient::{Lenient, Unreadable},
         object::{Cached, number, version},
         presence::Presence,
         progress::Progress,
@@ -156,9 +156,9 @@ impl<K: Cached> Cache<K> {
         handlers.push(Box::new(handler));
     }
 
-    /// Waits until all objects have been listed once.
+    /// Waits until all objects have been listed once, and the cache is not [doubted](Progress::doubt).
     pub(crate) async fn synced(&self) {
-        self.progress.complete().await;
+        self.progress.current().await;
     }
 
     /// Stores an object; returns whether it was unreadable before.

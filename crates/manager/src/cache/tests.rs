@@ -1,6 +1,7 @@
 //! Caches whose watches fail, on a fake API server that rejects some of them.
 
 mod behind;
+mod leading;
 mod optional;
 mod streamed;
 
@@ -56,6 +57,8 @@ struct Server {
     asked: Arc<Mutex<Vec<(String, &'static str)>>>,
     /// Whether watches deliver nothing.
     held: watch::Sender<bool>,
+    /// How often the connections of all watches have frozen: those that began before deliver nothing any more.
+    frozen: watch::Sender<usize>,
 }
 
 /// What becomes of streamed lists.
@@ -79,6 +82,7 @@ impl Server {
             streams: Arc::new(Mutex::new(Streams::Sent)),
             asked: Arc::default(),
             held: watch::Sender::new(false),
+            frozen: watch::Sender::new(0),
         }
     }
 
@@ -165,6 +169,8 @@ impl Service<Request<Body>> for Server {
         let answer = Connection(self.api.clone()).call(request);
         let mut changed = self.cut.subscribe();
         let held = watches.then(|| self.held.subscribe());
+        let frozen = self.frozen.subscribe();
+        let frozen = watches.then(|| (*frozen.borrow(), frozen.clone()));
         Box::pin(async move {
             let answer = answer.await?;
             let Some(code) = code else {
@@ -173,15 +179,24 @@ impl Service<Request<Body>> for Server {
                     (false, true) => Box::pin(async move { drop(changed.changed().await) }),
                     (false, false) => Box::pin(std::future::pending()),
                 };
-                return Ok(answer.map(|content| Answer { content, end, held }));
+                return Ok(answer.map(|content| Answer {
+                    content,
+                    end,
+                    held,
+                    frozen,
+                }));
             };
             let status = json!({
                 "kind": "Status", "apiVersion": "v1", "status": "Failure", "metadata": {},
                 "code": code, "reason": "Rejected", "message": format!("{path} is rejected"),
             });
             let answer = response((StatusCode::from_u16(code).unwrap(), status));
-            let (end, held) = (Box::pin(std::future::pending()), None);
-            Ok(answer.map(|content| Answer { content, end, held }))
+            Ok(answer.map(|content| Answer {
+                content,
+                end: Box::pin(std::future::pending()),
+                held: None,
+                frozen: None,
+            }))
         })
     }
 }
@@ -191,6 +206,8 @@ struct Answer {
     content: Content,
     end: BoxFuture<'static, ()>,
     held: Option<watch::Receiver<bool>>,
+    /// How often watches had frozen when it began.
+    frozen: Option<(usize, watch::Receiver<usize>)>,
 }
 
 impl hyper::body::Body for Answer {
@@ -201,6 +218,11 @@ impl hyper::body::Body for Answer {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if let Some((before, frozen)) = &self.frozen
+            && *frozen.borrow() > *before
+        {
+            return Poll::Pending;
+        }
         if self.end.as_mut().poll(cx).is_ready() {
             return Poll::Ready(None);
         }

@@ -34,6 +34,8 @@ impl Manager {
         };
         tracing::info!(lease, identity = self.identity, "leading");
         self.metrics.lead(&lease, true);
+        // The last leader may have written what they have not seen yet.
+        self.caches.doubt();
         tokio::select! {
             biased;
             () = elector.hold(deadline) => {

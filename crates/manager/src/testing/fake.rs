@@ -21,7 +21,7 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::{
     sync::{mpsc, watch},
-    time::{Instant, interval_at},
+    time::{Instant, interval_at, sleep_until},
 };
 use tower::Service;
 
@@ -311,6 +311,7 @@ impl FakeApi {
         };
         tell(first, &sender);
         let mut bookmarks = interval_at(Instant::now() + BOOKMARKS, BOOKMARKS);
+        let end = Instant::now() + watch.limit();
         tokio::spawn(async move {
             loop {
                 let (news, served) = {
@@ -323,6 +324,7 @@ impl FakeApi {
                 }
                 tokio::select! {
                     () = sender.closed() => return,
+                    () = sleep_until(end) => return,
                     _ = changed.changed() => {}
                     _ = bookmarks.tick() => tell(watch.bookmark().as_slice(), &sender),
                 }

@@ -1,5 +1,7 @@
 //! Gets, lists and watches.
 
+use std::time::Duration;
+
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
@@ -166,6 +168,13 @@ impl Watch {
     /// The collection that is watched.
     pub(in crate::testing) fn path(&self) -> &Path {
         &self.call.path
+    }
+
+    /// How long it runs, as asked for.
+    pub(in crate::testing) fn limit(&self) -> Duration {
+        let asked = self.call.query.get("timeoutSeconds");
+        let seconds = asked.and_then(|seconds| seconds.parse().ok());
+        Duration::from_secs(seconds.filter(|seconds| *seconds > 0).unwrap_or(1800))
     }
 
     /// A bookmark with the current version, if the watch has asked for bookmarks.
