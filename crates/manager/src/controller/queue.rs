@@ -53,12 +53,21 @@ struct State {
     processing: HashMap<Key, Processing>,
     workers: Workers,
     /// The keys to add later, in the time of the timer; `due` is the reverse map.
-    delayed: BTreeSet<(Instant, Key)>,
-    due: HashMap<Key, (Instant, Priority)>,
+    delayed: BTreeSet<(Instant, Key, Why)>,
+    due: HashMap<(Key, Why), (Instant, Priority)>,
     failures: HashMap<Key, u32>,
     delays: Delays,
     /// The keys that have returned ahead of others.
     returned: HashSet<Key>,
+}
+
+/// Why a key is added later. Each reason has a delay of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Why {
+    /// It failed, or a reconcile asked for it.
+    Asked,
+    /// A period has passed since its last reconcile.
+    Resync,
 }
 
 #[derive(Debug)]
@@ -128,18 +137,27 @@ impl Queue {
     }
 
     /// Adds a key at the latest after a delay: if it is already delayed, the earlier time and the higher priority count.
-    pub(crate) fn add_within(&self, key: Key, delay: Duration, mut priority: Priority) {
+    fn add_within(&self, key: Key, delay: Duration, mut priority: Priority) {
         if delay.is_zero() {
             return self.add_with(key, priority);
         }
-        let mut at = self.timer.after(delay);
-        let mut state = self.lock();
-        if let Some((earlier, other)) = state.due.remove(&key) {
-            state.delayed.remove(&(earlier, key.clone()));
+        let (mut at, mut state) = (self.timer.after(delay), self.lock());
+        if let Some((earlier, other)) = state.cancel(&key, Why::Asked) {
             (at, priority) = (at.min(earlier), priority.max(other));
         }
-        state.delayed.insert((at, key.clone()));
-        state.due.insert(key, (at, priority));
+        self.delay(&mut state, key, Why::Asked, at, priority);
+    }
+
+    /// Adds a key with low priority once this period has passed, which begins anew with each call.
+    pub(crate) fn resync(&self, key: Key, period: Duration) {
+        let (at, mut state) = (self.timer.after(period), self.lock());
+        state.cancel(&key, Why::Resync);
+        self.delay(&mut state, key, Why::Resync, at, Priority::Low);
+    }
+
+    fn delay(&self, state: &mut State, key: Key, why: Why, at: Instant, priority: Priority) {
+        state.delayed.insert((at, key.clone(), why));
+        state.due.insert((key, why), (at, priority));
         self.changed.notify_one();
     }
 
@@ -173,7 +191,7 @@ impl Queue {
                 if let Some(key) = self.take(&mut state) {
                     return key;
                 }
-                let delayed = state.delayed.first().map(|(at, _)| *at);
+                let delayed = state.delayed.first().map(|(at, ..)| *at);
                 delayed.into_iter().chain(state.admits_others_at()).min()
             };
             match wake_at {
@@ -294,9 +312,9 @@ impl Queue {
     /// Adds the keys whose delay has expired.
     fn promote(&self, state: &mut State) {
         let now = self.timer.now();
-        while state.delayed.first().is_some_and(|(at, _)| *at <= now) {
-            if let Some((_, key)) = state.delayed.pop_first()
-                && let Some((_, priority)) = state.due.remove(&key)
+        while state.delayed.first().is_some_and(|(at, ..)| *at <= now) {
+            if let Some((_, key, why)) = state.delayed.pop_first()
+                && let Some((_, priority)) = state.due.remove(&(key.clone(), why))
             {
                 self.add_to(state, key, priority);
             }
@@ -310,6 +328,13 @@ impl Queue {
 }
 
 impl State {
+    /// Ends a delay of a key; returns when it would have been added, and how.
+    fn cancel(&mut self, key: &Key, why: Why) -> Option<(Instant, Priority)> {
+        let due = self.due.remove(&(key.clone(), why))?;
+        self.delayed.remove(&(due.0, key.clone(), why));
+        Some(due)
+    }
+
     /// When a key can be taken that waits because another namespace holds all workers.
     fn admits_others_at(&self) -> Option<Instant> {
         match self.workers.admit() {

@@ -14,7 +14,7 @@ use crate::{
         action::Next,
         core::Core,
         outcome::{Done, Failure},
-        queue::{Priority, Queue},
+        queue::Queue,
         reconcile::Reconciler,
         retry::Retry,
     },
@@ -146,8 +146,7 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     if let Some(period) = core.resync
         && !matches!(done, Ok(Done::Gone))
     {
-        core.queue
-            .add_within(key.clone(), jittered(period), Priority::Low);
+        core.queue.resync(key.clone(), jittered(period));
     }
     match done {
         Ok(done) => {

@@ -274,3 +274,20 @@ async fn a_worker_that_ends_takes_a_key_of_another_namespace_first() {
     queue.done(&"a/1".into());
     assert_eq!(now(&queue).await.as_deref(), Some("b/0"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_period_of_a_resync_begins_anew_with_each_reconcile() {
+    let (queue, start) = (queue(), Instant::now());
+    queue.resync("a".into(), Duration::from_secs(60));
+    time::advance(Duration::from_secs(50)).await;
+    // It is reconciled for another reason, and asks for a later one.
+    queue.add_after("a".into(), Duration::from_secs(600));
+    queue.resync("a".into(), Duration::from_secs(60));
+    assert_eq!(queue.next().await, "a".into());
+    assert_eq!(start.elapsed().as_secs(), 110);
+    queue.resync("a".into(), Duration::from_secs(6_000));
+    queue.done(&"a".into());
+    // A resync does not replace what was asked for.
+    assert_eq!(queue.next().await, "a".into());
+    assert_eq!(start.elapsed().as_secs(), 650);
+}
