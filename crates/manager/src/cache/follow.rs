@@ -153,7 +153,15 @@ impl<K: Cached> Follower<'_, K> {
                 watch.count += 1;
                 self.accept(event, &mut course.position)
             }
-            Ok(Some(Err(error))) => Err(Error::WatchFailed(error)),
+            Ok(Some(Err(error))) => {
+                at.watch = None;
+                // Where the connection is cut, the next watch goes on. But a line that cannot be read may have been a
+                // change, and what follows it must not hide that.
+                if !matches!(error, kube::Error::ReadEvents(_)) {
+                    course.position = None;
+                }
+                Err(Error::WatchFailed(error))
+            }
             Ok(None) | Err(_) => {
                 let (is_short, count) = (watch.began.elapsed() < SHORT, watch.count);
                 at.watch = None;

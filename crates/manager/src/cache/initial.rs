@@ -76,9 +76,9 @@ impl<K> Position<K> {
 enum Unstreamed {
     /// A list in pages would fail, too.
     Failed(Error),
-    /// The connection was cut, or the API server ended the stream. A list in pages may succeed.
+    /// The connection was cut, or the API server failed or ended the stream. A list in pages may succeed.
     Interrupted,
-    /// The API server seems unable to do it. A list in pages may succeed.
+    /// The API server, or a proxy in front of it, seems unable to do it. A list in pages may succeed.
     Unsupported(String),
 }
 
@@ -124,10 +124,7 @@ impl<K: Cached> Follower<'_, K> {
         // than what this process has seen.
         let mut events = match api.watch(&params, "").await {
             Ok(events) => events.boxed(),
-            Err(error) if rejects_streams(&error) => {
-                return Err(Unstreamed::Unsupported(chain(&error)));
-            }
-            Err(error) => return Err(Unstreamed::Failed(Error::InitialListFailed(error))),
+            Err(error) => return Err(Unstreamed::from(error)),
         };
         loop {
             match next(&mut events, end).await? {
@@ -186,12 +183,22 @@ impl<K: Cached> Follower<'_, K> {
     }
 }
 
-/// Whether the API server, or a proxy in front of it, rejects streamed lists.
-fn rejects_streams(error: &kube::Error) -> bool {
-    let kube::Error::Api(status) = error else {
-        return false;
-    };
-    matches!(status.code, 400 | 403 | 405 | 422 | 501)
+impl From<kube::Error> for Unstreamed {
+    /// What the answer to the request for a streamed list means. As in client-go, a list in pages is tried after any
+    /// answer that does not concern both.
+    fn from(error: kube::Error) -> Self {
+        let code = match &error {
+            kube::Error::Api(status) => status.code,
+            _ => return Self::Failed(Error::InitialListFailed(error)),
+        };
+        match code {
+            // Without credentials, for an unknown kind or from an overloaded API server there is no other list either.
+            401 | 404 | 429 => Self::Failed(Error::InitialListFailed(error)),
+            408..=410 => Self::Interrupted,
+            400..=499 | 501 => Self::Unsupported(chain(&error)),
+            _ => Self::Interrupted,
+        }
+    }
 }
 
 /// The next event of a streamed list, which must come soon.

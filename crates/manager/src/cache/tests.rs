@@ -59,6 +59,8 @@ struct Server {
     held: watch::Sender<bool>,
     /// How often the connections of all watches have frozen: those that began before deliver nothing any more.
     frozen: watch::Sender<usize>,
+    /// Whether the next event of a watch is not sent as it is, but as a line that is not JSON.
+    garbled: Arc<AtomicBool>,
 }
 
 /// What becomes of streamed lists.
@@ -83,6 +85,7 @@ impl Server {
             asked: Arc::default(),
             held: watch::Sender::new(false),
             frozen: watch::Sender::new(0),
+            garbled: Arc::default(),
         }
     }
 
@@ -169,6 +172,7 @@ impl Service<Request<Body>> for Server {
         let answer = Connection(self.api.clone()).call(request);
         let mut changed = self.cut.subscribe();
         let held = watches.then(|| self.held.subscribe());
+        let garbled = watches.then(|| self.garbled.clone());
         let frozen = self.frozen.subscribe();
         let frozen = watches.then(|| (*frozen.borrow(), frozen.clone()));
         Box::pin(async move {
@@ -184,6 +188,7 @@ impl Service<Request<Body>> for Server {
                     end,
                     held,
                     frozen,
+                    garbled,
                 }));
             };
             let status = json!({
@@ -196,6 +201,7 @@ impl Service<Request<Body>> for Server {
                 end: Box::pin(std::future::pending()),
                 held: None,
                 frozen: None,
+                garbled: None,
             }))
         })
     }
@@ -208,6 +214,7 @@ struct Answer {
     held: Option<watch::Receiver<bool>>,
     /// How often watches had frozen when it began.
     frozen: Option<(usize, watch::Receiver<usize>)>,
+    garbled: Option<Arc<AtomicBool>>,
 }
 
 impl hyper::body::Body for Answer {
@@ -234,7 +241,15 @@ impl hyper::body::Body for Answer {
             });
             return Poll::Pending;
         }
-        Pin::new(&mut self.content).poll_frame(cx)
+        let frame = Pin::new(&mut self.content).poll_frame(cx);
+        if frame.is_ready()
+            && let Some(garbled) = &self.garbled
+            && garbled.swap(false, Ordering::SeqCst)
+        {
+            let line = Bytes::from_static(b"<html>\n");
+            return Poll::Ready(Some(Ok(Frame::data(line))));
+        }
+        frame
     }
 }
 

@@ -42,11 +42,36 @@ async fn a_list_is_the_start_of_its_watch() {
 
 #[tokio::test(start_paused = true)]
 async fn where_streams_are_rejected_lists_are_read_in_pages_at_once() {
-    for code in [400, 403, 422] {
+    for code in [400, 403, 405, 406, 415, 422, 501] {
         let server = Server::new();
         server.stream(Streams::Rejected(code));
         assert_eq!(requests(&server, 1).await, [&[STREAM], &PAGES[..]].concat());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_any_other_answer_lists_are_read_in_pages_at_once_and_streamed_the_next_time() {
+    for code in [408, 500, 502, 503, 504] {
+        let server = Server::new();
+        server.stream(Streams::Rejected(code));
+        assert_eq!(requests(&server, 1).await, [&[STREAM], &PAGES[..]].concat());
+        server.stream(Streams::Sent);
+        assert_eq!(listed_again(&server).await, [STREAM]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_of_a_watch_that_cannot_be_read_makes_the_kind_be_listed_again() {
+    let server = Server::new();
+    let manager = server.manager(Options::default());
+    let cache = manager.caches.of::<ConfigMap>();
+    run(manager);
+    cache.synced().await;
+    server.garbled.store(true, Ordering::SeqCst);
+    server.api.put(&map("a"));
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!(cache.keys().len(), 1);
+    assert_eq!(server.asked("configmaps"), [STREAM, STREAM]);
 }
 
 #[tokio::test(start_paused = true)]
