@@ -116,16 +116,19 @@ fn hears_bookmarks(uri: &Uri) -> bool {
     has("watch=true") && has("allowWatchBookmarks=true")
 }
 
-/// The list that helps a watch. It has the selection of the watch, and asks for one name at most, because the client
-/// may only have permission for that.
+/// The list that helps a watch. It has the selection of the watch, because the client may only have permission for that,
+/// and one name besides, so that it has one object at most.
 fn help(watch: &Uri) -> String {
-    let selectors = ["labelSelector=", "fieldSelector="];
-    let kept = parameters(watch).filter(|it| selectors.iter().any(|name| it.starts_with(name)));
-    let mut kept: Vec<_> = kept.collect();
-    if !kept.iter().any(|selector| selector.starts_with("field")) {
-        kept.push("fieldSelector=metadata.name%3Dnone");
-    }
-    format!("{}?{}", watch.path(), kept.join("&"))
+    const NONE: &str = "metadata.name%3Dnone";
+    let of = |name: &str| parameters(watch).find(|it| it.starts_with(name));
+    let mut names = ["metadata.name%3D", "metadata.name="].iter();
+    let fields = match of("fieldSelector=") {
+        Some(fields) if names.any(|name| fields.contains(name)) => fields.to_owned(),
+        Some(fields) => format!("{fields}%2C{NONE}"),
+        None => format!("fieldSelector={NONE}"),
+    };
+    let labels = of("labelSelector=").map(|labels| format!("&{labels}"));
+    format!("{}?{fields}{}", watch.path(), labels.unwrap_or_default())
 }
 
 /// The body of a response. If it is a watch that is silent for too long, it ends.

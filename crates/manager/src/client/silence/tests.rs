@@ -160,6 +160,11 @@ fn a_watch_is_helped_by_a_list_that_needs_no_other_permission() {
         .parse()
         .unwrap();
     assert_eq!(super::help(&uri), format!("/api/v1/pods?{selectors}"));
+    // Many objects may have these fields.
+    assert_eq!(
+        help("/api/v1/pods?fieldSelector=status.phase%21%3DFailed&watch=true"),
+        "/api/v1/pods?fieldSelector=status.phase%21%3DFailed%2Cmetadata.name%3Dnone"
+    );
 }
 
 #[test]
