@@ -84,7 +84,7 @@ impl<K: Cached> Follower<'_, K> {
         let mut course = Course::new();
         tokio::select! {
             // Even a list that is under way began too early.
-            () = self.cache.progress.doubted(self.place) => {}
+            () = self.cache.progress.doubted() => {}
             () = self.go(&api, &mut course) => {}
         }
         course.doubt();

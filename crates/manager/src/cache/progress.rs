@@ -3,6 +3,7 @@
 use std::fmt;
 
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// Why a watch fails, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +70,45 @@ impl CacheState {
     }
 }
 
-/// The watches of one cache, one for each namespace; empty before they start.
-pub(crate) struct Progress(watch::Sender<Vec<Watch>>);
+/// The watches of one cache.
+pub(crate) struct Progress {
+    watches: watch::Sender<Watches>,
+    /// Cancelled once the watches are doubted. A signal of its own, because each watch waits for it.
+    doubt: CancellationToken,
+}
+
+/// One watch for each namespace; none before they start. There may be a thousand, so that it is counted how they are.
+#[derive(Default)]
+struct Watches {
+    all: Vec<Watch>,
+    unlisted: usize,
+    absent: usize,
+    doubted: usize,
+}
+
+impl Watches {
+    /// Changes a watch; returns whether `change` has done so.
+    fn change(&mut self, watch: usize, change: impl FnOnce(&mut Watch) -> bool) -> bool {
+        let Some(watch) = self.all.get_mut(watch) else {
+            return false;
+        };
+        let before = watch.clone();
+        let changed = change(watch);
+        let recount = |count: &mut usize, before: bool, after: bool| match (before, after) {
+            (false, true) => *count += 1,
+            (true, false) => *count -= 1,
+            _ => {}
+        };
+        recount(&mut self.unlisted, !before.listed, !watch.listed);
+        recount(&mut self.absent, before.absent, watch.absent);
+        recount(&mut self.doubted, before.doubted, watch.doubted);
+        changed
+    }
+
+    fn are_complete(&self) -> bool {
+        !self.all.is_empty() && self.unlisted == 0
+    }
+}
 
 #[derive(Clone, Default)]
 struct Watch {
@@ -100,98 +138,100 @@ impl Watch {
 
 impl Progress {
     pub(crate) fn new() -> Self {
-        Self(watch::Sender::new(Vec::new()))
+        Self {
+            watches: watch::Sender::default(),
+            doubt: CancellationToken::new(),
+        }
     }
 
     /// Starts with `count` watches, which are identified by their index from now on.
     pub(crate) fn start(&self, count: usize) {
-        self.0.send_replace(vec![Watch::default(); count]);
+        self.watches.send_replace(Watches {
+            all: vec![Watch::default(); count],
+            unlisted: count,
+            ..Watches::default()
+        });
     }
 
     /// Records that a watch has listed all its objects. Returns whether the kind was absent before.
     pub(crate) fn listed(&self, watch: usize) -> bool {
         let mut installed = false;
-        self.0.send_if_modified(|watches| {
-            watches.get_mut(watch).is_some_and(|watch| {
-                installed = std::mem::take(&mut watch.absent);
-                installed | !std::mem::replace(&mut watch.listed, true)
-            })
+        self.change(watch, |watch| {
+            installed = std::mem::take(&mut watch.absent);
+            installed | !std::mem::replace(&mut watch.listed, true)
         });
         installed
     }
 
     /// Records that the API server does not serve the kind, and that this is all right. Returns whether that is new.
     pub(crate) fn set_absent(&self, watch: usize) -> bool {
-        self.0.send_if_modified(|watches| {
-            watches.get_mut(watch).is_some_and(|watch| {
-                watch.trouble = None;
-                watch.listed = true;
-                !std::mem::replace(&mut watch.absent, true)
-            })
+        self.change(watch, |watch| {
+            watch.trouble = None;
+            watch.listed = true;
+            !std::mem::replace(&mut watch.absent, true)
         })
     }
 
     /// Whether a watch has found that the API server does not serve the kind.
     pub(crate) fn is_absent(&self) -> bool {
-        self.0.borrow().iter().any(|watch| watch.absent)
+        self.watches.borrow().absent > 0
     }
 
     /// Doubts that the watches which have started have delivered everything, until each has [proved](Self::prove) it.
     pub(crate) fn doubt(&self) {
-        self.0.send_if_modified(|watches| {
-            watches.iter_mut().for_each(|watch| watch.doubted = true);
-            !watches.is_empty()
+        let started = self.watches.send_if_modified(|watches| {
+            let all = watches.all.iter_mut();
+            all.for_each(|watch| watch.doubted = true);
+            watches.doubted = watches.all.len();
+            watches.doubted > 0
         });
+        if started {
+            self.doubt.cancel();
+        }
     }
 
-    /// Waits until a watch is doubted.
-    pub(crate) async fn doubted(&self, watch: usize) {
-        let doubted = |watches: &Vec<Watch>| watches.get(watch).is_some_and(|it| it.doubted);
-        // The sender is in `self`, so it still exists.
-        let _ = self.0.subscribe().wait_for(doubted).await;
+    /// Waits until the watches are doubted.
+    pub(crate) async fn doubted(&self) {
+        self.doubt.cancelled().await;
     }
 
     /// Records that a watch has delivered everything that was there when it was doubted.
     pub(crate) fn prove(&self, watch: usize) {
-        self.0.send_if_modified(|watches| {
-            let watch = watches.get_mut(watch);
-            watch.is_some_and(|watch| std::mem::take(&mut watch.doubted))
-        });
+        self.change(watch, |watch| std::mem::take(&mut watch.doubted));
     }
 
     /// Records that a watch fails, or has recovered. Returns whether that is new, and not just another failed attempt.
     pub(crate) fn set_trouble(&self, watch: usize, trouble: Option<Trouble>) -> bool {
-        self.0.send_if_modified(|watches| {
-            watches.get_mut(watch).is_some_and(|watch| {
-                let changed = watch.trouble != trouble;
-                watch.trouble = trouble;
-                changed
-            })
+        self.change(watch, |watch| {
+            let changed = watch.trouble != trouble;
+            watch.trouble = trouble;
+            changed
         })
     }
 
+    fn change(&self, watch: usize, change: impl FnOnce(&mut Watch) -> bool) -> bool {
+        self.watches
+            .send_if_modified(|watches| watches.change(watch, change))
+    }
+
     pub(crate) fn state(&self) -> CacheState {
-        let watches = self.0.borrow();
-        let all = watches.iter().map(Watch::state).reduce(CacheState::and);
+        let watches = self.watches.borrow();
+        let all = watches.all.iter().map(Watch::state);
+        let all = all.reduce(CacheState::and);
         all.unwrap_or(CacheState::Waiting)
     }
 
     /// Whether all objects have been listed once, or the kind is absent.
     pub(crate) fn is_complete(&self) -> bool {
-        all_listed(&self.0.borrow())
+        self.watches.borrow().are_complete()
     }
 
     /// Waits until all objects have been listed once, or the kind is found to be absent; and until no watch is doubted.
     pub(crate) async fn current(&self) {
-        let proved = |watches: &Vec<Watch>| watches.iter().all(|watch| !watch.doubted);
-        let all = |watches: &Vec<Watch>| all_listed(watches) && proved(watches);
+        let all = |watches: &Watches| watches.are_complete() && watches.doubted == 0;
         // The sender is in `self`, so it still exists.
-        let _ = self.0.subscribe().wait_for(all).await;
+        let _ = self.watches.subscribe().wait_for(all).await;
     }
-}
-
-fn all_listed(watches: &[Watch]) -> bool {
-    !watches.is_empty() && watches.iter().all(|watch| watch.listed)
 }
 
 #[cfg(test)]
@@ -259,7 +299,7 @@ mod tests {
         progress.current().await;
         progress.doubt();
         progress.prove(0);
-        progress.doubted(1).await;
+        progress.doubted().await;
         assert!(progress.is_complete());
         assert_eq!(progress.state(), CacheState::Doubted(None));
         assert!(progress.current().now_or_never().is_none());

@@ -129,10 +129,15 @@ impl<K: Cached> Shape<K> {
         namespaces.iter().cloned().map(Some).collect()
     }
 
-    /// Whether the objects of this namespace are watched; `None` stands for those of a cluster-scoped kind.
+    /// Whether the objects of this namespace are watched; `None` stands for those of a cluster-scoped kind. `namespaces`
+    /// are those of the manager, sorted, empty for all.
     pub(crate) fn watches(&self, namespace: Option<&str>, namespaces: &[String]) -> bool {
-        let mut scopes = self.scopes(namespaces).into_iter();
-        scopes.any(|scope| scope.is_none_or(|scope| namespace == Some(&*scope)))
+        let namespaces = self.namespaces.as_deref().unwrap_or(namespaces);
+        if namespaces.is_empty() || !namespaced::<K>() {
+            return true;
+        }
+        let found = |here: &str| namespaces.binary_search_by(|it| it.as_str().cmp(here));
+        namespace.is_some_and(|here| found(here).is_ok())
     }
 
     /// The parameters of a list in pages.

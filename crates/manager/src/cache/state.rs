@@ -1,7 +1,7 @@
 //! The objects in a cache, and the ways to find them.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -97,6 +97,26 @@ impl<K: Cached> State<K> {
         self.unreadable.remove(key)
     }
 
+    /// The keys of the objects in a namespace, sorted.
+    fn keys_in<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = &'a Key> {
+        let from = Key::from(&*format!("{namespace}/"));
+        let keys = self.keys.range(from..);
+        keys.take_while(move |key| key.namespace() == Some(namespace))
+    }
+
+    /// The keys that are known in a namespace, or in all, and not in `listed`.
+    pub(super) fn beside(&self, namespace: Option<&str>, listed: &HashSet<Key>) -> HashSet<Key> {
+        let here = |key: &&Key| namespace.is_none() || key.namespace() == namespace;
+        let others = self.unreadable.keys().chain(self.ahead.keys()).filter(here);
+        let beside = |key: &&Key| !listed.contains(*key);
+        let keys: Box<dyn Iterator<Item = &Key>> = match namespace {
+            // Those of other namespaces are not looked at: there may be very many.
+            Some(namespace) => Box::new(self.keys_in(namespace)),
+            None => Box::new(self.keys.iter()),
+        };
+        keys.chain(others).filter(beside).cloned().collect()
+    }
+
     /// The objects are sorted by key if the selection has an index or a namespace, and unsorted otherwise.
     ///
     /// They are filtered here, under the lock, so that only selected objects are copied.
@@ -116,12 +136,7 @@ impl<K: Cached> State<K> {
                 let here = |key: &&Key| namespace.is_none() || key.namespace() == namespace;
                 keys.filter(here).filter_map(whole).collect()
             }
-            (None, Some(namespace)) => {
-                let from = Key::from(&*format!("{namespace}/"));
-                let keys = self.keys.range(from..);
-                let here = keys.take_while(|key| key.namespace() == Some(namespace));
-                here.filter_map(whole).collect()
-            }
+            (None, Some(namespace)) => self.keys_in(namespace).filter_map(whole).collect(),
             (None, None) => {
                 let all = self.objects.iter();
                 let found = all.filter(|(_, object)| fits(object));

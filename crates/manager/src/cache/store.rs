@@ -232,16 +232,12 @@ impl<K: Cached> Cache<K> {
     /// contain; all of them if there is no version.
     pub(super) fn retain(&self, namespace: Option<&str>, listed: &HashSet<Key>, version: &str) {
         let at = number(version);
-        let gone: HashSet<_> = {
+        let gone = {
             let mut state = self.write();
             if let Some(at) = at {
                 state.ahead.listed(namespace, at);
             }
-            let here = |key: &&Key| namespace.is_none() || key.namespace() == namespace;
-            let keys = state.objects.keys().chain(state.unreadable.keys());
-            let keys = keys.chain(state.ahead.keys());
-            let gone = keys.filter(here).filter(|key| !listed.contains(*key));
-            gone.cloned().collect()
+            state.beside(namespace, listed)
         };
         for key in &gone {
             self.removed(key, |state| state.deliver_absence(key, at));
