@@ -122,6 +122,16 @@ impl Resource {
         validate::check_external(self, problems);
     }
 
+    /// Checks the module of a group that the project does not have yet.
+    ///
+    /// # Errors
+    /// The module is reserved.
+    pub fn check_new_group(&self) -> anyhow::Result<()> {
+        let mut problems = Problems::default();
+        validate::check_group_module(self, &mut problems);
+        problems.into_result()
+    }
+
     /// Like [`Resource::check_among`].
     pub fn check_pairs<'a>(
         &self,
@@ -156,6 +166,11 @@ impl Resource {
             self.version,
             self.kind
         )
+    }
+
+    /// `Captain`: the name of the type in the file that converts it, or an alias if that is taken.
+    pub fn spoke_type(&self) -> String {
+        names::alias(&self.kind, names::is_taken_in_conversions)
     }
 
     /// `api/src/crew/v1/captain.rs`.

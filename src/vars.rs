@@ -86,6 +86,8 @@ pub struct Vars {
     pub hub_version: String,
     /// `CaptainV1`: the alias of the spoke version in the hub's file.
     pub spoke_alias: String,
+    /// `Captain`, or an alias if the conversion already uses that name (`ResultKind`).
+    pub spoke_type: String,
     /// The external crate that defines the kind, or empty.
     pub external_crate: String,
     /// The line for the root manifest's dependencies if the kind is external, or empty.

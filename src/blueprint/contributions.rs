@@ -106,6 +106,7 @@ fn fill_spoke(vars: &mut Vars, hub: &Target, spoke: &Resource) {
     vars.hub_version.clone_from(&hub.version);
     vars.version.clone_from(&spoke.version);
     vars.type_path = spoke.type_path();
+    vars.spoke_type = spoke.spoke_type();
     // `CaptainV1alpha1`
     vars.spoke_alias = format!("{}{}", spoke.kind, spoke.version.replacen('v', "V", 1));
 }

@@ -1,3 +1,5 @@
+mod names;
+
 use super::*;
 use crate::project;
 

@@ -93,6 +93,13 @@ const CONTROLLER_IMPORTS: &[&str] = &[
 /// Names that the scaffolded webhooks import.
 const WEBHOOK_IMPORTS: &[&str] = &["FakeApi", "Manager"];
 
+/// Names that the scaffolded conversions import.
+const CONVERSION_IMPORTS: &[&str] = &["Spoke"];
+
+/// The module of the `api` crate that the first conversion of a project creates: no group can have it. It is not among
+/// [`MODULES_TAKEN`], because released projects have such groups, which works as long as nothing is converted.
+pub const CONVERSION_MODULE: &str = "conversion";
+
 /// The maximum length of a DNS label.
 pub const LABEL_MAX: usize = 63;
 /// The maximum length of a DNS name.
@@ -111,6 +118,20 @@ pub fn is_taken_in_controllers(name: &str) -> bool {
 /// Whether a webhook must import the type `name` under an alias.
 pub fn is_taken_in_webhooks(name: &str) -> bool {
     PRELUDE.contains(&name) || WEBHOOK_IMPORTS.contains(&name)
+}
+
+/// Whether a conversion must import the type `name` under an alias.
+pub fn is_taken_in_conversions(name: &str) -> bool {
+    PRELUDE.contains(&name) || CONVERSION_IMPORTS.contains(&name)
+}
+
+/// The name under which a file imports the type `name`: `ActionKind` if the file already uses `Action`.
+pub fn alias(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    if is_taken(name) {
+        format!("{name}Kind")
+    } else {
+        name.to_owned()
+    }
 }
 
 /// The Rust module of a group, kind or controller: `.` and `-` become `_`, and a leading digit gets the prefix `g`. Keywords,

@@ -104,11 +104,7 @@ impl Target {
     /// The name of the type in the code: its own, or an alias if the file already uses that name (`is_taken`).
     pub fn type_name(&self, is_taken: impl Fn(&str) -> bool) -> String {
         let name = self.type_path.rsplit("::").next().unwrap_or_default();
-        if is_taken(name) {
-            format!("{name}Kind")
-        } else {
-            name.to_owned()
-        }
+        names::alias(name, is_taken)
     }
 
     /// The line that imports the type as `name`: `use api::crew::v1::Captain;`.

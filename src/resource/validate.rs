@@ -76,6 +76,20 @@ fn check_group(resource: &Resource, problems: &mut Problems) {
     }
 }
 
+/// Checks that a new group leaves the module of conversions to them.
+pub(super) fn check_group_module(resource: &Resource, problems: &mut Problems) {
+    let (group, module) = (&resource.full_group, resource.group_module());
+    if module == names::CONVERSION_MODULE {
+        problems.add(
+            format!("the module `{module}` of the `api` crate is for conversions between versions, so `{group}` needs another one"),
+            format!(
+                "pass the full group, so that the module is `{}`: `--group {group} --domain ''`",
+                names::module(group)
+            ),
+        );
+    }
+}
+
 /// Checks the syntax of a group.
 fn check_group_spelling(resource: &Resource, problems: &mut Problems) -> bool {
     let group = &resource.full_group;

@@ -82,6 +82,7 @@ fn sample([group, version, lower, kind]: &[String; 4], on: bool) -> Value {
         ("type_path", format!("api::{group}::{version}::{kind}")),
         ("type_use", format!("use api::{group}::{version}::{kind};")),
         ("type_name", kind.clone()),
+        ("spoke_type", kind.clone()),
         ("finalizer", format!("{group}.example.com/{lower}")),
         ("mutating_marker", marker("/mutate")),
         ("validating_marker", marker("/validate")),

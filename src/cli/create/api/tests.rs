@@ -319,3 +319,36 @@ fn a_kind_whose_table_was_updated_to_its_types_gets_more_controllers() {
         ("captainz", false)
     );
 }
+
+#[test]
+fn a_new_group_leaves_the_module_of_conversions_to_them() {
+    let flags = "--version v1 --kind Captain";
+    let mut project = Try::new("example.com");
+    project.rejects(
+        &format!("--group conversion {flags}"),
+        "the module `conversion` of the `api` crate is for conversions between versions",
+        "pass the full group, so that the module is `conversion_example_com`: `--group conversion.example.com --domain ''`",
+    );
+    assert_eq!(
+        project.run(&format!(
+            "--group conversion.example.com --domain '' {flags}"
+        )),
+        "api::conversion_example_com::v1::Captain,captain"
+    );
+}
+
+#[test]
+fn a_project_of_an_earlier_release_keeps_its_group_in_the_module_of_conversions() {
+    let mut project = Try::new("example.com");
+    project.run("--group crew --version v1 --kind Captain");
+    for table in &mut project.project.tables {
+        if let Table::Api(api) = table {
+            "conversion".clone_into(&mut api.group);
+            "conversion.example.com".clone_into(&mut api.full_group);
+        }
+    }
+    assert_eq!(
+        project.run("--group conversion --version v2 --kind Captain --controller=false"),
+        "api::conversion::v2::Captain"
+    );
+}
