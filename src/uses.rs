@@ -2,62 +2,84 @@
 
 use std::collections::BTreeMap;
 
+/// The longest path above a group that is read, in bytes: no program has a longer one, and each import repeats it.
+const LONGEST: usize = 1000;
+
 /// Maps names in the file to paths: `Captain` -> `api::crew::v1::Captain`. `code` must have no comments or strings.
 pub fn uses(code: &str) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    for (at, _) in code.match_indices("use ") {
-        let before = code[..at].chars().next_back();
-        let item = !before.is_some_and(|c| c == '_' || c.is_alphanumeric());
-        if let (true, Some((tree, _))) = (item, code[at + 4..].split_once(';')) {
-            let tree: String = tree.split_whitespace().collect::<Vec<_>>().join(" ");
-            expand("", &tree, &mut found);
+    let imports = trees(code).flat_map(|tree| imports(&tree));
+    imports.map(|it| (it.name, it.path)).collect()
+}
+
+/// A name that a `use` item brings into its scope; `*` for a glob.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    pub name: String,
+    /// Without `::` at its start.
+    pub path: String,
+}
+
+/// The trees of all `use` items, each on one line: `a::{b, c as d}`.
+fn trees(code: &str) -> impl Iterator<Item = String> {
+    let mut rest = code;
+    std::iter::from_fn(move || {
+        loop {
+            let (before, after) = rest.split_once("use ")?;
+            let before = before.chars().next_back();
+            if before.is_some_and(|c| c == '_' || c.is_alphanumeric()) {
+                rest = after;
+                continue;
+            }
+            let (tree, after) = after.split_once(';')?;
+            rest = after;
+            return Some(tree.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+    })
+}
+
+/// What `use a::{b, c as d};` imports, from `a::{b, c as d}`.
+pub fn imports(tree: &str) -> Vec<Import> {
+    let mut found = Vec::new();
+    // The path above the current group, and the length of each outer one.
+    let (mut prefix, mut outer) = (String::new(), Vec::new());
+    let mut start = 0;
+    for (at, sign) in tree.match_indices(['{', ',', '}']) {
+        let piece = &tree[start..at];
+        start = at + 1;
+        if sign == "{" {
+            outer.push(prefix.len());
+            prefix += piece.trim().trim_start_matches("::");
+        } else {
+            found.extend(import(&prefix, piece));
+        }
+        if sign == "}" {
+            prefix.truncate(outer.pop().unwrap_or_default());
+        }
+        if prefix.len() > LONGEST {
+            return found;
         }
     }
+    found.extend(import(&prefix, &tree[start..]));
     found
 }
 
-/// Reads `a::{b, c as d}` below `prefix`.
-fn expand(prefix: &str, tree: &str, found: &mut BTreeMap<String, String>) {
-    let tree = tree.trim().trim_start_matches("::");
-    if let Some((path, group)) = tree.split_once('{') {
-        let prefix = format!("{prefix}{}", path.trim());
-        let group = group.trim_end().strip_suffix('}').unwrap_or(group);
-        for part in parts(group) {
-            expand(&prefix, part, found);
-        }
-        return;
-    }
-    let (path, name) = match tree.split_once(" as ") {
+/// Reads `b` or `c as d` below `prefix`.
+fn import(prefix: &str, piece: &str) -> Option<Import> {
+    let piece = piece.trim().trim_start_matches("::");
+    let (path, name) = match piece.split_once(" as ") {
         Some((path, name)) => (path.trim(), name.trim()),
-        None => (tree, tree.rsplit("::").next().unwrap_or(tree)),
+        None => (piece, piece.rsplit("::").next().unwrap_or(piece)),
     };
-    let whole = if path == "self" {
-        prefix.trim_end_matches(':').to_owned()
-    } else {
-        format!("{prefix}{path}")
+    let path = match path {
+        "" => return None,
+        "self" => prefix.trim_end_matches(':').to_owned(),
+        path => format!("{prefix}{path}"),
     };
     let name = match name {
-        "self" => whole.rsplit("::").next().unwrap_or_default().to_owned(),
+        "self" => path.rsplit("::").next().unwrap_or_default().to_owned(),
         name => name.to_owned(),
     };
-    found.insert(name, whole);
-}
-
-/// The items of a group: splits at commas, except those of inner groups.
-fn parts(group: &str) -> Vec<&str> {
-    let mut depth = 0_usize;
-    let split = group.split(|c| {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == ',' && depth == 0
-    });
-    split
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-        .collect()
+    Some(Import { name, path })
 }
 
 /// The full path of a type as the file writes it, such as `v1::Captain` after `use api::crew::v1;`.

@@ -11,6 +11,10 @@ use std::ops::Range;
 
 use super::marker::is_rust;
 use crate::comments::code;
+use crate::uses::{Import, imports};
+
+/// The most lines of a `use` item after its first one.
+const LONGEST_USE: usize = 200;
 
 /// Whether the scope of the marker in line `at` (from 0) contains `line`, neither in a string nor commented out.
 pub fn has(path: &str, lines: &[String], at: usize, line: &str) -> bool {
@@ -41,6 +45,10 @@ fn in_rust(lines: &[String], at: usize, line: &str) -> Vec<usize> {
     let code: Vec<&str> = code.lines().collect();
     let blocks = outermost_blocks(&code);
     let block = |index: usize| blocks.iter().position(|block| block.contains(&index));
+    if let Some(wanted) = use_item(&[line]) {
+        let in_scope = all.filter(|index| block(*index) == block(at));
+        return importing(&code, in_scope, &imports(&wanted));
+    }
     let is_there = |index: usize| {
         let code = code.get(index).map_or("", |code| code.trim());
         if line.starts_with("//") {
@@ -54,21 +62,52 @@ fn in_rust(lines: &[String], at: usize, line: &str) -> Vec<usize> {
         .collect()
 }
 
+/// The lines that begin the `use` items which together import all of `wanted`; none if something is missing. Imports may be merged,
+/// as by rustfmt's `imports_granularity`, over several lines.
+fn importing(
+    code: &[&str],
+    in_scope: impl Iterator<Item = usize>,
+    wanted: &[Import],
+) -> Vec<usize> {
+    let items = in_scope.filter_map(|index| Some((index, imports(&use_item(&code[index..])?))));
+    let items: Vec<(usize, Vec<Import>)> = items.collect();
+    let is_there = |it: &Import| items.iter().any(|(_, have)| have.contains(it));
+    if !wanted.iter().all(is_there) {
+        return Vec::new();
+    }
+    let has_one = |have: &[Import]| wanted.iter().any(|it| have.contains(it));
+    let items = items.iter().filter(|(_, have)| has_one(have));
+    items.map(|(index, _)| *index).collect()
+}
+
+/// What the `use` item that begins in the first of `lines` imports, as one line without `;`.
+fn use_item(lines: &[&str]) -> Option<String> {
+    let ("use", first) = item(lines.first()?.trim())? else {
+        return None;
+    };
+    let mut tree = String::new();
+    for part in
+        std::iter::once(first).chain(lines[1..].iter().map(|line| line.trim()).take(LONGEST_USE))
+    {
+        tree.push_str(part);
+        tree.push(' ');
+        if let Some((tree, _)) = tree.split_once(';') {
+            return Some(tree.trim().to_owned());
+        }
+    }
+    None
+}
+
 /// Whether `have`, without its comments, is equivalent to `line`: the same statement, or an item with the same name, ignoring
-/// visibility and fields. A `use` may also import other names.
+/// visibility and fields.
 fn declares(have: &str, line: &str) -> bool {
-    if have == line {
-        return true;
-    }
-    match (item(have), item(line)) {
-        (Some(("use", have)), Some(("use", wanted))) => {
-            imports(have).any(|path| path == wanted.trim_end_matches(';'))
+    have == line
+        || match (item(have), item(line)) {
+            (Some((have, name)), Some((wanted, wanted_name))) => {
+                have == wanted && word(name) == word(wanted_name)
+            }
+            _ => false,
         }
-        (Some((have, name)), Some((wanted, wanted_name))) => {
-            have == wanted && word(name) == word(wanted_name)
-        }
-        _ => false,
-    }
 }
 
 /// The keyword and the rest of a `mod`, `struct` or `use` item.
@@ -87,18 +126,6 @@ fn item(line: &str) -> Option<(&str, &str)> {
 fn word(text: &str) -> &str {
     let end = text.find(|character: char| !(character.is_alphanumeric() || character == '_'));
     &text[..end.unwrap_or(text.len())]
-}
-
-/// The paths of `a::{b, c};` (on one line, without nested braces): `a::b` and `a::c`.
-fn imports(text: &str) -> impl Iterator<Item = String> {
-    let text = text.trim_end_matches(';');
-    let (start, names) = match text.split_once('{') {
-        Some((start, names)) => (start, names.trim_end_matches('}')),
-        None => ("", text),
-    };
-    names
-        .split(',')
-        .map(move |name| format!("{start}{}", name.trim()))
 }
 
 fn in_toml(lines: &[String], at: usize, line: &str) -> Vec<usize> {
@@ -204,101 +231,4 @@ fn indentation(line: &str) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Whether `line` counts as being in the scope of the one line `# HERE` or `// HERE` of `text`.
-    fn found(path: &str, text: &str, line: &str) -> bool {
-        let lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
-        let at = lines.iter().position(|line| line.contains("HERE")).unwrap();
-        has(path, &lines, at, line)
-    }
-
-    #[test]
-    fn in_toml_the_scope_is_the_table() {
-        let text =
-            "[dependencies]\na = \"1\"\n# HERE\n\n[dev-dependencies]\nb = \"1\"\nc_d = \"1\"\n";
-        assert!(found("Cargo.toml", text, "a = \"1\""));
-        assert!(found("Cargo.toml", text, "a = { version = \"2\" }"));
-        assert!(!found("Cargo.toml", text, "b = \"1\""));
-        let text = text.replace("# HERE\n", "") + "# HERE\n";
-        assert!(found("Cargo.toml", &text, "c-d = \"2\""));
-        assert!(!found("Cargo.toml", &text, "a = \"1\""));
-    }
-
-    #[test]
-    fn in_yaml_the_scope_is_the_list() {
-        let text = "resources:\n  - ../rbac\n  # HERE\n# - ../crd\ncomponents:\n  - ../other\n";
-        assert!(found("k.yaml", text, "- ../rbac"));
-        assert!(!found("k.yaml", text, "- ../other"));
-        assert!(!found("k.yaml", text, "- ../crd"), "a comment");
-        let flat = "resources:\n- ../rbac\n# HERE\n- ../crd\n\ncomponents:\n- ../other\n";
-        for (line, expected) in [
-            ("- ../rbac", true),
-            ("- ../crd", true),
-            ("- ../other", false),
-        ] {
-            assert_eq!(found("k.yaml", flat, line), expected, "{line}");
-        }
-    }
-
-    #[test]
-    fn in_rust_the_scope_is_the_outermost_block() {
-        let text = "mod a;\n\nfn main() {\n    if x {\n        b();\n    }\n    // HERE\n}\n\nmod tests {\n    c();\n}\n";
-        assert!(
-            found("main.rs", text, "b();"),
-            "in a block of the same function"
-        );
-        assert!(!found("main.rs", text, "c();"), "in another block");
-        assert!(!found("main.rs", text, "mod a;"), "outside");
-        let text = "// HERE\nmod a;\nmod tests {\n    use b;\n}\nconst C: &str = \"\nuse d;\n\";\n";
-        assert!(found("main.rs", text, "mod a;"));
-        assert!(!found("main.rs", text, "use b;"), "in a block");
-        assert!(!found("main.rs", text, "use d;"), "in a string");
-    }
-
-    #[test]
-    fn in_other_files_the_scope_is_the_whole_file() {
-        assert!(found("Makefile", "a\n# HERE\n\nb:\n\tc\n", "c"));
-    }
-
-    #[test]
-    fn an_edited_line_is_recognized_as_the_inserted_line() {
-        let rust = |text: &str, line: &str| found("main.rs", &format!("// HERE\n{text}\n"), line);
-        for (text, line) in [
-            ("pub mod webhooks;", "mod webhooks;"),
-            ("pub(crate) mod webhooks; // mine", "mod webhooks;"),
-            (
-                "use ::kube::{CustomResourceExt, Resource};",
-                "use ::kube::CustomResourceExt;",
-            ),
-            ("pub use a::*;", "use a::*;"),
-            ("struct CaptainWebhook {", "struct CaptainWebhook;"),
-            ("register(&mut manager); // mine", "register(&mut manager);"),
-            ("// +kbr:rbac:a", "// +kbr:rbac:a"),
-        ] {
-            assert!(rust(text, line), "{text}");
-        }
-        for (text, line) in [
-            ("mod webhooks_v2;", "mod webhooks;"),
-            ("use ::kube::{Resource};", "use ::kube::CustomResourceExt;"),
-            ("// mod webhooks;", "mod webhooks;"),
-            ("register(&mut manager, 1);", "register(&mut manager);"),
-        ] {
-            assert!(!rust(text, line), "{text}");
-        }
-        for text in ["- ../crd # mine", "- \"../crd\"", "- ../crd/", "-   ../crd"] {
-            assert!(
-                found("k.yaml", &format!("a:\n  # HERE\n  {text}\n"), "- ../crd"),
-                "{text}"
-            );
-        }
-        for text in [
-            "a.version = \"1\"\n# HERE",
-            "# HERE\n\n[dependencies.a]\nversion = \"1\"",
-        ] {
-            let text = format!("[dependencies]\n{text}\n");
-            assert!(found("Cargo.toml", &text, "a = \"1\""), "{text}");
-        }
-    }
-}
+mod tests;
