@@ -4,6 +4,7 @@
 mod support;
 
 mod cronjob;
+mod multiples;
 mod project;
 mod random;
 mod rules;

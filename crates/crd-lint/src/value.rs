@@ -139,9 +139,9 @@ fn number(schema: &Value, value: &Value, fault: &mut impl FnMut(String)) {
         }
     }
     if let Some(factor) = limit("multipleOf").filter(|factor| *factor != 0.0)
-        && (number / factor).fract() != 0.0
+        && let Some(reason) = not_multiple(schema, value, factor)
     {
-        fault(format!("is not a multiple of {factor}"));
+        fault(reason);
     }
     // The API server parses numbers with these formats into types of that width.
     let (low, high) = match schema["format"].as_str() {
@@ -151,6 +151,52 @@ fn number(schema: &Value, value: &Value, fault: &mut impl FnMut(String)) {
     if !(low..=high).contains(&number) {
         fault("is not a 32-bit integer".to_owned());
     }
+}
+
+/// Why the API server does not take `value` as a multiple of `factor`, by the arithmetic of `MultipleOfNativeType`, `MultipleOf` and
+/// `IsValueValidAgainstRange` in kube-openapi: an integer is divided by the factor without its fraction, any other number as a float.
+fn not_multiple(schema: &Value, value: &Value, factor: f64) -> Option<String> {
+    if schema["type"] == "integer" && factor.fract() != 0.0 {
+        return Some(format!(
+            "is an integer, and `multipleOf` is {factor}, which is none"
+        ));
+    }
+    let is_multiple = match whole(value) {
+        Some(_) if factor < 1.0 => {
+            return Some(format!(
+                "has no fraction, and the API server then divides by `multipleOf` without its own, by 0 for {factor}"
+            ));
+        }
+        #[allow(clippy::cast_possible_truncation, reason = "as the API server does")]
+        Some(number) => number % (factor as i64) == 0,
+        None => {
+            let number = value.as_f64().unwrap_or_default();
+            // In this order, the API server's result for 0.3 and 0.1 is 3.
+            is_almost_whole(if factor < 1.0 {
+                1.0 / factor * number
+            } else {
+                number / factor
+            })
+        }
+    };
+    (!is_multiple).then(|| format!("is not a multiple of {factor}"))
+}
+
+/// A number without a fraction, also if it is written as `1.0`: clients in Go send it as `1`.
+fn whole(value: &Value) -> Option<i64> {
+    const LIMIT: f64 = 9e18;
+    let whole = |number: &f64| number.fract() == 0.0 && number.abs() < LIMIT;
+    #[allow(clippy::cast_possible_truncation, reason = "it is whole and fits")]
+    let written = || value.as_f64().filter(whole).map(|number| number as i64);
+    value.as_i64().or_else(written)
+}
+
+/// Whether a quotient counts as a whole number: `IsFloat64AJSONInteger` of go-openapi's swag, which kube-openapi calls.
+fn is_almost_whole(number: f64) -> bool {
+    const LIMIT: f64 = 9_007_199_254_740_991.0;
+    const TOLERANCE: f64 = 1e-9;
+    let whole = number.round();
+    number.abs() <= LIMIT && (number - whole).abs() <= TOLERANCE * whole.abs()
 }
 
 fn list(schema: &Value, items: &[Value], path: &str, found: &mut Vec<Violation>) {

@@ -54,3 +54,31 @@ fn one_of_and_similar_keywords_count_matches() {
         1
     );
 }
+
+/// The rows that an API server of Kubernetes 1.37.2 accepts and rejects as defaults.
+#[test]
+fn a_multiple_is_one_by_the_arithmetic_of_the_api_server() {
+    for (kind, factor, value, expected) in [
+        ("number", json!(0.1), json!(0.3), true),
+        ("number", json!(0.1), json!(0.7), true),
+        ("number", json!(0.1), json!(-0.3), true),
+        ("number", json!(0.1), json!(1.0), false),
+        ("number", json!(0.01), json!(4.35), true),
+        ("number", json!(0.1), json!(0.35), false),
+        ("number", json!(0.1), json!(1e-11), false),
+        ("number", json!(0.1), json!(0), false),
+        ("number", json!(0.1), json!(3), false),
+        ("number", json!(1.5), json!(4), true),
+        ("number", json!(1.5), json!(4.5), true),
+        ("number", json!(1.5), json!(4.0), true),
+        ("number", json!(2), json!(4), true),
+        ("number", json!(2), json!(4.5), false),
+        ("integer", json!(2), json!(4), true),
+        ("integer", json!(2), json!(5), false),
+        ("integer", json!(1.5), json!(3), false),
+    ] {
+        let schema = json!({ "type": kind, "multipleOf": factor });
+        let found = reasons(&schema, &value);
+        assert_eq!(found.is_empty(), expected, "{schema} {value}: {found:?}");
+    }
+}
