@@ -7,6 +7,7 @@ pub mod manifests;
 pub mod name;
 mod table;
 mod upgrade;
+pub mod values;
 mod without;
 
 use serde::de::DeserializeOwned;

@@ -11,7 +11,7 @@ use super::{WriteArgs, prompt};
 use crate::blueprint::Presence;
 use crate::diagnostic::Problems;
 use crate::output;
-use crate::project::{self, Head, KBR, Project, name};
+use crate::project::{self, Head, KBR, Project, name, values};
 use crate::release;
 use crate::resource::controller::FIELD_MANAGER_MAX;
 use crate::resource::names;
@@ -171,24 +171,14 @@ fn check(project: &Head) -> anyhow::Result<()> {
             format!("choose a shorter domain or project name, of {} characters together", FIELD_MANAGER_MAX - CONTROLLER_ROOM - 2),
         );
     }
-    if !project
-        .repo
-        .bytes()
-        .all(|byte| byte.is_ascii_graphic() && !b"\"'\\<>`".contains(&byte))
-    {
+    if let Some(problem) = values::repo_problem(&project.repo) {
         problems.add(
-            format!("`{}` is not a repository", project.repo.escape_debug()),
+            problem,
             "pass a URL or a path: `--repo github.com/crew/captains`",
         );
     }
-    if project.owner.chars().any(char::is_control) {
-        problems.add(
-            format!(
-                "the owner `{}` is not one line of text",
-                project.owner.escape_debug()
-            ),
-            "pass a name: `--owner 'The Crew'`",
-        );
+    if let Some(problem) = values::owner_problem(&project.owner) {
+        problems.add(problem, "pass a name: `--owner 'The Crew'`");
     }
     problems.into_result()
 }

@@ -1,8 +1,8 @@
-//! Validates the names in PROJECT: they become paths, YAML and Rust, and PROJECT may have been edited or merged by hand.
+//! Validates the names and values in PROJECT: they become paths, YAML and Rust, and PROJECT may have been edited or merged by hand.
 
 use std::collections::BTreeSet;
 
-use super::{Project, name};
+use super::{Head, Project, name, values};
 use crate::diagnostic::Problems;
 use crate::resource::controller::Controller;
 use crate::resource::target::Target;
@@ -10,11 +10,7 @@ use crate::resource::{Resource, names};
 
 /// The problems, one sentence each. Names that only clash with reserved names are accepted, because each release may reserve more.
 pub fn problems(project: &Project) -> Vec<String> {
-    let mut found: Vec<String> = name::spelling(&project.head.name).into_iter().collect();
-    let domain = &project.head.domain;
-    if !names::is_subdomain(domain) {
-        found.push(format!("`{domain}` is not a domain"));
-    }
+    let mut found = of_head(&project.head);
     let mut of_tables = Problems::default();
     // Clashes between tables were checked when they were created; checking all pairs of 500 kinds would take 50 ms.
     for api in project.apis() {
@@ -36,6 +32,25 @@ pub fn problems(project: &Project) -> Vec<String> {
         }
     }
     found
+}
+
+/// The problems of the keys that `kbr init` recorded. Names are spelled out in their problem; the others need their key.
+fn of_head(head: &Head) -> Vec<String> {
+    let domain = &head.domain;
+    let is_domain = names::is_subdomain(domain);
+    let names = [
+        name::spelling(&head.name),
+        (!is_domain).then(|| format!("`{domain}` is not a domain")),
+    ];
+    let values = [
+        ("repo", values::repo_problem(&head.repo)),
+        ("owner", values::owner_problem(&head.owner)),
+        ("license", values::license_problem(&head.license)),
+    ];
+    let values = values
+        .into_iter()
+        .filter_map(|(key, problem)| Some(format!("`{key}`: {}", problem?)));
+    names.into_iter().flatten().chain(values).collect()
 }
 
 /// A merge may leave duplicate tables.
@@ -117,134 +132,11 @@ fn check_target(target: &Target, problems: &mut Problems) {
             "",
         );
     }
+    let dependency = target.dependency.as_deref();
+    if let Some(problem) = dependency.and_then(values::dependency_problem) {
+        problems.add(format!("`dependency`: {problem}"), "");
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::parse;
-
-    const PROJECT: &str = r#"layout = "v1"
-kbr = "0.1.0"
-name = "captains"
-domain = "example.com"
-
-[[api]]
-group = "crew"
-full_group = "crew.example.com"
-version = "v1"
-kind = "Captain"
-plural = "captains"
-singular = "captain"
-namespaced = true
-
-[[controller]]
-name = "pod"
-group = "core"
-full_group = ""
-version = "v1"
-kind = "Pod"
-plural = "pods"
-namespaced = true
-type = "k8s_openapi::api::core::v1::Pod"
-"#;
-
-    #[test]
-    fn each_invalid_name_in_project_is_reported() {
-        assert!(parse(PROJECT).is_ok());
-        for (good, bad, expected) in [
-            (
-                "\"captains\"\nd",
-                "\"Bad Name\"\nd",
-                "`Bad Name` is not a project name",
-            ),
-            ("\"example.com\"", "\"a b\"", "`a b` is not a domain"),
-            (
-                "\"crew\"",
-                "\"../x\"",
-                "`../x` is not the short form of the group `crew.example.com`",
-            ),
-            ("\"crew.example.com\"", "\"../x\"", "`../x` is not a group"),
-            (
-                "\"v1\"\nkind = \"C",
-                "\"one\"\nkind = \"C",
-                "`one` is not an API version",
-            ),
-            ("\"Captain\"", "\"a/b\"", "`a/b` is not a kind"),
-            (
-                "plural = \"captains\"",
-                "plural = \"a b\"",
-                "`a b` is not a valid plural",
-            ),
-            ("\"pod\"", "\"../pod\"", "`../pod` is not a controller name"),
-            ("\"core\"", "\"..\"", "`..` is not the core group"),
-            (
-                "::Pod",
-                "::Pod; evil",
-                "Pod; evil` is not the path of a type",
-            ),
-        ] {
-            let text = PROJECT.replacen(good, bad, 1);
-            assert_ne!(text, PROJECT, "{good}");
-            let error = parse(&text).unwrap_err().to_string();
-            assert!(
-                error.starts_with("`PROJECT` is broken; nothing was written\n"),
-                "{error}"
-            );
-            assert!(error.contains(expected), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_converted_version_that_does_not_exist_is_reported() {
-        let hub = r#"
-[[webhook]]
-group = "crew"
-full_group = "crew.example.com"
-version = "v1"
-kind = "Captain"
-plural = "captains"
-namespaced = true
-type = "api::crew::v1::Captain"
-spokes = ["v9"]
-"#;
-        let error = parse(&format!("{PROJECT}{hub}")).unwrap_err().to_string();
-        assert!(
-            error.contains(
-                "`[[webhook]]` of `Captain` converts `crew.example.com/v9`, which has no `[[api]]`"
-            ),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn all_problems_are_reported_at_once() {
-        let text = PROJECT
-            .replace("captains\"\nd", "C\"\nd")
-            .replace("example.com", "example.com.");
-        let error = parse(&text).unwrap_err().to_string();
-        assert!(error.contains("\n    `C` is not a project name"), "{error}");
-        assert!(
-            error.contains("\n    `example.com.` is not a domain"),
-            "{error}"
-        );
-        assert!(
-            error.contains("\n    `crew.example.com.` is not a group"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn duplicate_tables_are_reported() {
-        let (_, tables) = PROJECT.split_once("\n[[api]]").unwrap();
-        let text = format!("{PROJECT}\n[[api]]{tables}");
-        let error = parse(&text).unwrap_err().to_string();
-        assert!(
-            error.contains("duplicate `[[api]]` of `Captain` in `crew.example.com/v1`"),
-            "{error}"
-        );
-        assert!(
-            error.contains("duplicate `[[controller]]` `pod`"),
-            "{error}"
-        );
-    }
-}
+mod tests;
