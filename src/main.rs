@@ -7,6 +7,7 @@ mod cli;
 mod cluster;
 mod comments;
 mod commit;
+mod derived;
 mod dev;
 mod diagnostic;
 mod edit;

@@ -11,6 +11,13 @@ pub fn uses(code: &str) -> BTreeMap<String, String> {
     imports.map(|it| (it.name, it.path)).collect()
 }
 
+/// The modules from which `code` imports everything: `a` in `use a::*;`.
+pub fn globs(code: &str) -> Vec<String> {
+    let imports = trees(code).flat_map(|tree| imports(&tree));
+    let modules = imports.filter_map(|it| it.path.strip_suffix("::*").map(str::to_owned));
+    modules.collect()
+}
+
 /// A name that a `use` item brings into its scope; `*` for a glob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {

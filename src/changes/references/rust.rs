@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::Mention;
+use super::exports::exports;
 use crate::changes::Change;
 use crate::comments::code;
 use crate::edit::is_rust;
-use crate::uses::{resolve, uses};
+use crate::uses::{globs, resolve, uses};
 
 /// The crate of the types, as the operator calls it.
 const API: &str = "api";
@@ -29,8 +30,11 @@ impl Gone {
             let text = change.before.as_deref().unwrap_or_default();
             // A version exports everything that its kinds' modules have.
             if let Some((parent, _)) = module.rsplit_once("::").filter(|_| is_of_api(&module)) {
-                let names = public_items(&String::from_utf8_lossy(text));
-                items.extend(names.iter().map(|name| format!("{parent}::{name}")));
+                let exports = exports(&String::from_utf8_lossy(text));
+                let names = exports.items.iter();
+                items.extend(names.map(|name| format!("{parent}::{name}")));
+                let macros = exports.macros.iter();
+                items.extend(macros.map(|name| format!("{API}::{name}")));
             }
             modules.push(module);
         }
@@ -53,10 +57,10 @@ impl Gone {
         let mut mentions = Vec::new();
         let mut last = 0;
         for (at, written) in paths(&code) {
-            let number = code[..at].matches('\n').count() + 1;
             let Some(item) = self.find(&file, &code[..at], written) else {
                 continue;
             };
+            let number = code[..at].matches('\n').count() + 1;
             if number != last {
                 last = number;
                 let line = text.lines().nth(number - 1).unwrap_or_default().trim();
@@ -114,28 +118,12 @@ fn is_of_api(module: &str) -> bool {
     module.split("::").next() == Some(API)
 }
 
-/// The names of the public types, traits, functions and constants of a file.
-fn public_items(text: &str) -> Vec<String> {
-    const KEYWORDS: [&str; 6] = ["struct", "enum", "type", "trait", "fn", "const"];
-    let code = code(text).unwrap_or_default();
-    let name = |line: &str| {
-        let rest = line.strip_prefix("pub ")?;
-        let mut words = rest.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        let keyword = words.next().filter(|it| KEYWORDS.contains(it));
-        keyword.and(words.next()).map(str::to_owned)
-    };
-    let mut names: Vec<String> = code.lines().filter_map(name).collect();
-    // `#[derive(CustomResource)]` on `CaptainSpec` defines the kind, whose name is in a string.
-    let kinds = names.iter().filter_map(|name| name.strip_suffix("Spec"));
-    let kinds: Vec<String> = kinds.map(str::to_owned).collect();
-    names.extend(kinds);
-    names
-}
-
 /// A file that remains.
 struct File {
     module: String,
     uses: BTreeMap<String, String>,
+    /// The modules of which everything is imported.
+    globs: Vec<String>,
 }
 
 impl File {
@@ -143,18 +131,19 @@ impl File {
         File {
             module: module(path),
             uses: uses(code),
+            globs: globs(code),
         }
     }
 
-    /// The full paths that `written` may have: by the `use` items, relative to this module, and from a glob.
+    /// The full paths that `written` may have: by the `use` items, relative to this module, and from globs.
     fn meanings(&self, written: &str) -> Vec<String> {
         let resolved = resolve(&self.uses, written);
         let first = written.split("::").next().unwrap_or_default();
         let mut full = vec![self.absolute(&resolved)];
         if !self.uses.contains_key(first) {
             full.push(format!("{}::{written}", self.module));
-            let glob = self.uses.get("*").and_then(|it| it.strip_suffix("::*"));
-            full.extend(glob.map(|glob| format!("{}::{written}", self.absolute(glob))));
+            let globs = self.globs.iter();
+            full.extend(globs.map(|glob| format!("{}::{written}", self.absolute(glob))));
         }
         full
     }

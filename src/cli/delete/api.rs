@@ -6,7 +6,7 @@ use super::super::kind::KindArgs;
 use super::DeleteArgs;
 use super::deletion::Deletion;
 use super::tables;
-use crate::comments::code;
+use crate::derived;
 use crate::diagnostic::Problems;
 use crate::project::{Project, Table};
 use crate::resource::Resource;
@@ -145,13 +145,12 @@ fn check_controllers(target: &Target, project: &Project, problems: &mut Problems
     }
 }
 
-/// Whether the API server stores objects in this version: from its type, or from PROJECT if the type cannot be read.
+/// Whether the API server stores objects in this version: from the attribute of its type, or from PROJECT if there is none.
 pub fn is_stored(root: &Path, project: &Project, api: &Resource) -> bool {
     let text = workdir::text(root, &api.path());
-    let code = text.and_then(|text| code(&text).ok());
-    let Some(code) = code else {
-        return project.is_storage(api);
-    };
-    let code: String = code.split_whitespace().collect();
-    !code.contains("storage=false")
+    let file = text.and_then(|text| syn::parse_file(&text).ok());
+    let kinds = file.map_or_else(Vec::new, |file| derived::kinds(&file.items));
+    let mut kinds = kinds.into_iter();
+    let own = kinds.find(|it| it.kind == api.kind && it.version == api.version);
+    own.map_or_else(|| project.is_storage(api), |own| own.is_stored)
 }

@@ -1,8 +1,9 @@
 use super::*;
 use crate::changes::Verb;
 
-const TYPES: &str =
-    "pub struct CaptainSpec {}\npub enum Rank {}\npub fn promote() {}\nstruct Private;\n";
+const TYPES: &str = "#[kube(version = \"v1\", kind = \"Captain\")]\npub struct CaptainSpec {}\npub enum Rank {}\npub fn promote() {}\n\
+    pub async fn demote() {}\npub static CREW: u8 = 1;\npub use other::Boat;\npub(crate) const fn limit() {}\n\
+    #[macro_export]\nmacro_rules! sail { () => {} }\nstruct Private;\n";
 
 /// The numbers of the lines of `text` that mention the removed version of `Captain` or its controller.
 fn found(path: &str, text: &str) -> Vec<String> {
@@ -51,6 +52,10 @@ fn a_type_is_found_by_every_way_to_name_it() {
         "use api::crew::v1::{Mate, Rank};",
         "use api::crew::{v1::Captain as Old, v2::Captain};",
         "fn x() { api::crew::v1::promote(); }",
+        "async fn x() { api::crew::v1::demote().await; }",
+        "fn x() { api::crew::v1::CREW; }",
+        "use api::crew::v1::Boat as Dinghy;",
+        "fn x() { api::sail!(); }",
     ] {
         check("src/a.rs", text, 1);
     }
@@ -61,6 +66,16 @@ fn a_type_is_found_by_every_way_to_name_it() {
         1,
     );
     check("src/a.rs", "use api::crew::v1::*;\nfn x(_: Captain) {}", 1);
+    check(
+        "src/a.rs",
+        "use api::crew::v1::*;\nuse other::*;\nfn x(_: Captain) {}",
+        1,
+    );
+    check(
+        "api/src/crew/v1/mate.rs",
+        "fn x() { super::limit(); crate::crew::v1::limit(); }",
+        1,
+    );
     check(
         "api/src/crew/v2/captain.rs",
         "use crate::crew::v1::Captain;",
