@@ -106,11 +106,16 @@ fn stage(root: &Path, changes: &[&Change]) -> Result<Record, Problem> {
         disk::create_folder(&root.join(folder))?;
     }
     for (at, (file, change)) in record.files.iter().zip(changes).enumerate() {
+        // An existing file keeps its mode.
+        let write = match &change.before {
+            Some(_) => disk::write,
+            None => disk::write_by_umask,
+        };
         if let Some(after) = change.result() {
-            disk::write(&staged(root, at), after, file.mode)?;
+            write(&staged(root, at), after, file.mode)?;
         }
         if let Some(before) = &change.before {
-            disk::write(&copy_before(root, at), before, file.mode)?;
+            write(&copy_before(root, at), before, file.mode)?;
         }
     }
     disk::write(&root.join(DRAFT), record.to_toml()?.as_bytes(), 0o644)?;

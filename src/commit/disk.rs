@@ -60,18 +60,28 @@ pub fn create_folder(path: &Path) -> Result<(), Problem> {
 
 /// Writes a new file with exactly this mode.
 pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Problem> {
+    let file = create(path, bytes, 0o600)?;
+    run("set the mode of", path, || {
+        file.set_permissions(Permissions::from_mode(mode))
+    })
+}
+
+/// Writes a new file with this mode, apart from the bits in the umask, as other programs do.
+pub fn write_by_umask(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Problem> {
+    create(path, bytes, mode).map(drop)
+}
+
+fn create(path: &Path, bytes: &[u8], mode: u32) -> Result<fs::File, Problem> {
     let open = || {
         OpenOptions::new()
             .write(true)
             .create_new(true)
-            .mode(0o600)
+            .mode(mode)
             .open(path)
     };
     let mut file = run("create", path, open)?;
     run("write", path, || file.write_all(bytes))?;
-    run("set the mode of", path, || {
-        file.set_permissions(Permissions::from_mode(mode))
-    })
+    Ok(file)
 }
 
 /// Renames a file, replacing any file at `to`.

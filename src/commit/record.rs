@@ -39,7 +39,7 @@ pub struct Record {
 pub struct FileRecord {
     /// Relative to the root; links are followed.
     pub path: String,
-    /// Permission bits of the result.
+    /// Permission bits of the result; those of a new file before the umask.
     pub mode: u32,
     /// SHA-256 of the old content, in hexadecimal; `None` for a new file.
     pub before: Option<String>,
@@ -169,10 +169,10 @@ fn unknown_record(path: &str) -> Diagnostic {
         ))
 }
 
-/// The mode of the file, or `rw-r--r--` for a new one.
+/// The mode of the file, or `rw-rw-rw-` for a new one.
 fn mode(place: &Place) -> u32 {
     if place.found == Found::Nothing {
-        return 0o644;
+        return 0o666;
     }
     fs::metadata(&place.path).map_or(0o644, |metadata| metadata.permissions().mode() & 0o7777)
 }

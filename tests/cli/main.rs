@@ -5,3 +5,4 @@
 mod arguments;
 mod output;
 mod platforms;
+mod umask;
