@@ -22,7 +22,7 @@ use crate::project::Project;
 use crate::release::Release;
 use crate::scaffold::Policy;
 
-pub use merge::markers;
+pub use merge::marked;
 pub use releases::Releases;
 use renamed::rewritten;
 use resolution::Resolution;

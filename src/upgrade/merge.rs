@@ -18,7 +18,7 @@ pub enum Hunk {
 }
 
 /// The lines that begin, divide twice, and end a conflict, as git and diff3 write them.
-pub fn markers(releases: Releases) -> [String; 4] {
+fn markers(releases: Releases) -> [String; 4] {
     [
         "<<<<<<< yours".to_owned(),
         format!("||||||| kbr {}", releases.from),
@@ -146,6 +146,22 @@ pub fn with_markers(hunks: &[Hunk], releases: Releases) -> String {
     text
 }
 
+/// The lines of `text`, from 1, that are markers of a conflict. A line that only divides counts inside a conflict: outside, it may
+/// underline a heading.
+pub fn marked<'a>(text: &'a str, releases: Releases) -> Vec<(usize, &'a str)> {
+    let [begin, middle, divide, end] = markers(releases);
+    let mut found = Vec::new();
+    let mut inside = false;
+    for (number, line) in (1..).zip(text.lines()) {
+        let labelled = line == begin || line == middle || line == end;
+        if labelled || inside && line == divide {
+            found.push((number, line));
+        }
+        inside = if labelled { line != end } else { inside };
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +212,34 @@ mod tests {
                     new: "new\n".to_owned(),
                 }
             ]
+        );
+    }
+
+    #[test]
+    fn only_lines_that_kbr_writes_around_conflicts_are_markers() {
+        let numbers = |text: &str| -> Vec<usize> {
+            let found = marked(text, RELEASES);
+            found.into_iter().map(|(number, _)| number).collect()
+        };
+        let conflict = with_markers(&merge("a\nb\n", "a\nours\n", "a\nnew\n"), RELEASES);
+        assert_eq!(numbers(&conflict), [2, 4, 6, 8]);
+        let heading = "Heading\n=======\n";
+        assert_eq!(
+            numbers(&format!("{heading}{conflict}{heading}")),
+            [4, 6, 8, 10]
+        );
+        for text in [
+            heading,
+            "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> topic\n",
+            " <<<<<<< yours\n",
+            ">>>>>>> kbr 0.1.0\n",
+        ] {
+            assert_eq!(numbers(text), [0; 0], "{text}");
+        }
+        assert_eq!(
+            numbers("=======\na\n>>>>>>> kbr 0.2.0\n"),
+            [3],
+            "a marker that was forgotten"
         );
     }
 }

@@ -12,7 +12,7 @@ use crate::changes::{self, Locator};
 use crate::commit::{self, Suspended, suspended};
 use crate::diagnostic::{Diagnostic, Outcome};
 use crate::output;
-use crate::upgrade::{Releases, markers};
+use crate::upgrade::{Releases, marked};
 use crate::workdir;
 
 /// Finishes the upgrade once no file has conflict markers.
@@ -121,21 +121,14 @@ fn releases(upgrade: &Suspended) -> Releases<'_> {
 
 /// The places of conflict markers: `Makefile:12`.
 fn unresolved(root: &Path, upgrade: &Suspended) -> anyhow::Result<Vec<String>> {
-    let [begin, middle, _, end] = markers(releases(upgrade));
     let root = changes::real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
     let locator = Locator::new(&root);
     let mut left = Vec::new();
     for path in &upgrade.unresolved {
         let content = changes::read(&locator, path)?.unwrap_or_default();
         let text = String::from_utf8_lossy(&content);
-        for (number, line) in (1..).zip(text.lines()) {
-            if [&begin, &middle, &end]
-                .into_iter()
-                .any(|marker| line == marker)
-            {
-                left.push(format!("{path}:{number}: {line}"));
-            }
-        }
+        let marked = marked(&text, releases(upgrade)).into_iter();
+        left.extend(marked.map(|(number, line)| format!("{path}:{number}: {line}")));
     }
     Ok(left)
 }
