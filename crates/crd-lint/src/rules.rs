@@ -4,6 +4,7 @@ mod bound;
 mod condition;
 mod constants;
 mod data;
+mod depth;
 mod evaluate;
 mod functions;
 mod infer;

@@ -3,8 +3,13 @@
 use cel::IdedExpr;
 use cel::parser::Parser;
 
+use super::depth::{DEEPEST, depth};
+
 /// Parses an expression, or returns why it is invalid.
 pub fn parse(text: &str) -> Result<IdedExpr, String> {
+    if depth(text) > DEEPEST {
+        return Err(format!("it is nested more than {DEEPEST} levels deep"));
+    }
     let parsed = Parser::new().enable_optional_syntax(true).parse(text);
     parsed.map_err(|errors| {
         let first = errors.errors.first();
