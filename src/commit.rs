@@ -197,3 +197,8 @@ fn staged(root: &Path, at: usize) -> PathBuf {
 fn copy_before(root: &Path, at: usize) -> PathBuf {
     root.join(BEFORE).join(at.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    mod fuzz;
+}

@@ -12,6 +12,9 @@ mod dev;
 mod diagnostic;
 mod edit;
 mod envtest;
+#[cfg(test)]
+#[path = "../tests/fuzz/driver.rs"]
+mod fuzz;
 mod generated;
 mod git;
 mod hash;

@@ -90,6 +90,8 @@ pub fn panics(map: &SourceMap) -> Vec<Problem> {
 
 #[cfg(test)]
 mod tests {
+    mod fuzz;
+
     use super::*;
     use crate::manifests::markers::markers;
 

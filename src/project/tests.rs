@@ -1,3 +1,5 @@
+mod fuzz;
+
 use super::*;
 use crate::resource::ApiFlags;
 use crate::resource::target::Target;

@@ -1,5 +1,7 @@
 //! Unpacking of good, damaged and hostile archives.
 
+mod fuzz;
+
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;

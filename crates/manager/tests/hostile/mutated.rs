@@ -14,8 +14,11 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 
 use super::{conversion, register, review, server::Server, thing};
 
-/// How many reviews are sent to each webhook.
-const ROUNDS: usize = 2000;
+/// How many reviews are sent to each webhook: `KBR_FUZZ_ROUNDS`, or 2000.
+fn rounds() -> usize {
+    let rounds = std::env::var("KBR_FUZZ_ROUNDS").ok();
+    rounds.map_or(2000, |rounds| rounds.parse().unwrap())
+}
 
 /// Rejects everything.
 struct Never;
@@ -204,10 +207,8 @@ async fn a_rejecting_webhook_rejects_every_mutated_review() {
     delete["request"]["object"] = Value::Null;
     let reviews = [create, update, delete];
     for path in [super::MUTATE, super::VALIDATE] {
-        let bodies: Vec<_> = (0..ROUNDS)
-            .map(|round| random.changed(&reviews[round % 3]))
-            .collect();
-        post_all(&server, path, bodies.into_iter(), |body, status, answer| {
+        let bodies = (0..rounds()).map(|round| random.changed(&reviews[round % 3]));
+        post_all(&server, path, bodies, |body, status, answer| {
             let shown = String::from_utf8_lossy(body);
             let response = &answer["response"];
             if status != 200 {
@@ -247,36 +248,31 @@ async fn a_mutated_conversion_review_converts_all_objects_or_none() {
         thing(2, "v2", &json!({ "new": "x" })),
     ]);
     let review = serde_json::from_slice(&conversion("a.example.com/v2", &things)).unwrap();
-    let bodies: Vec<_> = (0..ROUNDS).map(|_| random.changed(&review)).collect();
-    post_all(
-        &server,
-        "/convert",
-        bodies.into_iter(),
-        |body, status, answer| {
-            let shown = String::from_utf8_lossy(body);
-            if status != 200 {
-                assert_eq!(status, 400, "{shown}");
-                return;
-            }
-            let (response, question): (_, Value) =
-                (&answer["response"], serde_json::from_slice(body).unwrap());
-            assert_eq!(response["uid"], question["request"]["uid"], "{shown}");
-            let Some(converted) = response["convertedObjects"].as_array() else {
-                assert_eq!(response["result"]["status"], "Failure", "{shown}");
-                return;
-            };
-            let objects = question["request"]["objects"].as_array();
-            let objects = objects.map(Vec::as_slice).unwrap_or_default();
-            assert_eq!(converted.len(), objects.len(), "{shown}");
-            for (converted, object) in converted.iter().zip(objects) {
-                let wanted = &question["request"]["desiredAPIVersion"];
-                assert_eq!(converted["apiVersion"], *wanted, "{shown}");
-                let mut metadata = converted["metadata"].clone();
-                without_original(&mut metadata);
-                assert_eq!(metadata, object["metadata"], "{shown}");
-            }
-        },
-    )
+    let bodies = (0..rounds()).map(|_| random.changed(&review));
+    post_all(&server, "/convert", bodies, |body, status, answer| {
+        let shown = String::from_utf8_lossy(body);
+        if status != 200 {
+            assert_eq!(status, 400, "{shown}");
+            return;
+        }
+        let (response, question): (_, Value) =
+            (&answer["response"], serde_json::from_slice(body).unwrap());
+        assert_eq!(response["uid"], question["request"]["uid"], "{shown}");
+        let Some(converted) = response["convertedObjects"].as_array() else {
+            assert_eq!(response["result"]["status"], "Failure", "{shown}");
+            return;
+        };
+        let objects = question["request"]["objects"].as_array();
+        let objects = objects.map(Vec::as_slice).unwrap_or_default();
+        assert_eq!(converted.len(), objects.len(), "{shown}");
+        for (converted, object) in converted.iter().zip(objects) {
+            let wanted = &question["request"]["desiredAPIVersion"];
+            assert_eq!(converted["apiVersion"], *wanted, "{shown}");
+            let mut metadata = converted["metadata"].clone();
+            without_original(&mut metadata);
+            assert_eq!(metadata, object["metadata"], "{shown}");
+        }
+    })
     .await;
 }
 
@@ -320,7 +316,7 @@ async fn patches_apply_to_every_mutated_object() {
     object["data"] = json!({ "gone": "x", "stays": "y" });
     object["new"] = json!({ "unknown": [1, { "a": null }] });
     object["metadata"]["ownerReferences"] = json!([owner("a"), owner("b")]);
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         // Not all JSON of this form can be parsed into a value.
         let Ok(object) = serde_json::from_str::<Value>(&random.exchanged(&object)) else {
             continue;
@@ -339,5 +335,5 @@ async fn patches_apply_to_every_mutated_object() {
             assert!(gone.is_none(), "{object}: {new}");
         }
     }
-    assert!(allowed > ROUNDS / 10, "only {allowed} were no nonsense");
+    assert!(allowed > rounds() / 10, "only {allowed} were no nonsense");
 }
