@@ -57,7 +57,6 @@ mod review;
 mod serve;
 mod start;
 mod traits;
-mod unconverted;
 mod versions;
 
 pub use crate::user::User;

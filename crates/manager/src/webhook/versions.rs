@@ -8,10 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{
-    copy::{carry_over, metadata},
-    unconverted::{self, Original},
-};
+use super::copy::{carry_over, metadata};
 use crate::{cache::object::Object, json_path::explain, metrics::WebhookMetrics};
 
 /// Converts an object from one version to another.
@@ -23,9 +20,6 @@ enum Failed {
     Unreadable(Value, String),
     Conversion(String),
 }
-
-/// Reads an object as a type does, and serializes it again; `None` if the type cannot read it.
-type Read = fn(&Value) -> Option<Value>;
 
 /// A group and a kind.
 type GroupKind = (String, String);
@@ -39,9 +33,6 @@ pub(crate) struct Conversions(HashMap<GroupKind, Versions>);
 struct Versions {
     hub: String,
     crd: String,
-    /// The annotation on objects that cannot be read.
-    annotation: String,
-    read_hub: Read,
     /// The spokes by their `apiVersion`.
     spokes: BTreeMap<String, Spoke>,
 }
@@ -51,7 +42,6 @@ struct Versions {
 struct Spoke {
     to_hub: Convert,
     from_hub: Convert,
-    read: Read,
 }
 
 impl Conversions {
@@ -73,8 +63,6 @@ impl Conversions {
         let versions = versions.or_insert_with(|| Versions {
             hub: hub.to_string(),
             crd: format!("{}.{}", H::plural(&()), H::group(&())),
-            annotation: unconverted::annotation(&H::group(&())),
-            read_hub: read::<H>,
             spokes: BTreeMap::new(),
         });
         if versions.hub != hub {
@@ -84,7 +72,6 @@ impl Conversions {
         let conversions = Spoke {
             to_hub: convert::<S, H>,
             from_hub: convert::<H, S>,
-            read: read::<S>,
         };
         match versions.spokes.insert(spoke.to_string(), conversions) {
             None => Ok(()),
@@ -104,7 +91,8 @@ impl Conversions {
     }
 
     /// `object` in the version `wanted`. An object that its type cannot read keeps its content, so that the others of
-    /// the review are still converted.
+    /// the review are still converted. Nothing else decides what it becomes: whoever may write an object may write its
+    /// annotations as well.
     pub(super) fn convert(
         &self,
         object: Value,
@@ -120,7 +108,7 @@ impl Conversions {
             Err(Failed::Unreadable(object, problem)) => {
                 metrics.unreadable();
                 report(&object, &problem, wanted);
-                versions.keep(object, wanted).map_err(failed)
+                Ok(relabelled(object, wanted))
             }
         }
     }
@@ -150,50 +138,18 @@ impl Versions {
         if object["apiVersion"] == wanted {
             return Ok(object);
         }
-        let object = self.restore(object);
         let version = object["apiVersion"].as_str().unwrap_or_default();
-        if version == wanted {
-            return Ok(object);
-        }
         let up = self.spokes.get(version).map(|spoke| spoke.to_hub);
         let down = self.spokes.get(wanted).map(|spoke| spoke.from_hub);
         let mut steps = up.into_iter().chain(down);
         steps.try_fold(object, |object, step| step(object))
     }
-
-    /// `object` in another version, with its content unchanged.
-    fn keep(&self, mut object: Value, wanted: &str) -> Result<Value, String> {
-        let original = Original::of(&object);
-        object["apiVersion"] = wanted.into();
-        let known = self.read(&object);
-        original.keep_in(object, known.as_ref(), &self.annotation)
-    }
-
-    /// The original of an object that was kept unchanged, unless it has been replaced since.
-    fn restore(&self, mut object: Value) -> Value {
-        let original = Original::take(&mut object, &self.annotation);
-        let Some(original) = original.filter(|original| self.has(original.version())) else {
-            return object;
-        };
-        if original.is_unchanged(&object, |object| self.read(object)) {
-            original.restore(object)
-        } else if original.is_of(&object) && self.read(&object).is_none() {
-            original.restore_below(object)
-        } else {
-            object
-        }
-    }
-
-    /// `object` as the type of its version reads it.
-    fn read(&self, object: &Value) -> Option<Value> {
-        let spoke = self.spokes.get(object["apiVersion"].as_str()?);
-        spoke.map_or(self.read_hub, |spoke| spoke.read)(object)
-    }
 }
 
-fn read<K: Object>(object: &Value) -> Option<Value> {
-    let object = K::deserialize(object).ok()?;
-    serde_json::to_value(object).ok()
+/// `object` in another version, with its content as it is.
+fn relabelled(mut object: Value, wanted: &str) -> Value {
+    object["apiVersion"] = wanted.into();
+    object
 }
 
 fn report(object: &Value, problem: &str, wanted: &str) {

@@ -93,6 +93,7 @@ const TESTS: &[(&str, Test)] = tests! {
         objects_of_three_versions_can_be_read_in_each_version
         an_operator_under_test_is_called_as_soon_as_it_starts
         unreadable_objects_can_be_listed_repaired_and_deleted
+        an_annotation_of_a_tenant_does_not_change_what_is_stored
         stored_objects_are_migrated_by_the_operator_that_converts_them
         certificates_need_no_manual_steps
         replicas_that_are_called_by_different_names_share_one_certificate
