@@ -64,7 +64,7 @@ fn path(json: &[u8]) -> String {
 }
 
 /// The end of the string that starts here.
-fn end_of_text(json: &[u8], start: usize) -> usize {
+pub(crate) fn end_of_text(json: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = json.get(at) {
         match byte {

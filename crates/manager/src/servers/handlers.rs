@@ -35,6 +35,7 @@ pub(super) async fn answer(handler: &OwnHandler, mut request: http::Request) -> 
     let answer = async {
         let limits = Limits {
             bytes: MOST,
+            copies: 1,
             wait: WAIT,
         };
         // The room is kept until the handler has ended, because the handler has the bytes.
@@ -72,13 +73,19 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::servers::room::ROOM;
 
-    /// Sends a body in chunks, which has no known length, and so takes the room of the largest; or a small one.
-    async fn send(address: std::net::SocketAddr, body: &str) -> TcpStream {
+    /// Sends a body.
+    async fn send(address: std::net::SocketAddr, body: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        let head = "POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n";
-        let text = format!("{head}{body}");
-        stream.write_all(text.as_bytes()).await.unwrap();
+        let length = body.len();
+        let head = format!(
+            "POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+        );
+        stream
+            .write_all(&[head.as_bytes(), body].concat())
+            .await
+            .unwrap();
         stream
     }
 
@@ -106,19 +113,19 @@ mod tests {
         };
         let address = server.listener.local_addr().unwrap();
         let running = tokio::spawn(server.run(stop.clone()));
-        let chunked = "transfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
+        let largest = vec![b'x'; MOST];
         let mut streams = Vec::new();
-        for _ in 0..17 {
-            streams.push(send(address, chunked).await);
-        }
-        for _ in 0..16 {
-            assert_eq!(called.recv().await, Some(2));
+        // Each takes a little less than its size.
+        for _ in 0..=ROOM / MOST {
+            streams.push(send(address, &largest).await);
+            assert_eq!(called.recv().await, Some(MOST));
         }
         // A small body needs no room, and overtakes the one that waits.
-        streams.push(send(address, "content-length: 3\r\n\r\nlow").await);
+        streams.push(send(address, &largest).await);
+        streams.push(send(address, b"low").await);
         assert_eq!(called.recv().await, Some(3));
         assert!(called.try_recv().is_err());
-        end.add_permits(18);
+        end.add_permits(streams.len());
         for mut stream in streams {
             let mut text = String::new();
             stream.read_to_string(&mut text).await.unwrap();

@@ -24,8 +24,9 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use crate::servers::{
-    body::{Body, Limits, Room},
+    body::{self, Body, Limits},
     connections::{Connections, Place},
+    room::Room,
 };
 
 /// How long a client may take for its handshake, and to send the head of a request. Idle connections are closed after
@@ -73,6 +74,12 @@ impl Request {
         self.parts.extensions.insert(extension);
     }
 
+    /// Whether the client has announced the length of the body.
+    pub(crate) fn has_length(&self) -> bool {
+        let body = self.body.as_ref();
+        body.is_none_or(|(body, ..)| body.size_hint().exact().is_some())
+    }
+
     /// The head.
     pub(crate) fn into_parts(self) -> Parts {
         self.parts
@@ -84,7 +91,7 @@ impl Request {
         let Some((body, room, place)) = self.body.take() else {
             return Ok(Body::default());
         };
-        let body = room.read(body, limits).await?;
+        let body = body::read(&room, body, limits).await?;
         place.busy();
         Ok(body)
     }

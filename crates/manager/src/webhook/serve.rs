@@ -25,7 +25,10 @@ pub(crate) const CONVERT: &str = "/convert";
 const MOST: usize = 7 << 20;
 
 /// The maximum size of a conversion review in bytes; it contains many objects.
-const MOST_CONVERTED: usize = 64 << 20;
+const MOST_CONVERTED: usize = 16 << 20;
+
+/// How deep the objects are in a conversion review: they are converted one at a time.
+const OBJECTS: usize = 3;
 
 /// The time limit of an answer if the API server does not set one; it never waits longer than this.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -88,33 +91,43 @@ async fn answer(
     client: Client,
     metrics: WebhookMetrics,
 ) -> Reply {
-    if request.method() != Method::POST {
-        return Reply::status(StatusCode::METHOD_NOT_ALLOWED);
-    }
-    let media_type = request.headers.get(CONTENT_TYPE);
-    let media_type = media_type.and_then(|value| value.to_str().ok());
-    if !media_type.is_some_and(|media_type| media_type.starts_with("application/json")) {
-        return Reply::status(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    if let Some(status) = unacceptable(&request) {
+        return Reply::status(status);
     }
     let patience = patience(request.uri().query().unwrap_or_default());
+    let converts = request.uri().path() == CONVERT;
     let limits = Limits {
-        bytes: if request.uri().path() == CONVERT {
-            MOST_CONVERTED
-        } else {
-            MOST
-        },
+        bytes: if converts { MOST_CONVERTED } else { MOST },
+        // The answer to a conversion review is as large.
+        copies: if converts { 2 } else { 1 },
         // Half of the time limit, so that the API server, which waits for all of it, still gets this answer.
         wait: patience / 2,
     };
     let answer = async {
-        match request.body(limits).await {
-            Ok(body) => webhook(body, client, metrics).await,
-            Err(status) => Reply::status(status),
-        }
+        let mut body = request.body(limits).await?;
+        let cost = body.cost(if converts { OBJECTS } else { 0 });
+        body.parse(cost, limits.wait).await?;
+        Ok(webhook(body, client, metrics).await)
     };
     // The API server has given up by now, so an answer in the protocol is useless: `failurePolicy` decides.
-    let late = |_| Reply::status(StatusCode::GATEWAY_TIMEOUT);
-    timeout(patience, answer).await.unwrap_or_else(late)
+    let late = Err(StatusCode::GATEWAY_TIMEOUT);
+    let answer = timeout(patience, answer).await.unwrap_or(late);
+    answer.unwrap_or_else(Reply::status)
+}
+
+/// Why the body of a request need not be read.
+fn unacceptable(request: &Request) -> Option<StatusCode> {
+    let media_type = request.headers.get(CONTENT_TYPE);
+    let media_type = media_type.and_then(|value| value.to_str().ok());
+    if request.method() != Method::POST {
+        Some(StatusCode::METHOD_NOT_ALLOWED)
+    } else if !media_type.is_some_and(|media_type| media_type.starts_with("application/json")) {
+        Some(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+    } else if !request.has_length() {
+        Some(StatusCode::LENGTH_REQUIRED)
+    } else {
+        None
+    }
 }
 
 /// How long the API server waits, from the query: `timeout=10s`.

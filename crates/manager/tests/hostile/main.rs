@@ -1,5 +1,6 @@
 //! Test requests that no API server sends: each gets a rejection in the protocol, or a 4xx.
 
+mod crowd;
 mod mutated;
 mod server;
 #[path = "../support/tls.rs"]
