@@ -5,10 +5,11 @@ use std::{fmt::Display, sync::Arc};
 use hyper::StatusCode;
 use kube::Client;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::value::RawValue;
 
 use super::{
     panic_handler::guarded,
-    patch::{Fields, changes, lines},
+    patch::changes,
     read::{self, Review, Unreadable},
     rejection::Rejection,
     reply::{Allowed, reply},
@@ -95,16 +96,15 @@ async fn default<K: Object>(
         Some(Unreadable::Old(_)) | None => {}
     }
     let mut object = question.object.take().ok_or_else(no_object)?;
-    let before = lines(&object)?;
+    let before = serde_json::to_string(&object)?;
     guarded(defaulter.default(&mut object, &cx)).await?;
-    let after = lines(&object)?;
-    if before == after {
-        return Ok(Allowed::patched(Vec::new()));
-    }
-    // Read the object again as it was sent, because the patch must apply to that.
-    let raw = Question::<Fields<'_>, IgnoredAny>::read(body).map_err(cannot_read)?;
-    let raw = raw.object.unwrap_or_default();
-    let steps = changes(&raw, &before, &after).map_err(cannot_read)?;
+    let after = serde_json::to_string(&object)?;
+    // Nothing more is done with it, and it may be large.
+    drop(object);
+    // The object as it was sent, because the patch must apply to that.
+    let raw = Question::<&RawValue, IgnoredAny>::read(body).map_err(cannot_read)?;
+    let raw = raw.object.map_or("{}", RawValue::get);
+    let steps = changes(raw, &before, &after).map_err(cannot_read)?;
     Ok(Allowed::patched(steps))
 }
 

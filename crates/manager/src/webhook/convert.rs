@@ -7,9 +7,11 @@ use std::{
 
 use hyper::StatusCode;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{json, value::RawValue};
 
-use super::{panic_handler::message, review::from_body, serve::Webhook, versions::Conversions};
+use super::{
+    panic_handler::message, review::from_body, serve::Webhook, text::items, versions::Conversions,
+};
 use crate::{metrics::WebhookMetrics, servers::http::Reply};
 
 /// The API version of the review and of the answer.
@@ -18,22 +20,24 @@ const KIND: &str = "ConversionReview";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Review {
+struct Review<'a> {
     #[serde(default)]
     api_version: String,
     #[serde(default)]
     kind: String,
-    request: Option<Question>,
+    #[serde(borrow)]
+    request: Option<Question<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Question {
+struct Question<'a> {
     #[serde(default)]
     uid: String,
     #[serde(rename = "desiredAPIVersion")]
     desired: String,
-    #[serde(default)]
-    objects: Vec<Value>,
+    /// A list, as text: its objects are read one at a time.
+    #[serde(borrow)]
+    objects: Option<&'a RawValue>,
 }
 
 /// A webhook that returns all objects of a review, in order and in the requested version, or none.
@@ -56,39 +60,59 @@ fn answer(conversions: &Conversions, body: &[u8], metrics: &WebhookMetrics) -> R
         Ok(question) => question,
         Err(problem) => return Reply::text(StatusCode::BAD_REQUEST, format!("{problem}\n")),
     };
-    let (objects, desired) = (question.objects, question.desired);
     let converted = catch_unwind(AssertUnwindSafe(|| {
-        let convert = |object| conversions.convert(object, &desired, metrics);
-        objects
-            .into_iter()
-            .map(convert)
-            .collect::<Result<Vec<_>, _>>()
+        convert(conversions, &question, metrics)
     }));
     let converted = converted.unwrap_or_else(|payload| {
         metrics.conversion_panicked();
         Err(format!("panic: {}", message(&*payload)))
     });
-    let mut response = json!({ "uid": question.uid });
-    match converted {
-        Ok(objects) => {
-            response["result"] = json!({ "status": "Success" });
-            response["convertedObjects"] = Value::Array(objects);
-        }
-        Err(error) => {
-            tracing::error!(error, desired, "conversion failed");
-            response["result"] = json!({ "status": "Failure", "message": error });
-        }
-    }
-    let review = json!({ "apiVersion": VERSION, "kind": KIND, "response": response });
-    Reply::json(review.to_string())
+    let answer = converted.unwrap_or_else(|error| {
+        tracing::error!(error, desired = question.desired, "conversion failed");
+        let result = json!({ "status": "Failure", "message": error });
+        let response = json!({ "uid": question.uid, "result": result });
+        json!({ "apiVersion": VERSION, "kind": KIND, "response": response }).to_string()
+    });
+    Reply::json(answer)
 }
 
-fn read(body: &[u8]) -> Result<Question, String> {
-    let review: Review = from_body(body).map_err(|error| format!("not a review: {error}"))?;
+/// The answer with all objects in the requested version, each converted after the other, so that only one is in memory
+/// as more than text.
+fn convert(
+    conversions: &Conversions,
+    question: &Question<'_>,
+    metrics: &WebhookMetrics,
+) -> Result<String, String> {
+    let objects = question.objects.map_or("[]", RawValue::get);
+    let mut answer = String::with_capacity(objects.len());
+    let response = json!({ "uid": question.uid, "result": { "status": "Success" } });
+    let review = json!({ "apiVersion": VERSION, "kind": KIND, "response": response }).to_string();
+    // The objects go to the end of the response.
+    answer.push_str(review.strip_suffix("}}").unwrap_or(&review));
+    answer.push_str(",\"convertedObjects\":[");
+    for (at, object) in items(objects).enumerate() {
+        if at > 0 {
+            answer.push(',');
+        }
+        answer += &conversions.convert(object, &question.desired, metrics)?;
+    }
+    answer.push_str("]}}");
+    Ok(answer)
+}
+
+fn read(body: &[u8]) -> Result<Question<'_>, String> {
+    let review: Review<'_> = from_body(body).map_err(|error| format!("not a review: {error}"))?;
     if (&*review.api_version, &*review.kind) != (VERSION, KIND) {
         return Err(format!("not a review: write {KIND} of {VERSION}"));
     }
     match review.request {
+        Some(question)
+            if question
+                .objects
+                .is_some_and(|it| !it.get().starts_with('[')) =>
+        {
+            Err("`request.objects` is not a list".to_owned())
+        }
         Some(question) if !question.uid.is_empty() => Ok(question),
         Some(_) => Err("a review without `request.uid` cannot be answered".to_owned()),
         None => Err("a review without `request` cannot be answered".to_owned()),

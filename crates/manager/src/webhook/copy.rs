@@ -1,104 +1,215 @@
 //! Keeps what a conversion must not lose: metadata, and fields that the source type does not know.
+//!
+//! Everything here is the text of JSON, so that a large object takes little more memory than its text.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::text::{Fields, fields, items};
+
+/// An object that is being written.
+pub(super) struct Writer<'a> {
+    text: &'a mut String,
+    first: bool,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(text: &'a mut String) -> Self {
+        text.push('{');
+        Self { text, first: true }
+    }
+
+    /// Writes a name, which is in quotes already; returns the text to write the value to.
+    pub(super) fn name(&mut self, name: &str) -> &mut String {
+        if !std::mem::take(&mut self.first) {
+            self.text.push(',');
+        }
+        self.text.push_str(name);
+        self.text.push(':');
+        self.text
+    }
+
+    pub(super) fn field(&mut self, name: &str, value: &str) {
+        self.name(name).push_str(value);
+    }
+
+    pub(super) fn end(self) {
+        self.text.push('}');
+    }
+}
+
+/// The metadata that a conversion may change.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Texts {
+    name: Option<String>,
+    labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
+}
+
+impl Texts {
+    pub(super) fn of(meta: &ObjectMeta) -> Self {
+        Self {
+            name: meta.name.clone(),
+            labels: meta.labels.clone().unwrap_or_default(),
+            annotations: meta.annotations.clone().unwrap_or_default(),
+        }
+    }
+}
 
 /// The metadata of a converted object: the metadata of `raw`, with the labels and annotations that the conversion
 /// changed.
 ///
-/// `known` is `raw` as its type reads it, `converted` the result of the conversion. A conversion that copies no
-/// metadata has not removed any.
-pub(super) fn metadata(mut raw: Value, known: &Value, converted: &Value) -> Value {
-    let along = known["name"] == converted["name"];
-    for field in ["labels", "annotations"] {
-        let (before, after) = (&known[field], &converted[field]);
-        if before == after || (!along && empty(after)) {
-            continue;
-        }
-        let mut texts = raw[field].as_object().cloned().unwrap_or_default();
-        if along {
-            let after = after.as_object();
-            texts.retain(|name, _| after.is_some_and(|after| after.contains_key(name)));
-        }
-        texts.extend(after.as_object().into_iter().flatten().map(own));
-        raw[field] = Value::Object(texts);
+/// `known` is what is in `raw`, `converted` the result of the conversion. A conversion that copies no metadata has not
+/// removed any.
+pub(super) fn metadata(raw: &str, known: &Texts, converted: Texts) -> serde_json::Result<String> {
+    let along = known.name == converted.name;
+    let changes = [
+        ("annotations", &known.annotations, converted.annotations),
+        ("labels", &known.labels, converted.labels),
+    ];
+    let changes: Vec<_> = changes
+        .into_iter()
+        .filter(|(_, before, after)| *before != after && (along || !after.is_empty()))
+        .map(|(name, before, mut after)| {
+            if !along {
+                let before = before
+                    .iter()
+                    .map(|(name, value)| (name.clone(), value.clone()));
+                let own = std::mem::replace(&mut after, before.collect());
+                after.extend(own);
+            }
+            Ok((name, serde_json::to_string(&after)?))
+        })
+        .collect::<serde_json::Result<_>>()?;
+    if changes.is_empty() {
+        return Ok(raw.to_owned());
     }
-    raw
+    let mut text = String::new();
+    let mut object = Writer::new(&mut text);
+    for (name, field) in fields(raw) {
+        if !changes.iter().any(|(changed, _)| *changed == name) {
+            object.field(field.name, field.value);
+        }
+    }
+    for (name, value) in changes {
+        object.field(&format!("\"{name}\""), &value);
+    }
+    object.end();
+    Ok(text)
 }
 
-fn own((name, value): (&String, &Value)) -> (String, Value) {
-    (name.clone(), value.clone())
-}
-
-/// Copies everything in `raw` that is not in `known` to the same path in `to`, unless `to` has a value there.
+/// Writes `to`, with everything in `raw` that is not in `known` at the same path, unless `to` has a value there.
 ///
 /// An empty field counts as known, because types leave empty fields out when they are serialized.
-pub(super) fn carry_over(raw: &Value, known: &Value, to: &mut Value) {
-    match (raw, known, to) {
-        (Value::Object(raw), Value::Object(known), Value::Object(to)) => {
-            for (name, raw) in raw {
-                match (known.get(name), to.get_mut(name)) {
-                    (Some(known), Some(to)) => carry_over(raw, known, to),
-                    (Some(known), None) => add(to, name, unknown(raw, known)),
-                    (None, None | Some(Value::Null)) if !empty(raw) => {
-                        to.insert(name.clone(), raw.clone());
-                    }
-                    (None, _) => {}
+pub(super) fn carry_over(raw: &str, known: &str, to: &str, text: &mut String) {
+    if raw == known {
+        return text.push_str(to);
+    }
+    match (raw.as_bytes(), known.as_bytes(), to.as_bytes()) {
+        ([b'{', ..], [b'{', ..], [b'{', ..]) => {
+            let mut object = Writer::new(text);
+            carry_fields(&fields(raw), &fields(known), &fields(to), &mut object);
+            object.end();
+        }
+        ([b'[', ..], [b'[', ..], [b'[', ..]) if same_length(raw, known, to) => {
+            text.push('[');
+            for (at, ((raw, known), to)) in items(raw).zip(items(known)).zip(items(to)).enumerate()
+            {
+                if at > 0 {
+                    text.push(',');
                 }
+                carry_over(raw, known, to, text);
             }
+            text.push(']');
         }
-        (Value::Array(raw), Value::Array(known), Value::Array(to))
-            if raw.len() == known.len() && raw.len() == to.len() =>
-        {
-            for ((raw, known), to) in raw.iter().zip(known).zip(to) {
-                carry_over(raw, known, to);
-            }
-        }
-        _ => {}
+        _ => text.push_str(to),
     }
 }
 
-fn add(to: &mut Map<String, Value>, name: &str, value: Option<Value>) {
-    if let Some(value) = value {
-        to.insert(name.to_owned(), value);
+/// Like [`carry_over`], for the fields of an object.
+pub(super) fn carry_fields(
+    raw: &Fields<'_>,
+    known: &Fields<'_>,
+    to: &Fields<'_>,
+    object: &mut Writer<'_>,
+) {
+    for (name, field) in to {
+        match (raw.get(name), known.get(name)) {
+            (Some(raw), Some(known)) => {
+                carry_over(raw.value, known.value, field.value, object.name(field.name));
+            }
+            (Some(raw), None) if field.value == "null" && !empty(raw.value) => {
+                object.field(raw.name, raw.value);
+            }
+            _ => object.field(field.name, field.value),
+        }
     }
+    for (name, field) in raw.iter().filter(|(name, _)| !to.contains_key(*name)) {
+        match known.get(name) {
+            Some(known) => {
+                if let Some(value) = unknown(field.value, known.value) {
+                    object.field(field.name, &value);
+                }
+            }
+            None if !empty(field.value) => object.field(field.name, field.value),
+            None => {}
+        }
+    }
+}
+
+fn same_length(raw: &str, known: &str, to: &str) -> bool {
+    let length = items(raw).count();
+    length == items(known).count() && length == items(to).count()
 }
 
 /// The fields of `raw` that are not in `known`, with the objects that contain them; `None` if there are none.
-fn unknown(raw: &Value, known: &Value) -> Option<Value> {
-    let (raw, known) = (raw.as_object()?, known.as_object()?);
-    let fields = raw.iter().filter_map(|(name, raw)| {
-        let value = match known.get(name) {
-            Some(known) => unknown(raw, known),
-            None => (!empty(raw)).then(|| raw.clone()),
+fn unknown(raw: &str, known: &str) -> Option<String> {
+    if raw == known || !raw.starts_with('{') || !known.starts_with('{') {
+        return None;
+    }
+    let known = fields(known);
+    let (mut text, mut found) = (String::new(), false);
+    let mut object = Writer::new(&mut text);
+    for (name, field) in fields(raw) {
+        let value = match known.get(&name) {
+            Some(known) => unknown(field.value, known.value),
+            None => (!empty(field.value)).then(|| field.value.to_owned()),
         };
-        Some((name.clone(), value?))
-    });
-    let fields: Map<_, _> = fields.collect();
-    (!fields.is_empty()).then_some(Value::Object(fields))
+        if let Some(value) = value {
+            object.field(field.name, &value);
+            found = true;
+        }
+    }
+    object.end();
+    found.then_some(text)
 }
 
 /// Whether a type may leave this value out when it is serialized.
-fn empty(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::Bool(true) => false,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
+fn empty(value: &str) -> bool {
+    match value.as_bytes() {
+        [b'[' | b'{', inner @ .., _] => inner.trim_ascii().is_empty(),
+        b"null" | b"false" | b"\"\"" => true,
+        _ => value.parse() == Ok(0.0),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     #[track_caller]
-    fn check(raw: &Value, known: &Value, mut to: Value, expected: &Value) {
-        carry_over(raw, known, &mut to);
-        assert_eq!(to, *expected);
+    fn check(raw: &Value, known: &Value, to: &Value, expected: &Value) {
+        let mut text = String::new();
+        carry_over(
+            &raw.to_string(),
+            &known.to_string(),
+            &to.to_string(),
+            &mut text,
+        );
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), *expected);
     }
 
     #[test]
@@ -106,7 +217,7 @@ mod tests {
         check(
             &json!({ "a": 1, "new": 1, "in": { "b": 1, "new": [2] } }),
             &json!({ "a": 1, "in": { "b": 1 } }),
-            json!({ "c": 1, "in": { "d": 1 } }),
+            &json!({ "c": 1, "in": { "d": 1 } }),
             &json!({ "c": 1, "new": 1, "in": { "d": 1, "new": [2] } }),
         );
     }
@@ -114,19 +225,19 @@ mod tests {
     #[test]
     fn a_missing_parent_of_an_unknown_field_is_created() {
         check(
-            &json!({ "in": { "b": 1, "new": 2 } }),
-            &json!({ "in": { "b": 1 } }),
-            json!({}),
-            &json!({ "in": { "new": 2 } }),
+            &json!({ "in": { "b": 1, "new": 2, "more": { "c": 1 } } }),
+            &json!({ "in": { "b": 1, "more": {} } }),
+            &json!({}),
+            &json!({ "in": { "new": 2, "more": { "c": 1 } } }),
         );
     }
 
     #[test]
     fn a_renamed_or_omitted_empty_field_is_not_unknown() {
         check(
-            &json!({ "old": 1, "none": null, "list": [], "zero": 0 }),
+            &json!({ "old": 1, "none": null, "list": [], "zero": 0, "in": {}, "no": false, "text": "", "nil": 0.0 }),
             &json!({ "old": 1 }),
-            json!({ "renamed": 1 }),
+            &json!({ "renamed": 1 }),
             &json!({ "renamed": 1 }),
         );
     }
@@ -134,39 +245,54 @@ mod tests {
     #[test]
     fn an_existing_field_is_not_overwritten() {
         check(
-            &json!({ "a": 1 }),
+            &json!({ "a": 1, "b": 1 }),
             &json!({}),
-            json!({ "a": 2 }),
-            &json!({ "a": 2 }),
+            &json!({ "a": 2, "b": null }),
+            &json!({ "a": 2, "b": 1 }),
         );
     }
 
     #[test]
     fn items_of_lists_of_equal_length_are_matched_by_index() {
         check(
-            &json!([{ "a": 1, "new": 1 }]),
-            &json!([{ "a": 1 }]),
-            json!([{ "b": 1 }]),
-            &json!([{ "b": 1, "new": 1 }]),
+            &json!([{ "a": 1, "new": 1 }, 2]),
+            &json!([{ "a": 1 }, 2]),
+            &json!([{ "b": 1 }, 2]),
+            &json!([{ "b": 1, "new": 1 }, 2]),
         );
-        check(&json!([{ "new": 1 }]), &json!([{}]), json!([]), &json!([]));
+        check(&json!([{ "new": 1 }]), &json!([{}]), &json!([]), &json!([]));
+    }
+
+    #[test]
+    fn numbers_and_names_stay_as_they_were_written() {
+        let mut text = String::new();
+        let raw = r#"{"a":1,"n\u00e9w":1.50e0,"big":123456789012345678901234567890}"#;
+        carry_over(raw, r#"{"a":1}"#, r#"{"a":1}"#, &mut text);
+        let expected = r#"{"a":1,"big":123456789012345678901234567890,"n\u00e9w":1.50e0}"#;
+        assert_eq!(text, expected);
     }
 
     #[test]
     fn only_labels_and_annotations_of_the_metadata_change() {
         let raw = json!({ "name": "a", "new": 1, "labels": { "a": "1", "b": "2" } });
-        let known = json!({ "name": "a", "labels": { "a": "1", "b": "2" } });
+        let meta = |value: &Value| Texts::of(&serde_json::from_value(value.clone()).unwrap());
+        let merged = |converted: &Value| {
+            let text = metadata(&raw.to_string(), &meta(&raw), meta(converted)).unwrap();
+            serde_json::from_str::<Value>(&text).unwrap()
+        };
         let converted = json!({ "name": "a", "labels": { "b": "3", "c": "4" }, "uid": "x" });
-        assert_eq!(
-            metadata(raw.clone(), &known, &converted),
-            json!({ "name": "a", "new": 1, "labels": { "b": "3", "c": "4" } })
-        );
+        let expected = json!({ "name": "a", "new": 1, "labels": { "b": "3", "c": "4" } });
+        assert_eq!(merged(&converted), expected);
         // The same metadata, and a conversion that copies none.
-        assert_eq!(metadata(raw.clone(), &known, &known), raw);
-        assert_eq!(metadata(raw.clone(), &known, &json!({})), raw);
-        let converted = json!({ "annotations": { "x": "y" } });
-        let added = metadata(raw.clone(), &known, &converted);
-        assert_eq!(added["labels"], raw["labels"]);
-        assert_eq!(added["annotations"], json!({ "x": "y" }));
+        assert_eq!(merged(&raw), raw);
+        assert_eq!(merged(&json!({})), raw);
+        let mut added = raw.clone();
+        added["annotations"] = json!({ "x": "y" });
+        assert_eq!(merged(&json!({ "annotations": { "x": "y" } })), added);
+        added["labels"]["c"] = json!("3");
+        let converted = json!({ "annotations": { "x": "y" }, "labels": { "c": "3" } });
+        assert_eq!(merged(&converted), added);
+        let none = json!({ "name": "a", "new": 1, "labels": {} });
+        assert_eq!(merged(&json!({ "name": "a" })), none);
     }
 }

@@ -56,6 +56,7 @@ mod request;
 mod review;
 mod serve;
 mod start;
+mod text;
 mod traits;
 mod versions;
 

@@ -4,89 +4,43 @@
 //! change. A difference between the latter two is a change. Fields that the type does not know are in neither, and
 //! stay.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    io,
-};
+use std::collections::{BTreeSet, HashMap};
 
-use serde::{Serialize, ser::Error as _};
-use serde_json::{
-    Error, Map, Serializer, Value, from_str, json,
-    ser::{CompactFormatter, Formatter},
-    value::RawValue,
-};
+use serde_json::{Map, Value, from_str, json};
 
-/// The fields of an object, each as it was sent.
-pub(super) type Fields<'a> = BTreeMap<String, &'a RawValue>;
+use super::text;
 
-/// Serializes an object with each of its fields on its own line. A JSON string never contains a bare line feed, so two
-/// objects can be compared, and split into their fields, without parsing them.
-pub(super) fn lines(object: &impl Serialize) -> serde_json::Result<String> {
-    let mut text = Vec::with_capacity(1024);
-    object.serialize(&mut Serializer::with_formatter(&mut text, Lines(0)))?;
-    String::from_utf8(text).map_err(Error::custom)
+/// The steps of a JSON patch (RFC 6902) that apply the change from `before` to `after` to `raw`, all as text. Fields that
+/// are written alike before and after, mostly the larger ones, are not parsed.
+pub(super) fn changes(raw: &str, before: &str, after: &str) -> serde_json::Result<Vec<Value>> {
+    if before == after {
+        return Ok(Vec::new());
+    }
+    let [raw, before, after] = changed([Some(raw), Some(before), Some(after)])?;
+    let value = Option::unwrap_or_default;
+    Ok(patch(&value(raw), &value(before), &value(after)))
 }
 
-/// The format of [`lines`]; counts the nesting depth of objects.
-struct Lines(usize);
-
-impl Formatter for Lines {
-    fn begin_object<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0 += 1;
-        writer.write_all(b"{")
+/// The three values, without the fields that are written alike in the last two.
+fn changed(texts: [Option<&str>; 3]) -> serde_json::Result<[Option<Value>; 3]> {
+    let is_object = |text: Option<&str>| text.is_some_and(|text| text.starts_with('{'));
+    if !texts.into_iter().all(is_object) {
+        let [raw, before, after] = texts.map(|text| text.map(from_str).transpose());
+        return Ok([raw?, before?, after?]);
     }
-
-    fn begin_object_key<W: io::Write + ?Sized>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        if self.0 == 1 {
-            return writer.write_all(b"\n");
+    let objects = texts.map(|text| text::fields(text.unwrap_or_default()));
+    let names: BTreeSet<_> = objects[1].keys().chain(objects[2].keys()).collect();
+    let mut maps: [Map<_, _>; 3] = Default::default();
+    for name in names {
+        let texts = [0, 1, 2].map(|at| objects[at].get(name).map(|field| field.value));
+        if texts[1] == texts[2] {
+            continue;
         }
-        CompactFormatter.begin_object_key(writer, first)
+        for (map, value) in maps.iter_mut().zip(changed(texts)?) {
+            map.extend(value.map(|value| (name.to_string(), value)));
+        }
     }
-
-    fn end_object<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0 -= 1;
-        writer.write_all(if self.0 == 0 { b"\n}" } else { b"}" })
-    }
-
-    /// Writes a [`RawValue`]. Outside its strings, a line feed is the same as a space.
-    fn write_raw_fragment<W: io::Write + ?Sized>(
-        &mut self,
-        writer: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        writer.write_all(fragment.replace('\n', " ").as_bytes())
-    }
-}
-
-/// The steps of a JSON patch (RFC 6902) that apply the change from `before` to `after`, both as [`lines`], to `raw`.
-/// Fields that are written alike before and after, mostly the larger ones, are not parsed.
-pub(super) fn changes(
-    raw: &Fields<'_>,
-    before: &str,
-    after: &str,
-) -> serde_json::Result<Vec<Value>> {
-    let (before, after): (BTreeSet<_>, BTreeSet<_>) =
-        (before.lines().collect(), after.lines().collect());
-    let only = |these: &BTreeSet<&str>, others| {
-        let fields: Vec<_> = these.difference(others).copied().collect();
-        from_str::<Map<_, _>>(&format!("{{{}}}", fields.join(",")))
-    };
-    let (before, after) = (only(&before, &after)?, only(&after, &before)?);
-    let changed = |name: &&String| before.contains_key(*name) || after.contains_key(*name);
-    let raw: Map<_, _> = raw
-        .iter()
-        .filter(|(name, _)| changed(name))
-        .map(|(name, value)| Ok((name.clone(), from_str(value.get())?)))
-        .collect::<serde_json::Result<_>>()?;
-    Ok(patch(
-        &Value::Object(raw),
-        &Value::Object(before),
-        &Value::Object(after),
-    ))
+    Ok(maps.map(|map| Some(Value::Object(map))))
 }
 
 /// Like [`changes`], for values.
@@ -255,24 +209,21 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_serialize_the_same_are_skipped() {
-        let raw = json!({ "a": [1], "b": { "unknown": 1 }, "c": "d\n", "unknown": 1 });
-        let before = lines(&json!({ "a": [1], "b": {}, "c": "d\n" })).unwrap();
-        let after = lines(&json!({ "a": [2], "b": {}, "e": 1 })).unwrap();
+    fn fields_that_are_written_alike_are_skipped() {
+        // What cannot be parsed shows that it is not.
+        let raw =
+            r#"{"a":[1],"b":{"unknown":1e999},"c":"d","in":{"a":1,"big":1e999},"unknown":1e999}"#;
+        let before = r#"{"a":[1],"b":{"x":1e999},"c":"d","in":{"a":1,"x":1e999}}"#;
+        let after = r#"{"a":[2],"b":{"x":1e999},"e":1,"in":{"a":2,"x":1e999}}"#;
         let steps = json!([
             { "op": "replace", "path": "/a", "value": [2] },
             { "op": "add", "path": "/e", "value": 1 },
+            { "op": "replace", "path": "/in/a", "value": 2 },
             { "op": "remove", "path": "/c" },
         ]);
-        let raw = raw.to_string();
-        let changes = changes(&from_str(&raw).unwrap(), &before, &after).unwrap();
-        assert_eq!(Value::Array(changes), steps);
-    }
-
-    #[test]
-    fn a_raw_value_may_contain_line_breaks() {
-        let object = BTreeMap::from([("a", RawValue::from_string("[\n1\n]".to_owned()).unwrap())]);
-        assert_eq!(lines(&object).unwrap(), "{\n\"a\":[ 1 ]\n}");
+        assert_eq!(Value::Array(changes(raw, before, after).unwrap()), steps);
+        assert!(changes(raw, before, before).unwrap().is_empty());
+        assert!(changes(raw, before, r#"{"a":1e999}"#).is_err());
     }
 
     #[test]

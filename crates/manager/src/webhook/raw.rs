@@ -14,7 +14,10 @@ use super::{
     review::{Question, from_body},
     serve::Webhook,
 };
-use crate::{servers::http::Reply, user::User};
+use crate::{metrics::WebhookMetrics, servers::http::Reply, user::User};
+
+/// The memory in bytes that parsing a request may take: all of it is in a Pod at once.
+const MOST: usize = 64 << 20;
 
 /// An admission request of any resource, subresource and operation, as the API server sends it.
 #[derive(Clone)]
@@ -121,19 +124,39 @@ where
     Arc::new(move |body, client, metrics| {
         let review = review.clone();
         Box::pin(async move {
+            let cost = body.cost(0);
+            if cost > MOST {
+                return too_large(&body, cost, &metrics);
+            }
             let request = match AdmissionRequest::read(&body, client) {
                 Ok(request) => request,
-                Err(problem) => {
-                    let problem = format!("not a review: {problem}\n");
-                    return Reply::text(StatusCode::BAD_REQUEST, problem);
-                }
+                Err(problem) => return not_a_review(&problem),
             };
+            drop(body);
             let question = request.question.clone();
             // The call itself is user code, too.
             let verdict = guarded(async { review(request).await }).await;
             reply(&question, verdict, &metrics)
         })
     })
+}
+
+fn not_a_review(problem: &str) -> Reply {
+    let problem = format!("not a review: {problem}\n");
+    Reply::text(StatusCode::BAD_REQUEST, problem)
+}
+
+/// Rejects a request that would take too much memory.
+fn too_large(body: &[u8], cost: usize, metrics: &WebhookMetrics) -> Reply {
+    let rejection = Rejection::bad_request(format!(
+        "the request would take about {} MiB of memory, and at most {} are used for one",
+        cost >> 20,
+        MOST >> 20
+    ));
+    match Question::<IgnoredAny>::read(body) {
+        Ok(question) => reply(&question, Err(rejection), metrics),
+        Err(problem) => not_a_review(&problem),
+    }
 }
 
 #[cfg(test)]
@@ -197,6 +220,16 @@ mod tests {
             let admitted = admit(&request).await;
             assert_eq!((admitted.allowed, &*admitted.message), (false, message));
         }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_would_take_too_much_memory_is_rejected() {
+        let mut request = exec("ls", false);
+        request["request"]["object"]["many"] = vec![json!({}); 100_000].into();
+        let admitted = admit(&request).await;
+        let message =
+            "the request would take about 73 MiB of memory, and at most 64 are used for one";
+        assert_eq!((admitted.allowed, &*admitted.message), (false, message));
     }
 
     #[tokio::test]

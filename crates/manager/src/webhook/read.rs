@@ -1,9 +1,14 @@
 //! Reads a review, even if its type cannot read one of the objects.
 
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Value, value::RawValue};
+use std::borrow::Cow;
 
-use super::review::Question;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+use super::{
+    review::Question,
+    text::{content, fields},
+};
 use crate::{cache::object::Object, json_path::explain};
 
 /// A review as far as it can be read.
@@ -63,16 +68,13 @@ fn is_untouched<K: Object>(question: &Question<&RawValue>) -> bool {
     let (Some(new), Some(old)) = (question.object, question.old_object) else {
         return false;
     };
-    let (Ok(new), Ok(stored)) = (parse::<Value>(new), parse::<Value>(old)) else {
-        return false;
-    };
     question.operation == "UPDATE"
         && parse::<K>(old).is_err()
-        && content(&new).eq(content(&stored))
+        && values(new.get()).eq(values(old.get()))
 }
 
-/// The fields of an object beside those that every object has.
-fn content(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    let fields = object.as_object().into_iter().flatten();
-    fields.filter(|(name, _)| !["apiVersion", "kind", "metadata"].contains(&name.as_str()))
+/// The names and values of the fields beside those that every object has.
+fn values(object: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+    let fields = content(fields(object)).into_iter();
+    fields.map(|(name, field)| (name, field.value))
 }

@@ -6,19 +6,41 @@ use std::{
     fmt::Display,
 };
 
-use serde_json::Value;
+use serde::Deserialize;
 
-use super::copy::{carry_over, metadata};
+use super::{
+    copy::{Texts, Writer, carry_fields, metadata},
+    text::{content, fields},
+};
 use crate::{cache::object::Object, json_path::explain, metrics::WebhookMetrics};
 
-/// Converts an object from one version to another.
-type Convert = fn(Value) -> Result<Value, Failed>;
+/// The largest object in bytes. The API server accepts objects of 3 MiB, and adds defaults.
+const MOST: usize = 4 << 20;
+
+/// Converts the text of an object from one version to another.
+type Convert = fn(&str) -> Result<String, Failed>;
 
 /// Why an object was not converted.
 enum Failed {
-    /// Its type cannot read the object: the object, and the error.
-    Unreadable(Value, String),
+    /// Its type cannot read the object.
+    Unreadable(String),
     Conversion(String),
+}
+
+/// What is in every object.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Head {
+    api_version: String,
+    kind: String,
+    metadata: Option<Name>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Name {
+    namespace: Option<String>,
+    name: Option<String>,
 }
 
 /// A group and a kind.
@@ -90,35 +112,42 @@ impl Conversions {
         names
     }
 
-    /// `object` in the version `wanted`. An object that its type cannot read keeps its content, so that the others of
-    /// the review are still converted. Nothing else decides what it becomes: whoever may write an object may write its
-    /// annotations as well.
+    /// The text of `object` in the version `wanted`. An object that its type cannot read keeps its content, so that the
+    /// others of the review are still converted. Nothing else decides what it becomes: whoever may write an object may
+    /// write its annotations as well.
     pub(super) fn convert(
         &self,
-        object: Value,
+        object: &str,
         wanted: &str,
         metrics: &WebhookMetrics,
-    ) -> Result<Value, String> {
-        let versions = self.versions(&object, wanted)?;
-        let name = object["metadata"]["name"].clone();
-        let failed = |error| format!("cannot convert {name} to `{wanted}`: {error}");
-        match versions.convert(object, wanted) {
+    ) -> Result<String, String> {
+        let head: Head = serde_json::from_str(object).unwrap_or_default();
+        let versions = self.versions(&head, wanted)?;
+        let name = head.metadata.as_ref().and_then(|meta| meta.name.as_deref());
+        let failed = |error| {
+            let name = name.unwrap_or_default();
+            format!("cannot convert {name:?} to `{wanted}`: {error}")
+        };
+        if object.len() > MOST {
+            let error = format!("it has {} bytes, and at most {MOST} are read", object.len());
+            return Err(failed(error));
+        }
+        match versions.convert(object, &head.api_version, wanted) {
             Ok(converted) => Ok(converted),
             Err(Failed::Conversion(error)) => Err(failed(error)),
-            Err(Failed::Unreadable(object, problem)) => {
+            Err(Failed::Unreadable(problem)) => {
                 metrics.unreadable();
-                report(&object, &problem, wanted);
+                report(&head, &problem, wanted);
                 Ok(relabelled(object, wanted))
             }
         }
     }
 
-    /// The versions of the kind of `object`, if both its version and `wanted` are among them.
-    fn versions(&self, object: &Value, wanted: &str) -> Result<&Versions, String> {
-        let text = |field: &str| object[field].as_str().unwrap_or_default();
-        let (version, kind) = (text("apiVersion"), text("kind"));
-        let group = |version: &str| version.rsplit_once('/').map(|(group, _)| group.to_owned());
-        let key = (group(version).unwrap_or_default(), kind.to_owned());
+    /// The versions of the kind of an object, if both its version and `wanted` are among them.
+    fn versions(&self, head: &Head, wanted: &str) -> Result<&Versions, String> {
+        let (version, kind) = (&*head.api_version, &head.kind);
+        let group = version.rsplit_once('/').map(|(group, _)| group.to_owned());
+        let key = (group.unwrap_or_default(), kind.clone());
         let versions = self.0.get(&key);
         versions
             .filter(|versions| versions.has(version) && versions.has(wanted))
@@ -133,64 +162,80 @@ impl Versions {
         version == self.hub || self.spokes.contains_key(version)
     }
 
-    /// `object` in another version, converted through the hub.
-    fn convert(&self, object: Value, wanted: &str) -> Result<Value, Failed> {
-        if object["apiVersion"] == wanted {
-            return Ok(object);
+    /// `object`, which is of `version`, in another version, converted through the hub.
+    fn convert(&self, object: &str, version: &str, wanted: &str) -> Result<String, Failed> {
+        if version == wanted {
+            return Ok(object.to_owned());
         }
-        let version = object["apiVersion"].as_str().unwrap_or_default();
         let up = self.spokes.get(version).map(|spoke| spoke.to_hub);
         let down = self.spokes.get(wanted).map(|spoke| spoke.from_hub);
         let mut steps = up.into_iter().chain(down);
-        steps.try_fold(object, |object, step| step(object))
+        let first = steps
+            .next()
+            .map_or_else(|| Ok(object.to_owned()), |step| step(object))?;
+        steps.try_fold(first, |object, step| step(&object))
     }
 }
 
 /// `object` in another version, with its content as it is.
-fn relabelled(mut object: Value, wanted: &str) -> Value {
-    object["apiVersion"] = wanted.into();
-    object
+fn relabelled(object: &str, wanted: &str) -> String {
+    let mut text = String::with_capacity(object.len() + wanted.len());
+    let mut made = Writer::new(&mut text);
+    made.field("\"apiVersion\"", &quoted(wanted));
+    for (name, field) in fields(object) {
+        if name != "apiVersion" {
+            made.field(field.name, field.value);
+        }
+    }
+    made.end();
+    text
 }
 
-fn report(object: &Value, problem: &str, wanted: &str) {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (kind, meta) = (text(&object["kind"]), &object["metadata"]);
-    let (namespace, name) = (text(&meta["namespace"]), text(&meta["name"]));
+fn report(head: &Head, problem: &str, wanted: &str) {
+    let (kind, meta) = (&head.kind, head.metadata.as_ref());
+    let namespace = meta.and_then(|meta| meta.namespace.as_deref());
+    let name = meta.and_then(|meta| meta.name.as_deref());
     let message = "converted a stored object that cannot be read as it is";
     tracing::warn!(error = problem, kind, namespace, name, wanted, "{message}");
 }
 
 /// Converts an object. Its metadata, except for labels and annotations, and the fields that `From` does not know stay
 /// as they were sent.
-fn convert<From, To>(raw: Value) -> Result<Value, Failed>
+fn convert<From, To>(raw: &str) -> Result<String, Failed>
 where
     From: Object,
     To: Object + TryFrom<From, Error: Display>,
 {
+    let source: From =
+        serde_json::from_str(raw).map_err(|error| Failed::Unreadable(explain(raw, &error)))?;
     let write = |error| Failed::Conversion(format!("cannot write it: {error}"));
-    let source = match From::deserialize(&raw) {
-        Ok(source) => source,
-        Err(error) => {
-            // Parsing from text reports the position of an error.
-            let text = raw.to_string();
-            let located = serde_json::from_str::<From>(&text).err();
-            let problem = explain(&text, &located.unwrap_or(error));
-            return Err(Failed::Unreadable(raw, problem));
-        }
-    };
-    let known = serde_json::to_value(&source).map_err(write)?;
+    let (before, known) = (Texts::of(source.meta()), text(&source).map_err(write)?);
     let target = To::try_from(source).map_err(|error| Failed::Conversion(error.to_string()))?;
-    let mut converted = serde_json::to_value(&target).map_err(write)?;
-    converted["apiVersion"] = To::api_version(&()).into();
-    converted["kind"] = To::kind(&()).into();
-    let Value::Object(mut raw) = raw else {
-        return Err(Failed::Conversion("it is not an object".to_owned()));
-    };
-    converted["metadata"] = metadata(
-        raw.remove("metadata").unwrap_or_default(),
-        &known["metadata"],
-        &converted["metadata"],
+    let (after, converted) = (Texts::of(target.meta()), text(&target).map_err(write)?);
+    drop(target);
+    let mut raw = fields(raw);
+    let meta = raw.remove("metadata").map_or("null", |meta| meta.value);
+    let meta = metadata(meta, &before, after).map_err(write)?;
+    let mut made = String::with_capacity(converted.len());
+    let mut object = Writer::new(&mut made);
+    object.field("\"apiVersion\"", &quoted(&To::api_version(&())));
+    object.field("\"kind\"", &quoted(&To::kind(&())));
+    object.field("\"metadata\"", &meta);
+    carry_fields(
+        &content(raw),
+        &content(fields(&known)),
+        &content(fields(&converted)),
+        &mut object,
     );
-    carry_over(&Value::Object(raw), &known, &mut converted);
-    Ok(converted)
+    object.end();
+    Ok(made)
+}
+
+fn text(object: &impl Object) -> serde_json::Result<String> {
+    serde_json::to_string(object)
+}
+
+/// A text in JSON, if it is a name of Kubernetes, which needs no escapes.
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
 }

@@ -4,6 +4,7 @@ mod caller;
 mod cluster;
 mod guests;
 mod hostile;
+mod memory;
 mod migrated;
 mod names;
 mod permissions;
@@ -15,6 +16,6 @@ mod tests;
 mod unreadable;
 
 pub use self::{
-    cluster::*, guests::main, hostile::*, migrated::*, names::*, permissions::*, reviewed::*,
-    rotation::*, tests::*, unreadable::*,
+    cluster::*, guests::main, hostile::*, memory::*, migrated::*, names::*, permissions::*,
+    reviewed::*, rotation::*, tests::*, unreadable::*,
 };
