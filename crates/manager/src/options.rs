@@ -98,6 +98,12 @@ pub struct Options {
     #[arg(help_heading = "Webhooks")]
     pub webhook_cert_key: String,
 
+    /// Admit objects only for clients with a certificate of a CA in this file, which the API server must be given;
+    /// conversion needs none
+    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Webhooks")]
+    pub webhook_client_ca: Option<PathBuf>,
+
     /// Never: servers speak HTTP/1.1 only. The flag exists to say so to users of kubebuilder
     #[arg(
         long,
@@ -222,6 +228,7 @@ impl Default for Options {
             webhook_cert_path: None,
             webhook_cert_name: "tls.crt".to_owned(),
             webhook_cert_key: "tls.key".to_owned(),
+            webhook_client_ca: None,
             enable_http2: false,
             leader_elect: false,
             leader_election_namespace: None,

@@ -44,11 +44,16 @@ const HEAD: usize = 16 * 1024;
 pub(crate) struct Request {
     parts: Parts,
     body: Option<(Incoming, Room, Arc<Place>)>,
+    has_certificate: bool,
 }
 
 impl From<Parts> for Request {
     fn from(parts: Parts) -> Self {
-        Self { parts, body: None }
+        Self {
+            parts,
+            body: None,
+            has_certificate: false,
+        }
     }
 }
 
@@ -72,6 +77,11 @@ impl Request {
     /// Adds something for the handler.
     pub(crate) fn insert<T: Clone + Send + Sync + 'static>(&mut self, extension: T) {
         self.parts.extensions.insert(extension);
+    }
+
+    /// Whether the client has a certificate of the CA that the server asks for.
+    pub(crate) fn has_certificate(&self) -> bool {
+        self.has_certificate
     }
 
     /// Whether the client has announced the length of the body.
@@ -220,10 +230,14 @@ impl Connection {
         // Responses are small and should be sent without delay.
         let _ = stream.set_nodelay(true);
         let result = match tls {
-            None => self.http(TokioIo::new(stream), place).await,
+            None => self.http(TokioIo::new(stream), false, place).await,
             Some(config) => match timeout(PATIENCE, TlsAcceptor::from(config).accept(stream)).await
             {
-                Ok(Ok(stream)) => self.http(TokioIo::new(stream), place).await,
+                Ok(Ok(stream)) => {
+                    let has_certificate = stream.get_ref().1.peer_certificates().is_some();
+                    self.http(TokioIo::new(stream), has_certificate, place)
+                        .await
+                }
                 Ok(Err(error)) => return tracing::debug!(%error, "TLS handshake failed"),
                 Err(_) => return tracing::debug!("TLS handshake took too long"),
             },
@@ -236,6 +250,7 @@ impl Connection {
     async fn http(
         self,
         stream: impl Read + Write + Unpin,
+        has_certificate: bool,
         place: &Arc<Place>,
     ) -> hyper::Result<()> {
         let service = service_fn(|request: hyper::Request<Incoming>| {
@@ -244,7 +259,11 @@ impl Connection {
                 place.busy();
             }
             let body = Some((body, self.room.clone(), place.clone()));
-            let reply = (self.handler)(Request { parts, body });
+            let reply = (self.handler)(Request {
+                parts,
+                body,
+                has_certificate,
+            });
             async {
                 let mut response = reply.await.map(kube::client::Body::from);
                 place.idle();

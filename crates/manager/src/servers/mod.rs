@@ -4,6 +4,7 @@ pub(crate) mod access_reviews;
 pub(crate) mod body;
 pub(crate) mod check;
 mod checks;
+pub(crate) mod client_ca;
 pub(crate) mod connections;
 mod cost;
 pub(crate) mod handlers;

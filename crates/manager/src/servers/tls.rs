@@ -18,7 +18,7 @@ use crate::metrics::CertificateMetrics;
 
 /// How often the files are checked. Polling, because a mounted Secret is a chain of symbolic links that is replaced as
 /// a whole, which file notifications often miss.
-const POLL: Duration = Duration::from_secs(10);
+pub(super) const POLL: Duration = Duration::from_secs(10);
 
 /// A certificate and its key in two files, as a Secret of type `kubernetes.io/tls` mounts them.
 #[derive(Clone, Debug)]

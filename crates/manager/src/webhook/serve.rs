@@ -63,8 +63,21 @@ pub(crate) struct Registered {
 /// The webhooks of a manager, by their paths.
 pub(crate) type Webhooks = BTreeMap<String, Registered>;
 
+/// Who may call webhooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Callers {
+    Everyone,
+    /// Clients with a certificate. Everyone may ask for a conversion, because the API server has no certificate then.
+    Certified,
+}
+
 /// Serves every path with a webhook.
-pub(crate) fn handler(webhooks: &Webhooks, client: &Client, metrics: &Metrics) -> Handler {
+pub(crate) fn handler(
+    webhooks: &Webhooks,
+    callers: Callers,
+    client: &Client,
+    metrics: &Metrics,
+) -> Handler {
     let served = webhooks.iter().map(|(path, registered)| {
         let metrics = metrics.webhook(path);
         (path.clone(), (registered.webhook.clone(), metrics))
@@ -78,11 +91,19 @@ pub(crate) fn handler(webhooks: &Webhooks, client: &Client, metrics: &Metrics) -
                 return Reply::status(StatusCode::NOT_FOUND).into();
             };
             let counted = metrics.started();
-            let reply = answer(request, webhook, client, metrics).await;
+            let reply = if may_call(&request, callers) {
+                answer(request, webhook, client, metrics).await
+            } else {
+                Reply::status(StatusCode::UNAUTHORIZED)
+            };
             counted.answered(reply.status);
             reply.into()
         })
     })
+}
+
+fn may_call(request: &Request, callers: Callers) -> bool {
+    callers == Callers::Everyone || request.has_certificate() || request.uri().path() == CONVERT
 }
 
 async fn answer(

@@ -24,13 +24,17 @@ use rustls::ServerConfig;
 use tokio::{sync::watch, task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::{handler, serve::Task};
+use super::{
+    handler,
+    serve::{Callers, Task},
+};
 use crate::{
     certificates::Rotator,
     manager::Manager,
     options::WebhookCertificate,
     run::Tasks,
     servers::{
+        client_ca::ClientCa,
         http::{self, Server},
         tls,
     },
@@ -69,7 +73,14 @@ impl Manager {
         let listener = http::bind(&format!("{host}:{}", options.webhook_port)).await?;
         let address = listener.local_addr()?;
         let certificate = self.webhook_certificate(stop, &mut servers)?;
-        let handler = handler(&self.webhooks, &self.clients.always, &self.metrics);
+        let (certificate, callers) = match &options.webhook_client_ca {
+            Some(file) => (
+                asking(certificate, ClientCa::load(file)?),
+                Callers::Certified,
+            ),
+            None => (certificate, Callers::Everyone),
+        };
+        let handler = handler(&self.webhooks, callers, &self.clients.always, &self.metrics);
         let serving = Arc::new(AtomicBool::new(false));
         self.ready_when_serving(&serving);
         let (stop, idle, delay) = (stop.clone(), idle.clone(), options.shutdown_delay);
@@ -169,4 +180,9 @@ impl Manager {
         }
         all
     }
+}
+
+/// The same certificate, in a configuration that asks clients for theirs.
+fn asking(certificate: Certificate, authority: ClientCa) -> Certificate {
+    Box::pin(async move { authority.ask(certificate.await?) })
 }

@@ -1,6 +1,9 @@
 //! The certificates of the control plane and of its users.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
@@ -31,6 +34,19 @@ pub fn write(folder: &Path, users: &[&str]) -> anyhow::Result<()> {
     fs::write(folder.join("tokens.pub"), tokens.public_key_pem())?;
     fs::write(folder.join("tokens.key"), tokens.serialize_pem())?;
     Ok(())
+}
+
+/// Writes a certificate and a key for a client, of a CA of its own; returns the file of that CA.
+pub fn client(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    let mut params = named("ca of clients");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let ca = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+    let file = folder.join(format!("{name}-ca.crt"));
+    fs::write(&file, ca.pem())?;
+    let mut client = named(name);
+    client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    pair(folder, name, &client, &ca)?;
+    Ok(file)
 }
 
 fn named(name: &str) -> CertificateParams {

@@ -99,6 +99,7 @@ const TESTS: &[(&str, Test)] = tests! {
         replicas_that_are_called_by_different_names_share_one_certificate
         each_permission_of_the_certificate_rotator_is_needed
         no_call_fails_while_replicas_are_replaced
+        only_the_certificate_of_the_api_server_admits_objects
         a_request_that_is_not_a_review_is_rejected_and_the_server_keeps_running
         unusual_objects_from_an_api_server_are_answered
         many_large_bodies_at_once_use_bounded_memory

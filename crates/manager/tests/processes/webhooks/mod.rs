@@ -1,6 +1,7 @@
 //! Webhooks that a real API server calls over TLS, through a proxy that distributes calls over replicas.
 
 mod caller;
+mod clients;
 mod cluster;
 mod guests;
 mod hostile;
@@ -16,6 +17,6 @@ mod tests;
 mod unreadable;
 
 pub use self::{
-    cluster::*, guests::main, hostile::*, memory::*, migrated::*, names::*, permissions::*,
-    reviewed::*, rotation::*, tests::*, unreadable::*,
+    clients::*, cluster::*, guests::main, hostile::*, memory::*, migrated::*, names::*,
+    permissions::*, reviewed::*, rotation::*, tests::*, unreadable::*,
 };
