@@ -17,6 +17,8 @@ fn the_operator_may_change_nothing_but_its_ca_bundles() {
     write(&project, "config/webhook/manifests.yaml", &manifests);
     let overlay = "namespace: fleet\nresources: [../default]\n";
     write(&project, "config/fleet/kustomization.yaml", overlay);
+    let overlay = "namePrefix: x-\nresources: [../fleet]\n";
+    write(&project, "config/prefixed/kustomization.yaml", overlay);
 
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kustomize/policy.sh");
     let empty = tempfile::tempdir().unwrap();

@@ -136,3 +136,9 @@ eventually restricted $mutating "$(set_ /webhooks/0/failurePolicy '"Ignore"')"
 denied $validating "$(set_ /webhooks/0/failurePolicy '"Ignore"')"
 denied $crd "$(set_ /spec/names/shortNames '["secrets"]')"
 rotate_all "$new" >/dev/null
+
+# So does one with a prefix. The operator cannot find its configurations under other names, but CRDs keep theirs.
+render config/prefixed | apply
+operator=system:serviceaccount:fleet:x-captains-controller-manager
+eventually permitted $crd $conversion
+eventually restricted $crd "$(set_ /spec/names/shortNames '["secrets"]')"
