@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::commit::record::Record;
-use crate::commit::{COMMIT, FOLDER, suspended};
+use crate::commit::{COMMIT, UPGRADE, folder, suspended};
 use crate::fuzz::{self, Corpus};
 
 const COMMITS: &[&[u8]] = &[
@@ -35,39 +35,43 @@ const WORDS: &[&str] = &[
     "\u{1b}",
 ];
 
-/// Runs `read` on a project whose file at `path` has any content.
-fn check(path: &str, inputs: &[&[u8]], read: impl Fn(&Path) + Sync) {
+/// Runs `read`, which returns whether there is a record, on a project whose file at `path` has any content.
+fn check(path: &str, inputs: &[&[u8]], read: impl Fn(&Path) -> bool + Sync) {
     let corpus = Corpus {
         inputs,
         words: WORDS,
     };
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join(path);
+    let project = tempfile::tempdir().unwrap();
+    let file = project.path().join(path);
+    folder::create(project.path()).unwrap();
     fs::create_dir_all(file.parent().unwrap()).unwrap();
+    for input in inputs {
+        fs::write(&file, input).unwrap();
+        assert!(read(project.path()));
+    }
     fuzz::run(corpus, |bytes| {
         fs::write(&file, bytes).unwrap();
-        read(folder.path());
+        read(project.path());
     });
 }
 
 #[test]
 fn a_record_of_a_commit_of_any_content_is_refused_or_read() {
     check(COMMIT, COMMITS, |root| match Record::load(root, COMMIT) {
-        Ok(record) => drop(record.unwrap().list()),
-        Err(error) => drop(format!("{error:#}")),
+        Ok(record) => !record.unwrap().list().is_empty(),
+        Err(error) => format!("{error:#}").is_empty(),
     });
 }
 
 #[test]
 fn a_record_of_an_upgrade_of_any_content_is_refused_or_read() {
-    let path = format!("{FOLDER}/upgrade/record");
-    check(&path, UPGRADES, |root| {
-        if let Err(error) = suspended::check(root) {
-            drop(format!("{error:#}"));
-        }
-        if let Ok(Some(upgrade)) = suspended::find(root) {
+    let path = format!("{UPGRADE}/record");
+    check(&path, UPGRADES, |root| match suspended::find(root) {
+        Ok(upgrade) => {
             // Its copies are missing.
-            drop(upgrade.abort(root));
+            drop(upgrade.unwrap().abort(root));
+            suspended::check(root).is_err()
         }
+        Err(error) => format!("{error:#}").is_empty(),
     });
 }
