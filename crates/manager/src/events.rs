@@ -226,6 +226,9 @@ impl Lane {
         if let Err(error) = self.try_send(client, event).await {
             tracing::warn!(
                 error = chain(&error),
+                kind = event.regarding.kind,
+                namespace = event.regarding.namespace,
+                object = event.regarding.name,
                 reason = event.reason,
                 "cannot publish an event"
             );

@@ -131,8 +131,12 @@ pub(crate) fn log_panics() {
 /// client would log whole responses that it cannot parse, including Secrets.
 const QUIET: [&str; 2] = ["kube_client::client", "kube_runtime::watcher"];
 
-fn filter(level: &str) -> anyhow::Result<Targets> {
-    let filter = parse(level)?;
+/// The target of the spans that name an object: no line has it, so they can be enabled at every level.
+pub(crate) const SPANS: &str = "manager::object";
+
+/// The lines of `level`, and the spans that they are in.
+pub(crate) fn filter(level: &str) -> anyhow::Result<Targets> {
+    let filter = parse(level)?.with_target(SPANS, LevelFilter::ERROR);
     if level.contains("kube") {
         return Ok(filter);
     }

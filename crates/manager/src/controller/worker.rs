@@ -19,6 +19,7 @@ use crate::{
         retry::Retry,
     },
     key::Key,
+    logs::SPANS,
     spawn,
 };
 #[cfg(any(test, feature = "testing"))]
@@ -199,9 +200,10 @@ fn failed(queue: &Queue, key: &Key, failure: &Failure) {
     tracing::error!(error = %failure, again_in = ?delay, "reconcile failed");
 }
 
-/// The fields of each log line of a reconcile.
+/// The fields of each log line of a reconcile, at every level of the log.
 fn span(controller: &str, kind: &str, key: &Key) -> tracing::Span {
-    tracing::info_span!(
+    tracing::error_span!(
+        target: SPANS,
         "reconcile",
         controller,
         kind,
@@ -221,13 +223,18 @@ fn reconcile_id() -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{io, sync::Mutex, time::Duration};
 
     use k8s_openapi::api::core::v1::ConfigMap;
+    use serde_json::Value;
     use tokio::{sync::mpsc, time::timeout};
+    use tracing_subscriber::{Layer as _, fmt, layer::SubscriberExt as _};
 
     use super::*;
-    use crate::testing::{FakeApi, eventually};
+    use crate::{
+        logs,
+        testing::{FakeApi, eventually},
+    };
 
     const SOON: Duration = Duration::from_secs(60);
 
@@ -263,12 +270,40 @@ mod tests {
         running.abort();
     }
 
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
     #[test]
-    fn the_name_of_the_object_does_not_hide_that_of_the_span() {
-        tracing::subscriber::with_default(tracing_subscriber::registry(), || {
-            let span = span("captain", "Captain", &Key::from("crew/nemo"));
-            assert!(span.has_field("object"));
-            assert!(!span.has_field("name"));
-        });
+    fn a_failed_reconcile_names_its_object_at_every_level_of_the_log() {
+        for level in ["info", "warn", "error", "manager=error"] {
+            let log = Log::default();
+            let writer = log.clone();
+            let lines = fmt::layer().json().with_writer(move || writer.clone());
+            let lines = lines.with_filter(logs::filter(level).unwrap());
+            let subscriber = tracing_subscriber::registry().with(lines);
+            tracing::subscriber::with_default(subscriber, || {
+                let _entered = span("captain", "Captain", &Key::from("crew/nemo")).entered();
+                tracing::error!("reconcile failed");
+            });
+            let line: Value = serde_json::from_slice(&log.0.lock().unwrap()).unwrap();
+            let span = &line["span"];
+            assert_eq!(span["controller"], "captain", "{level}: {line}");
+            assert_eq!(span["kind"], "Captain", "{level}");
+            assert_eq!(span["namespace"], "crew", "{level}");
+            // `name` is the span's own.
+            assert_eq!(span["object"], "nemo", "{level}");
+            assert_eq!(span["name"], "reconcile", "{level}");
+        }
     }
 }

@@ -110,7 +110,7 @@ pub async fn what_an_author_adds_works_in_every_replica(
     let spans = world.plane.folder.join(format!("{namespace}-spans"));
     let mut setup = Setup::new(&namespace, &[]);
     setup.flags = world.times().flags();
-    // The layer gets the spans although the log has none.
+    // The layer gets the lines although the log has none.
     setup
         .flags
         .push("--log-level=info,manager::controller=off".to_owned());
