@@ -17,11 +17,14 @@ const VERSION_PACKAGES: [&str; 2] = [
     "k8s.io/client-go/pkg/version",
 ];
 
-/// Go in the module's folder, without the user's settings for workspaces and vendoring.
+/// Replaces the user's flags, from the environment or from `go env -w`: an empty value would not. It is Go's default.
+const FLAGS: &str = "-mod=readonly";
+
+/// Go in the module's folder, without the user's settings for workspaces, vendoring and flags.
 fn go(module: &Path) -> Command {
     let mut go = Command::new("go");
     go.current_dir(module)
-        .envs([("GOWORK", "off"), ("GO111MODULE", "on"), ("GOFLAGS", "")])
+        .envs([("GOWORK", "off"), ("GO111MODULE", "on"), ("GOFLAGS", FLAGS)])
         .envs([("GOOS", assets::os()), ("GOARCH", assets::arch())])
         .env("CGO_ENABLED", "0")
         .stdin(Stdio::null());
@@ -161,6 +164,16 @@ mod tests {
         ] {
             assert!(!too_old(found, "1.26.0"), "{found}");
         }
+    }
+
+    #[test]
+    fn the_users_flags_do_not_reach_a_build() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = folder.path().join("env");
+        std::fs::write(&settings, "GOFLAGS=-mod=vendor -tags=none\n").unwrap();
+        let mut go = go(folder.path());
+        let output = go.env("GOENV", &settings).args(["env", "GOFLAGS"]).output();
+        assert_eq!(output.unwrap().stdout, format!("{FLAGS}\n").as_bytes());
     }
 
     #[test]

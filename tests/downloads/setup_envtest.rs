@@ -16,7 +16,7 @@ fn setup_envtest() -> PathBuf {
         .arg(&program)
         .arg("sigs.k8s.io/controller-runtime/tools/setup-envtest")
         .current_dir(module)
-        .envs([("GOWORK", "off"), ("GOFLAGS", "")])
+        .envs([("GOWORK", "off"), ("GOFLAGS", "-mod=readonly")])
         .status()
         .expect("Go is not installed; install it from https://go.dev/dl/");
     assert!(built.success());
