@@ -1,6 +1,7 @@
 //! Runs cargo, and reads its messages.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -138,6 +139,28 @@ pub fn build(root: &Path, binaries: &[&str], quiet: bool) -> anyhow::Result<Vec<
     paths.collect()
 }
 
+/// The files that these executables were built from, also those that `include_str!` reads, apart from cargo's own output.
+///
+/// cargo writes them next to an executable, for make: `/target/debug/captains: /src/main.rs /src/a\ b.sql`.
+pub fn inputs(executables: &[PathBuf]) -> Vec<PathBuf> {
+    let mut all = BTreeSet::new();
+    for executable in executables {
+        let rules = fs::read_to_string(executable.with_extension("d")).unwrap_or_default();
+        let target = executable.parent().unwrap_or(executable);
+        let files = rules.lines().filter_map(|rule| rule.split_once(": "));
+        let files = files.flat_map(|(_, files)| words(files));
+        all.extend(files.filter(|file| !file.starts_with(target)));
+    }
+    all.into_iter().collect()
+}
+
+/// The paths in a rule; a space in a path has a backslash before it.
+fn words(text: &str) -> Vec<PathBuf> {
+    let words = text.replace("\\ ", "\0");
+    let words = words.split_whitespace();
+    words.map(|word| word.replace('\0', " ").into()).collect()
+}
+
 fn messages(output: &[u8]) -> impl Iterator<Item = Message> {
     let messages = serde_json::Deserializer::from_slice(output).into_iter::<Message>();
     messages.filter_map(Result::ok)
@@ -206,5 +229,24 @@ mod tests {
         assert!(none.to_string().contains("no executable `crdgen`"));
         let two = executable(format!("{CRDGEN}\n{CRDGEN}\n").as_bytes(), "crdgen").unwrap_err();
         assert!(two.to_string().contains("several packages"));
+    }
+
+    #[test]
+    fn the_inputs_of_an_executable_are_its_sources_and_what_they_include() {
+        let folder = tempfile::tempdir().unwrap();
+        let debug = folder.path().join("debug");
+        fs::create_dir(&debug).unwrap();
+        let (executable, output) = (debug.join("captains"), debug.join("build/out/generated.rs"));
+        let rule = format!(
+            "{}: /p/src/a\\ b.sql /p/src/main.rs {}\n",
+            executable.display(),
+            output.display(),
+        );
+        fs::write(debug.join("captains.d"), rule).unwrap();
+        let missing = folder.path().join("none");
+        assert_eq!(
+            inputs(&[executable, missing]),
+            ["/p/src/a b.sql", "/p/src/main.rs"].map(PathBuf::from)
+        );
     }
 }

@@ -7,10 +7,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The interval at which the files are checked; longer if checking takes more than a twentieth of it.
 const INTERVAL: Duration = Duration::from_millis(100);
+
+/// How far the modification time of a file may be behind the clock.
+const ROUNDED: Duration = Duration::from_millis(50);
 
 /// The modification time and the length of each file.
 pub type Seen = BTreeMap<PathBuf, (SystemTime, u64)>;
@@ -32,24 +35,52 @@ pub fn rust(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// A snapshot of the sources below a folder.
+/// A snapshot of the sources below a folder, and of other files.
 #[derive(Debug)]
 pub struct Watch {
     root: PathBuf,
+    others: Vec<PathBuf>,
     seen: Seen,
+    began: SystemTime,
     interval: Duration,
 }
 
 impl Watch {
     /// Create it before reading the sources, so that it notices a change meanwhile.
     pub fn new(root: &Path) -> Self {
-        let began = Instant::now();
+        // File systems round times: to the last tick of the kernel, on Linux.
+        let (began, start) = (SystemTime::now() - ROUNDED, Instant::now());
         let seen = look(root);
         Self {
             root: root.to_owned(),
+            others: Vec::new(),
             seen,
-            interval: INTERVAL.max(began.elapsed() * 20),
+            began,
+            interval: INTERVAL.max(start.elapsed() * 20),
         }
+    }
+
+    /// Watches these files, too, which were read since this was created.
+    pub fn also(&mut self, files: Vec<PathBuf>) {
+        for path in &files {
+            if self.seen.contains_key(path) {
+                continue;
+            }
+            note(path, &mut self.seen);
+            // It may have changed since it was read.
+            if let Some((modified, _)) = self.seen.get_mut(path).filter(|it| it.0 >= self.began) {
+                *modified = UNIX_EPOCH;
+            }
+        }
+        self.others.extend(files);
+    }
+
+    fn look(&self) -> Seen {
+        let mut seen = look(&self.root);
+        for path in &self.others {
+            note(path, &mut seen);
+        }
+        seen
     }
 
     /// Ignores our own change to this file, relative to the root.
@@ -61,13 +92,13 @@ impl Watch {
     /// stable: an editor that saves several files, or a change of branches, is one change.
     pub fn changed(&self) -> bool {
         sleep(self.interval);
-        let mut now = look(&self.root);
+        let mut now = self.look();
         if now == self.seen {
             return false;
         }
         loop {
             sleep(self.interval);
-            let before = std::mem::replace(&mut now, look(&self.root));
+            let before = std::mem::replace(&mut now, self.look());
             if before == now {
                 return true;
             }
@@ -151,6 +182,26 @@ mod tests {
 
         assert!(!watch.changed());
         fs::write(root.path().join("api/src/a.rs"), "longer than it was").unwrap();
+        assert!(watch.changed());
+    }
+
+    #[test]
+    fn other_files_are_watched_once_they_are_known() {
+        let root = tempfile::tempdir().unwrap();
+        let [before, meanwhile] = ["before.sql", "meanwhile.sql"].map(|it| root.path().join(it));
+        fs::write(&before, "a").unwrap();
+        let old = SystemTime::now() - Duration::from_secs(60);
+        let file = fs::File::options().write(true).open(&before).unwrap();
+        file.set_modified(old).unwrap();
+        let mut watch = Watch::new(root.path());
+        watch.also(vec![before.clone()]);
+        assert!(!watch.changed());
+        fs::write(&before, "longer").unwrap();
+        assert!(watch.changed());
+
+        let mut watch = Watch::new(root.path());
+        fs::write(&meanwhile, "written while the sources were read").unwrap();
+        watch.also(vec![meanwhile]);
         assert!(watch.changed());
     }
 }

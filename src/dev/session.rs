@@ -31,6 +31,8 @@ pub struct Session {
     restart: bool,
     /// The manifests that are installed in the cluster.
     installed: Option<Seen>,
+    /// The files that the last build read.
+    inputs: Vec<PathBuf>,
     screen: Option<Sender<Update>>,
     observer: Option<Observer>,
 }
@@ -52,6 +54,7 @@ impl Session {
             reported: Vec::new(),
             restart: false,
             installed: None,
+            inputs: Vec::new(),
             observer: screen.clone().map(|screen| Observer::new(source, screen)),
             root,
             cluster,
@@ -81,6 +84,7 @@ impl Session {
         self.report(|| Update::Building);
         let updated = workdir::load(&self.root).and_then(|project| {
             let built = self.build(&project.head.name)?;
+            self.inputs = cargo::inputs(&built);
             for path in self.generate(built.get(1))? {
                 watch.wrote(&path);
             }
@@ -92,6 +96,7 @@ impl Session {
             Err(error) if !stop.requested() => self.wait_after(&error),
             _ => {}
         }
+        watch.also(self.inputs.clone());
         let took = began.elapsed();
         self.report(|| Update::Built { ok, took });
         watch
