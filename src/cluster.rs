@@ -94,6 +94,7 @@ pub fn run(name: &str, options: &Options, stop: &Stop) -> anyhow::Result<Control
 /// Starts the cluster `name`, and waits until it is ready; `None` if it runs already.
 fn launch(name: &str, options: &Options, stop: &Stop) -> anyhow::Result<Option<ControlPlane>> {
     let assets = installed::find_for_cluster(options.store.clone())?;
+    state::create_root()?;
     let path = state::folder(name)?;
     let start = start::Options {
         logs: None,

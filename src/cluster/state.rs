@@ -8,8 +8,8 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Diagnostic, Outcome};
-use crate::envtest::assets;
 use crate::envtest::servers::Ports;
+use crate::envtest::{assets, folder};
 
 /// The record, in the folder of the cluster.
 const FILE: &str = "cluster.json";
@@ -109,6 +109,16 @@ pub fn is_ready(folder: &Path) -> bool {
 /// The folder of the cluster `name`: `$XDG_DATA_HOME/kbr/clusters/NAME`.
 pub fn folder(name: &str) -> anyhow::Result<PathBuf> {
     Ok(root()?.join(name))
+}
+
+/// Creates the folder of all clusters. Whoever can write into it, or the one around it, can replace the folder of a cluster.
+pub fn create_root() -> anyhow::Result<()> {
+    let root = root()?;
+    for folder in root.parent().into_iter().chain([&*root]) {
+        folder::make_private(folder)
+            .with_context(|| format!("cannot make `{}` private", folder.display()))?;
+    }
+    Ok(())
 }
 
 fn root() -> anyhow::Result<PathBuf> {

@@ -8,21 +8,22 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::{Value, json};
 
+use super::folder;
+
 /// The name of the policy in the folder of a control plane.
 const POLICY: &str = "audit-policy.json";
 
-/// Creates an empty log that only the user can read, and writes the policy into the control plane's `folder`.
+/// Creates an empty log that only the user can read, with its folder, and writes the policy into the folder of the control plane.
 ///
 /// # Errors
-/// The log's folder does not exist, or the log cannot be written.
-pub fn prepare(folder: &Path, log: &Path) -> anyhow::Result<()> {
+/// The log cannot be written.
+pub fn prepare(control_plane: &Path, log: &Path) -> anyhow::Result<()> {
     let mut create = OpenOptions::new();
     create.write(true).create(true).truncate(true).mode(0o600);
-    let created = create.open(log);
+    let parent = log.parent().unwrap_or(log);
+    let created = fs::create_dir_all(parent).and_then(|()| create.open(log));
     created.with_context(|| format!("cannot write the audit log `{}`", log.display()))?;
-    let path = folder.join(POLICY);
-    fs::write(&path, policy().to_string())
-        .with_context(|| format!("cannot write `{}`", path.display()))
+    folder::write(&control_plane.join(POLICY), &policy().to_string())
 }
 
 /// What is logged: who requested what, the decision of RBAC, and the status of the response, but no objects.
@@ -46,9 +47,9 @@ fn policy() -> Value {
 }
 
 /// The flags of kube-apiserver that write the log, with their values.
-pub fn flags(folder: &Path, log: &Path) -> [(&'static str, OsString); 6] {
+pub fn flags(control_plane: &Path, log: &Path) -> [(&'static str, OsString); 6] {
     [
-        ("--audit-policy-file", folder.join(POLICY).into()),
+        ("--audit-policy-file", control_plane.join(POLICY).into()),
         ("--audit-log-path", log.into()),
         // Each event is written before its request ends, so none is lost when the server is killed.
         ("--audit-log-mode", "blocking".into()),
@@ -77,8 +78,17 @@ mod tests {
     }
 
     #[test]
-    fn a_log_in_a_missing_folder_is_an_error_with_its_path() {
+    fn the_folder_of_a_log_is_created() {
         let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("target/audit.log");
+        prepare(folder.path(), &log).unwrap();
+        assert!(log.is_file());
+    }
+
+    #[test]
+    fn a_log_below_a_file_is_an_error_with_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "").unwrap();
         let error = prepare(folder.path(), &folder.path().join("a/log")).unwrap_err();
         assert!(format!("{error:#}").starts_with("cannot write the audit log `"));
     }

@@ -1,25 +1,28 @@
 //! The certificates of one control plane: X.509 v3 (rustls rejects v1), ECDSA P-256, newly created for each.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
     ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
 };
 
+use super::folder;
+
 /// Writes into `folder`, keys with mode 0600:
 /// - `ca.crt`, and `apiserver.crt` and `.key` signed by it, for `localhost` and `127.0.0.1`;
 /// - `client-ca.crt`, and `admin.crt` and `.key` signed by it, of the group `system:masters`;
-/// - `sa.pub` and `sa.key`, which sign the tokens of service accounts.
+/// - `sa.pub` and `sa.key`, which sign the tokens of service accounts;
+/// - `etcd-ca.crt`, and `etcd.crt` and `.key` and `etcd-client.crt` and `.key` signed by it, for etcd and kube-apiserver.
 ///
-/// The keys of the two CAs are never written. Nothing expires, because everything is removed with the folder. Does nothing if
-/// they exist, in the folder of a cluster that was kept.
+/// The keys of the CAs are never written. Nothing expires, because everything is removed with the folder. Keeps those that
+/// exist, in the folder of a cluster that was kept.
 pub fn write(folder: &Path) -> anyhow::Result<()> {
-    // The last one.
+    // The last ones. Clusters of 0.2.0 have none of etcd's.
+    if !folder.join("etcd-ca.crt").exists() {
+        write_etcd(folder)?;
+    }
     if folder.join("sa.key").exists() {
         return Ok(());
     }
@@ -42,11 +45,20 @@ pub fn write(folder: &Path) -> anyhow::Result<()> {
     file(folder, "sa.key", &tokens.serialize_pem())
 }
 
+/// etcd answers any program of this machine that has a certificate of its CA. Only kube-apiserver has one.
+fn write_etcd(folder: &Path) -> anyhow::Result<()> {
+    let ca = new_ca("kbr envtest etcd")?;
+    pair(folder, "etcd", &for_loopback("etcd")?, &ca)?;
+    let client = leaf("kube-apiserver", ExtendedKeyUsagePurpose::ClientAuth);
+    pair(folder, "etcd-client", &client, &ca)?;
+    file(folder, "etcd-ca.crt", &ca.pem())
+}
+
 /// Creates `folder` again, with `tls.crt` and `tls.key` for a server on the loopback; returns the PEM of the CA that signed.
 pub fn loopback(folder: &Path) -> anyhow::Result<String> {
     // A cluster that is kept has an older one.
     let _ = fs::remove_dir_all(folder);
-    fs::create_dir(folder)?;
+    folder::make_private(folder)?;
     let ca = new_ca("kbr dev")?;
     let serving = for_loopback("webhooks")?;
     pair(folder, "tls", &serving, &ca)?;
@@ -97,11 +109,5 @@ fn pair(
 }
 
 fn file(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
-    let path = folder.join(name);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    options
-        .open(&path)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .with_context(|| format!("cannot write `{}`", path.display()))
+    folder::write(&folder.join(name), text)
 }

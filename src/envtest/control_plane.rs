@@ -2,7 +2,6 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +16,7 @@ use anyhow::{Context, anyhow, bail};
 
 use super::assets::Assets;
 use super::client::Client;
-use super::folder::Folder;
+use super::folder::{self, Folder};
 use super::logs::{self, tail};
 use super::servers::Setup;
 use super::{certificates, kubeconfig, progress, supervisor};
@@ -53,7 +52,7 @@ impl ControlPlane {
         stop: &Stop,
     ) -> anyhow::Result<Self> {
         certificates::write(&folder.path)?;
-        fs::write(folder.path.join("kubeconfig"), kubeconfig::admin(&setup))?;
+        folder::write(&folder.path.join("kubeconfig"), &kubeconfig::admin(&setup))?;
         let mut supervisor = Command::new(env::current_exe()?)
             .args(["envtest", "supervisor"])
             .args(setup.to_args())
@@ -209,7 +208,7 @@ impl ControlPlane {
     pub fn write_kubeconfig(&self, namespace: &str, account: &str) -> anyhow::Result<PathBuf> {
         let path = self.folder().join("operator.kubeconfig");
         let text = kubeconfig::service_account(&self.setup, namespace, account);
-        fs::write(&path, text).context("cannot write the operator's kubeconfig")?;
+        folder::write(&path, &text)?;
         Ok(path)
     }
 

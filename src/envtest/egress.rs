@@ -18,6 +18,8 @@ use std::time::Duration;
 use anyhow::Context;
 use serde_json::{Value, json};
 
+use super::folder;
+
 /// The configuration of kube-apiserver, in the folder of the cluster.
 pub const CONFIG: &str = "egress.json";
 
@@ -41,8 +43,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub type Services = BTreeMap<String, u16>;
 
 /// Writes the configuration of kube-apiserver and `services` to the folder of a cluster.
-pub fn write(folder: &Path, services: &Services) -> anyhow::Result<()> {
-    let socket = folder.join(SOCKET);
+pub fn write(control_plane: &Path, services: &Services) -> anyhow::Result<()> {
+    let socket = control_plane.join(SOCKET);
     anyhow::ensure!(
         socket.as_os_str().len() <= LONGEST_SOCKET,
         "the path `{}` is too long for a Unix socket\nhelp: set TMPDIR, or XDG_DATA_HOME for kbr cluster, to a shorter path",
@@ -62,12 +64,8 @@ pub fn write(folder: &Path, services: &Services) -> anyhow::Result<()> {
             { "name": "controlplane", "connection": through_the_proxy },
         ],
     });
-    let write = |name: &str, text: String| {
-        let path = folder.join(name);
-        fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))
-    };
-    write(CONFIG, config.to_string())?;
-    write(SERVICES, json!(services).to_string())
+    folder::write(&control_plane.join(CONFIG), &config.to_string())?;
+    folder::write(&control_plane.join(SERVICES), &json!(services).to_string())
 }
 
 /// What the proxy needs to know.

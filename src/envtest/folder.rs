@@ -2,8 +2,10 @@
 
 use std::env;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -19,7 +21,10 @@ const PREFIX: &str = "kbr-envtest-";
 /// A lock on this file means that the folder is in use; the kernel releases it even if the holders are killed.
 const LOCK: &str = "supervisor.log";
 
-/// A locked folder, mode 0700, that is removed when dropped unless it is to be kept.
+/// Whoever can write into the folder can replace the kubeconfig by one that runs a program, and stop the servers.
+const PRIVATE: u32 = 0o700;
+
+/// A locked folder, mode 0700 whatever the umask, that is removed when dropped unless it is to be kept.
 #[derive(Debug)]
 pub struct Folder {
     /// Absolute.
@@ -32,10 +37,13 @@ impl Folder {
     /// Creates a new folder.
     pub fn create() -> anyhow::Result<Self> {
         let create = || -> io::Result<Self> {
-            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+            let folder = tempfile::Builder::new()
+                .prefix(PREFIX)
+                .permissions(fs::Permissions::from_mode(PRIVATE))
+                .tempdir()?;
             // Lock the file before it gets its name: a folder with an unlocked file of this name is never in use.
             let unnamed = folder.path().join("new");
-            let lock = File::create(&unnamed)?;
+            let lock = private().create_new(true).open(&unnamed)?;
             lock.lock()?;
             fs::rename(&unnamed, folder.path().join(LOCK))?;
             let path = std::path::absolute(folder.keep())?;
@@ -49,19 +57,11 @@ impl Folder {
     pub fn open(path: &Path) -> anyhow::Result<Option<Self>> {
         let open = || -> io::Result<Option<File>> {
             loop {
-                fs::create_dir_all(path.parent().unwrap_or(path))?;
-                match DirBuilder::new().mode(0o700).create(path) {
-                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                        return Err(error);
-                    }
-                    _ => {}
-                }
-                let open = OpenOptions::new()
-                    .append(true)
-                    .create(true)
-                    // A named pipe would wait for a reader.
-                    .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
-                    .open(path.join(LOCK));
+                make_private(path)?;
+                let mut lock = private();
+                // A named pipe would wait for a reader.
+                lock.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
+                let open = lock.create(true).open(path.join(LOCK));
                 let lock = match open {
                     // It is being removed.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -131,6 +131,36 @@ impl Drop for Folder {
             remove(&self.path);
         }
     }
+}
+
+/// Makes a folder, and those that contain it, accessible to the user only. Those that exist already keep their mode, except `path`.
+///
+/// # Errors
+/// It cannot be created, or is another user's.
+pub fn make_private(path: &Path) -> io::Result<()> {
+    let mut create = DirBuilder::new();
+    create.recursive(true).mode(PRIVATE).create(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(PRIVATE))
+}
+
+/// Writes a file that only the user can read, whatever it was before.
+pub fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    let write = || -> io::Result<()> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = private().create_new(true).open(path)?;
+        file.write_all(text.as_bytes())
+    };
+    write().with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// How to open a file that is created with mode 0600.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.append(true).mode(0o600);
+    options
 }
 
 /// Removes `folder` with its content, if it still exists.
@@ -234,6 +264,31 @@ mod tests {
         let link = place.path().join("link");
         std::os::unix::fs::symlink(&folder.path, &link).unwrap();
         assert!(is_abandoned(&folder.path) && !is_abandoned(&link));
+    }
+
+    #[test]
+    fn a_folder_is_private_even_if_it_was_not() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("clusters/crew");
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        let folder = Folder::open(&path).unwrap().unwrap();
+        assert_eq!(mode(&path), 0o700);
+        assert_eq!(mode(&path.join(LOCK)), 0o600);
+        folder.leave();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+        let _folder = Folder::open(&path).unwrap().unwrap();
+        assert_eq!(mode(&path), 0o700);
+    }
+
+    #[test]
+    fn a_file_is_private_even_if_it_was_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubeconfig");
+        fs::write(&path, "longer than the next").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        write(&path, "text").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "text");
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

@@ -68,7 +68,11 @@ impl Setup {
 
     /// The URL of the API server.
     pub fn server(&self) -> String {
-        format!("https://127.0.0.1:{}", self.port)
+        loopback(self.port)
+    }
+
+    fn etcd_server(&self) -> String {
+        loopback(self.etcd_port)
     }
 
     /// The arguments that make the same setup in another process.
@@ -95,13 +99,24 @@ impl Setup {
 
     /// The arguments of etcd.
     pub fn etcd(&self) -> Vec<OsString> {
-        let clients = format!("http://127.0.0.1:{}", self.etcd_port);
-        let peers = format!("http://127.0.0.1:{}", self.peer_port);
+        let file = |name| self.folder.join(name);
+        let (clients, peers) = (self.etcd_server(), loopback(self.peer_port));
         let mut args = vec![
-            flag("--data-dir", self.folder.join("etcd")),
+            flag("--data-dir", file("etcd")),
             flag("--listen-client-urls", &clients),
             flag("--advertise-client-urls", &clients),
             flag("--listen-peer-urls", peers),
+            // Every user of this machine can connect to both ports.
+            flag("--cert-file", file("etcd.crt")),
+            flag("--key-file", file("etcd.key")),
+            flag("--trusted-ca-file", file("etcd-ca.crt")),
+            "--client-cert-auth=true".into(),
+            flag("--peer-cert-file", file("etcd.crt")),
+            flag("--peer-key-file", file("etcd.key")),
+            flag("--peer-trusted-ca-file", file("etcd-ca.crt")),
+            "--peer-client-cert-auth=true".into(),
+            // It would connect to etcd as a client, with the certificate of the server.
+            "--enable-grpc-gateway=false".into(),
         ];
         if !self.keep {
             // The data is temporary and need not survive a power loss.
@@ -116,10 +131,10 @@ impl Setup {
         let mut prefix = OsString::from("/");
         prefix.push(self.folder.file_name().unwrap_or_default());
         let mut args = vec![
-            flag(
-                "--etcd-servers",
-                format!("http://127.0.0.1:{}", self.etcd_port),
-            ),
+            flag("--etcd-servers", self.etcd_server()),
+            flag("--etcd-cafile", file("etcd-ca.crt")),
+            flag("--etcd-certfile", file("etcd-client.crt")),
+            flag("--etcd-keyfile", file("etcd-client.key")),
             // Keeps the objects separate if another program's etcd took the port.
             flag("--etcd-prefix", prefix),
             "--bind-address=127.0.0.1".into(),
@@ -197,6 +212,10 @@ impl Setup {
             "--cidr=10.244.0.0/16".into(),
         ]
     }
+}
+
+fn loopback(port: u16) -> String {
+    format!("https://127.0.0.1:{port}")
 }
 
 fn flag(name: &str, value: impl Into<OsString>) -> OsString {

@@ -15,6 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use rustix::fs::Mode;
 use rustix::process::{Pid, Signal};
 
 use super::control::{self, Request};
@@ -56,6 +57,8 @@ enum Order {
 /// Runs the servers until stdin is closed, or once they are detached, until they are asked to stop. When a server ends, prints a
 /// line on stdout: `exited <program> <status>`.
 pub fn run(setup: &Setup) -> anyhow::Result<()> {
+    // For all files and sockets of this process and its servers, also those in the folder of the logs.
+    rustix::process::umask(Mode::from_raw_mode(0o077));
     let (sender, orders) = mpsc::channel();
     let mut servers = Vec::new();
     let started = start(setup, sender, &mut servers);

@@ -188,7 +188,7 @@ fn a_log_that_says_nothing_about_the_operator_is_an_error_with_the_command_to_ty
 }
 
 #[test]
-fn the_log_is_private_and_needs_its_folder() {
+fn the_log_is_private_and_its_folder_is_created() {
     let place = Place::new();
     place.fakes("exec sleep 1000", "exec sleep 1000", "exit 0");
     let log = |path: &str| {
@@ -198,11 +198,13 @@ fn the_log_is_private_and_needs_its_folder() {
     assert!(log("audit.log").status.success());
     let mode = place.path("audit.log").metadata().unwrap().permissions();
     assert_eq!(mode.mode() & 0o777, 0o600);
-    let output = log("missing/audit.log");
+    assert!(log("missing/audit.log").status.success());
+    assert!(place.path("missing/audit.log").is_file());
+    let output = log("audit.log/audit.log");
     let stderr = text(&output.stderr);
     assert!(
         stderr.contains("error: cannot write the audit log `")
-            && stderr.contains("missing/audit.log`: "),
+            && stderr.contains("audit.log/audit.log`: "),
         "{stderr}"
     );
     assert_eq!(output.status.code(), Some(1));

@@ -8,5 +8,6 @@ mod cluster;
 mod clusters;
 mod end;
 mod place;
+mod private;
 mod run;
 mod start;
