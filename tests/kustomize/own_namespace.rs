@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{check, create_api, create_webhooks, init, of_kind, render, write};
+use super::{check, create_api, create_webhooks, documented, init, of_kind, render, write};
 
 const MANIFESTS: &str = "config/webhook/manifests.yaml";
 const SELECTED: &str = "/namespaceSelector/matchExpressions";
@@ -30,9 +30,7 @@ fn the_overlay_in_the_docs_moves_the_namespace_that_webhooks_skip() {
         MANIFESTS,
         &format!("{mutating}\n---\n{validating}"),
     );
-    let page = include_str!("../../docs/webhooks.md");
-    let overlay = page.rsplit_once("```yaml\n").unwrap().1;
-    let overlay = overlay.split_once("```").unwrap().0;
+    let overlay = documented("source: { kind: Service");
     write(&project, "config/fleet/kustomization.yaml", overlay);
 
     let objects = render(&project, "config/fleet");
