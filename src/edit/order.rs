@@ -14,6 +14,9 @@ pub enum Item {
 
 type Path = Vec<Segment>;
 
+/// The deepest groups that are read: no program has deeper ones, and reading them is recursive.
+const DEEPEST: usize = 100;
+
 /// One part of a `use` path. The variants are in the order in which rustfmt sorts them.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Segment {
@@ -38,8 +41,23 @@ impl Item {
             return Some(Item::Mod(plain(name).to_owned()));
         }
         item.strip_prefix("use ")
+            .filter(|path| depth(path) <= DEEPEST)
             .map(|path| Item::Use(parse_path(path)))
     }
+}
+
+/// How deep the groups of a path are nested.
+fn depth(path: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for sign in path.chars() {
+        match sign {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
 }
 
 /// `None` between a `mod` and a `use`, which rustfmt does not sort together.

@@ -268,3 +268,10 @@ fn a_block_is_inserted_whole_or_not_at_all() {
         "a {\r\n    b {\r\n        x\r\n\r\n        y\r\n    }\r\n\r\n    // +kbr:scaffold:m\r\n}\r\n",
     );
 }
+
+#[test]
+fn groups_that_are_nested_beyond_reason_are_left_alone() {
+    let deep = format!("use {};\n// +kbr:scaffold:m\n", "a::{".repeat(20_000));
+    let after = insert("a.rs", &deep, "m", "use b::c;\n").unwrap();
+    assert!(after.ends_with(";\nuse b::c;\n// +kbr:scaffold:m\n"));
+}
