@@ -49,7 +49,7 @@ pub struct Plan {
     pub conflicts: Vec<Conflict>,
     /// Changes of the scaffolds that were not merged into the user's code.
     pub unmerged: Vec<Unmerged>,
-    /// Files that are not UTF-8 text, so that the changes of the release are missing in them. They stay.
+    /// Files that are not UTF-8 text, or have more lines than are merged, so that the changes of the release are missing in them. They stay.
     pub not_text: Vec<String>,
     /// Files that the user deleted. They stay deleted.
     pub deleted: Vec<String>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::merge::is_long;
 use super::{Disk, Tree};
 use crate::library::folder_of;
 
@@ -29,6 +30,9 @@ pub fn edited(ancestor: &Tree, disk: &Disk) -> Vec<(String, String)> {
             .map(|bytes| String::from_utf8_lossy(bytes).replace("\r\n", "\n"));
         let ours = ours.unwrap_or_default();
         let diff = || {
+            if is_long(&ours) {
+                return format!("a/{path} and b/{path} differ\n");
+            }
             similar::TextDiff::from_lines(pristine, &*ours)
                 .unified_diff()
                 .header(&format!("a/{path}"), &format!("b/{path}"))

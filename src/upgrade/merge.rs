@@ -27,6 +27,14 @@ fn markers(releases: Releases) -> [String; 4] {
     ]
 }
 
+/// The most lines that are compared with others, which takes time with the square of their number. Scaffolds have hundreds.
+const MOST_LINES: usize = 10_000;
+
+/// Whether comparing this text with another one takes seconds.
+pub fn is_long(text: &str) -> bool {
+    text.lines().nth(MOST_LINES).is_some()
+}
+
 /// Merges `ours` and `new`, which both come from `ancestor`. All have line feeds as line endings.
 pub fn merge(ancestor: &str, ours: &str, new: &str) -> Vec<Hunk> {
     let length = free_length([ancestor, ours, new]);

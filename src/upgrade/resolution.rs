@@ -16,7 +16,7 @@ pub enum Resolution {
     Same,
     /// The user's file, although the release changed it.
     Keep,
-    /// The user's file, which has no lines to merge.
+    /// The user's file, which has no lines to merge, or too many.
     NotText,
     /// The new release's text.
     Write(String),
@@ -78,6 +78,9 @@ pub fn of(sides: &Sides, releases: Releases) -> Resolution {
     let is_written_once = sides.ancestor.is_none() && new.policy == Policy::Once;
     if is_generated || is_written_once || sample::is_untouched(&ours) {
         return Resolution::Keep;
+    }
+    if merge::is_long(&ours) {
+        return Resolution::NotText;
     }
     match merged(sides.path, &ancestor, &ours, &new.text, releases) {
         Resolution::Merge {

@@ -128,6 +128,15 @@ fn a_file_that_is_not_text_is_kept() {
 }
 
 #[test]
+fn a_file_of_more_lines_than_are_compared_is_kept() {
+    let numbers = (0..10_001).map(|number| format!("{number}\n"));
+    let long: String = numbers.collect();
+    let plan = of("Makefile", Policy::Owned, ["a\n", &long, "b\n"]);
+    assert!(plan.changes.is_empty());
+    assert_eq!(plan.not_text, ["Makefile"]);
+}
+
+#[test]
 fn generated_files_and_an_edited_lock_are_left_to_their_generators() {
     let versions = ["a\n", "generated\n", "b\n"];
     let verb = |path, policy| of(path, policy, versions).changes[0].verb;

@@ -74,7 +74,7 @@ impl Choice {
 pub fn attack(sent: &Sent, number: u64) -> Vec<String> {
     let mut choice = Choice((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let count = 1 + choice.below(4);
-    let kinds: [fn(&Sent, &mut Choice) -> String; 9] = [
+    let kinds: [fn(&Sent, &mut Choice) -> String; 10] = [
         repository,
         own_folder,
         own_part,
@@ -82,6 +82,7 @@ pub fn attack(sent: &Sent, number: u64) -> Vec<String> {
         own_upgrade,
         project_file,
         part,
+        text,
         source,
         every_byte,
     ];
@@ -266,6 +267,36 @@ fn project_file(sent: &Sent, choice: &mut Choice) -> String {
 fn part(sent: &Sent, choice: &mut Choice) -> String {
     let path = choice.of(&PARTS);
     odd(sent, path, choice)
+}
+
+/// A planned file whose text takes long to parse or to compare, or fills the stack.
+fn text(sent: &Sent, choice: &mut Choice) -> String {
+    let (path, nested) = choice.of(&[
+        ("src/main.rs", ["fn main() { let a = ", "(", ")"]),
+        ("src/controllers/captain.rs", ["type A = ", "Vec<", ">"]),
+        ("api/src/crew/v1/captain.rs", ["", "mod a { ", "}"]),
+        ("config/default/kustomization.yaml", ["a: ", "[", "]"]),
+        ("Cargo.toml", ["a = ", "[", "]"]),
+        ("Makefile", ["", "$(", ")"]),
+    ]);
+    let [start, open, close] = nested;
+    let deep = 20_000;
+    let numbers = |count: usize| (0..count).map(|number| format!("{number}\n"));
+    let aliases =
+        (1..12).map(|at| format!("a{at}: &a{at} [{}]\n", format!("*a{}, ", at - 1).repeat(10)));
+    let texts: [String; 5] = [
+        [start, &open.repeat(deep), &close.repeat(deep)].concat(),
+        [start, &open.repeat(deep)].concat(),
+        numbers(200_000).collect(),
+        "\0".repeat(1 << 20),
+        ["a0: &a0 [x, x]\n".to_owned()]
+            .into_iter()
+            .chain(aliases)
+            .collect(),
+    ];
+    let which = choice.below(texts.len());
+    sent.write(path, &texts[which]);
+    format!("{path}: text {which}")
 }
 
 /// A source that commands find by themselves.

@@ -26,7 +26,7 @@ pub fn changes(prepared: &Prepared) {
     }
     for path in &plan.not_text {
         output::message(format_args!(
-            "{:>12} {path} (not UTF-8 text: it lacks what kbr {KBR} changes)",
+            "{:>12} {path} (not UTF-8 text, or too long: it lacks what kbr {KBR} changes)",
             "keep"
         ));
     }
