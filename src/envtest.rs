@@ -33,6 +33,7 @@ pub mod overlay;
 pub mod platform;
 pub mod provide;
 mod receive;
+mod relay;
 pub mod run;
 pub mod selector;
 pub mod servers;

@@ -19,7 +19,7 @@ use super::client::Client;
 use super::folder::{self, Folder};
 use super::logs::{self, tail};
 use super::servers::Setup;
-use super::{certificates, kubeconfig, progress, supervisor};
+use super::{certificates, kubeconfig, progress, relay, supervisor};
 use crate::diagnostic::{Diagnostic, Outcome};
 use crate::output;
 use crate::signals::Stop;
@@ -52,6 +52,7 @@ impl ControlPlane {
         stop: &Stop,
     ) -> anyhow::Result<Self> {
         certificates::write(&folder.path)?;
+        relay::write_certificate(&folder.path)?;
         folder::write(&folder.path.join("kubeconfig"), &kubeconfig::admin(&setup))?;
         let mut supervisor = Command::new(env::current_exe()?)
             .args(["envtest", "supervisor"])

@@ -15,7 +15,7 @@ use signal_hook::iterator::Signals;
 use super::assets::Assets;
 use super::control_plane::ControlPlane;
 use super::start::{self, Cluster};
-use super::{crds, exec, installed, progress};
+use super::{crds, exec, installed, progress, relay};
 use crate::signals::{self, Stop};
 use crate::workdir;
 
@@ -124,6 +124,7 @@ fn run_command(
         .args(rest)
         .envs(plane.environment())
         .env("KBR_ENVTEST", "1")
+        .env(relay::VARIABLE, relay::folder_of(plane.folder()))
         .env("KUBEBUILDER_ASSETS", &assets.folder)
         .env("PATH", path_with(&assets.folder)?)
         .spawn()

@@ -21,7 +21,7 @@ use rustix::process::{Pid, Signal};
 use super::control::{self, Request};
 use super::egress::Proxy;
 use super::servers::Setup;
-use super::{exec, folder};
+use super::{exec, folder, relay};
 use crate::output;
 
 /// The order to start the controller manager, the scheduler and kwok. kube-apiserver must be serving: they end without it.
@@ -83,6 +83,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<()> {
 
 fn start(setup: &Setup, orders: Sender<Order>, servers: &mut Vec<Server>) -> anyhow::Result<()> {
     follow_stdin(orders.clone());
+    relay::start(&setup.folder)?;
     if setup.cluster {
         control::listen(&setup.folder, move |request| {
             orders.send(Order::Request(request)).is_ok()

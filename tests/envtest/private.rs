@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -92,8 +92,17 @@ fn other_users_can_neither_read_the_folder_nor_ask_etcd() {
         .filter(|path| mode(path).is_some_and(|mode| mode & 0o077 != 0))
         .collect();
     assert!(open.is_empty(), "{open:?}");
+    let sockets = all
+        .iter()
+        .filter(|path| fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()));
+    assert_eq!(sockets.count(), 1, "the relay's");
     if rustix::process::geteuid().is_root() {
-        for name in ["kubeconfig", "admin.key", "etcd-client.key"] {
+        for name in [
+            "kubeconfig",
+            "admin.key",
+            "etcd-client.key",
+            "relay/relay.sock",
+        ] {
             assert!(folder.join(name).exists(), "{name}");
             let mut test = Command::new("test");
             test.arg("-e")
@@ -119,7 +128,7 @@ fn other_users_can_neither_read_the_folder_nor_ask_etcd() {
             "{flag}"
         );
         assert!(ask(&url, None).is_err(), "{flag} without a certificate");
-        for other in ["admin", "etcd"] {
+        for other in ["admin", "etcd", "relay/tls"] {
             assert!(
                 ask(&url, Some(certificate(other))).is_err(),
                 "{flag} {other}"

@@ -104,6 +104,18 @@ pub struct Options {
     #[arg(help_heading = "Webhooks")]
     pub webhook_client_ca: Option<PathBuf>,
 
+    /// Keep the connections of webhooks open between requests. Behind a relay that connects each to one of several operators, an
+    /// operator could not end without closing one that is about to be used
+    #[arg(
+        long,
+        hide = true,
+        value_name = "BOOL",
+        default_value_t = true,
+        default_missing_value = "true"
+    )]
+    #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
+    pub webhook_keep_alive: bool,
+
     /// Never: servers speak HTTP/1.1 only. The flag exists to say so to users of kubebuilder
     #[arg(
         long,
@@ -229,6 +241,7 @@ impl Default for Options {
             webhook_cert_name: "tls.crt".to_owned(),
             webhook_cert_key: "tls.key".to_owned(),
             webhook_client_ca: None,
+            webhook_keep_alive: true,
             enable_http2: false,
             leader_elect: false,
             leader_election_namespace: None,

@@ -37,6 +37,7 @@
 
 mod admission;
 mod cluster;
+mod configurations;
 pub(crate) mod content;
 mod deployment;
 pub(crate) mod fake;
@@ -48,6 +49,7 @@ mod operator;
 mod operators;
 mod pattern;
 mod random;
+mod relay;
 mod round_trip;
 mod run;
 mod server;

@@ -4,7 +4,7 @@
 use std::thread;
 
 use hyper::{Request, header};
-use kube::{Client, Config};
+use kube::{Client, Config, core::Status};
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
@@ -102,7 +102,8 @@ fn served(crd: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A webhook for objects with this mark. Nothing is served at `client_config`.
+/// A webhook for objects with this mark, which tells a configuration from others in its namespace. Nothing is served at
+/// `client_config`.
 pub(super) fn probe(mark: &str, client_config: &Value) -> Value {
     json!({
         "name": PROBE,
@@ -158,6 +159,8 @@ async fn calls(client: &Client, namespace: &str, mark: &str) -> anyhow::Result<b
     let request = request.body(lease.to_string().into_bytes())?;
     match client.request::<Value>(request).await {
         Ok(_) => Ok(false),
+        // The namespace of a test that has closed it: no object is created there any more.
+        Err(kube::Error::Api(status)) if is_terminating(&status) => Ok(false),
         // The operator has answered that it does not serve the probe.
         Err(kube::Error::Api(status))
             if status.message.contains(PROBE)
@@ -169,6 +172,12 @@ async fn calls(client: &Client, namespace: &str, mark: &str) -> anyhow::Result<b
         }
         Err(error) => Err(error.into()),
     }
+}
+
+fn is_terminating(status: &Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    let mut reasons = causes.map(|cause| cause.reason.as_str());
+    status.code == 404 || reasons.any(|reason| reason == "NamespaceTerminating")
 }
 
 #[cfg(test)]

@@ -15,8 +15,7 @@ use super::{Cluster, operators::Operators, service_account::ServiceAccount, webh
 /// The interval in which a command is polled.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// The operator as a process; dropping this kills it. If other operators of the test run, the API server stops calling its webhooks
-/// first.
+/// The operator as a process; dropping this kills it. The API server stops calling its webhooks first.
 #[derive(Debug)]
 #[must_use = "the operator ends when this is dropped"]
 pub struct Operator {
@@ -29,12 +28,7 @@ pub struct Operator {
 
 impl Drop for Operator {
     fn drop(&mut self) {
-        if let Some(webhooks) = &mut self.webhooks {
-            if self.operators.are_many() {
-                webhooks.retire();
-            }
-            webhooks.hand_over();
-        }
+        drop(self.webhooks.take());
         // An error means that the process has ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -50,7 +44,8 @@ impl Cluster {
     /// the operator a request, [`kubectl`](Self::kubectl) and [`close`](Self::close) fail and report the rules to add.
     ///
     /// If the project has webhooks, this function makes the API server call them for this namespace, and waits until it
-    /// does. Of all running operators, the one that started last converts between versions of a kind.
+    /// does. If several operators of the test run, the one that started last is called. Conversion is shared by all tests: of all
+    /// operators that run, the one that started last converts. If none runs, the API server waits ten seconds for one.
     ///
     /// # Errors
     /// If the program does not exist, `config/default` cannot be rendered, the operator ends or does not serve its
@@ -62,7 +57,7 @@ impl Cluster {
             // Earlier operators were killed, so they have not released their lease.
             self.kubectl(&["delete", "leases", "--all"])?;
         }
-        let webhooks = Webhooks::prepare(self)?;
+        let webhooks = Webhooks::prepare()?;
         let mut command = Command::new(program);
         command
             .args(["--health-probe-bind-address", "127.0.0.1:0"])

@@ -1,4 +1,4 @@
-//! State that the operators of one test share: their missing permissions, and how many of them run.
+//! State that the operators of one test share: their missing permissions, how many of them run, and what the API server calls.
 
 use std::{
     collections::BTreeSet,
@@ -10,7 +10,10 @@ use std::{
 
 /// The operators of one test.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Operators(Arc<Mutex<State>>);
+pub(super) struct Operators {
+    state: Arc<Mutex<State>>,
+    called: Arc<Mutex<Called>>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -18,6 +21,15 @@ struct State {
     ended: usize,
     /// The missing permissions, each as the comment that grants it.
     missing: BTreeSet<String>,
+}
+
+/// The webhook configurations in the namespace of the test.
+#[derive(Debug, Default)]
+pub(super) struct Called {
+    /// How many operators serve them.
+    pub(super) operators: usize,
+    /// The kind and the name of each.
+    pub(super) configurations: Vec<(String, String)>,
 }
 
 impl Operators {
@@ -30,11 +42,6 @@ impl Operators {
     /// Counts an operator that has started.
     pub(super) fn begin(&self) {
         self.lock().running += 1;
-    }
-
-    /// Whether more than one runs.
-    pub(super) fn are_many(&self) -> bool {
-        self.lock().running > 1
     }
 
     /// Counts an operator that has ended.
@@ -74,8 +81,13 @@ impl Operators {
         Ok(())
     }
 
+    /// What the API server calls. Who changes it holds the lock until the API server has noticed.
+    pub(super) fn called(&self) -> MutexGuard<'_, Called> {
+        self.called.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

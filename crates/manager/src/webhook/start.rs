@@ -84,6 +84,11 @@ impl Manager {
         let serving = Arc::new(AtomicBool::new(false));
         self.ready_when_serving(&serving);
         let (stop, idle, delay) = (stop.clone(), idle.clone(), options.shutdown_delay);
+        // Without keep-alive, it drains from the start: each response closes its connection.
+        let draining = stop.child_token();
+        if !options.webhook_keep_alive {
+            draining.cancel();
+        }
         servers.spawn(async move {
             let Some(tls) = stop.run_until_cancelled(certificate).await.transpose()? else {
                 return Ok(());
@@ -96,7 +101,7 @@ impl Manager {
             tracing::info!(%address, "serving webhooks");
             serving.store(true, Ordering::Relaxed);
             let end = CancellationToken::new();
-            let run = server.drain(IDLE, stop.clone(), end.clone());
+            let run = server.drain(IDLE, draining, end.clone());
             let late = async {
                 stop.cancelled().await;
                 tokio::join!(sleep(delay), idle.cancelled());

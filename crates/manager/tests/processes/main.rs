@@ -14,6 +14,8 @@ mod clock;
 mod ending;
 mod http;
 mod journal;
+#[path = "../support/kbr.rs"]
+mod kbr;
 mod leading;
 mod objects;
 mod operator;
@@ -92,6 +94,7 @@ const TESTS: &[(&str, Test)] = tests! {
         subresources_connections_and_a_second_validator_are_served
         objects_of_three_versions_can_be_read_in_each_version
         an_operator_under_test_is_called_as_soon_as_it_starts
+        no_call_fails_while_tests_start_and_end_their_operators
         unreadable_objects_can_be_listed_repaired_and_deleted
         an_annotation_of_a_tenant_does_not_change_what_is_stored
         stored_objects_are_migrated_by_the_operator_that_converts_them

@@ -10,15 +10,14 @@
 
 mod cases;
 mod dynamic;
+#[path = "../support/kbr.rs"]
+mod kbr;
 mod kinds;
 mod kubelet;
 mod pods;
 mod talk;
 
-use std::{
-    path::PathBuf,
-    process::{Command, Stdio},
-};
+use std::process::{Command, Stdio};
 
 use manager::{
     Options,
@@ -26,22 +25,6 @@ use manager::{
 };
 
 use crate::talk::{Case, Side};
-
-/// The `kbr` binary, built if necessary.
-fn kbr() -> PathBuf {
-    let program = std::env::current_exe().unwrap();
-    let folder = program.parent().and_then(|deps| deps.parent()).unwrap();
-    let kbr = folder.join("kbr");
-    if !kbr.exists() {
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "kbr", "--bin", "kbr"])
-            .args(["--target-dir", folder.parent().unwrap().to_str().unwrap()])
-            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-            .status();
-        assert!(built.unwrap().success(), "help: cargo build --bin kbr");
-    }
-    kbr
-}
 
 /// The options of an operator that watches the namespace of a test.
 fn options(cluster: &Cluster) -> Options {
@@ -53,7 +36,7 @@ fn options(cluster: &Cluster) -> Options {
 
 #[test]
 fn the_fake_api_server_behaves_like_a_real_one() {
-    let output = Command::new(kbr())
+    let output = Command::new(kbr::kbr())
         .args(["envtest", "run", "--"])
         .arg(std::env::current_exe().unwrap())
         .args(["--ignored", "--test-threads", "1", "--nocapture"])

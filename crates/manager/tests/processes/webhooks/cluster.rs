@@ -6,7 +6,7 @@ use std::{
     os::unix::fs::PermissionsExt as _,
     path::Path,
     process::{Command, Stdio},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
 };
 
@@ -20,7 +20,7 @@ use manager::{
 };
 use serde_json::{Value, json};
 
-use crate::{replica::LONG, world::World};
+use crate::{http, kbr::kbr, replica::LONG, world::World};
 
 /// How many operators are started, one after the other or at the same time.
 const ROUNDS: usize = 6;
@@ -176,51 +176,149 @@ fn write_project(project: &Path) -> anyhow::Result<()> {
 pub async fn an_operator_under_test_is_called_as_soon_as_it_starts(
     world: &mut World,
 ) -> anyhow::Result<String> {
-    let plane = &world.plane;
-    let project = plane.folder.join("lodges");
-    write_project(&project)?;
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::iter::once(crate::plane::assets()?).chain(std::env::split_paths(&path));
-    let output = tokio::task::spawn_blocking({
-        let mut test = Command::new(std::env::current_exe()?);
-        test.arg("cluster-test")
-            .current_dir(&project)
-            .env("KBR_ENVTEST", "1")
-            .env("KUBECONFIG", plane.kubeconfig("admin", plane.port)?)
-            .env("PATH", std::env::join_paths(folders)?)
-            .env_remove("RUST_LOG")
-            .stdin(Stdio::null());
-        move || test.output()
-    });
-    let output = output.await??;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{}\n{errors}", output.status);
+    run(world, "each", ROUNDS).await?;
     Ok(format!(
         "{ROUNDS} operators one after the other, 3 at a time"
     ))
 }
 
-/// The test itself: each request must succeed at once.
+pub async fn no_call_fails_while_tests_start_and_end_their_operators(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let rounds = world.either(4, 50);
+    let calls = run(world, "beside", rounds).await?;
+    Ok(format!("{rounds} rounds, {} calls", calls.trim()))
+}
+
+/// Runs a test below `kbr envtest run`; returns what it prints.
+async fn run(world: &World, test: &str, rounds: usize) -> anyhow::Result<String> {
+    let project = world.plane.folder.join(format!("lodges-{test}"));
+    write_project(&project)?;
+    let mut kbr = Command::new(kbr());
+    kbr.args(["envtest", "run", "--"])
+        .arg(std::env::current_exe()?)
+        .args(["cluster-test", test, &rounds.to_string()])
+        .current_dir(&project)
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::null());
+    let output = tokio::task::spawn_blocking(move || kbr.output()).await??;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{}\n{errors}", output.status);
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The test itself, with the arguments after `cluster-test`.
 #[tokio::main]
 pub async fn test_main() -> anyhow::Result<()> {
-    for round in 0..ROUNDS {
+    let mut arguments = std::env::args().skip(2);
+    let (test, rounds) = (arguments.next(), arguments.next());
+    let rounds = rounds.context("no number of rounds")?.parse()?;
+    match test.as_deref() {
+        Some("each") => each(rounds).await,
+        _ => beside(rounds).await,
+    }
+}
+
+/// Installs the CRD, and waits until both versions are served.
+async fn install(cluster: &Cluster, how: &str) -> anyhow::Result<()> {
+    cluster.kubectl(&[how, "--filename", "config/crd/bases"])?;
+    for (version, _) in FIELDS {
+        let path = format!("/apis/hotel.example.com/{version}");
+        eventually(LONG, "the kind is served", async || {
+            let served = cluster.kubectl(&["get", "--raw", &path])?;
+            Ok(served.contains("\"lodges\"").then_some(()))
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// Each request must succeed at once.
+async fn each(rounds: usize) -> anyhow::Result<()> {
+    for round in 0..rounds {
         let cluster = Cluster::connect().await?;
-        let install = if round == 0 { "create" } else { "replace" };
-        cluster.kubectl(&[install, "--filename", "config/crd/bases"])?;
-        for (version, _) in FIELDS {
-            let path = format!("/apis/hotel.example.com/{version}");
-            eventually(LONG, "the kind is served", async || {
-                let served = cluster.kubectl(&["get", "--raw", &path])?;
-                Ok(served.contains("\"lodges\"").then_some(()))
-            })
-            .await?;
-        }
+        install(&cluster, if round == 0 { "create" } else { "replace" }).await?;
         let _operator = cluster.operator("./operator")?;
         called(&cluster).with_context(|| format!("in round {round}"))?;
         if round == 0 {
             handed_over(&cluster).await?;
             ended(&Cluster::connect().await?)?;
         }
+    }
+    Ok(())
+}
+
+/// Prints how many requests were made while the operators of three tests started and ended. None may fail.
+async fn beside(rounds: usize) -> anyhow::Result<()> {
+    let cluster = Cluster::connect().await?;
+    install(&cluster, "create").await?;
+    let mut operator = cluster.operator("./operator")?;
+    let stored = json!({
+        "apiVersion": "hotel.example.com/v2", "kind": "Lodge", "metadata": { "name": "stored" }, "spec": {},
+    });
+    fs::write("stored.json", stored.to_string())?;
+    cluster.kubectl(&["create", "--filename", "stored.json"])?;
+    let (over, calls) = (AtomicBool::new(false), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        let callers = [(); 2].map(|()| scope.spawn(|| call_until(&cluster, &over, &calls)));
+        let others = [(); 2].map(|()| scope.spawn(|| other_tests(rounds)));
+        let replaced = (0..rounds).try_for_each(|_| {
+            operator = cluster.operator("./operator")?;
+            anyhow::Ok(())
+        });
+        let others = others.map(|other| other.join().expect("no panic"));
+        over.store(true, Ordering::Relaxed);
+        let called = callers.map(|caller| caller.join().expect("no panic"));
+        replaced?;
+        others
+            .into_iter()
+            .chain(called)
+            .collect::<anyhow::Result<()>>()
+    })?;
+    println!("{}", calls.into_inner());
+    Ok(())
+}
+
+/// Sends requests that need an operator, and counts them.
+#[tokio::main(flavor = "current_thread")]
+async fn call_until(
+    cluster: &Cluster,
+    over: &AtomicBool,
+    calls: &AtomicUsize,
+) -> anyhow::Result<()> {
+    // Not the test's client, which belongs to another runtime.
+    let client = kube::Client::try_default().await?;
+    let namespace = cluster.namespace();
+    while !over.load(Ordering::Relaxed) {
+        for (version, field) in FIELDS {
+            let path = format!("/apis/hotel.example.com/{version}/namespaces/{namespace}/lodges");
+            let list: Value = client
+                .request(http::Request::get(&path).body(vec![])?)
+                .await?;
+            ensure!(list["items"][0]["spec"][field] == 1, "{list}");
+            let lodge = json!({
+                "apiVersion": format!("hotel.example.com/{version}"), "kind": "Lodge",
+                "metadata": { "name": "new" }, "spec": {},
+            });
+            let create = http::Request::post(format!("{path}?dryRun=All"))
+                .header("content-type", "application/json");
+            let create = create.body(lodge.to_string().into_bytes())?;
+            let created: Value = client.request(create).await?;
+            ensure!(created["spec"][field] == 1, "not defaulted: {created}");
+            calls.fetch_add(2, Ordering::Relaxed);
+        }
+    }
+    Ok(())
+}
+
+/// Starts operators in other namespaces, as other tests do.
+#[tokio::main(flavor = "current_thread")]
+async fn other_tests(rounds: usize) -> anyhow::Result<()> {
+    for _ in 0..rounds {
+        let cluster = Cluster::connect().await?;
+        let _operator = cluster.operator("./operator")?;
+        called(&cluster)?;
+        cluster.close().await?;
     }
     Ok(())
 }
