@@ -1,6 +1,6 @@
 //! Tests on a real API server.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use k8s_openapi::api::core::v1::Namespace;
@@ -10,7 +10,10 @@ use kube::{
 };
 use tokio::time::{Instant, sleep};
 
-use super::operators::Operators;
+use super::{
+    operators::Operators,
+    turns::{self, Turn},
+};
 use crate::config;
 
 /// How long the API server or the operator may take for a change. Only a test that fails waits for so long, and one on a machine whose
@@ -24,6 +27,8 @@ pub struct Cluster {
     pub(super) config: Config,
     namespace: String,
     pub(super) operators: Operators,
+    /// Ends with the last operator.
+    pub(super) turn: Option<Arc<Turn>>,
 }
 
 impl std::fmt::Debug for Cluster {
@@ -37,6 +42,9 @@ impl std::fmt::Debug for Cluster {
 impl Cluster {
     /// Connects to the API server that `kbr envtest run` started, and creates a namespace for this test.
     ///
+    /// If the project has cluster-scoped kinds, waits until no other test uses them, and removes their objects. The turn of this
+    /// test ends when the `Cluster` and its operators have been dropped. Until then, it may connect again in the same thread.
+    ///
     /// # Errors
     /// If `KBR_ENVTEST=1` is not set, which prevents that a test changes a real cluster by accident; or if the API
     /// server cannot be reached.
@@ -49,6 +57,7 @@ impl Cluster {
         let unreachable = "cannot connect to the API server";
         let config = config::infer().await.context(unreachable)?;
         let client = Client::try_from(config.clone()).context(unreachable)?;
+        let turn = turns::take(&client).await?;
         let namespaces: Api<Namespace> = Api::all(client.clone());
         let namespace = Namespace {
             metadata: ObjectMeta {
@@ -65,6 +74,7 @@ impl Cluster {
             config,
             namespace: made.metadata.name.unwrap_or_default(),
             operators: Operators::default(),
+            turn,
         })
     }
 

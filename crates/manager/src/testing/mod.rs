@@ -54,6 +54,7 @@ mod round_trip;
 mod run;
 mod server;
 mod service_account;
+mod turns;
 mod webhooks;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;

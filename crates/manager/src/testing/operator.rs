@@ -3,6 +3,7 @@
 use std::{
     io::{IsTerminal as _, Read, Write as _},
     process::{Child, Command, ExitStatus, Stdio},
+    sync::Arc,
     thread,
     time::Duration,
 };
@@ -10,7 +11,9 @@ use std::{
 use anyhow::Context as _;
 use serde_json::Value;
 
-use super::{Cluster, operators::Operators, service_account::ServiceAccount, webhooks::Webhooks};
+use super::{
+    Cluster, operators::Operators, service_account::ServiceAccount, turns::Turn, webhooks::Webhooks,
+};
 
 /// The interval in which a command is polled.
 const PERIOD: Duration = Duration::from_millis(10);
@@ -24,6 +27,7 @@ pub struct Operator {
     /// Removes the kubeconfig last.
     _account: Option<ServiceAccount>,
     operators: Operators,
+    _turn: Option<Arc<Turn>>,
 }
 
 impl Drop for Operator {
@@ -89,6 +93,7 @@ impl Cluster {
             webhooks,
             _account: account,
             operators: self.operators.clone(),
+            _turn: self.turn.clone(),
         };
         if let Some(webhooks) = &mut operator.webhooks {
             webhooks.install(self, &mut operator.process)?;

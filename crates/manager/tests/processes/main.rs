@@ -95,6 +95,7 @@ const TESTS: &[(&str, Test)] = tests! {
         objects_of_three_versions_can_be_read_in_each_version
         an_operator_under_test_is_called_as_soon_as_it_starts
         no_call_fails_while_tests_start_and_end_their_operators
+        tests_that_share_a_cluster_scoped_kind_take_turns_and_begin_with_none_of_its_objects
         unreadable_objects_can_be_listed_repaired_and_deleted
         an_annotation_of_a_tenant_does_not_change_what_is_stored
         stored_objects_are_migrated_by_the_operator_that_converts_them

@@ -190,6 +190,13 @@ pub async fn no_call_fails_while_tests_start_and_end_their_operators(
     Ok(format!("{rounds} rounds, {} calls", calls.trim()))
 }
 
+pub async fn tests_that_share_a_cluster_scoped_kind_take_turns_and_begin_with_none_of_its_objects(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    run(world, "turns", ROUNDS).await?;
+    Ok(format!("{ROUNDS} tests, 3 at a time"))
+}
+
 /// Runs a test below `kbr envtest run`; returns what it prints.
 async fn run(world: &World, test: &str, rounds: usize) -> anyhow::Result<String> {
     let project = world.plane.folder.join(format!("lodges-{test}"));
@@ -215,6 +222,7 @@ pub async fn test_main() -> anyhow::Result<()> {
     let rounds = rounds.context("no number of rounds")?.parse()?;
     match test.as_deref() {
         Some("each") => each(rounds).await,
+        Some("turns") => turns(rounds).await,
         _ => beside(rounds).await,
     }
 }
@@ -244,6 +252,61 @@ async fn each(rounds: usize) -> anyhow::Result<()> {
             handed_over(&cluster).await?;
             ended(&Cluster::connect().await?)?;
         }
+    }
+    Ok(())
+}
+
+/// As `kbr manifests` writes it.
+const HARBORS: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: harbors.hotel.example.com
+spec:
+  group: hotel.example.com
+  names:
+    kind: Harbor
+    plural: harbors
+  scope: Cluster
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: { openAPIV3Schema: { type: object } }
+";
+
+/// Tests that create an object of the same name, and leave it behind with a finalizer.
+async fn turns(rounds: usize) -> anyhow::Result<()> {
+    let first = Cluster::connect().await?;
+    fs::write("config/crd/bases/harbors.yaml", HARBORS)?;
+    first.kubectl(&["create", "--filename", "config/crd/bases/harbors.yaml"])?;
+    eventually(LONG, "the kind is served", async || {
+        let list = ["get", "--raw", "/apis/hotel.example.com/v1/harbors"];
+        Ok(first.kubectl(&list).ok())
+    })
+    .await?;
+    let harbor = json!({
+        "apiVersion": "hotel.example.com/v1", "kind": "Harbor",
+        "metadata": { "name": "the", "finalizers": ["hotel.example.com/kept"] },
+    });
+    fs::write("harbor.json", harbor.to_string())?;
+    thread::scope(|scope| {
+        let tests = [(); 3].map(|()| scope.spawn(|| share_a_kind(rounds)));
+        let ended = tests.map(|test| test.join().expect("no panic"));
+        ended.into_iter().collect()
+    })
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn share_a_kind(rounds: usize) -> anyhow::Result<()> {
+    for _ in 0..rounds {
+        let cluster = Cluster::connect().await?;
+        cluster.kubectl(&["create", "--filename", "harbor.json"])?;
+        // The same test.
+        let second = Cluster::connect().await?;
+        drop(cluster);
+        second.kubectl(&["delete", "--wait=false", "harbor", "the"])?;
+        second.close().await?;
     }
     Ok(())
 }
