@@ -1,6 +1,6 @@
 //! Bodies of requests: limits the size of each, and the memory of all that a server holds at once.
 
-use std::{future::poll_fn, ops::Deref, time::Duration};
+use std::{future::poll_fn, ops::Deref, sync::Arc, time::Duration};
 
 use hyper::{
     StatusCode,
@@ -11,6 +11,7 @@ use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 use super::{
     cost::most_expensive,
     room::{Room, Share},
+    unsent::Unsent,
 };
 
 /// How many bytes of each body need no room. Most bodies are smaller. The limit of connections limits their sum.
@@ -70,7 +71,7 @@ pub(super) async fn read(
     }
     Ok(Body {
         bytes,
-        share: Some(share),
+        share: Some(Arc::new(share)),
         parsed: None,
     })
 }
@@ -88,14 +89,20 @@ fn reserve(bytes: &mut Vec<u8>, more: usize, announced: usize) {
 #[derive(Debug, Default)]
 pub(crate) struct Body {
     bytes: Vec<u8>,
-    share: Option<Share>,
+    share: Option<Arc<Share>>,
     parsed: Option<OwnedSemaphorePermit>,
 }
 
 impl Body {
     /// The bytes, and their room, which must be kept for as long as they are.
-    pub(crate) fn into_parts(self) -> (Vec<u8>, Option<Share>) {
+    pub(crate) fn into_parts(self) -> (Vec<u8>, Option<Arc<Share>>) {
         (self.bytes, self.share)
+    }
+
+    /// Keeps the room, if there is any, for an answer whose client may take so long to read it.
+    pub(crate) fn unsent(&self, limit: Duration) -> Option<Unsent> {
+        let share = self.share.clone().filter(|share| !share.is_empty());
+        share.map(|share| Unsent { share, limit })
     }
 
     /// What it costs to parse the most expensive value at this depth.

@@ -100,6 +100,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Closes the connection, whatever it is doing.
+    pub(super) fn close(&self) {
+        self.closed.cancel();
+    }
+
     /// Waits until the connection must be closed.
     pub(crate) async fn given_up(&self) {
         self.closed.cancelled().await;

@@ -27,6 +27,7 @@ use crate::servers::{
     body::{self, Body, Limits},
     connections::{Connections, Place},
     room::Room,
+    unsent::Unsent,
 };
 
 /// How long a client may take for its handshake, and to send the head of a request. Idle connections are closed after
@@ -265,8 +266,13 @@ impl Connection {
                 has_certificate,
             });
             async {
-                let mut response = reply.await.map(kube::client::Body::from);
+                let mut response = reply.await;
                 place.idle();
+                let unsent = response.extensions_mut().remove::<Unsent>();
+                let mut response = response.map(|bytes| match unsent {
+                    Some(unsent) => kube::client::Body::from(unsent.keep(bytes, place)),
+                    None => bytes.into(),
+                });
                 if self.draining.is_cancelled() {
                     let close = HeaderValue::from_static("close");
                     response.headers_mut().insert(CONNECTION, close);

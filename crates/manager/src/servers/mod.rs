@@ -16,3 +16,4 @@ mod room;
 mod serve;
 pub(crate) mod stall_detector;
 pub(crate) mod tls;
+mod unsent;

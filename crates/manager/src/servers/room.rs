@@ -204,6 +204,11 @@ impl Share {
         body.is_some()
     }
 
+    /// Whether it takes any room.
+    pub(super) fn is_empty(&self) -> bool {
+        self.taken == 0
+    }
+
     /// The room that this is a share of.
     pub(super) fn room(&self) -> &Room {
         &self.room

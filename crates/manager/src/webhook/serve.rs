@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
-use hyper::{Method, StatusCode, header::CONTENT_TYPE};
+use hyper::{Method, Response, StatusCode, header::CONTENT_TYPE};
 use kube::Client;
 use tokio::time::timeout;
 
@@ -91,13 +91,13 @@ pub(crate) fn handler(
                 return Reply::status(StatusCode::NOT_FOUND).into();
             };
             let counted = metrics.started();
-            let reply = if may_call(&request, callers) {
+            let response = if may_call(&request, callers) {
                 answer(request, webhook, client, metrics).await
             } else {
-                Reply::status(StatusCode::UNAUTHORIZED)
+                Reply::status(StatusCode::UNAUTHORIZED).into()
             };
-            counted.answered(reply.status);
-            reply.into()
+            counted.answered(response.status());
+            response
         })
     })
 }
@@ -111,9 +111,9 @@ async fn answer(
     webhook: Webhook,
     client: Client,
     metrics: WebhookMetrics,
-) -> Reply {
+) -> Response<Vec<u8>> {
     if let Some(status) = unacceptable(&request) {
-        return Reply::status(status);
+        return Reply::status(status).into();
     }
     let patience = patience(request.uri().query().unwrap_or_default());
     let converts = request.uri().path() == CONVERT;
@@ -128,12 +128,17 @@ async fn answer(
         let mut body = request.body(limits).await?;
         let cost = body.cost(if converts { OBJECTS } else { 0 });
         body.parse(cost, limits.wait).await?;
-        Ok(webhook(body, client, metrics).await)
+        let room = body.unsent(patience);
+        let mut response = Response::from(webhook(body, client, metrics).await);
+        if let Some(room) = room {
+            response.extensions_mut().insert(room);
+        }
+        Ok(response)
     };
     // The API server has given up by now, so an answer in the protocol is useless: `failurePolicy` decides.
     let late = Err(StatusCode::GATEWAY_TIMEOUT);
     let answer = timeout(patience, answer).await.unwrap_or(late);
-    answer.unwrap_or_else(Reply::status)
+    answer.unwrap_or_else(|status| Reply::status(status).into())
 }
 
 /// Why the body of a request need not be read.

@@ -2,11 +2,12 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
+use hyper::Response;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
     sync::{Semaphore, mpsc},
-    task::JoinHandle,
+    task::{JoinHandle, JoinSet},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -149,22 +150,20 @@ async fn a_body_takes_no_room_until_it_arrives() {
 #[tokio::test]
 async fn a_body_that_stalls_gets_a_503_when_another_needs_its_room() {
     let mut server = Kept::start(Duration::from_secs(60)).await;
-    let stalled: Vec<_> = (0..=ROOM / MOST)
-        .map(|_| {
-            let head = format!("content-length: {MOST}\r\n\r\n");
-            let text = [head.into_bytes(), vec![b'x'; MOST - 1]].concat();
-            tokio::spawn(exchange(server.address, text))
-        })
-        .collect();
+    let mut stalled = JoinSet::new();
+    for _ in 0..=ROOM / MOST {
+        let head = format!("content-length: {MOST}\r\n\r\n");
+        let text = [head.into_bytes(), vec![b'x'; MOST - 1]].concat();
+        stalled.spawn(exchange(server.address, text));
+    }
+    // There is no room for all of them.
+    assert_eq!(stalled.join_next().await.unwrap().unwrap(), 503);
     // In their first second, those that stall are not older than others.
     server.answer.add_permits(1);
     while server.send(MOST).await.unwrap() != 200 {}
     assert_eq!(server.read.recv().await, Some(MOST));
-    let ended = stalled.iter().filter(|stalled| stalled.is_finished());
-    assert!(ended.count() > 0);
-    for stalled in stalled {
-        stalled.abort();
-    }
+    assert_eq!(stalled.join_next().await.unwrap().unwrap(), 503);
+    stalled.shutdown().await;
     server.end().await;
 }
 
@@ -177,4 +176,73 @@ async fn a_body_that_is_too_long_is_rejected_with_or_without_a_length() {
     let text = [head.into_bytes(), vec![b'x'; length]].concat();
     assert_eq!(exchange(server.address, text).await, 413);
     server.end().await;
+}
+
+/// A server that answers with the body, and clients that read nothing of the answer.
+async fn unread(limit: Duration) -> (SocketAddr, Vec<TcpStream>, CancellationToken) {
+    let limits = Limits {
+        bytes: MOST,
+        copies: 1,
+        wait: Duration::from_secs(60),
+    };
+    let (sender, mut read) = mpsc::unbounded_channel();
+    let server = Server {
+        listener: bind("127.0.0.1:0").await.unwrap(),
+        tls: None,
+        handler: Arc::new(move |mut request| {
+            let sender = sender.clone();
+            Box::pin(async move {
+                let body = request.body(limits).await.unwrap();
+                let unsent = body.unsent(limit).unwrap();
+                let mut response = Response::new(body.into_parts().0);
+                response.extensions_mut().insert(unsent);
+                sender.send(()).unwrap();
+                response
+            })
+        }),
+    };
+    let (address, stop) = (
+        server.listener.local_addr().unwrap(),
+        CancellationToken::new(),
+    );
+    tokio::spawn(server.run(stop.clone()));
+    let mut streams = Vec::new();
+    for _ in 0..ROOM / MOST {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {MOST}\r\n\r\n");
+        let text = [head.into_bytes(), vec![b'x'; MOST]].concat();
+        stream.write_all(&text).await.unwrap();
+        read.recv().await.unwrap();
+        streams.push(stream);
+    }
+    tokio::spawn(async move { while read.recv().await.is_some() {} });
+    (address, streams, stop)
+}
+
+fn another(address: SocketAddr) -> JoinHandle<u16> {
+    let head = format!("content-length: {MOST}\r\n\r\n");
+    let text = [head.into_bytes(), vec![b'x'; MOST]].concat();
+    tokio::spawn(exchange(address, text))
+}
+
+#[tokio::test]
+async fn a_body_takes_room_until_its_answer_is_read() {
+    let (address, mut streams, stop) = unread(Duration::from_secs(600)).await;
+    let mut waiting = another(address);
+    let early = timeout(Duration::from_millis(100), &mut waiting).await;
+    assert!(early.is_err(), "it did not wait");
+    let mut answer = vec![0; MOST];
+    streams[0].read_exact(&mut answer).await.unwrap();
+    let mut rest = vec![0; 100];
+    assert!(streams[0].read(&mut rest).await.unwrap() > 0);
+    assert_eq!(waiting.await.unwrap(), 200);
+    stop.cancel();
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_its_answer_is_disconnected() {
+    let (address, streams, stop) = unread(Duration::from_millis(100)).await;
+    assert_eq!(another(address).await.unwrap(), 200);
+    drop(streams);
+    stop.cancel();
 }
