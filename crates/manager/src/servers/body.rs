@@ -41,7 +41,7 @@ pub(super) async fn read(
         return Err(StatusCode::PAYLOAD_TOO_LARGE);
     }
     let mut share = room.enter();
-    let mut bytes = Vec::new();
+    let mut bytes = Blocks::default();
     let (mut free, mut arrived) = (SMALL, false);
     while !arrived {
         let frame = tokio::select! {
@@ -54,7 +54,7 @@ pub(super) async fn read(
         };
         arrived = data.is_none();
         let data = data.unwrap_or_default();
-        if bytes.len() + data.len() > limits.bytes {
+        if bytes.length + data.len() > limits.bytes {
             return Err(StatusCode::PAYLOAD_TOO_LARGE);
         }
         let needed = data.len().saturating_sub(free);
@@ -63,25 +63,49 @@ pub(super) async fn read(
         if !taken.unwrap_or_default() {
             return Err(StatusCode::SERVICE_UNAVAILABLE);
         }
-        reserve(&mut bytes, data.len(), announced);
-        bytes.extend_from_slice(&data);
+        bytes.push(&data);
     }
     if !share.arrived() {
         return Err(StatusCode::SERVICE_UNAVAILABLE);
     }
     Ok(Body {
-        bytes,
+        bytes: bytes.join(),
         share: Some(Arc::new(share)),
         parsed: None,
     })
 }
 
-/// Makes space for so many more bytes. Once a body is no small one, there is space for all that was announced, because
-/// memory that is moved leaves gaps; until something is written to it, it is only a number.
-fn reserve(bytes: &mut Vec<u8>, more: usize, announced: usize) {
-    let needed = bytes.len() + more;
-    if needed > SMALL.max(bytes.capacity()) && announced >= needed {
-        bytes.reserve_exact(announced - bytes.len());
+/// The bytes of a body that is arriving, in blocks of one size. Many bodies that grow, and end half-way, would leave gaps
+/// of all sizes in memory.
+#[derive(Default)]
+struct Blocks {
+    blocks: Vec<Vec<u8>>,
+    length: usize,
+}
+
+impl Blocks {
+    fn push(&mut self, mut data: &[u8]) {
+        self.length += data.len();
+        while !data.is_empty() {
+            let full = self.blocks.last().is_none_or(|last| last.len() == SMALL);
+            if full {
+                self.blocks.push(Vec::new());
+            }
+            let Some(last) = self.blocks.last_mut() else {
+                return;
+            };
+            let (now, rest) = data.split_at(data.len().min(SMALL - last.len()));
+            last.extend_from_slice(now);
+            data = rest;
+        }
+    }
+
+    fn join(self) -> Vec<u8> {
+        let mut all = Vec::with_capacity(self.length);
+        for block in self.blocks {
+            all.extend(block);
+        }
+        all
     }
 }
 

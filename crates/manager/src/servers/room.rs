@@ -17,10 +17,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// The bytes of all bodies, and of the answers that are as large.
-pub(super) const ROOM: usize = 32 << 20;
+pub(super) const ROOM: usize = 24 << 20;
 
 /// The bytes of what is parsed at a time, as far as [`cost`](super::cost) estimates them.
-pub(super) const PARSED: usize = 32 << 20;
+pub(super) const PARSED: usize = 24 << 20;
 
 /// How long a body may take to arrive before it ends first.
 const PERIOD: Duration = Duration::from_secs(1);

@@ -25,7 +25,7 @@ pub(crate) const CONVERT: &str = "/convert";
 const MOST: usize = 7 << 20;
 
 /// The maximum size of a conversion review in bytes; it contains many objects.
-const MOST_CONVERTED: usize = 16 << 20;
+const MOST_CONVERTED: usize = 12 << 20;
 
 /// How deep the objects are in a conversion review: they are converted one at a time.
 const OBJECTS: usize = 3;

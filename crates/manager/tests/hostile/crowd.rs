@@ -45,7 +45,7 @@ enum Way {
 
 const WAYS: [Way; 6] = [
     Way::Unknown,
-    Way::Announced(VALIDATE, 12 << 20),
+    Way::Announced(VALIDATE, 16 << 20),
     Way::Announced(MUTATE, 7 << 20),
     Way::Announced("/convert", 12 << 20),
     Way::Dripping,
