@@ -117,10 +117,15 @@ async fn each_kind_has_its_own_webhooks_file() -> anyhow::Result<()> {
     .await?;
     assert!(!called("a", json!({ "legacy": "" })).await?, "the object selector excludes it");
     assert!(!called("unseen", json!({})).await?, "the match condition excludes it");
-    // This label exists only on the operator's namespace.
-    label(json!({ "app.kubernetes.io/name": "harbour" })).await?;
-    eventually(LIMIT, "the operator's own Pod is skipped", async || {
+    // A label that a tenant may set exempts nothing. The other label shows that the API server has noticed it.
+    label(json!({ "team": "hold", "app.kubernetes.io/name": "harbour" })).await?;
+    eventually(LIMIT, "the namespace is no longer selected", async || {
         Ok((!called("a", json!({})).await?).then_some(()))
+    })
+    .await?;
+    label(json!({ "team": "deck" })).await?;
+    eventually(LIMIT, "the webhook is called again", async || {
+        Ok(called("a", json!({})).await?.then_some(()))
     })
     .await?;
     cluster.close().await
