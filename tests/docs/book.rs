@@ -95,7 +95,9 @@ fn each_link_leads_to_a_file_and_a_heading() {
         .keys()
         .map(|page| repository().join("docs").join(page))
         .collect();
-    files.extend(["README.md", "SECURITY.md", "docs/SUMMARY.md"].map(|path| repository().join(path)));
+    files.extend(
+        ["README.md", "SECURITY.md", "docs/SUMMARY.md"].map(|path| repository().join(path)),
+    );
     files.extend(tutorials().into_values());
     let (mut count, mut dead) = (0, Vec::new());
     for file in files {
