@@ -78,7 +78,7 @@ pub fn is_ready(conditions: &[Condition]) -> bool {
         .any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
-/// The reason of a condition; `None` if there is no condition of this type.
+/// The reason of a condition; `None` if there is not a condition of this type.
 #[must_use]
 pub fn reason<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a str> {
     let condition = conditions

@@ -15,7 +15,7 @@ pub(super) struct Field<'a> {
 /// The fields of an object, by their names.
 pub(super) type Fields<'a> = BTreeMap<Cow<'a, str>, Field<'a>>;
 
-/// The fields of an object; none if the text is no object.
+/// The fields of an object; none if the text is not an object.
 pub(super) fn fields(text: &str) -> Fields<'_> {
     let mut parts = Parts::of(text, '{');
     let mut fields = Fields::new();
@@ -33,12 +33,12 @@ pub(super) fn content(mut fields: Fields<'_>) -> Fields<'_> {
     fields
 }
 
-/// The items of a list; none if the text is no list.
+/// The items of a list; none if the text is not a list.
 pub(super) fn items(text: &str) -> impl Iterator<Item = &str> {
     Parts::of(text, '[')
 }
 
-/// A name without quotes and escapes. A name that is no text, such as half of a surrogate pair, stays as it is.
+/// A name without quotes and escapes. A name that is not text, such as half of a surrogate pair, stays as it is.
 fn unescaped(name: &str) -> Cow<'_, str> {
     let inner = name.trim_matches('"');
     if !inner.contains('\\') {

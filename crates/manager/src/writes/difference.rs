@@ -78,7 +78,7 @@ fn by_type(old: &[Value], new: &[Value]) -> Option<Vec<(String, Option<Value>)>>
     Some(changed.chain(removed).collect())
 }
 
-/// The elements and their `type`s; `None` if one of them is no condition, or two share a type.
+/// The elements and their `type`s; `None` if one of them is not a condition, or two share a type.
 fn typed(list: &[Value]) -> Option<Vec<(&str, &Value)>> {
     let typed = list.iter().map(|value| {
         value["status"].as_str()?;
