@@ -59,7 +59,7 @@ soak: control-plane libfaketime ## Run the long fault tests, and the tests with 
 	KBR_RANDOM_TYPES=5000 KBR_RANDOM_SEED=10000 cargo test --workspace --all-features --test lint random -- --nocapture
 	KBR_KILL_ROUNDS=1500 KBR_FAULT_STRIDE=1 KBR_UPGRADE_STRIDE=1 cargo test --workspace --all-features --test faults -- --nocapture
 	KBR_FAULTS=long cargo test --workspace --all-features --test processes
-	KBR_FUZZ_SECONDS=600 cargo test --all-features --bin kbr fuzz::
+	KBR_FUZZ_SECONDS=600 cargo test --workspace --all-features --bins --lib fuzz::
 	KBR_FUZZ_ROUNDS=100000 cargo test -p kbr-manager --all-features --test hostile
 	IPPOOL_ROUNDS=100 cargo test --all-features --test projects ippool
 	tests/certmanager/run

@@ -25,8 +25,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
-use crate::diagnostic::Diagnostic;
-use crate::output;
+use kbr_host::diagnostic::Diagnostic;
+use kbr_host::output;
 
 /// Scaffold Kubernetes operators in Rust, generate their manifests, and run them against a real API server
 ///

@@ -18,10 +18,10 @@ use self::cluster::Cluster;
 pub use self::options::Options;
 use self::screen::{Command, Screen};
 use self::session::Session;
-use crate::output;
-use crate::signals::Stop;
 use crate::watch::Watch;
-use crate::workdir;
+use kbr_host::output;
+use kbr_host::signals::Stop;
+use kbr_scaffold::workdir;
 
 /// Runs until a signal ends it: then the exit code is 0, or 128 + n if signal n came before the API server was ready.
 ///

@@ -1,21 +1,22 @@
-//! The templates, lock file and library of the current release, and of earlier ones, whose projects kbr can render byte for byte.
-//!
-//! A release never changes: `make freeze` archives it in `releases/<version>.tar.gz`. Archived templates use the current variables
-//! ([`crate::vars::Vars`]) and the current [`crate::edit`], so a variable that an archive uses must keep its meaning. Tests compare
-//! checksums with the files that each release wrote.
+//! What this kbr has embedded: its own release, and earlier ones.
 
 use std::borrow::Cow;
-use std::io::Read as _;
 
-use anyhow::{Context as _, anyhow};
-use flate2::read::GzDecoder;
+use anyhow::Context as _;
+use include_dir::{Dir, include_dir};
+use kbr_host::diagnostic::Diagnostic;
+use kbr_scaffold::project::KBR;
+use kbr_scaffold::release::Release;
+use kbr_scaffold::scaffold::{LAYOUT, Scaffolds};
+use kbr_scaffold::{install, library};
 
-use crate::diagnostic::Diagnostic;
-use crate::install;
-use crate::library;
-use crate::lock;
-use crate::project::KBR;
-use crate::scaffold::{LAYOUT, Scaffolds};
+static SCAFFOLDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/scaffolds");
+
+/// The lock of the reference project.
+pub const LOCK: &str = include_str!("../scaffolds/Cargo.lock");
+
+/// Path and text of each file of the library, sorted by path.
+static LIBRARY: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
 /// The earlier releases, each with its archive.
 const KEPT: &[(&str, &[u8])] = &[
@@ -23,16 +24,18 @@ const KEPT: &[(&str, &[u8])] = &[
     ("0.2.0", include_bytes!("../releases/0.2.0.tar.gz")),
 ];
 
-/// The parts of one release.
-pub struct Release {
-    /// `0.2.0`.
-    pub version: Cow<'static, str>,
-    /// Its templates.
-    pub scaffolds: Scaffolds,
-    /// The `Cargo.lock` of its reference project.
-    pub lock: Cow<'static, str>,
-    /// Path and text of each file of the runtime library, unless it is one of the templates.
-    pub library: library::Files,
+/// The release of this kbr.
+///
+/// # Errors
+/// A scaffold is not text.
+pub fn current() -> anyhow::Result<Release> {
+    let layout = SCAFFOLDS.get_dir(LAYOUT).context("no scaffolds")?;
+    Ok(Release {
+        version: KBR.into(),
+        scaffolds: Scaffolds::new(files(layout)?),
+        lock: LOCK.into(),
+        library: library::files(LIBRARY)?,
+    })
 }
 
 /// A release by its version.
@@ -41,9 +44,19 @@ pub struct Release {
 /// This kbr does not have that release.
 pub fn of(version: &str) -> anyhow::Result<Release> {
     match version {
-        KBR => Release::current(),
-        earlier => Release::kept(earlier),
+        KBR => current(),
+        earlier => kept(earlier),
     }
+}
+
+/// An earlier release by its version.
+///
+/// # Errors
+/// This kbr has no archive of that release.
+pub fn kept(version: &str) -> anyhow::Result<Release> {
+    let kept = KEPT.iter().find(|(known, _)| *known == version);
+    let (version, archive) = kept.ok_or_else(|| unknown(version))?;
+    Release::archived(version, archive)
 }
 
 /// Checks that this kbr can extend a project of the release `version`: that it has the same scaffolds.
@@ -51,7 +64,7 @@ pub fn of(version: &str) -> anyhow::Result<Release> {
 /// # Errors
 /// It has others, or this kbr does not know the release.
 pub fn check(version: &str) -> anyhow::Result<()> {
-    if version == KBR || of(version)?.scaffolds == Release::current()?.scaffolds {
+    if version == KBR || of(version)?.scaffolds == current()?.scaffolds {
         return Ok(());
     }
     let text = format!("the project is of kbr {version}, and this is kbr {KBR}");
@@ -61,64 +74,24 @@ pub fn check(version: &str) -> anyhow::Result<()> {
         .into())
 }
 
-impl Release {
-    /// The current release.
-    ///
-    /// # Errors
-    /// A scaffold is not text.
-    pub fn current() -> anyhow::Result<Self> {
-        Ok(Release {
-            version: KBR.into(),
-            scaffolds: Scaffolds::current()?,
-            lock: lock::REFERENCE_LOCK.into(),
-            library: library::current()?,
-        })
-    }
-
-    /// An earlier release, by its version. Rendering it gives a project of that release without user changes.
-    ///
-    /// # Errors
-    /// This kbr has no archive of that release.
-    pub fn kept(version: &str) -> anyhow::Result<Self> {
-        let kept = KEPT.iter().find(|(known, _)| *known == version);
-        let (version, archive) = kept.ok_or_else(|| unknown(version))?;
-        let broken = || anyhow!("the archive of the release {version} in kbr is broken");
-        let mut archive = tar::Archive::new(GzDecoder::new(*archive));
-        let (mut scaffolds, mut library, mut reference) = (Vec::new(), Vec::new(), String::new());
-        for entry in archive.entries().with_context(broken)? {
-            let mut entry = entry.with_context(broken)?;
-            if !entry.header().entry_type().is_file() {
-                continue;
-            }
-            let path = entry
-                .path()
-                .with_context(broken)?
-                .to_string_lossy()
-                .into_owned();
-            let mut text = String::new();
-            entry.read_to_string(&mut text).with_context(broken)?;
-            if path == "scaffolds/Cargo.lock" {
-                reference = text;
-            } else if let Some(path) = path.strip_prefix(&format!("scaffolds/{LAYOUT}/")) {
-                scaffolds.push((path.to_owned(), text));
-            } else if let Some(path) = path.strip_prefix("library/") {
-                library.push((path.to_owned(), text));
-            }
+/// Every file below `folder`: its path there and its text.
+fn files(folder: &Dir<'static>) -> anyhow::Result<Vec<(String, Cow<'static, str>)>> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.clone()];
+    while let Some(next) = folders.pop() {
+        folders.extend(next.dirs().cloned());
+        for file in next.files() {
+            let path = file.path().strip_prefix(folder.path())?;
+            let path = path
+                .to_str()
+                .with_context(|| format!("the name of `{}` is not UTF-8", path.display()))?;
+            let text = file
+                .contents_utf8()
+                .with_context(|| format!("`{path}` is not UTF-8"))?;
+            found.push((path.to_owned(), text.into()));
         }
-        Ok(Release {
-            version: (*version).into(),
-            scaffolds: Scaffolds::kept(scaffolds),
-            lock: reference.into(),
-            // In 0.1.0 the library is one of the templates.
-            library: library::kept(&library)?,
-        })
     }
-}
-
-/// The versions of the earlier releases.
-#[cfg(test)]
-pub fn earlier() -> impl Iterator<Item = &'static str> {
-    KEPT.iter().map(|(version, _)| *version)
+    Ok(found)
 }
 
 fn unknown(version: &str) -> Diagnostic {
@@ -129,4 +102,56 @@ fn unknown(version: &str) -> Diagnostic {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_has_sources_and_no_unit_tests() {
+        let paths: Vec<_> = LIBRARY.iter().map(|(path, _)| *path).collect();
+        assert!(paths.is_sorted() && paths.len() > 90, "{paths:?}");
+        for path in [
+            "CHANGELOG.md",
+            "Cargo.toml",
+            "LICENSE",
+            "README.md",
+            "src/lib.rs",
+        ] {
+            assert!(paths.contains(&path), "{path}");
+        }
+        let is_test = |path: &&str| {
+            path.split('/')
+                .any(|part| part == "tests" || part == "tests.rs")
+        };
+        assert!(!paths.iter().any(is_test), "{paths:?}");
+    }
+
+    #[test]
+    fn the_current_library_is_accepted() {
+        let manifest = LIBRARY.iter().find(|(path, _)| *path == "Cargo.toml");
+        library::check(manifest.map(|(_, text)| *text)).unwrap();
+    }
+
+    #[test]
+    fn an_archived_release_still_writes_the_same_library() {
+        let archived = |(path, text): &(&str, &str)| {
+            let path = path.replace("Cargo.toml", "Cargo.toml.normalised");
+            (path, (*text).to_owned())
+        };
+        let archived: Vec<_> = LIBRARY.iter().map(archived).collect();
+        let kept = library::archived(&archived).unwrap();
+        assert_eq!(kept, current().unwrap().library);
+        assert!(
+            library::archived(&[]).unwrap().is_empty(),
+            "0.1.0 had no such folder"
+        );
+    }
+
+    #[test]
+    fn an_unknown_release_is_an_error() {
+        let error = kept("0.0.1").err().unwrap().to_string();
+        let expected = format!(
+            "kbr {KBR} does not know the release 0.0.1; nothing was written\nhelp: it knows 0.1.0, 0.2.0, {KBR}"
+        );
+        assert_eq!(error, expected);
+    }
+}

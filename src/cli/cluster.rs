@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::completion;
 use super::envtest::ClusterArgs;
 use super::format::Format;
-use crate::cluster::{self, Status, check_name};
-use crate::envtest::progress;
-use crate::output;
+use kbr_envtest::cluster::{self, Status, check_name};
+use kbr_envtest::progress;
+use kbr_host::output;
 
 /// Run clusters on this machine, without containers
 ///

@@ -11,10 +11,10 @@ use clap_complete::env::{CompleteEnv, Shells};
 use clap_complete::{ArgValueCompleter, CompletionCandidate};
 
 use super::Cli;
-use crate::cluster;
-use crate::output;
-use crate::project::Project;
-use crate::workdir;
+use kbr_envtest::cluster;
+use kbr_host::output;
+use kbr_scaffold::project::Project;
+use kbr_scaffold::workdir;
 
 /// The variable by which the script of a shell asks for candidates; its value is the name of the shell.
 const VAR: &str = "KBR_COMPLETE";

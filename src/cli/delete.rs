@@ -17,9 +17,9 @@ use anyhow::Context as _;
 use self::deletion::Deletion;
 use super::WriteArgs;
 use super::write;
-use crate::output;
-use crate::project::Project;
-use crate::workdir;
+use kbr_host::output;
+use kbr_scaffold::project::Project;
+use kbr_scaffold::workdir;
 
 /// Remove an API, a controller or webhooks from the project
 ///

@@ -8,15 +8,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::diagnostic::{Diagnostic, Outcome};
-use crate::envtest::assets::{Assets, Store};
-use crate::envtest::modules::{self, Module};
-use crate::envtest::servers::Setup;
-use crate::envtest::start::Cluster;
-use crate::envtest::{build, exec, installed, run, supervisor};
-use crate::output;
+use kbr_envtest::assets::{Assets, Store};
+use kbr_envtest::modules::{self, Module};
+use kbr_envtest::servers::Setup;
+use kbr_envtest::start::Cluster;
+use kbr_envtest::{build, exec, installed, run, supervisor};
+use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::output;
+use kbr_scaffold::workdir;
 
 /// Test against a real API server, without a cluster
 ///
@@ -246,8 +248,12 @@ fn print_folder(assets: &Assets) -> anyhow::Result<()> {
 
 fn run_command(args: RunArgs) -> anyhow::Result<ExitCode> {
     let cluster = args.rest.of(args.cluster)?;
+    let here = std::env::current_dir().context("cannot find the current folder")?;
+    let project = workdir::find_root(&here).ok();
+    let bases = project.map(|root| root.join(workdir::CRDS));
+    let bases = bases.filter(|bases| bases.is_dir());
     run::run(run::Options {
-        crds: args.crds,
+        crds: bases.into_iter().chain(args.crds).collect(),
         keep_logs: args.keep_logs,
         audit: args.audit,
         start_timeout: Duration::from_secs(args.start_timeout),

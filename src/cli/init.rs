@@ -8,17 +8,17 @@ use anyhow::Context as _;
 
 use super::write::{self, Intent};
 use super::{WriteArgs, prompt};
-use crate::blueprint::Presence;
-use crate::diagnostic::Problems;
-use crate::output;
-use crate::project::{self, Head, KBR, Project, name, values};
 use crate::release;
-use crate::resource::controller::FIELD_MANAGER_MAX;
-use crate::resource::names;
-use crate::resource::protected;
-use crate::scaffold::LAYOUT;
-use crate::trust;
-use crate::workdir;
+use kbr_host::diagnostic::Problems;
+use kbr_host::output;
+use kbr_scaffold::blueprint::Presence;
+use kbr_scaffold::project::{self, Head, KBR, Project, name, values};
+use kbr_scaffold::resource::controller::FIELD_MANAGER_MAX;
+use kbr_scaffold::resource::names;
+use kbr_scaffold::resource::protected;
+use kbr_scaffold::scaffold::LAYOUT;
+use kbr_scaffold::trust;
+use kbr_scaffold::workdir;
 
 /// The default domain.
 const DOMAIN: &str = "my.domain";
@@ -147,7 +147,7 @@ fn wanted(args: &Args, root: &Path, found: Option<&Head>, package: Option<&str>)
         name: or(
             &args.project_name,
             |head| &head.name,
-            &name::propose(package.unwrap_or(&folder)),
+            &name::propose(package.unwrap_or(&folder), release::LOCK),
         ),
         domain: or(&args.domain, |head| &head.domain, DOMAIN),
         repo: or(&args.repo, |head| &head.repo, ""),
@@ -158,8 +158,9 @@ fn wanted(args: &Args, root: &Path, found: Option<&Head>, package: Option<&str>)
 
 fn check(project: &Head) -> anyhow::Result<()> {
     let mut problems = Problems::default();
-    if let Some(problem) = name::problem(&project.name) {
-        let help = format!("`--project-name {}` would do", name::propose(&project.name));
+    if let Some(problem) = name::problem(&project.name, release::LOCK) {
+        let name = name::propose(&project.name, release::LOCK);
+        let help = format!("`--project-name {name}` would do");
         problems.add(problem, help);
     }
     let manager_id = project.manager_id();

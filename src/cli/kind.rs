@@ -1,9 +1,9 @@
 //! The flags that select a version of a kind.
 
 use super::completion;
-use crate::project::Project;
-use crate::resource::groups;
-use crate::resource::target::Target;
+use kbr_scaffold::project::Project;
+use kbr_scaffold::resource::groups;
+use kbr_scaffold::resource::target::Target;
 
 /// A version of a kind.
 #[derive(Clone, Debug, clap::Args)]

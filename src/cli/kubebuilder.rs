@@ -2,7 +2,7 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::diagnostic::Diagnostic;
+use kbr_host::diagnostic::Diagnostic;
 
 /// Flags without a counterpart, and what to do instead.
 const FLAGS: &[(&str, &str)] = &[

@@ -5,9 +5,9 @@ use clap::CommandFactory as _;
 use clap_mangen::Man;
 
 use super::Cli;
-use crate::diagnostic::Diagnostic;
-use crate::output;
-use crate::project::KBR;
+use kbr_host::diagnostic::Diagnostic;
+use kbr_host::output;
+use kbr_scaffold::project::KBR;
 
 /// Print a manual page
 ///

@@ -1,19 +1,21 @@
 //! `kbr manifests`: arguments and output.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::Context;
 use serde_json::Value;
 
 use super::format::Format;
 use super::report;
-use crate::changes::Change;
-use crate::diagnostic::{Diagnostic, Outcome};
-use crate::manifests::against::{Finding, Source};
-use crate::manifests::{self, Compared, Generated, Options, Run};
-use crate::output;
 use crate::watch::Watch;
-use crate::workdir;
+use kbr_envtest::installed;
+use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::output;
+use kbr_manifests::against::{Finding, Source};
+use kbr_manifests::{self as manifests, Compared, Generated, Options, Run, audit};
+use kbr_scaffold::changes::Change;
+use kbr_scaffold::workdir;
 
 /// Generate CRDs, roles and webhook configurations from the code, and check the samples
 ///
@@ -118,7 +120,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 /// # Errors
 /// A permission was denied.
 fn check_permissions(root: &Path, log: &Path) -> anyhow::Result<()> {
-    let report = manifests::audit::check(root, log)?;
+    let mut kubectl = Command::new(installed::find(None)?.program("kubectl"));
+    // Without the user's kubectl preferences.
+    kubectl.env("KUBERC", "off").stdin(Stdio::null());
+    let report = audit::check(kubectl, root, log)?;
     output::data(&report.text)?;
     if report.denied > 0 {
         let permissions = if report.denied == 1 {

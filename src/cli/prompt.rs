@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal as _};
 
 use anyhow::Context as _;
 
-use crate::diagnostic::Diagnostic;
-use crate::output;
+use kbr_host::diagnostic::Diagnostic;
+use kbr_host::output;
 
 /// Whether a user can answer questions.
 pub fn is_terminal() -> bool {

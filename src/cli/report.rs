@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::changes::{Change, Verb};
-use crate::library;
-use crate::output;
+use kbr_host::output;
+use kbr_scaffold::changes::{Change, Verb};
+use kbr_scaffold::library;
+use kbr_scaffold::project::KBR;
 
 /// Prints each change with its verb on stderr.
 pub fn report(changes: &[Change]) {
@@ -33,7 +34,7 @@ fn lines(changes: &[Change]) -> String {
         let verb_name = name(verb);
         let version = match folder {
             library::FOLDER if verb != Verb::Remove => {
-                format!("kbr-manager {}, ", library::version())
+                format!("kbr-manager {KBR}, ")
             }
             _ => String::new(),
         };
@@ -166,7 +167,7 @@ mod tests {
             before: None,
             after: Vec::new(),
         };
-        let version = library::version();
+        let version = KBR;
         let changes = [
             change(Verb::Create, "a"),
             change(Verb::Create, "third_party/kbr-manager/a"),

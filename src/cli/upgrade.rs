@@ -15,12 +15,12 @@ use anyhow::Context as _;
 use self::git::Repository;
 use self::prepare::Prepared;
 use super::format::Format;
-use crate::changes::Change;
-use crate::commit::{self, Lock, suspended};
-use crate::diagnostic::{Diagnostic, Outcome};
-use crate::output;
-use crate::project::KBR;
-use crate::workdir;
+use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::output;
+use kbr_scaffold::changes::Change;
+use kbr_scaffold::commit::{self, Lock, suspended};
+use kbr_scaffold::project::KBR;
+use kbr_scaffold::workdir;
 
 /// Bring the project to the release of this kbr
 ///

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::format::Format;
-use crate::envtest::modules;
-use crate::output;
-use crate::project::KBR;
+use kbr_envtest::modules;
+use kbr_host::output;
+use kbr_scaffold::project::KBR;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

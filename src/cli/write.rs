@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use super::{WriteArgs, report};
-use crate::blueprint::{self, Blueprint, Presence, Source};
-use crate::changes::{self, Change, Records};
-use crate::commit;
-use crate::library;
-use crate::output;
-use crate::project::{Project, Table};
-use crate::release::{self, Release};
-use crate::workdir;
+use crate::release;
+use kbr_host::output;
+use kbr_scaffold::blueprint::{self, Blueprint, Presence, Source};
+use kbr_scaffold::changes::{self, Change, Records};
+use kbr_scaffold::commit;
+use kbr_scaffold::library;
+use kbr_scaffold::project::{Project, Table};
+use kbr_scaffold::workdir;
 
 /// The project after a command, and the tables that belong to the command.
 #[derive(Debug)]
@@ -70,9 +70,10 @@ impl Intent {
     /// The changes that the command makes on disk.
     fn resolve(&self, root: &Path, force: bool) -> anyhow::Result<Vec<Change>> {
         let sources: Vec<Source> = self.tables.iter().map(|(source, _)| *source).collect();
-        let blueprint = Blueprint::around(&sources, &self.project, &Release::current()?)?;
+        let release = release::current()?;
+        let blueprint = Blueprint::around(&sources, &self.project, &release)?;
         let wanted = blueprint::difference(&blueprint, &self.tables, force);
-        changes::resolve(root, &wanted, &self.records()?)
+        changes::resolve(root, &wanted, &self.records()?, &release.scaffolds)
     }
 }
 

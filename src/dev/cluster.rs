@@ -10,15 +10,16 @@ use super::options::Options;
 use super::samples::{self, Samples};
 use super::service_account::ServiceAccount;
 use super::webhooks::Webhooks;
-use crate::cluster;
-use crate::envtest::apply::{apply, report_installed};
-use crate::envtest::client::Client;
-use crate::envtest::control_plane::ControlPlane;
-use crate::envtest::{crds, installed, overlay, progress, start};
-use crate::output;
-use crate::signals::Stop;
 use crate::watch::Seen;
-use crate::workdir;
+use kbr_envtest::apply::{apply, report_installed};
+use kbr_envtest::client::Client;
+use kbr_envtest::cluster;
+use kbr_envtest::control_plane::ControlPlane;
+use kbr_envtest::{crds, installed, progress, start};
+use kbr_host::output;
+use kbr_host::signals::Stop;
+use kbr_manifests::overlay;
+use kbr_scaffold::workdir;
 
 /// kbr's own API server, and the objects installed in it.
 pub struct Cluster {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 pub use self::source::Source;
 use super::screen::{Event, Object, Update, controller};
-use crate::project::Project;
+use kbr_scaffold::project::Project;
 
 /// The pause before a watch that has ended begins again.
 const RETRY: Duration = Duration::from_secs(2);

@@ -13,7 +13,7 @@ use anyhow::Context;
 use rustix::process::{Pid, Signal};
 
 use super::screen::Update;
-use crate::envtest::{exec, progress};
+use kbr_envtest::{exec, progress};
 
 /// The time limit for stopping: a little longer than the operator's own shutdown (`--shutdown-timeout` is 30 s).
 const GRACE: Duration = Duration::from_secs(35);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::envtest::start;
+use kbr_envtest::start;
 
 /// Options for running the operator.
 #[derive(Debug)]

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::envtest::apply::apply;
-use crate::envtest::control_plane::ControlPlane;
-use crate::envtest::{overlay, progress};
-use crate::output;
+use kbr_envtest::apply::apply;
+use kbr_envtest::control_plane::ControlPlane;
+use kbr_envtest::progress;
+use kbr_host::output;
+use kbr_manifests::overlay;
 
 /// The kustomization of the samples.
 pub const FOLDER: &str = "config/samples";

@@ -24,8 +24,8 @@ use self::state::State;
 use self::terminal::{Input, RawTerminal};
 use self::update::Key;
 pub use self::update::{Command, Operator, Update};
-use crate::output::{self, Origin};
-use crate::signals::Stop;
+use kbr_host::output::{self, Origin};
+use kbr_host::signals::Stop;
 
 /// How often the screen is drawn at most.
 const FRAME: Duration = Duration::from_millis(50);

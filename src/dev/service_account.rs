@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::envtest::apply::apply;
-use crate::envtest::control_plane::ControlPlane;
-use crate::envtest::overlay::{self, Identity, OVERLAY};
-use crate::envtest::progress;
+use kbr_envtest::apply::apply;
+use kbr_envtest::control_plane::ControlPlane;
+use kbr_envtest::progress;
+use kbr_manifests::overlay::{self, Identity, OVERLAY};
 
 /// The kinds that grant permissions to a service account, and the service account and its namespace.
 const KINDS: [&str; 6] = [

@@ -9,14 +9,14 @@ use super::cluster::Cluster;
 use super::observer::{Observer, Source};
 use super::operator::Operator;
 use super::screen::{self, Screen, Update};
-use crate::cargo;
-use crate::envtest::progress;
-use crate::manifests::{self, Problem};
-use crate::output;
-use crate::project::Project;
-use crate::signals::Stop;
 use crate::watch::{self, Seen, Watch};
-use crate::workdir;
+use kbr_envtest::progress;
+use kbr_host::output;
+use kbr_host::signals::Stop;
+use kbr_manifests::{self, Problem};
+use kbr_programs::cargo;
+use kbr_scaffold::project::Project;
+use kbr_scaffold::workdir;
 
 /// The state that is kept between changes. Dropping it stops everything, the operator first.
 pub struct Session {
@@ -104,7 +104,7 @@ impl Session {
 
     /// Builds the operator, and at the same time the generator of its CRDs, because both depend on the types.
     fn build(&self, name: &str) -> anyhow::Result<Vec<PathBuf>> {
-        let generator = manifests::generator(&self.root)?;
+        let generator = kbr_manifests::generator(&self.root)?;
         let mut binaries = vec![name];
         binaries.extend(generator.as_deref());
         cargo::build(&self.root, &binaries, false)
@@ -112,11 +112,11 @@ impl Session {
 
     /// Updates the manifests; returns the written paths.
     fn generate(&mut self, generator: Option<&PathBuf>) -> anyhow::Result<Vec<String>> {
-        let options = manifests::Options {
+        let options = kbr_manifests::Options {
             generator: generator.map(PathBuf::as_path),
-            ..manifests::Options::default()
+            ..kbr_manifests::Options::default()
         };
-        let run = manifests::regenerate(&self.root, options, false, &mut self.reported)?;
+        let run = kbr_manifests::regenerate(&self.root, options, false, &mut self.reported)?;
         for warning in &run.warnings {
             output::message(format_args!("warning: {warning}"));
         }

@@ -8,8 +8,8 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::envtest::{certificates, crds};
-use crate::manifests::WEBHOOKS;
+use kbr_envtest::{certificates, crds};
+use kbr_manifests::WEBHOOKS;
 
 /// The port and the CA of the webhooks.
 #[derive(Debug)]

@@ -10,12 +10,16 @@ use crate::server::Server;
 
 /// The newest version that kbr builds: `1.37.2`.
 fn own() -> String {
-    kubernetes(include_str!("../../src/envtest/control-plane/go.mod"))
+    kubernetes(include_str!(
+        "../../crates/envtest/src/control-plane/go.mod"
+    ))
 }
 
 /// The other version that kbr builds: `1.36.3`.
 fn older() -> String {
-    kubernetes(include_str!("../../src/envtest/control-plane-1.36/go.mod"))
+    kubernetes(include_str!(
+        "../../crates/envtest/src/control-plane-1.36/go.mod"
+    ))
 }
 
 fn kubernetes(module: &str) -> String {

@@ -18,12 +18,12 @@ use self::planned::Planned;
 use self::target::ApiSelection;
 use super::super::prompt;
 use super::super::write::{self, Intent};
-use crate::output;
+use kbr_host::output;
 
-use crate::project::{Project, Table};
-use crate::resource::Resource;
-use crate::resource::webhook::Webhook;
-use crate::workdir;
+use kbr_scaffold::project::{Project, Table};
+use kbr_scaffold::resource::Resource;
+use kbr_scaffold::resource::webhook::Webhook;
+use kbr_scaffold::workdir;
 
 pub use self::args::Args;
 

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::super::kind::KindArgs;
-use crate::diagnostic::{Diagnostic, Problems};
-use crate::project::Project;
-use crate::resource::external::{Dependencies, External};
-use crate::resource::target::Target;
-use crate::resource::{ApiFlags, Resource, groups, kubernetes};
-use crate::workdir;
+use kbr_host::diagnostic::{Diagnostic, Problems};
+use kbr_scaffold::project::Project;
+use kbr_scaffold::resource::external::{Dependencies, External};
+use kbr_scaffold::resource::target::Target;
+use kbr_scaffold::resource::{ApiFlags, Resource, groups, kubernetes};
+use kbr_scaffold::workdir;
 
 /// The flags that select a kind, and describe one of another crate.
 #[derive(Debug, clap::Args)]

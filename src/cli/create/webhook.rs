@@ -16,10 +16,10 @@ use self::args::WebhookParts;
 use self::chosen::WebhookSelection;
 use super::super::prompt;
 use super::super::write::{self, Intent};
-use crate::output;
-use crate::project::{Project, Table};
-use crate::resource::target::Target;
-use crate::workdir;
+use kbr_host::output;
+use kbr_scaffold::project::{Project, Table};
+use kbr_scaffold::resource::target::Target;
+use kbr_scaffold::workdir;
 
 pub use self::args::Args;
 

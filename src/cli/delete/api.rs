@@ -6,12 +6,12 @@ use super::super::kind::KindArgs;
 use super::DeleteArgs;
 use super::deletion::Deletion;
 use super::tables;
-use crate::derived;
-use crate::diagnostic::Problems;
-use crate::project::{Project, Table};
-use crate::resource::Resource;
-use crate::resource::target::Target;
-use crate::workdir;
+use kbr_host::diagnostic::Problems;
+use kbr_scaffold::derived;
+use kbr_scaffold::project::{Project, Table};
+use kbr_scaffold::resource::Resource;
+use kbr_scaffold::resource::target::Target;
+use kbr_scaffold::workdir;
 
 /// Remove a version of a kind, with its types, CRD, sample and roles
 ///

@@ -1,12 +1,12 @@
 //! What a deletion leaves in a cluster where the operator is deployed, and the commands that delete it.
 
 use super::deletion::Deletion;
-use crate::changes::Change;
-use crate::manifests::WEBHOOKS;
-use crate::project::Project;
-use crate::resource::Resource;
-use crate::resource::controller::Controller;
-use crate::resource::webhook::Webhook;
+use kbr_manifests::WEBHOOKS;
+use kbr_scaffold::changes::Change;
+use kbr_scaffold::project::Project;
+use kbr_scaffold::resource::Resource;
+use kbr_scaffold::resource::controller::Controller;
+use kbr_scaffold::resource::webhook::Webhook;
 
 /// A paragraph for each, or empty. `changes` are those on disk.
 pub fn stays(deletion: &Deletion, changes: &[Change]) -> String {

@@ -5,9 +5,9 @@ use super::super::kind::KindArgs;
 use super::DeleteArgs;
 use super::deletion::Deletion;
 use super::tables::{self, command};
-use crate::diagnostic::Diagnostic;
-use crate::project::{Project, Table};
-use crate::resource::controller::Controller;
+use kbr_host::diagnostic::Diagnostic;
+use kbr_scaffold::project::{Project, Table};
+use kbr_scaffold::resource::controller::Controller;
 
 /// Remove a controller; its kind stays
 ///

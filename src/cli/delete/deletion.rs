@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::blueprint::{self, Blueprint, Source};
-use crate::changes::removal::{self, Removal, Removed};
-use crate::project::{Project, Table};
-use crate::release::Release;
-use crate::resource::Resource;
-use crate::workdir::CRDS;
+use crate::release;
+use kbr_scaffold::blueprint::{self, Blueprint, Source};
+use kbr_scaffold::changes::removal::{self, Removal, Removed};
+use kbr_scaffold::project::{Project, Table};
+use kbr_scaffold::resource::Resource;
+use kbr_scaffold::workdir::CRDS;
 
 /// What a command removes from PROJECT.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ impl Deletion {
     /// # Errors
     /// Every conflict.
     pub fn resolve(&self, root: &Path, force: bool) -> anyhow::Result<Removed> {
-        let release = Release::current()?;
+        let release = release::current()?;
         let before = Blueprint::around(&self.changed(), &self.before, &release)?;
         let after = Blueprint::same_files(&before, &self.after(), &release)?;
         let crd = |api: &Resource| format!("{CRDS}/{}_{}.yaml", api.full_group, api.plural);

@@ -1,9 +1,9 @@
 //! Tables of PROJECT in the messages of `kbr delete`.
 
 use super::super::kind::KindArgs;
-use crate::diagnostic::Diagnostic;
-use crate::project::{Project, Table};
-use crate::resource::target::Target;
+use kbr_host::diagnostic::Diagnostic;
+use kbr_scaffold::project::{Project, Table};
+use kbr_scaffold::resource::target::Target;
 
 /// The error if PROJECT has no such table; `what` is the type as in messages: `controller`. It names the tables of that type, and those of other types
 /// for this kind.

@@ -1,8 +1,8 @@
 use clap::Parser;
 
 use super::{Command, Deletion, api, cluster, controller, webhook};
-use crate::changes::{Change, Verb};
-use crate::project::{self, Project};
+use kbr_scaffold::changes::{Change, Verb};
+use kbr_scaffold::project::{self, Project};
 
 /// A project that has used every command.
 const PROJECT: &str =

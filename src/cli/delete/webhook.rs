@@ -5,9 +5,9 @@ use super::super::kind::KindArgs;
 use super::DeleteArgs;
 use super::deletion::Deletion;
 use super::tables;
-use crate::diagnostic::Diagnostic;
-use crate::project::{Project, Table};
-use crate::resource::webhook::{Calls, Webhook};
+use kbr_host::diagnostic::Diagnostic;
+use kbr_scaffold::project::{Project, Table};
+use kbr_scaffold::resource::webhook::{Calls, Webhook};
 
 /// Remove the webhooks of a version of a kind
 ///

@@ -3,10 +3,10 @@
 use std::env;
 
 use super::StoreArgs;
-use crate::envtest::assets::Store;
-use crate::envtest::platform::{self, Platform};
-use crate::envtest::selector::Selector;
-use crate::envtest::{index, progress};
+use kbr_envtest::assets::Store;
+use kbr_envtest::platform::{self, Platform};
+use kbr_envtest::selector::Selector;
+use kbr_envtest::{index, progress};
 
 /// Which versions, for which platform, in which store.
 #[derive(Debug, clap::Args)]

@@ -6,12 +6,12 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::selection::{IndexArgs, SelectionArgs, chosen_or_set};
-use crate::diagnostic::{Diagnostic, Outcome};
-use crate::envtest::install;
-use crate::envtest::provide::{self, Provided};
-use crate::envtest::work::WorkFolder;
-use crate::envtest::{installed, or_build};
-use crate::output;
+use kbr_envtest::install;
+use kbr_envtest::provide::{self, Provided};
+use kbr_envtest::work::WorkFolder;
+use kbr_envtest::{installed, or_build};
+use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::output;
 
 /// What to print about a version.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]

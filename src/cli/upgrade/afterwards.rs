@@ -6,11 +6,10 @@ use anyhow::anyhow;
 
 use super::Args;
 use super::report;
-use crate::cargo;
 use crate::cli::prompt;
-use crate::manifests;
-use crate::output;
-use crate::upgrade::notes::Note;
+use kbr_host::output;
+use kbr_programs::cargo;
+use kbr_scaffold::upgrade::notes::Note;
 
 const CHECK: &str = "cargo check --workspace --all-targets";
 
@@ -38,8 +37,8 @@ fn steps(root: &Path, args: &Args) {
     if !succeeded("cargo update --workspace", &cargo::output(root, &lock)) {
         return;
     }
-    let generated = manifests::generate(root, manifests::Options::default())
-        .and_then(|generated| manifests::write(root, &generated, false));
+    let generated = kbr_manifests::generate(root, kbr_manifests::Options::default())
+        .and_then(|generated| kbr_manifests::write(root, &generated, false));
     match generated {
         Ok(written) => super::super::report::report(&written.changes),
         Err(error) => failed("kbr manifests", &error),

@@ -3,14 +3,13 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::changes::{Change, Verb};
-use crate::diagnostic::{Diagnostic, Outcome};
-use crate::library;
-use crate::manifests;
-use crate::output;
 use crate::release;
-use crate::upgrade::{self, Tree};
-use crate::workdir;
+use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::output;
+use kbr_scaffold::changes::{Change, Verb};
+use kbr_scaffold::library;
+use kbr_scaffold::upgrade::{self, Tree};
+use kbr_scaffold::workdir;
 
 /// Prints the difference on stdout.
 ///
@@ -33,7 +32,7 @@ pub fn run(root: &Path, releases: &str) -> anyhow::Result<ExitCode> {
         if library::has(path) || from.get(path) == to.get(path) {
             continue;
         }
-        output::data(&manifests::diff(&change(path, &from, &to)))?;
+        output::data(&kbr_manifests::diff(&change(path, &from, &to)))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,12 +8,12 @@ use anyhow::Context as _;
 use super::super::report as changes_report;
 use super::git::Repository;
 use super::{Args, afterwards, prepare};
-use crate::changes::{self, Locator};
-use crate::commit::{self, Suspended, suspended};
-use crate::diagnostic::{Diagnostic, Outcome};
-use crate::output;
-use crate::upgrade::{Releases, marked};
-use crate::workdir;
+use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::output;
+use kbr_scaffold::changes::{self, Locator};
+use kbr_scaffold::commit::{self, Suspended, suspended};
+use kbr_scaffold::upgrade::{Releases, marked};
+use kbr_scaffold::workdir;
 
 /// Finishes the upgrade once no file has conflict markers.
 ///

@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
-use crate::diagnostic::Diagnostic;
-use crate::git;
-use crate::output;
-use crate::upgrade::Conflict;
+use kbr_host::diagnostic::Diagnostic;
+use kbr_host::output;
+use kbr_programs::git;
+use kbr_scaffold::upgrade::Conflict;
 
 /// A project in a git repository.
 #[derive(Debug)]

@@ -4,16 +4,16 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::changes::{self, Change, Locator, Verb};
-use crate::diagnostic::Diagnostic;
-use crate::library;
-use crate::output;
-use crate::project::{self, KBR, PROJECT, Project};
-use crate::regular;
-use crate::release::{self, Release};
-use crate::upgrade::notes::{self, Note};
-use crate::upgrade::{self, Disk, Plan, Releases, Tree};
+use crate::release;
 use crate::watch;
+use kbr_host::diagnostic::Diagnostic;
+use kbr_host::output;
+use kbr_host::regular;
+use kbr_scaffold::changes::{self, Change, Locator, Verb};
+use kbr_scaffold::library;
+use kbr_scaffold::project::{self, KBR, PROJECT, Project};
+use kbr_scaffold::upgrade::notes::{self, Note};
+use kbr_scaffold::upgrade::{self, Disk, Plan, Releases, Tree};
 
 /// The most Rust that an upgrade reads beside the files of its plan, in bytes.
 const MOST: usize = 256 << 20;
@@ -65,7 +65,7 @@ pub fn notes(root: &Path, project: &Project, releases: Releases) -> anyhow::Resu
 /// The project as its release and this one write it.
 fn trees(project: &Project, from: &str) -> anyhow::Result<(Tree, Tree)> {
     let ancestor = upgrade::tree(project, &release::of(from)?)?;
-    Ok((ancestor, upgrade::tree(project, &Release::current()?)?))
+    Ok((ancestor, upgrade::tree(project, &release::current()?)?))
 }
 
 /// Switches off in `new` what the user's code is not ready for, and notes it with everything else that is left.

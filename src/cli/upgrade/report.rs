@@ -5,10 +5,10 @@ use serde_json::json;
 use super::super::format::Format;
 use super::super::report;
 use super::prepare::Prepared;
-use crate::changes::{Change, Verb};
-use crate::output;
-use crate::project::KBR;
-use crate::upgrade::notes::Note;
+use kbr_host::output;
+use kbr_scaffold::changes::{Change, Verb};
+use kbr_scaffold::project::KBR;
+use kbr_scaffold::upgrade::notes::Note;
 
 /// The number of lines that are shown of what was not merged into a file.
 const SHOWN: usize = 30;
@@ -109,7 +109,7 @@ pub fn dry_run(prepared: &Prepared) -> anyhow::Result<()> {
 }
 
 fn difference(change: &Change) -> Option<String> {
-    (!crate::library::has(&change.path)).then(|| crate::manifests::diff(change))
+    (!kbr_scaffold::library::has(&change.path)).then(|| kbr_manifests::diff(change))
 }
 
 /// Prints the result of `--check`.

@@ -6,8 +6,8 @@ use std::process::{Child, ChildStderr, ChildStdout, Stdio};
 use anyhow::{Context, bail};
 use rustix::process::Signal;
 
-use crate::envtest::client::Client;
-use crate::envtest::exec;
+use kbr_envtest::client::Client;
+use kbr_envtest::exec;
 
 /// How to reach the API server.
 #[derive(Clone, Debug)]

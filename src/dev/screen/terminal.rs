@@ -14,7 +14,7 @@ use ratatui::crossterm::{cursor, execute, terminal};
 use super::state::State;
 use super::update::Key;
 use super::view;
-use crate::output;
+use kbr_host::output;
 
 /// What the user does at the terminal.
 #[derive(Debug)]

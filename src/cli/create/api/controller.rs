@@ -1,10 +1,10 @@
 //! The name of a controller.
 
 use super::planned::Planned;
-use crate::diagnostic::Problems;
-use crate::project::Project;
-use crate::resource::controller::{Controller, default_names};
-use crate::resource::target::Target;
+use kbr_host::diagnostic::Problems;
+use kbr_scaffold::project::Project;
+use kbr_scaffold::resource::controller::{Controller, default_names};
+use kbr_scaffold::resource::target::Target;
 
 /// The controller of `target`, with the name from the flags, or the first default name that is free or already its own.
 ///

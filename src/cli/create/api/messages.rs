@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::planned::Planned;
 use super::target::ApiSelection;
-use crate::project::Project;
-use crate::resource::target::Target;
-use crate::resource::{Resource, kubernetes};
+use kbr_scaffold::project::Project;
+use kbr_scaffold::resource::target::Target;
+use kbr_scaffold::resource::{Resource, kubernetes};
 
 impl ApiSelection {
     /// Consequences that the user might not expect.
@@ -110,7 +110,7 @@ fn ambiguous(api: &Resource) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::ApiFlags;
+    use kbr_scaffold::resource::ApiFlags;
 
     fn note(kind: &str, short_names: &[&str]) -> String {
         let flags = ApiFlags {

@@ -2,9 +2,9 @@
 
 use super::super::existing::ExistingArgs;
 use super::planned::Planned;
-use crate::diagnostic::Problems;
-use crate::project::Project;
-use crate::resource::{ApiFlags, Resource, groups, shared};
+use kbr_host::diagnostic::Problems;
+use kbr_scaffold::project::Project;
+use kbr_scaffold::resource::{ApiFlags, Resource, groups, shared};
 
 /// The flags of a new kind: a flag of `kbr create api` that ends up in its types or CRD belongs here.
 #[derive(Debug, clap::Args)]

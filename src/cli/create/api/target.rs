@@ -6,11 +6,11 @@ use super::super::existing::{self, Added};
 use super::args::{ApiParts, Args};
 use super::planned::Planned;
 use super::{controller, own};
-use crate::diagnostic::Problems;
-use crate::project::Project;
-use crate::resource::Resource;
-use crate::resource::controller::Controller;
-use crate::resource::target::Target;
+use kbr_host::diagnostic::Problems;
+use kbr_scaffold::project::Project;
+use kbr_scaffold::resource::Resource;
+use kbr_scaffold::resource::controller::Controller;
+use kbr_scaffold::resource::target::Target;
 
 /// The tables that the command creates.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use clap::Parser;
 
 use super::args::{ApiParts, Args};
 use super::target::{ApiSelection, choose};
-use crate::project::{Head, KBR, Project, Table};
-use crate::resource::controller::Controller;
+use kbr_scaffold::project::{Head, KBR, Project, Table};
+use kbr_scaffold::resource::controller::Controller;
 
 #[derive(Parser)]
 struct Command {

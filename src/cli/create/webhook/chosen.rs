@@ -5,10 +5,10 @@ use std::path::Path;
 use super::super::existing::{self, Added};
 use super::args::{Args, WebhookParts};
 use super::{others, wanted};
-use crate::project::Project;
-use crate::resource::Resource;
-use crate::resource::target::Target;
-use crate::resource::webhook::{Calls, Webhook};
+use kbr_scaffold::project::Project;
+use kbr_scaffold::resource::Resource;
+use kbr_scaffold::resource::target::Target;
+use kbr_scaffold::resource::webhook::{Calls, Webhook};
 
 /// The webhooks that the command creates.
 #[derive(Debug)]

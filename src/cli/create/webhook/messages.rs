@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::chosen::WebhookSelection;
-use crate::project::Project;
+use kbr_scaffold::project::Project;
 
 impl WebhookSelection {
     /// Consequences that the user might not expect.

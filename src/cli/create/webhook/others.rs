@@ -1,8 +1,8 @@
 //! Clashes between the webhooks of `kbr create webhook` and those in PROJECT.
 
-use crate::diagnostic::Problems;
-use crate::project::Project;
-use crate::resource::webhook::{Calls, Webhook};
+use kbr_host::diagnostic::Problems;
+use kbr_scaffold::project::Project;
+use kbr_scaffold::resource::webhook::{Calls, Webhook};
 
 /// Checks the webhook against all webhooks in PROJECT; `known` holds those of the same kind and version.
 ///

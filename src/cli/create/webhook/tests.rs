@@ -4,8 +4,8 @@ use clap::Parser;
 
 use super::args::{Args, WebhookParts};
 use super::chosen::{WebhookSelection, choose};
-use crate::project::{self, Project, Table};
-use crate::resource::{ApiFlags, Resource};
+use kbr_scaffold::project::{self, Project, Table};
+use kbr_scaffold::resource::{ApiFlags, Resource};
 
 #[derive(Parser)]
 struct Command {

@@ -3,12 +3,12 @@
 use crd_lint::rules::check_condition;
 
 use super::args::{Args, WebhookParts};
-use crate::diagnostic::Problems;
-use crate::project::Project;
-use crate::resource::Resource;
-use crate::resource::names;
-use crate::resource::target::Target;
-use crate::resource::webhook::{AdmissionKind, Calls, Webhook};
+use kbr_host::diagnostic::Problems;
+use kbr_scaffold::project::Project;
+use kbr_scaffold::resource::Resource;
+use kbr_scaffold::resource::names;
+use kbr_scaffold::resource::target::Target;
+use kbr_scaffold::resource::webhook::{AdmissionKind, Calls, Webhook};
 
 /// What the flags select, with defaults filled in.
 ///

@@ -1,0 +1,292 @@
+//! A running control plane: the supervisor's pipe, the folder, and kubectl.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, bail};
+
+use super::assets::Assets;
+use super::client::Client;
+use super::folder::{self, Folder};
+use super::logs::{self, tail};
+use super::servers::Setup;
+use super::{certificates, kubeconfig, progress, relay, supervisor};
+use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::output;
+use kbr_host::signals::Stop;
+
+/// etcd and kube-apiserver, and the controllers of a cluster. Dropping it stops them and removes the folder, which takes up to
+/// half a second.
+#[derive(Debug)]
+pub struct ControlPlane {
+    setup: Setup,
+    assets: Assets,
+    supervisor: Child,
+    /// Closing it stops the supervisor.
+    pipe: Option<ChildStdin>,
+    events: Option<Receiver<String>>,
+    /// Removed after the supervisor has ended; the supervisor removes it itself unless it was killed. `None` once detached.
+    folder: Option<Folder>,
+    deadline: Instant,
+    /// Ends the wait for the servers.
+    stop: Stop,
+    stopping: Arc<AtomicBool>,
+}
+
+impl ControlPlane {
+    /// Starts the supervisor and, through it, etcd and kube-apiserver. `stop` ends later waits with an error, and they fail after
+    /// `limit`.
+    pub(super) fn launch(
+        folder: Folder,
+        setup: Setup,
+        limit: Duration,
+        stop: &Stop,
+    ) -> anyhow::Result<Self> {
+        certificates::write(&folder.path)?;
+        relay::write_certificate(&folder.path)?;
+        folder::write(&folder.path.join("kubeconfig"), &kubeconfig::admin(&setup))?;
+        let mut supervisor = Command::new(env::current_exe()?)
+            .args(["envtest", "supervisor"])
+            .args(setup.to_args())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(folder.lock()?)
+            // Ctrl-C is for kbr and the command, from the first moment on.
+            .process_group(0)
+            // It may outlive the folder in which kbr was called.
+            .current_dir(&setup.folder)
+            .spawn()
+            .context("cannot start kbr envtest supervisor")?;
+        Ok(Self {
+            pipe: supervisor.stdin.take(),
+            events: supervisor.stdout.take().map(events),
+            assets: Assets {
+                folder: setup.assets.clone(),
+            },
+            deadline: Instant::now() + limit,
+            folder: Some(folder),
+            stop: stop.clone(),
+            stopping: Arc::default(),
+            supervisor,
+            setup,
+        })
+    }
+
+    /// Gives the supervisor an order.
+    fn order(&mut self, order: &str) -> anyhow::Result<()> {
+        let pipe = self.pipe.as_mut().context("the servers are stopping")?;
+        writeln!(pipe, "{order}").context("kbr envtest supervisor has ended")
+    }
+
+    /// Keeps the folder when this is dropped.
+    pub fn keep_folder(&mut self) {
+        if let Some(folder) = &mut self.folder {
+            folder.keep();
+        }
+    }
+
+    /// Leaves the servers running when kbr ends.
+    pub fn detach(mut self) -> anyhow::Result<()> {
+        self.order(supervisor::DETACH)?;
+        self.stopping.store(true, Ordering::Relaxed);
+        if let Some(folder) = self.folder.take() {
+            folder.leave();
+        }
+        Ok(())
+    }
+
+    /// Starts the controllers of a cluster. kube-apiserver must be serving.
+    pub(super) fn start_controllers(&mut self) -> anyhow::Result<()> {
+        self.order(supervisor::START_CONTROLLERS)
+    }
+
+    /// Waits until a GET of `path` succeeds with an answer that is `enough`.
+    pub(super) fn wait_for(
+        &self,
+        path: &str,
+        enough: impl Fn(&[u8]) -> bool,
+    ) -> anyhow::Result<()> {
+        let mut reported = Instant::now();
+        loop {
+            let answer = self
+                .kubectl()
+                .args(["get", "--request-timeout=5s", "--raw", path])
+                .output()?;
+            if answer.status.success() && enough(&answer.stdout) {
+                return Ok(());
+            }
+            if self.stop.requested() {
+                bail!("the start was interrupted");
+            }
+            self.check_servers()?;
+            if Instant::now() > self.deadline {
+                let errors = String::from_utf8_lossy(&answer.stderr);
+                let answer = match errors.trim() {
+                    "" => format!("`{path}` shows that it is not ready yet"),
+                    errors => errors.to_owned(),
+                };
+                let what = format!("kube-apiserver did not become ready in time: {answer}");
+                return Err(self.with_log(
+                    &what,
+                    "kube-apiserver",
+                    "pass a longer --start-timeout",
+                ));
+            }
+            if reported.elapsed() > Duration::from_secs(10) {
+                reported = Instant::now();
+                progress("waiting", "for kube-apiserver");
+            }
+        }
+    }
+
+    /// Fails if a server has ended. Waits a moment, so that it can be called in a loop.
+    fn check_servers(&self) -> anyhow::Result<()> {
+        let Some(events) = &self.events else {
+            return Ok(());
+        };
+        match events.recv_timeout(Duration::from_millis(50)) {
+            Err(RecvTimeoutError::Timeout) => Ok(()),
+            Err(RecvTimeoutError::Disconnected) => bail!("kbr envtest supervisor has ended"),
+            Ok(event) => match exited(&event) {
+                Some((name, status)) => {
+                    let what = format!("{name} ended during startup ({status})");
+                    Err(self.with_log(
+                        &what,
+                        name,
+                        "kbr envtest run --keep-logs DIR keeps whole logs",
+                    ))
+                }
+                None => Err(anyhow!("{}", event.trim_start_matches("failed "))),
+            },
+        }
+    }
+
+    fn with_log(&self, what: &str, name: &str, help: &str) -> anyhow::Error {
+        let log = tail(&self.setup.log(name), 20);
+        let text = format!("{what}; the end of its log:\n{}", log.trim_end());
+        let error = Diagnostic::new(text).outcome(Outcome::Unmentioned);
+        error.help(help).into()
+    }
+
+    /// Whether a server ended because another program uses its port.
+    pub(super) fn lost_its_port(&self) -> bool {
+        let end = |name| logs::end(&self.setup.log(name)).unwrap_or_default();
+        ["etcd", "kube-apiserver"]
+            .map(end)
+            .iter()
+            .any(|log| log.contains("address already in use"))
+    }
+
+    /// The matching kubectl, as administrator, without stdin.
+    pub fn kubectl(&self) -> Command {
+        let mut kubectl = Command::new(self.assets.program("kubectl"));
+        // Without the user's kubectl preferences.
+        kubectl.env("KUBERC", "off");
+        kubectl.envs(self.environment()).stdin(Stdio::null());
+        kubectl
+    }
+
+    /// A client for the API server, as administrator.
+    pub fn client(&self) -> anyhow::Result<Client> {
+        Client::new(&self.setup)
+    }
+
+    /// Its folder with the kubeconfig, readable only by the user.
+    pub fn folder(&self) -> &Path {
+        &self.setup.folder
+    }
+
+    /// Writes the kubeconfig of a service account, with its namespace as the default; returns its path.
+    pub fn write_kubeconfig(&self, namespace: &str, account: &str) -> anyhow::Result<PathBuf> {
+        let path = self.folder().join("operator.kubeconfig");
+        let text = kubeconfig::service_account(&self.setup, namespace, account);
+        folder::write(&path, &text)?;
+        Ok(path)
+    }
+
+    /// The environment variables with which programs use this API server and no other.
+    pub fn environment(&self) -> Vec<(&'static str, OsString)> {
+        vec![
+            ("KUBECONFIG", self.setup.folder.join("kubeconfig").into()),
+            // kubectl's cached discovery of another server on the same port must not be used.
+            (
+                "KUBECACHEDIR",
+                self.setup.folder.join("kubectl-cache").into(),
+            ),
+            ("NO_PROXY", without_proxy()),
+            ("no_proxy", without_proxy()),
+        ]
+    }
+
+    /// From now on, reports on stderr that a server has ended, instead of failing.
+    pub fn report_server_exits(&mut self) {
+        let Some(events) = self.events.take() else {
+            return;
+        };
+        let (setup, stopping) = (self.setup.clone(), self.stopping.clone());
+        thread::spawn(move || {
+            for event in events {
+                if let Some((name, status)) = exited(&event) {
+                    let log = tail(&setup.log(name), 10);
+                    output::message(format_args!(
+                        "warning: {name} ended ({status}); the end of its log:\n{log}"
+                    ));
+                }
+            }
+            if !stopping.load(Ordering::Relaxed) {
+                output::message(
+                    "warning: kbr envtest supervisor was killed, and the servers with it",
+                );
+            }
+        });
+    }
+}
+
+impl Drop for ControlPlane {
+    fn drop(&mut self) {
+        if self.folder.is_none() {
+            return;
+        }
+        self.stopping.store(true, Ordering::Relaxed);
+        drop(self.pipe.take());
+        let _ = self.supervisor.wait();
+    }
+}
+
+/// Parses a line `exited <program> <status>`.
+fn exited(event: &str) -> Option<(&str, &str)> {
+    event.strip_prefix("exited ")?.split_once(' ')
+}
+
+/// The lines that the supervisor prints.
+fn events(stdout: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// The hosts that need no proxy, including the loopback.
+fn without_proxy() -> OsString {
+    let set = |name| env::var_os(name).filter(|hosts| !hosts.is_empty());
+    let mut hosts = OsString::from("127.0.0.1,localhost");
+    if let Some(before) = set("NO_PROXY").or_else(|| set("no_proxy")) {
+        hosts.push(",");
+        hosts.push(before);
+    }
+    hosts
+}

@@ -1,0 +1,68 @@
+//! `kbr envtest exec`: replaces itself with another program, which ends with its parent.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+use anyhow::Context;
+use kbr_host::output;
+use rustix::process::{Pid, Signal};
+
+/// A command, and the process to whose lifetime it is bound.
+#[derive(Debug)]
+pub struct Options {
+    /// The process that starts this one.
+    pub parent: i32,
+    /// Whether the program ends by SIGKILL instead of SIGTERM.
+    pub kill: bool,
+    /// The command and its arguments.
+    pub command: Vec<OsString>,
+}
+
+/// A command line that runs `program`, which receives `signal` (SIGTERM or SIGKILL) when the calling *thread* ends.
+///
+/// Only Linux supports this; the signal is sent even if this process is killed with SIGKILL. Elsewhere the program is
+/// started without it.
+pub fn ending_with_us(program: impl Into<OsString>, signal: Signal) -> anyhow::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["envtest", "exec", "--parent"]);
+    command.arg(std::process::id().to_string());
+    if signal == Signal::KILL {
+        command.arg("--kill");
+    }
+    command.arg("--").arg(program.into());
+    Ok(command)
+}
+
+/// Replaces this process with the command. Returns only on failure, with a shell's exit code: 127 if the program is not found, else 126.
+pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    end_with_parent(options)?;
+    let (program, rest) = options.command.split_first().context("no command given")?;
+    let error = Command::new(program).args(rest).exec();
+    output::message(format_args!(
+        "error: cannot run `{}`: {error}",
+        program.display()
+    ));
+    let missing = error.kind() == std::io::ErrorKind::NotFound;
+    Ok(ExitCode::from(if missing { 127 } else { 126 }))
+}
+
+#[cfg(target_os = "linux")]
+fn end_with_parent(options: &Options) -> anyhow::Result<()> {
+    let signal = if options.kill {
+        Signal::KILL
+    } else {
+        Signal::TERM
+    };
+    rustix::process::set_parent_process_death_signal(Some(signal))?;
+    // The parent may have ended before the line above, and then the signal would never be sent.
+    if rustix::process::getppid().map(Pid::as_raw_pid) != Some(options.parent) {
+        anyhow::bail!("kbr has ended");
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_with_parent(_options: &Options) -> anyhow::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! `kbr envtest run`: runs a command with its own control plane.
+
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitCode, ExitStatus};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use rustix::process::{Pid, Signal};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::assets::Assets;
+use super::control_plane::ControlPlane;
+use super::start::{self, Cluster};
+use super::{crds, exec, installed, progress, relay};
+use kbr_host::signals::{self, Stop};
+
+/// The command, and how to start its control plane.
+#[derive(Debug)]
+pub struct Options {
+    /// Folders with CRDs to install.
+    pub crds: Vec<PathBuf>,
+    /// The folder for the logs of the servers, if they are kept.
+    pub keep_logs: Option<PathBuf>,
+    /// The audit log of the API server, if it writes one.
+    pub audit: Option<PathBuf>,
+    /// Timeout for the servers to become ready.
+    pub start_timeout: Duration,
+    /// The store of the binaries, if not setup-envtest's.
+    pub store: Option<PathBuf>,
+    /// The rest of a cluster, if the command is to have more than an API server.
+    pub cluster: Option<Cluster>,
+    /// The command and its arguments.
+    pub command: Vec<OsString>,
+}
+
+/// Runs the command; the exit code is its own, or 128 + n if signal n ended it.
+///
+/// Ctrl-C reaches the command as in a shell, and kbr waits for it. kbr forwards SIGTERM and SIGHUP. Both ignore the signals that
+/// kbr ignored when it was started.
+/// If kbr is killed with SIGKILL, the command gets SIGTERM (on Linux; elsewhere it only loses its API server).
+pub fn run(options: Options) -> anyhow::Result<ExitCode> {
+    let started = Instant::now();
+    let assets = match &options.cluster {
+        Some(_) => installed::find_for_cluster(options.store)?,
+        None => installed::find(options.store)?,
+    };
+    let mut definitions = definitions(&options.crds)?;
+    let unconverted = crds::remove_conversion(&mut definitions);
+    let logs = options.keep_logs.as_deref().map(make_folder).transpose()?;
+    let audit = options.audit.as_deref().map(absolute).transpose()?;
+    let start = start::Options {
+        logs: logs.as_deref(),
+        audit: audit.as_deref(),
+        limit: options.start_timeout,
+        stop: &Stop::default(),
+        cluster: options.cluster.as_ref(),
+    };
+    let mut plane = start::start(&assets, &start)?;
+    crds::install(&plane, &definitions)?;
+    if !unconverted.is_empty() {
+        let names = unconverted.join("`, `");
+        let why = "no operator serves it yet, as it does with `kbr dev`";
+        progress("installed", &format!("`{names}` without conversion: {why}"));
+    }
+    start::wait_until_ready(&plane, &start)?;
+    progress(
+        "ready",
+        &format!("after {:.1} s", started.elapsed().as_secs_f32()),
+    );
+    plane.report_server_exits();
+    let status = run_command(&plane, &assets, &options.command)?;
+    drop(plane);
+    if let Some(log) = &options.audit {
+        report_audit(log);
+    }
+    Ok(exit_code(status))
+}
+
+/// The CRDs in `folders`.
+fn definitions(folders: &[PathBuf]) -> anyhow::Result<Vec<serde_json::Value>> {
+    let mut all = Vec::new();
+    for folder in folders {
+        all.extend(crds::read(folder)?);
+    }
+    Ok(all)
+}
+
+fn make_folder(path: &Path) -> anyhow::Result<PathBuf> {
+    std::fs::create_dir_all(path)
+        .and_then(|()| std::path::absolute(path))
+        .with_context(|| format!("cannot make the folder `{}`", path.display()))
+}
+
+fn report_audit(log: &Path) {
+    let log = log.display();
+    let next = format!("`kbr manifests --check-permissions {log}`");
+    progress("logged", &format!("all requests; next: {next}"));
+}
+
+fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("`{}`", path.display()))
+}
+
+fn run_command(
+    plane: &ControlPlane,
+    assets: &Assets,
+    command: &[OsString],
+) -> anyhow::Result<ExitStatus> {
+    // Registered before the command starts, so that its end cannot be missed.
+    let heeded = signals::ending().into_iter().chain([SIGCHLD]);
+    let mut signals = Signals::new(heeded)?;
+    let (program, rest) = command.split_first().context("no command given")?;
+    let mut child = exec::ending_with_us(program, Signal::TERM)?
+        .args(rest)
+        .envs(plane.environment())
+        .env("KBR_ENVTEST", "1")
+        .env(relay::VARIABLE, relay::folder_of(plane.folder()))
+        .env("KUBEBUILDER_ASSETS", &assets.folder)
+        .env("PATH", path_with(&assets.folder)?)
+        .spawn()
+        .context("cannot start the command")?;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        for signal in signals.wait() {
+            hand_on(signal, &child);
+        }
+    }
+}
+
+/// Signals from the terminal (SIGINT, SIGQUIT) reach the command directly.
+fn hand_on(signal: i32, command: &Child) {
+    let signal = match signal {
+        SIGHUP => Signal::HUP,
+        SIGTERM => Signal::TERM,
+        _ => return,
+    };
+    // The exit status has not been collected, so the process id is still valid.
+    let _ = rustix::process::kill_process(Pid::from_child(command), signal);
+}
+
+fn path_with(folder: &Path) -> anyhow::Result<OsString> {
+    let before = env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(folder.to_owned()).chain(env::split_paths(&before));
+    env::join_paths(folders).with_context(|| format!("`{}` cannot be in PATH", folder.display()))
+}
+
+fn exit_code(status: ExitStatus) -> ExitCode {
+    let code = status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}

@@ -1,0 +1,109 @@
+//! The start of a control plane or a cluster, until it is ready.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::assets::Assets;
+use super::control_plane::ControlPlane;
+use super::egress::{self, Services};
+use super::folder::{self, Folder};
+use super::servers::{Setup, free_ports};
+use super::{audit, nodes, progress};
+use kbr_host::signals::Stop;
+
+/// The number of attempts to start if another program takes a port.
+pub const ATTEMPTS: usize = 5;
+
+/// The readiness check without two parts that take a second: RBAC's default roles, which `system:masters` does not
+/// need, and the priority classes. CRDs are installed meanwhile.
+const SERVING: &str = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes";
+
+/// How to start the servers.
+#[derive(Debug)]
+pub struct Options<'a> {
+    /// The folder of the logs; without it, they are removed with the servers' folder.
+    pub logs: Option<&'a Path>,
+    /// The audit log of kube-apiserver, if it is to write one. Absolute.
+    pub audit: Option<&'a Path>,
+    /// How long the servers may take to become ready.
+    pub limit: Duration,
+    /// Ends the wait with an error.
+    pub stop: &'a Stop,
+    /// The cluster around the control plane, if it is to be a whole one.
+    pub cluster: Option<&'a Cluster>,
+}
+
+/// The rest of a cluster.
+#[derive(Debug, Clone)]
+pub struct Cluster {
+    /// The number of fake nodes.
+    pub nodes: u16,
+    /// The Services that are programs of this machine.
+    pub services: Services,
+}
+
+/// Starts servers that answer the administrator's requests. Call [`wait_until_ready`] next.
+pub fn start(assets: &Assets, options: &Options) -> anyhow::Result<ControlPlane> {
+    folder::remove_stale();
+    let mut attempt = 1;
+    loop {
+        let folder = Folder::create()?;
+        let logs = options.logs.unwrap_or(&folder.path);
+        let setup = Setup::new(assets, &folder.path, logs, free_ports()?);
+        match start_in(folder, setup, options)? {
+            Started::Yes(plane) => return Ok(*plane),
+            Started::LostItsPort(error) if attempt == ATTEMPTS => return Err(error),
+            Started::LostItsPort(_) => attempt += 1,
+        }
+        progress("starting", "again, because another program took a port");
+    }
+}
+
+/// The outcome of one attempt.
+pub enum Started {
+    /// They answer.
+    Yes(Box<ControlPlane>),
+    /// Another program uses one of the ports.
+    LostItsPort(anyhow::Error),
+}
+
+/// Starts servers in `folder`, where certificates and data may be left from an earlier start.
+pub fn start_in(folder: Folder, mut setup: Setup, options: &Options) -> anyhow::Result<Started> {
+    setup.cluster = options.cluster.is_some();
+    let controllers = if setup.cluster {
+        ", and a cluster's controllers"
+    } else {
+        ""
+    };
+    progress("starting", &format!("etcd and kube-apiserver{controllers}"));
+    if let Some(log) = options.audit {
+        audit::prepare(&folder.path, log)?;
+        setup.audit = Some(log.to_owned());
+    }
+    if let Some(cluster) = options.cluster {
+        egress::write(&folder.path, &cluster.services)?;
+    }
+    let mut plane = ControlPlane::launch(folder, setup, options.limit, options.stop)?;
+    match plane.wait_for(SERVING, |_| true) {
+        Err(error) if plane.lost_its_port() => return Ok(Started::LostItsPort(error)),
+        Err(error) => return Err(error),
+        Ok(()) => {}
+    }
+    if let Some(cluster) = options.cluster {
+        // kube-controller-manager ends if this takes ten more seconds, as it may on a busy machine.
+        plane.wait_for("/healthz", |_| true)?;
+        plane.start_controllers()?;
+        nodes::create(&plane, cluster.nodes)?;
+    }
+    Ok(Started::Yes(Box::new(plane)))
+}
+
+/// Waits until the server has finished its start and the namespace `default` exists; in a cluster, until Pods can run.
+pub fn wait_until_ready(plane: &ControlPlane, options: &Options) -> anyhow::Result<()> {
+    plane.wait_for("/readyz", |_| true)?;
+    plane.wait_for("/api/v1/namespaces/default", |_| true)?;
+    match options.cluster {
+        Some(_) => nodes::wait(plane),
+        None => Ok(()),
+    }
+}

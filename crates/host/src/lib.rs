@@ -1,0 +1,13 @@
+//! What kbr needs of the machine it runs on: its terminal, its files and its signals.
+
+#![allow(
+    clippy::must_use_candidate,
+    clippy::return_self_not_must_use,
+    reason = "on nearly every function, it says nothing about any of them"
+)]
+
+pub mod diagnostic;
+pub mod output;
+pub mod owner;
+pub mod regular;
+pub mod signals;

@@ -1,0 +1,304 @@
+//! What `kbr manifests` does: CRDs from the types of the `api` crate, roles and webhooks from `+kbr:` comments.
+
+#![allow(
+    clippy::must_use_candidate,
+    clippy::return_self_not_must_use,
+    reason = "on nearly every function, it says nothing about any of them"
+)]
+
+pub mod against;
+mod allow;
+pub mod audit;
+mod crd;
+mod descriptions;
+mod files;
+#[cfg(test)]
+#[path = "../../../tests/fuzz/driver.rs"]
+mod fuzz;
+mod history;
+mod kinds;
+mod kustomization;
+mod lint;
+mod markers;
+mod output;
+pub mod overlay;
+mod packages;
+mod problem;
+mod rbac;
+mod registrations;
+mod samples;
+mod source_map;
+mod sources;
+mod stored;
+mod unselective;
+mod version;
+mod version_skew;
+mod webhook;
+mod yaml;
+
+use std::path::Path;
+
+use allow::Allow;
+use crd::Crd;
+use files::File;
+pub use files::{Compared, diff};
+use kbr_programs::cargo;
+use kbr_scaffold::commit::{self, suspended};
+use kbr_scaffold::generated;
+use kbr_scaffold::project::Project;
+use kbr_scaffold::workdir::{self, CRDS};
+use kinds::Kinds;
+pub use output::{Generated, summary, write};
+use packages::Package;
+pub use problem::Problem;
+use source_map::SourceMap;
+use sources::Sources;
+pub use webhook::PATH as WEBHOOKS;
+
+/// What to generate. An option that is not set here is read from `[manifests]` in PROJECT.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options<'a> {
+    /// Whether to generate only CRDs.
+    pub crd_only: bool,
+    /// Descriptions are cut to this many bytes; 0 removes them.
+    pub max_description_length: Option<usize>,
+    /// Whether cargo reports errors only.
+    pub quiet: bool,
+    /// Whether nothing may be written; an interrupted commit is then not recovered either.
+    pub read_only: bool,
+    /// The binary that prints the CRDs, if it is built already.
+    pub generator: Option<&'a Path>,
+}
+
+/// The result of one run of several.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// Warnings that the previous run did not report.
+    pub warnings: Vec<Problem>,
+    /// `create a.yaml, 3 same`.
+    pub summary: String,
+    /// The files that it wrote.
+    pub written: Vec<String>,
+}
+
+/// Generates and writes the manifests; `reported` holds the warnings of the previous run.
+///
+/// # Errors
+/// As [`generate`] and [`write`].
+pub fn regenerate(
+    root: &Path,
+    options: Options<'_>,
+    prune: bool,
+    reported: &mut Vec<Problem>,
+) -> anyhow::Result<Run> {
+    let generated = generate(root, options)?;
+    let warnings = generated.warnings.iter();
+    let warnings = warnings.filter(|warning| !reported.contains(warning));
+    let warnings = warnings.cloned().collect();
+    reported.clone_from(&generated.warnings);
+    let compared = write(root, &generated, prune)?;
+    Ok(Run {
+        warnings,
+        summary: summary(&generated, &compared),
+        written: compared.changes.into_iter().map(|it| it.path).collect(),
+    })
+}
+
+/// The binary that prints the CRDs of the project at `root`; `None` without one.
+///
+/// # Errors
+/// The workspace cannot be read.
+pub fn generator(root: &Path) -> anyhow::Result<Option<String>> {
+    Ok(generator_of(&packages::packages(root)?).map(str::to_owned))
+}
+
+fn generator_of(packages: &[Package]) -> Option<&str> {
+    packages
+        .iter()
+        .find_map(|package| package.crdgen.as_deref())
+}
+
+/// Recovers an interrupted commit before its files are read; returns a warning instead if nothing may be written.
+fn recover(root: &Path, read_only: bool) -> anyhow::Result<Option<Problem>> {
+    suspended::check(root)?;
+    match commit::unfinished(root)? {
+        Some(state) if read_only => Ok(Some(Problem::new(state))),
+        Some(_) => {
+            drop(commit::lock(root)?);
+            Ok(None)
+        }
+        None => Ok(None),
+    }
+}
+
+/// Generates the content of every file, with warnings. Writes nothing.
+///
+/// # Errors
+/// The code does not compile, or the API server would reject what it describes. All problems are reported at once.
+pub fn generate(root: &Path, options: Options<'_>) -> anyhow::Result<Generated> {
+    let mut warnings = Vec::from_iter(recover(root, options.read_only)?);
+    let project = &workdir::load(root)?;
+    let packages = packages::packages(root)?;
+    let allow = &Allow::new(&project.manifests.allow);
+    let mut problems = allow::check_project(&project.manifests.allow);
+    let mut sources = sources(root, options, &packages, &mut problems)?;
+    sources.allow(&project.manifests.allow);
+    let map = &SourceMap::new(&sources.files, &sources.called("lint"));
+    let mut crds = Vec::new();
+    if let Some(generator) = generator_of(&packages) {
+        crds = definitions(root, generator, options, map, &mut problems);
+    }
+    let most = options.max_description_length;
+    if let Some(most) = most.or(project.manifests.max_description_length) {
+        for crd in &mut crds {
+            crd.truncate_descriptions(most);
+        }
+    }
+    for crd in &crds {
+        let (errors, doubts) = lint::check(crd, map, allow);
+        problems.extend(errors);
+        warnings.extend(doubts);
+    }
+    let mut files = Vec::new();
+    if !options.crd_only {
+        let kinds = &Kinds::of(project, &crds);
+        let (roles, found) = roles(root, project, kinds, &sources, &crds, &mut problems)?;
+        files = roles;
+        warnings.extend(found);
+        let (file, found) =
+            webhook::generate(root, project, kinds, &sources, &crds, &mut problems)?;
+        files.extend(file);
+        warnings.extend(found);
+        let crd_files = root.join(CRDS);
+        warnings.extend(stored::changes(&crd_files, &crds, kinds, &sources));
+    }
+    if let Some(error) = problem::error(problems) {
+        return Err(error.into());
+    }
+    for crd in &crds {
+        files.push(definition(crd)?);
+    }
+    warnings.extend(version_skew(project, &crds, map, allow));
+    warnings.extend(history::differences(project, &crds));
+    warnings.extend(kustomization::listing(root, &crds)?);
+    let mut samples = Vec::new();
+    if !options.crd_only {
+        let (changes, found) = samples::check(root, &crds)?;
+        samples = changes;
+        warnings.extend(found);
+    }
+    Ok(Generated {
+        files,
+        samples,
+        warnings,
+    })
+}
+
+/// The sources with their markers. CRDs need only the lines of fields and the allowed findings, so other markers are not checked for them.
+fn sources(
+    root: &Path,
+    options: Options<'_>,
+    packages: &[Package],
+    problems: &mut Vec<Problem>,
+) -> anyhow::Result<Sources> {
+    let mut ignored = Vec::new();
+    let of_comments = if options.crd_only {
+        &mut ignored
+    } else {
+        &mut *problems
+    };
+    let sources = Sources::read(root, packages, of_comments)?;
+    problems.extend(allow::check_comments(&sources.called("lint")));
+    Ok(sources)
+}
+
+/// One CRD for each kind, from the output of the project's generator. A generator that fails is a problem, too.
+fn definitions(
+    root: &Path,
+    generator: &str,
+    options: Options<'_>,
+    map: &SourceMap,
+    problems: &mut Vec<Problem>,
+) -> Vec<Crd> {
+    let printed = match options.generator {
+        Some(built) => packages::crds(root, built),
+        None => cargo::build(root, &[generator], options.quiet)
+            .and_then(|built| packages::crds(root, &built[0])),
+    };
+    match printed {
+        Ok(printed) => crd::merge(&printed, map, problems),
+        Err(error) => {
+            problems.push(Problem::new(format!("{error:#}")));
+            if error.is::<packages::Failed>() {
+                problems.extend(lint::panics(map));
+            }
+            Vec::new()
+        }
+    }
+}
+
+fn definition(crd: &Crd) -> anyhow::Result<File> {
+    let header = generated::header("the types in `api`");
+    Ok(File {
+        path: format!("{CRDS}/{}", crd.file()),
+        text: yaml::render(&header, std::slice::from_ref(&crd.object))?,
+    })
+}
+
+/// A warning for each kind whose versions lose fields in conversion, unless it is allowed.
+fn version_skew(project: &Project, crds: &[Crd], map: &SourceMap, allow: &Allow) -> Vec<Problem> {
+    const ID: &str = "versions";
+    if allow.has(ID) {
+        return Vec::new();
+    }
+    let skew = |crd: &Crd| {
+        let allowed =
+            |version: &str, path: &str| map.allows(&map.locate(&crd.kind, version, path), ID);
+        let hub = project.hub(&crd.group, &crd.kind);
+        let hub = hub.map(|hub| hub.target.version.as_str());
+        version_skew::lost_fields(crd, &project.head.domain, hub, &allowed)
+    };
+    crds.iter().filter_map(skew).collect()
+}
+
+/// The cluster roles and namespaced roles; if the project has `config/namespaced`, also its two.
+/// With warnings about permissions that the code needs but no role grants, and about what it need not watch.
+fn roles(
+    root: &Path,
+    project: &Project,
+    kinds: &Kinds,
+    sources: &Sources,
+    crds: &[Crd],
+    problems: &mut Vec<Problem>,
+) -> anyhow::Result<(Vec<File>, Vec<Problem>)> {
+    // The scaffolded bindings refer to this name.
+    let role = &format!("{}-manager-role", project.head.name);
+    let roles = rbac::Roles::new(
+        role,
+        &sources.called("rbac"),
+        &crd::resources(crds),
+        problems,
+    );
+    let mut warnings = rbac::needed::missing(&roles, kinds, sources);
+    warnings.extend(unselective::unselective(kinds, sources));
+    warnings.retain(|problem| {
+        let allowed = |id: &str| project.manifests.allow.iter().any(|allowed| allowed == id);
+        !problem.id().is_some_and(allowed)
+    });
+    let header = generated::header("the `+kbr:rbac` comments in the sources");
+    let mut files = vec![File {
+        path: "config/rbac/role.yaml".to_owned(),
+        text: yaml::render(&header, &roles.manifests())?,
+    }];
+    if root.join("config/namespaced/role").is_dir() {
+        let is_cluster_scoped = |group: &str, plural: &str| kinds.is_cluster_scoped(group, plural);
+        let roles = roles.namespaced(role, is_cluster_scoped);
+        for (path, role) in ["role/role.yaml", "cluster_role.yaml"].iter().zip(roles) {
+            files.push(File {
+                path: format!("config/namespaced/{path}"),
+                text: yaml::render(&header, &[role])?,
+            });
+        }
+    }
+    Ok((files, warnings))
+}

@@ -1,0 +1,205 @@
+//! Comments -> markers: `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list`.
+
+mod arguments;
+
+use crd_lint::nearest;
+
+use super::problem::Problem;
+use arguments::parse;
+use kbr_scaffold::comments::{Comment, comments};
+
+/// The names of known markers: `+kbr:<name>`.
+const KNOWN: [&str; 5] = [
+    "lint",
+    "rbac",
+    "scaffold",
+    "webhook",
+    "webhookconfiguration",
+];
+
+/// A marker that a generator reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// `src/main.rs:12`.
+    pub at: String,
+    /// `rbac`, `webhook` or `webhookconfiguration`.
+    pub name: String,
+    /// Names and values, in order.
+    pub arguments: Vec<(String, Vec<String>)>,
+    /// Ids of findings that are allowed here: by `// +kbr:lint:allow=…` in the same comment, or by PROJECT.
+    pub allowed: Vec<String>,
+}
+
+impl Marker {
+    /// Removes the allowed problems, and adds the marker's location to the others.
+    pub fn problems(&self, found: Vec<Problem>) -> Vec<Problem> {
+        let allows = |problem: &Problem| {
+            let id = problem.id();
+            id.is_some_and(|id| self.allowed.iter().any(|allowed| allowed == id))
+        };
+        let left = found.into_iter().filter(|problem| !allows(problem));
+        left.map(|problem| problem.at(&self.at)).collect()
+    }
+}
+
+/// Markers that add to a manifest, or allow findings about it.
+const READ: [&str; 4] = ["lint", "rbac", "webhook", "webhookconfiguration"];
+
+/// Reads the markers of one Rust file; adds what is invalid to `problems`.
+/// `+kubebuilder:<name>` is the same marker, so that a project ported from Go keeps its comments.
+pub fn markers(file: &str, source: &str, problems: &mut Vec<Problem>) -> Vec<Marker> {
+    let comments = match comments(source) {
+        Ok(comments) => comments,
+        Err(open) => {
+            let text = format!(
+                "`{file}:{}`: this {} is not terminated",
+                open.line, open.what
+            );
+            problems.push(Problem::new(text));
+            return Vec::new();
+        }
+    };
+    let mut found = Vec::new();
+    for block in comments.chunk_by(|above, below| above.line + 1 == below.line) {
+        let mut here = Vec::new();
+        for comment in block {
+            let at = format!("{file}:{}", comment.line);
+            match marker(&at, comment) {
+                Ok(marker) => here.extend(marker),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        let allowed = allowed(&here);
+        for marker in &mut here {
+            marker.allowed.clone_from(&allowed);
+        }
+        found.append(&mut here);
+    }
+    found
+}
+
+/// The ids that the markers of one comment allow.
+fn allowed(markers: &[Marker]) -> Vec<String> {
+    let lint = markers.iter().filter(|marker| marker.name == "lint");
+    let arguments = lint.flat_map(|marker| &marker.arguments);
+    let allow = arguments.filter(|(key, _)| key == "allow");
+    allow.flat_map(|(_, ids)| ids).cloned().collect()
+}
+
+fn marker(at: &str, comment: &Comment) -> Result<Option<Marker>, Problem> {
+    let (ours, rest) = if let Some(rest) = comment.text.strip_prefix("+kbr:") {
+        (true, rest)
+    } else if let Some(rest) = comment.text.strip_prefix("+kubebuilder:") {
+        (false, rest)
+    } else {
+        return almost(at, comment).map_or(Ok(None), Err);
+    };
+    let (name, arguments) = rest.split_once(':').unwrap_or((rest, ""));
+    let name = name.trim();
+    if ours && !KNOWN.contains(&name) {
+        let text = format!("`{at}`: `+kbr:{name}` is not a marker of kbr");
+        return Err(Problem::new(text).did_you_mean(nearest(name, KNOWN)));
+    }
+    if !READ.contains(&name) {
+        return Ok(None);
+    }
+    if comment.doc {
+        let text = format!(
+            "`{at}`: a marker in a doc comment would end up in rustdoc and in descriptions of CRDs"
+        );
+        return Err(Problem::new(text).help(format!("write `// {}`", comment.text)));
+    }
+    match parse(arguments) {
+        Ok(arguments) => Ok(Some(Marker {
+            at: at.to_owned(),
+            name: name.to_owned(),
+            arguments,
+            allowed: Vec::new(),
+        })),
+        Err(reason) => Err(Problem::new(format!("`{at}`: {reason}"))),
+    }
+}
+
+/// A problem for a comment that is almost a marker, and would be ignored: `+ kbr:rbac:…`, `kbr:rbac:…`.
+fn almost(at: &str, comment: &Comment) -> Option<Problem> {
+    let bare = comment.text.trim_start_matches(['+', '@', ' ']);
+    let (name, _) = bare.strip_prefix("kbr:")?.split_once(':')?;
+    if comment.doc || !KNOWN.contains(&name) {
+        return None;
+    }
+    let text = format!(
+        "`{at}`: `{}` is not a marker, and has no effect",
+        comment.text
+    );
+    Some(Problem::new(text).help(format!("write `// +{bare}`, or put text before it")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems_of(source: &str) -> Vec<String> {
+        let mut problems = Vec::new();
+        assert_eq!(markers("a.rs", source, &mut problems), []);
+        problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn both_prefixes_are_read_and_other_markers_are_not() {
+        let source = "// +kbr:rbac:a=b\n//+kubebuilder:rbac:c=d\n// +kubebuilder:object:root=true\n// +kbr:scaffold:x\n// text\n";
+        let mut problems = Vec::new();
+        let found = markers("a.rs", source, &mut problems);
+        let places: Vec<&str> = found.iter().map(|marker| marker.at.as_str()).collect();
+        assert_eq!(places, ["a.rs:1", "a.rs:2"]);
+        assert!(problems.is_empty());
+    }
+
+    #[test]
+    fn an_almost_correct_marker_is_rejected_and_a_sentence_is_not() {
+        for source in ["// + kbr:rbac:a=b", "// kbr:rbac:a=b", "//+ kbr:rbac:a=b"] {
+            let [problem] = &problems_of(source)[..] else {
+                panic!("one problem: {source}");
+            };
+            assert!(
+                problem.contains("help: write `// +kbr:rbac:a=b`"),
+                "{problem}"
+            );
+        }
+        let words = "// kbr: a tool\n// see kbr:rbac:a=b\n// // +kbr:rbac:a=b\n// kbr:other:x\n";
+        assert!(problems_of(words).is_empty());
+    }
+
+    #[test]
+    fn a_marker_in_a_doc_comment_is_rejected_with_the_reason() {
+        let [problem] = &problems_of("/// +kbr:rbac:a=b")[..] else {
+            panic!("one problem");
+        };
+        assert!(
+            problem.contains("`a.rs:1`") && problem.contains("doc comment"),
+            "{problem}"
+        );
+        assert!(
+            problem.contains("help: write `// +kbr:rbac:a=b`"),
+            "{problem}"
+        );
+        assert_eq!(problems_of("/** text\n * +kbr:rbac:a=b\n */").len(), 1);
+    }
+
+    #[test]
+    fn a_marker_quoted_in_a_doc_comment_is_text() {
+        assert!(problems_of("/// Write `+kbr:rbac:a=b`.\n/// // +kbr:rbac:a=b").is_empty());
+    }
+
+    #[test]
+    fn an_unknown_kbr_marker_is_rejected_with_the_nearest_name() {
+        let [problem] = &problems_of("// +kbr:rbca:a=b")[..] else {
+            panic!("one problem");
+        };
+        assert!(problem.contains("did you mean `rbac`"), "{problem}");
+    }
+
+    #[test]
+    fn an_unreadable_file_is_a_problem_instead_of_a_smaller_role() {
+        assert!(problems_of("\n\"")[0].contains("`a.rs:2`: this string is not terminated"));
+    }
+}

@@ -1,0 +1,113 @@
+//! Renders kustomizations of the project, and reads the operator's identity in what `make deploy` deploys.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+/// The overlay that `make deploy` deploys.
+pub const OVERLAY: &str = "config/default";
+
+/// Whether the project at `root` has a kustomization in `folder`.
+pub fn exists(root: &Path, folder: &str) -> bool {
+    root.join(folder).join("kustomization.yaml").is_file()
+}
+
+/// All objects of the kustomization in `folder` of the project `root`. `kubectl` has no arguments yet.
+pub fn render(mut kubectl: Command, root: &Path, folder: &str) -> anyhow::Result<Vec<Value>> {
+    let rendered = kubectl.arg("kustomize").arg(root.join(folder)).output();
+    let rendered = rendered.context("cannot run kubectl")?;
+    if !rendered.status.success() {
+        let text = [rendered.stdout, rendered.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let lines: String = text.lines().flat_map(|line| ["  ", line, "\n"]).collect();
+        bail!("`kubectl kustomize {folder}` fails:\n{lines}");
+    }
+    let objects = serde_saphyr::from_multiple(&String::from_utf8_lossy(&rendered.stdout));
+    objects.with_context(|| format!("`{folder}` does not render YAML"))
+}
+
+/// The operator's identity according to its Deployment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Identity {
+    /// The namespace that it runs in.
+    pub namespace: String,
+    /// The name of its `ServiceAccount`.
+    pub account: String,
+    /// The value of `WATCH_NAMESPACE`.
+    pub watched: Option<String>,
+}
+
+impl Identity {
+    /// The identity of the manager's Deployment, or of the first Deployment if the project has removed the manager's label.
+    ///
+    /// # Errors
+    /// There is no Deployment with a `ServiceAccount`.
+    pub fn of(objects: &[Value]) -> anyhow::Result<Self> {
+        Self::find(objects)
+            .with_context(|| format!("`{OVERLAY}` has no Deployment with a `serviceAccountName`"))
+    }
+
+    fn find(objects: &[Value]) -> Option<Self> {
+        let manager =
+            |object: &&Value| object["metadata"]["labels"]["control-plane"] == "controller-manager";
+        let all = || {
+            objects
+                .iter()
+                .filter(|object| object["kind"] == "Deployment")
+        };
+        let found = all().find(manager).or_else(|| all().next())?;
+        let namespace = found["metadata"]["namespace"].as_str()?;
+        let pod = &found["spec"]["template"]["spec"];
+        let containers = pod["containers"].as_array().into_iter().flatten();
+        let watched = containers
+            .filter_map(|container| container["env"].as_array())
+            .flatten()
+            .find(|variable| variable["name"] == "WATCH_NAMESPACE")
+            .and_then(|variable| variable["value"].as_str())
+            .map(|names| names.replace("$(POD_NAMESPACE)", namespace));
+        Some(Self {
+            namespace: namespace.to_owned(),
+            account: pod["serviceAccountName"].as_str()?.to_owned(),
+            watched,
+        })
+    }
+
+    /// Its user name.
+    pub fn user(&self) -> String {
+        format!("system:serviceaccount:{}:{}", self.namespace, self.account)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn deployment(labels: &Value, account: &str, env: &Value) -> Value {
+        json!({
+            "kind": "Deployment",
+            "metadata": { "namespace": "crew-system", "labels": labels },
+            "spec": { "template": { "spec": {
+                "serviceAccountName": account,
+                "containers": [{ "env": env }],
+            } } },
+        })
+    }
+
+    #[test]
+    fn the_operators_identity_comes_from_the_managers_deployment() {
+        let manager = json!({ "control-plane": "controller-manager" });
+        let watch = json!([{ "name": "WATCH_NAMESPACE", "value": "$(POD_NAMESPACE),team-a" }]);
+        let other = deployment(&json!({}), "other", &json!([]));
+        let objects = [other, deployment(&manager, "crew", &watch)];
+        let identity = Identity::of(&objects).unwrap();
+        assert_eq!(identity.user(), "system:serviceaccount:crew-system:crew");
+        assert_eq!(identity.watched.as_deref(), Some("crew-system,team-a"));
+        let identity = Identity::of(&objects[..1]).unwrap();
+        assert_eq!(identity.account, "other");
+        assert_eq!(identity.watched, None);
+        assert!(Identity::of(&[]).is_err());
+    }
+}

@@ -1,0 +1,97 @@
+//! The packages of the project, and the CRDs that its generator prints.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use serde::Deserialize;
+use serde_json::Value;
+
+use kbr_programs::cargo::{self, BuildTarget};
+use kbr_programs::run;
+
+/// The binary that prints the CRDs of a project is `<project>-crdgen`, so that projects can share a target folder; it is `crdgen` in
+/// projects of 0.1.0.
+const CRDGEN: &str = "crdgen";
+
+/// One package of the workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// The absolute path of the folder with its `Cargo.toml`.
+    pub folder: PathBuf,
+    /// The name of its binary that prints the CRDs.
+    pub crdgen: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<MetadataPackage>,
+}
+
+#[derive(Deserialize)]
+struct MetadataPackage {
+    manifest_path: PathBuf,
+    targets: Vec<BuildTarget>,
+}
+
+/// The members of the workspace at `root`. Resolves no dependencies, so it needs neither network nor lock file.
+pub fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
+    let text = cargo::output(root, &["metadata", "--no-deps", "--format-version=1"])?;
+    let metadata: Metadata =
+        serde_json::from_slice(&text).context("cannot parse the output of `cargo metadata`")?;
+    let package = |package: MetadataPackage| Package {
+        folder: package.manifest_path.parent().unwrap_or(root).to_owned(),
+        crdgen: package
+            .targets
+            .iter()
+            .filter_map(BuildTarget::binary)
+            .find(|name| is_generator(name))
+            .map(str::to_owned),
+    };
+    Ok(metadata.packages.into_iter().map(package).collect())
+}
+
+fn is_generator(binary: &str) -> bool {
+    let project = binary.strip_suffix(CRDGEN);
+    project.is_some_and(|project| project.is_empty() || project.ends_with('-'))
+}
+
+/// The generator was built, but failed when it ran: the derive macro panics for some type.
+#[derive(Debug)]
+pub struct Failed(String);
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failed {}
+
+/// Runs the generator, and returns its output: a CRD for each version of each kind.
+pub fn crds(root: &Path, generator: &Path) -> anyhow::Result<Vec<Value>> {
+    let shown = generator.display();
+    let mut command = Command::new(generator);
+    command.current_dir(root).stdin(Stdio::null());
+    let output = run::run(&mut command).with_context(|| format!("cannot run `{shown}`"))?;
+    if !output.status.success() {
+        return Err(Failed(format!("`{shown}` failed ({})", output.status)).into());
+    }
+    serde_json::from_slice(&output.stdout)
+        .with_context(|| format!("`{shown}` did not print a JSON array of CRDs"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generator_is_named_after_the_project() {
+        assert!(["crdgen", "captains-crdgen"].into_iter().all(is_generator));
+        assert!(
+            !["captains", "mycrdgen", "crdgen-x"]
+                .into_iter()
+                .any(is_generator)
+        );
+    }
+}

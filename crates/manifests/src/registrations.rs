@@ -1,0 +1,88 @@
+//! The kinds that the operator's controllers list and watch, as their registrations name them.
+
+use super::kinds::Kinds;
+use super::markers::Marker;
+use kbr_scaffold::resource::target::Target;
+use kbr_scaffold::uses::{call, resolve, uses};
+
+/// Methods of a registration that make the manager list and watch a kind.
+pub const WATCHING: [&str; 5] = ["controller", "owns", "owns_cached", "watches", "reads"];
+
+/// One call such as `.owns::<Job>(…)`.
+pub struct Registration<'a> {
+    pub line: usize,
+    pub method: &'static str,
+    /// `Job`, or `PartialObjectMeta<Job>`.
+    pub written: String,
+    pub kind: &'a Target,
+    /// The code after the opening parenthesis.
+    pub rest: &'a str,
+}
+
+impl Registration<'_> {
+    /// The call, without its arguments.
+    pub fn what(&self) -> String {
+        format!(".{}::<{}>()", self.method, self.written)
+    }
+
+    /// Whether the kind is written as `PartialObjectMeta`.
+    pub fn is_metadata(&self) -> bool {
+        whole(&self.written) != self.written
+    }
+}
+
+/// The calls of these methods with kinds that kbr knows, by method. `code` must have no comments or strings.
+pub fn registrations<'a>(
+    kinds: &'a Kinds,
+    methods: &[&'static str],
+    code: &'a str,
+) -> Vec<Registration<'a>> {
+    let uses = uses(code);
+    let mut found = Vec::new();
+    for &method in methods {
+        let pattern = format!(".{method}::<");
+        for (at, _) in code.match_indices(&pattern) {
+            let Some((Some(written), rest)) = call(&code[at + 1 + method.len()..]) else {
+                continue;
+            };
+            let Some(kind) = kinds.find(&resolve(&uses, whole(&written))) else {
+                continue;
+            };
+            found.push(Registration {
+                line: line(code, at),
+                method,
+                written,
+                kind,
+                rest,
+            });
+        }
+    }
+    found
+}
+
+/// `PartialObjectMeta<Job>` -> `Job`.
+fn whole(written: &str) -> &str {
+    let inside = written.strip_suffix('>').and_then(|it| it.split_once('<'));
+    match inside {
+        Some((outer, inner)) if outer.rsplit("::").next() == Some("PartialObjectMeta") => inner,
+        _ => written,
+    }
+}
+
+/// The line of the character at `at`, from 1.
+pub fn line(code: &str, at: usize) -> usize {
+    1 + code[..at].matches('\n').count()
+}
+
+/// Whether the comment above the line has `+kbr:lint:allow=<id>`. `markers` are those called `lint`.
+pub fn is_allowed(markers: &[Marker], id: &str, file: &str, source: &str, line: usize) -> bool {
+    let lines: Vec<_> = source.lines().take(line.saturating_sub(1)).collect();
+    let comment = lines.iter().rev();
+    let comment = comment.take_while(|line| line.trim_start().starts_with("//"));
+    let above = line - comment.count()..line;
+    let here = |at: &str| above.clone().any(|line| at == format!("{file}:{line}"));
+    let allows = |marker: &Marker| marker.allowed.iter().any(|allowed| allowed == id);
+    markers
+        .iter()
+        .any(|marker| allows(marker) && here(&marker.at))
+}

@@ -1,0 +1,237 @@
+//! Validates `config/samples` against the types, and repairs samples that were not edited.
+
+mod fill;
+mod lines;
+
+use std::path::Path;
+
+use crd_lint::nearest;
+use crd_lint::rules::{Broken, broken_by_object};
+use crd_lint::value::{self, Violation};
+use serde_json::{Map, Value, json};
+
+use super::crd::Crd;
+use super::files;
+use super::problem::Problem;
+use super::yaml;
+use kbr_scaffold::changes::{Change, Verb};
+use kbr_scaffold::sample;
+use lines::Document;
+
+/// The folder of the samples.
+const FOLDER: &str = "config/samples";
+
+/// The fields that each object has independent of its schema.
+const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// The samples to write, and warnings.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn check(root: &Path, crds: &[Crd]) -> anyhow::Result<(Vec<Change>, Vec<Problem>)> {
+    let (mut changes, mut warnings) = (Vec::new(), Vec::new());
+    for name in files::list(&root.join(FOLDER))? {
+        let path = format!("{FOLDER}/{name}");
+        let Some(before) = files::read(&root.join(&path))? else {
+            continue;
+        };
+        let Ok(text) = str::from_utf8(&before) else {
+            warnings.push(Problem::new("is not UTF-8 text").at(&path));
+            continue;
+        };
+        let found = if sample::is_untouched(text) {
+            repair(crds, &path, text)
+        } else {
+            (None, validate(crds, &path, text))
+        };
+        warnings.extend(found.1);
+        if let Some(after) = found.0 {
+            changes.push(Change {
+                path,
+                verb: Verb::Update,
+                before: Some(before),
+                after: after.into_bytes(),
+            });
+        }
+    }
+    Ok((changes, warnings))
+}
+
+/// The problems of each object of a file.
+fn validate(crds: &[Crd], path: &str, text: &str) -> Vec<Problem> {
+    let documents = match Document::all(text) {
+        Ok(documents) => documents,
+        Err(error) => return vec![Problem::new(format!("is not YAML: {error}")).at(path)],
+    };
+    documents
+        .iter()
+        .flat_map(|document| problems(crds, path, document))
+        .collect()
+}
+
+/// The repaired text of a sample that was not edited; `None` if it is valid, or if it cannot be repaired.
+fn repair(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>) {
+    let found = validate(crds, path, text);
+    if found.is_empty() {
+        return (None, found);
+    }
+    let repaired = || {
+        let documents = Document::all(text).ok()?;
+        let [document] = &documents[..] else {
+            return None;
+        };
+        let version = version(crds, &document.value).ok()??;
+        let object = filled(schema(version), &document.value);
+        let body = yaml::render("", &[object]).ok()?;
+        validate(crds, path, &body)
+            .is_empty()
+            .then(|| sample::checksummed(&body))
+    };
+    if let Some(after) = repaired() {
+        return (Some(after), Vec::new());
+    }
+    let known = is_ours(crds, text);
+    let text = "this sample was never edited, but kbr found no values that make it valid, and leaves it as it is";
+    let help = "write valid values into it, or give the fields examples: `#[schemars(extend(\"example\" = …))]`";
+    let problem = Problem::new(text).at(path).help(help);
+    let found = found.into_iter().chain(known.then_some(problem));
+    (None, found.collect())
+}
+
+/// Whether a type of the project defines an object of the file.
+fn is_ours(crds: &[Crd], text: &str) -> bool {
+    let documents = Document::all(text).unwrap_or_default();
+    let known = |document: &Document| matches!(version(crds, &document.value), Ok(Some(_)));
+    documents.iter().any(known)
+}
+
+/// The object with all fields that its schema requires.
+fn filled(schema: &Value, object: &Value) -> Value {
+    let mut filled = fill::fill(schema, Some(&bare(object)));
+    for name in OF_EVERY_OBJECT {
+        if let Some(value) = object.get(name) {
+            filled[name] = value.clone();
+        }
+    }
+    filled
+}
+
+/// The object without the fields of every object.
+fn bare(object: &Value) -> Value {
+    let fields = object.as_object().into_iter().flatten();
+    let own = fields.filter(|(name, _)| !OF_EVERY_OBJECT.contains(&name.as_str()));
+    let own = own.map(|(name, value)| (name.clone(), value.clone()));
+    Value::Object(own.collect::<Map<_, _>>())
+}
+
+fn schema(version: &Value) -> &Value {
+    &version["schema"]["openAPIV3Schema"]
+}
+
+/// The version of an object; `None` for a kind of an external group.
+fn version<'a>(crds: &'a [Crd], object: &Value) -> Result<Option<&'a Value>, String> {
+    let word = |name: &str| object[name].as_str().unwrap_or_default();
+    let (api_version, kind) = (word("apiVersion"), word("kind"));
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    if !crds.iter().any(|crd| crd.group == group) {
+        return Ok(None);
+    }
+    let same = crds
+        .iter()
+        .find(|crd| crd.group == group && crd.kind == kind);
+    let versions = same.map_or(&[][..], Crd::versions);
+    match versions.iter().find(|known| known["name"] == version) {
+        Some(known) if known["served"] == json!(true) => Ok(Some(known)),
+        Some(_) => Err(format!("`{kind}` is not served as `{api_version}`")),
+        None => Err(format!("no type defines `{kind}` of `{api_version}`")),
+    }
+}
+
+fn problems(crds: &[Crd], file: &str, document: &Document) -> Vec<Problem> {
+    let at = |path: &str| format!("{file}:{}", document.line(path));
+    let version = match version(crds, &document.value) {
+        Ok(Some(version)) => version,
+        Ok(None) => return Vec::new(),
+        Err(reason) => return vec![Problem::new(reason).at(&at(".kind"))],
+    };
+    let schema = schema(version);
+    let object = bare(&document.value);
+    let whole = value::defaulted(schema, &object);
+    let mut found = value::violations(schema, &whole, "");
+    if found.is_empty() {
+        found = rules(version, &document.value, whole);
+    }
+    unknown(schema, &object, "", &mut found);
+    let problem = |violation: Violation| {
+        let text = match violation.path.as_str() {
+            "" => format!("the object {}", violation.reason),
+            path => format!("`{path}` {}", violation.reason),
+        };
+        Problem::new(text).at(&at(&violation.path))
+    };
+    found.into_iter().map(problem).collect()
+}
+
+/// The rules that an object violates. The API server evaluates them only if the object matches the schema, and drops the
+/// status when an object is created if status is a subresource.
+fn rules(version: &Value, object: &Value, mut whole: Value) -> Vec<Violation> {
+    for name in OF_EVERY_OBJECT {
+        whole[name] = object[name].clone();
+    }
+    let fields = whole.as_object_mut();
+    if let (Some(fields), true) = (fields, version["subresources"]["status"].is_object()) {
+        fields.remove("status");
+    }
+    let violation = |broken: Broken| {
+        let why = broken.why.map(|why| format!(": {why}")).unwrap_or_default();
+        let reason = format!("violates the rule `{}`{why}", broken.rule);
+        Violation {
+            path: broken.path,
+            reason,
+        }
+    };
+    let broken = broken_by_object(schema(version), &whole);
+    broken.into_iter().map(violation).collect()
+}
+
+/// Fields that the schema does not have: the API server drops them, and kubectl rejects the object.
+fn unknown(schema: &Value, value: &Value, path: &str, found: &mut Vec<Violation>) {
+    match value {
+        Value::Array(items) => {
+            for (position, item) in items.iter().enumerate() {
+                unknown(
+                    &schema["items"],
+                    item,
+                    &format!("{path}[{position}]"),
+                    found,
+                );
+            }
+        }
+        Value::Object(fields) => {
+            let is = |key: &str| schema[key] == json!(true);
+            let embedded = is("x-kubernetes-embedded-resource");
+            for (name, value) in fields {
+                let path = format!("{path}.{name}");
+                let field = &schema["properties"][name];
+                if field.is_object() {
+                    unknown(field, value, &path, found);
+                } else if schema["additionalProperties"].is_object() {
+                    unknown(&schema["additionalProperties"], value, &path, found);
+                } else if !(is("x-kubernetes-preserve-unknown-fields")
+                    || is("additionalProperties")
+                    || embedded && OF_EVERY_OBJECT.contains(&name.as_str()))
+                {
+                    let known = schema["properties"].as_object().into_iter().flatten();
+                    let near = nearest(name, known.map(|(known, _)| known.as_str()));
+                    let near = near.map(|near| format!(", did you mean `{near}`"));
+                    let reason = format!("is an unknown field{}", near.unwrap_or_default());
+                    found.push(Violation { path, reason });
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

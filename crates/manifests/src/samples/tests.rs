@@ -1,0 +1,150 @@
+use super::*;
+use crate::crd::merge;
+use crate::source_map::SourceMap;
+
+fn crds(spec: &Value) -> Vec<Crd> {
+    let version = |name: &str, served: bool| {
+        json!({ "name": name, "served": served, "storage": served, "schema": { "openAPIV3Schema": {
+            "type": "object", "required": ["spec"], "properties": { "spec": spec },
+        } } })
+    };
+    let crd = json!({ "metadata": {}, "spec": {
+        "group": "crew.example.com", "scope": "Namespaced", "names": { "kind": "Captain", "plural": "captains" },
+        "versions": [version("v1", true), version("v0", false)],
+    } });
+    merge(&[crd], &SourceMap::default(), &mut Vec::new())
+}
+
+fn spec() -> Value {
+    json!({ "type": "object", "required": ["image", "replicas"], "properties": {
+        "image": { "type": "string", "minLength": 1 },
+        "replicas": { "type": "integer", "minimum": 1, "default": 1 },
+        "ports": { "type": "array", "items": { "type": "object", "properties": { "port": { "type": "integer" } } } },
+    } })
+}
+
+const HEAD: &str =
+    "apiVersion: crew.example.com/v1\nkind: Captain\nmetadata:\n  name: captain-sample\n";
+
+fn warnings(text: &str) -> Vec<String> {
+    validate(&crds(&spec()), "a.yaml", text)
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+#[test]
+fn a_valid_sample_is_left_alone() {
+    let good = format!("{HEAD}spec:\n  image: x\n  ports: [{{port: 1}}]\n");
+    assert_eq!(warnings(&good), [""; 0]);
+    assert_eq!(
+        repair(&crds(&spec()), "a.yaml", &sample::checksummed(&good)),
+        (None, vec![])
+    );
+}
+
+#[test]
+fn each_invalid_field_of_an_edited_sample_is_reported_with_its_line() {
+    let bad = format!("# mine\n{HEAD}spec:\n  replicas: 0\n  ports:\n  - prot: 1\n  - port: x\n");
+    let expected = [
+        "`a.yaml:6`: `.spec` has no `image`, which is required",
+        "`a.yaml:10`: `.spec.ports[1].port` is of type `string`, not `integer`",
+        "`a.yaml:7`: `.spec.replicas` is below 1",
+        "`a.yaml:9`: `.spec.ports[0].prot` is an unknown field, did you mean `port`",
+    ];
+    assert_eq!(warnings(&bad), expected);
+    assert!(warnings("a: [").concat().contains("`a.yaml`: is not YAML"));
+}
+
+#[test]
+fn a_sample_of_a_missing_or_unserved_kind_is_reported() {
+    let of = |from: &str, to: &str| warnings(&HEAD.replace(from, to));
+    assert_eq!(
+        of("v1", "v0"),
+        ["`a.yaml:2`: `Captain` is not served as `crew.example.com/v0`"]
+    );
+    assert_eq!(
+        of("v1", "v3"),
+        ["`a.yaml:2`: no type defines `Captain` of `crew.example.com/v3`"]
+    );
+    assert_eq!(
+        of("Captain", "Mate"),
+        ["`a.yaml:2`: no type defines `Mate` of `crew.example.com/v1`"]
+    );
+    assert_eq!(
+        of("crew.example.com", "apps"),
+        [""; 0],
+        "a kind of an external group"
+    );
+}
+
+#[test]
+fn an_invalid_sample_that_was_not_edited_is_repaired() {
+    let now = sample::checksummed(&format!("{HEAD}spec:\n  ports: []\n  gone: 1\n"));
+    let (after, found) = repair(&crds(&spec()), "a.yaml", &now);
+    assert!(found.is_empty());
+    let expected = sample::checksummed(&format!("{HEAD}spec:\n  image: example\n  ports: []\n"));
+    assert_eq!(after, Some(expected));
+}
+
+fn ruled(rule: &Value) -> Vec<Crd> {
+    crds(
+        &json!({ "type": "object", "x-kubernetes-validations": [rule], "properties": {
+        "least": { "type": "integer" }, "most": { "type": "integer", "default": 3 }, "url": { "type": "string" },
+    } }),
+    )
+}
+
+#[test]
+fn a_sample_that_violates_a_rule_is_reported_with_the_rules_message_and_field() {
+    let rule = json!({ "rule": "self.least <= self.most", "message": "least is above most", "fieldPath": ".least" });
+    let found = |least: u32| {
+        let text = format!("{HEAD}spec:\n  url: x\n  least: {least}\n");
+        let found = validate(&ruled(&rule), "a.yaml", &text);
+        found.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(found(3), [""; 0], "with the default of the other field");
+    let expected = "`a.yaml:7`: `.spec.least` violates the rule `self.least <= self.most`: least is above most";
+    assert_eq!(found(4), [expected]);
+}
+
+#[test]
+fn a_sample_that_was_not_edited_is_repaired_to_follow_the_rules() {
+    let now = sample::checksummed(&format!("{HEAD}spec: {{}}\n"));
+    let repaired = |rule: &str| {
+        let (after, found) = repair(&ruled(&json!({ "rule": rule })), "a.yaml", &now);
+        assert_eq!(found, []);
+        after.expect("it can be repaired")
+    };
+    assert!(repaired("has(self.least) && self.least < self.most").ends_with("  least: 1\n"));
+    assert!(repaired("has(self.least) != has(self.url)").ends_with("  least: 1\n"));
+}
+
+#[test]
+fn a_rule_without_known_valid_values_is_reported_and_the_sample_left_alone() {
+    let now = sample::checksummed(&format!("{HEAD}spec: {{}}\n"));
+    let rule = json!({ "rule": "has(self.url) && self.url.startsWith('oci://')" });
+    let (after, found) = repair(&ruled(&rule), "a.yaml", &now);
+    assert_eq!(after, None);
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let [broken, stays] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert!(broken.starts_with("`a.yaml:6`: `.spec` violates the rule `has(self.url)"));
+    assert!(
+        stays.contains("leaves it as it is\n    help: write"),
+        "{stays}"
+    );
+}
+
+#[test]
+fn a_sample_that_kbr_cannot_repair_is_reported() {
+    let spec = json!({ "type": "object", "required": ["a"], "properties": { "a": { "type": "string", "pattern": "^[xyz]{7}$" } } });
+    let now = sample::checksummed(&format!("{HEAD}spec: {{}}\n"));
+    let (after, found) = repair(&crds(&spec), "a.yaml", &now);
+    assert_eq!(after, None);
+    assert_eq!(
+        found[0].to_string(),
+        "`a.yaml:6`: `.spec` has no `a`, which is required"
+    );
+}

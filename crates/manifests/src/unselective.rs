@@ -1,0 +1,155 @@
+//! Finds watches that would cache every object of a large kind, whole.
+
+use super::allow::UNSELECTIVE_WATCH;
+use super::kinds::Kinds;
+use super::problem::{self, Problem};
+use super::registrations::{Registration, is_allowed, registrations};
+use super::sources::Sources;
+use kbr_scaffold::comments;
+
+/// Methods of a registration that cache whole objects of another kind than the controller's own.
+const WHOLE: [&str; 3] = ["owns_cached", "watches", "reads"];
+
+/// Kinds of which a cluster has many or large objects that an operator does not read, as group and plural.
+const LARGE: [(&str, &str); 5] = [
+    ("", "configmaps"),
+    ("", "events"),
+    ("", "pods"),
+    ("", "secrets"),
+    ("events.k8s.io", "events"),
+];
+
+/// A warning for each registration that caches all objects of a large kind.
+pub fn unselective(kinds: &Kinds, sources: &Sources) -> Vec<Problem> {
+    // A file with an unterminated string is reported where its markers are read.
+    let code = |(file, source): &(String, String)| {
+        let code = comments::code(source).ok()?;
+        Some((file.clone(), source.clone(), code))
+    };
+    let files: Vec<_> = sources.files.iter().filter_map(code).collect();
+    let mut shaped = Vec::new();
+    for (_, _, code) in &files {
+        let caches = registrations(kinds, &["cache"], code);
+        let caches = caches.into_iter().filter(|cache| !cache.is_metadata());
+        shaped.extend(caches.filter(selects).map(|cache| cache.kind));
+    }
+    let allowed = sources.called("lint");
+    let mut problems = Vec::new();
+    for (file, source, code) in &files {
+        let mut found = registrations(kinds, &WHOLE, code);
+        found.retain(|watch| is_large(watch) && !watch.is_metadata());
+        found.sort_by_key(|watch| watch.line);
+        for watch in found {
+            let is_shaped = shaped.contains(&watch.kind);
+            if !is_shaped && !is_allowed(&allowed, UNSELECTIVE_WATCH, file, source, watch.line) {
+                problems.push(problem(file, &watch));
+            }
+        }
+    }
+    problems
+}
+
+fn is_large(watch: &Registration) -> bool {
+    LARGE.contains(&(&watch.kind.full_group, &watch.kind.plural))
+}
+
+/// Whether a configuration of a cache does more than set the size of its pages.
+fn selects(cache: &Registration) -> bool {
+    let statement = cache.rest.split(';').next().unwrap_or_default();
+    let paged = statement.contains(".page_size(");
+    let others = [
+        ".with_label(",
+        ".matching(",
+        ".fields(",
+        ".in_namespaces(",
+        ".transform(",
+    ];
+    // It may be in a variable, and be configured in the statements that follow.
+    !paged || others.iter().any(|method| statement.contains(method))
+}
+
+fn problem(file: &str, watch: &Registration) -> Problem {
+    let (what, written) = (watch.what(), &watch.written);
+    let kind = &watch.kind.kind;
+    let metadata = match watch.method {
+        "owns_cached" => format!("`.owns::<{written}>()`"),
+        method => format!("`.{method}::<PartialObjectMeta<{written}>>()`"),
+    };
+    let problem = Problem::new(format!(
+        "`{what}` caches each {kind} of the cluster, which may need more memory than the operator has"
+    ))
+    .at(&format!("{file}:{}", watch.line))
+    .help(format!(
+        "select those that it needs, with `manager.cache::<{written}>().with_label(…)` for example, or cache only their \
+         metadata, with {metadata}"
+    ));
+    problem::or_intended(problem, UNSELECTIVE_WATCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markers::markers;
+
+    const PROJECT: &str =
+        "layout = \"v1\"\nkbr = \"0.2.0\"\nname = \"crew\"\ndomain = \"example.com\"\n";
+    const USE: &str = "use k8s_openapi::api::{batch::v1::Job, core::v1::{ConfigMap, Secret}};\n";
+
+    /// All warnings for a file that begins with [`USE`].
+    fn warnings(code: &str) -> String {
+        let project = kbr_scaffold::project::parse(PROJECT).expect("a project");
+        let source = format!("{USE}{code}");
+        let mut problems = Vec::new();
+        let found = markers("a.rs", &source, &mut problems);
+        assert!(problems.is_empty(), "{problems:?}");
+        let found = found.into_iter().filter(|marker| marker.name == "lint");
+        let sources = Sources::of("a.rs", &source, found.collect());
+        let found = unselective(&Kinds::of(&project, &[]), &sources);
+        let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+        found.join("\n")
+    }
+
+    #[test]
+    fn a_watch_of_all_whole_objects_of_a_large_kind_is_reported() {
+        let expected = "`a.rs:2`: `.reads::<Secret>()` caches each Secret of the cluster, which may need more memory than the operator has\n    \
+            help: select those that it needs, with `manager.cache::<Secret>().with_label(…)` for example, or cache only their metadata, \
+            with `.reads::<PartialObjectMeta<Secret>>()`\n    \
+            help: if this is intended, write above it `// +kbr:lint:allow=unselective-watch`";
+        assert_eq!(warnings("x.reads::<Secret>();"), expected);
+        let owned = warnings("x.owns_cached::<ConfigMap>();");
+        assert!(owned.contains("with `.owns::<ConfigMap>()`"), "{owned}");
+        for path in ["core::v1::Pod", "core::v1::Event", "events::v1::Event"] {
+            let found = warnings(&format!("x.watches::<k8s_openapi::api::{path}>(map);"));
+            assert!(found.contains(path), "{path}: {found}");
+        }
+    }
+
+    #[test]
+    fn other_watches_are_not_reported() {
+        for code in [
+            "x.owns::<Secret>();",
+            "x.reads::<PartialObjectMeta<Secret>>();",
+            "x.owns_cached::<Job>();",
+            "x.controller::<ConfigMap>(name);",
+            "x.reads::<Dynamic<Secret>>();",
+            "// +kbr:lint:allow=unselective-watch\nx.reads::<Secret>();",
+        ] {
+            assert_eq!(warnings(code), "", "{code}");
+        }
+    }
+
+    #[test]
+    fn a_configured_cache_is_not_reported_unless_only_its_pages_are() {
+        let read = |cache: &str| warnings(&format!("x.reads::<Secret>();\n{cache}"));
+        let label = "manager\n.cache::<Secret>()\n.page_size(9)\n.with_label(a, b);";
+        assert_eq!(read(label), "");
+        let later = "let mut cache = manager.cache::<Secret>();\ncache.fields(a);";
+        assert_eq!(read(later), "");
+        assert_ne!(read("manager.cache::<Secret>().page_size(9);"), "");
+        assert_ne!(read("manager.cache::<ConfigMap>().fields(a);"), "");
+        assert_ne!(
+            read("manager.cache::<PartialObjectMeta<Secret>>().fields(a);"),
+            ""
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! A webhook in the form of the API: applies a `patch`, and finds what the API server would reject.
+
+use crd_lint::nearest;
+use crd_lint::rules::check_condition;
+use serde_json::{Map, Value, json};
+
+use crate::allow::is_allowable;
+use crate::problem::{self, Problem};
+use kbr_scaffold::resource::names;
+
+pub use names::is_subdomain;
+
+/// The fields of a webhook in `admissionregistration.k8s.io/v1`.
+const FIELDS: [&str; 12] = [
+    "admissionReviewVersions",
+    "clientConfig",
+    "failurePolicy",
+    "matchConditions",
+    "matchPolicy",
+    "name",
+    "namespaceSelector",
+    "objectSelector",
+    "reinvocationPolicy",
+    "rules",
+    "sideEffects",
+    "timeoutSeconds",
+];
+
+/// A domain name of at least three labels, as the API server requires.
+pub fn is_qualified(name: &str) -> bool {
+    is_subdomain(name) && name.split('.').count() >= 3
+}
+
+/// Applies `patch`, a JSON object whose fields replace those of the webhook: objects are merged, lists are replaced, `null`
+/// removes. A strategic merge patch gives the same result, because the webhook has no mergeable list yet.
+///
+/// Returns a problem for each unknown field.
+///
+/// # Errors
+/// `patch` is not a JSON object.
+pub fn patch(webhook: &mut Value, patch: &str) -> Result<Vec<Problem>, String> {
+    let parsed: Map<String, Value> = serde_json::from_str(patch)
+        .map_err(|error| format!("`patch` is not a JSON object: {error}"))?;
+    let unknown = unknown_fields(&parsed);
+    merge(webhook, Value::Object(parsed));
+    Ok(unknown)
+}
+
+/// RFC 7396.
+fn merge(target: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch;
+        return;
+    };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    for (key, value) in patch {
+        if value.is_null() {
+            target.as_object_mut().map(|fields| fields.remove(&key));
+        } else {
+            merge(&mut target[key], value);
+        }
+    }
+}
+
+/// Mistakes that the API server would reject, or that would make its calls fail.
+pub fn faults(webhook: &Value, mutating: bool) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut wrong = |bad: bool, text: &str, help: &str| {
+        if bad {
+            problems.push(Problem::new(text).help(help));
+        }
+    };
+    let effects = &webhook["sideEffects"];
+    wrong(
+        effects != "None" && effects != "NoneOnDryRun",
+        "`sideEffects` is missing, or is not `None` or `NoneOnDryRun`",
+        "write `sideEffects=None`, or `NoneOnDryRun` if the webhook has no side effects in dry runs",
+    );
+    let timeout = &webhook["timeoutSeconds"];
+    wrong(
+        !timeout.is_null()
+            && !timeout
+                .as_i64()
+                .is_some_and(|seconds| (1..=30).contains(&seconds)),
+        "`timeoutSeconds` must be from 1 to 30",
+        "remove it for the default of 10 seconds",
+    );
+    wrong(
+        !mutating && !webhook["reinvocationPolicy"].is_null(),
+        "only mutating webhooks can have a `reinvocationPolicy`",
+        "remove it",
+    );
+    let versions = webhook["admissionReviewVersions"].as_array();
+    wrong(
+        !versions.is_some_and(|versions| versions.contains(&json!("v1"))),
+        "`admissionReviewVersions` lacks `v1`, the only version that the operator supports",
+        "write `admissionReviewVersions=v1`",
+    );
+    for rule in webhook["rules"].as_array().into_iter().flatten() {
+        let several = |list: &str, all: &str| {
+            let values = rule[list].as_array().map_or(&[][..], Vec::as_slice);
+            values.len() > 1 && values.contains(&json!(all))
+        };
+        let all = [
+            ("apiGroups", "*"),
+            ("apiVersions", "*"),
+            ("operations", "*"),
+            ("resources", "*/*"),
+        ];
+        wrong(
+            all.iter().any(|(list, all)| several(list, all)),
+            "`*` stands for all, so it must be the only item of its list",
+            "write only `*`",
+        );
+    }
+    problems.extend(address(&webhook["clientConfig"]).map(Problem::new));
+    problems.extend(conditions(&webhook["matchConditions"]));
+    problems
+}
+
+/// A problem for each unknown field.
+fn unknown_fields(patch: &Map<String, Value>) -> Vec<Problem> {
+    let unknown = patch.keys().map(String::as_str);
+    let unknown = unknown.filter(|field| !FIELDS.contains(field));
+    let problem = |field| {
+        let problem = Problem::new(format!("`patch`: unknown webhook field `{field}`"));
+        let problem = problem.did_you_mean(nearest(field, FIELDS));
+        problem::or_newer(problem, "unknown-webhook-field")
+    };
+    unknown.map(problem).collect()
+}
+
+/// The problems of match conditions.
+fn conditions(conditions: &Value) -> Vec<Problem> {
+    let mut names = Vec::new();
+    let mut problems = Vec::new();
+    for condition in conditions.as_array().into_iter().flatten() {
+        let text = |field: &str| condition[field].as_str().unwrap_or_default();
+        let (name, expression) = (text("name"), text("expression"));
+        if names.contains(&name) {
+            problems.push(Problem::new(format!("duplicate match condition `{name}`")));
+        }
+        names.push(name);
+        if let Err(finding) = check_condition(expression) {
+            let reason = &finding.message;
+            let text = format!("the match condition `{name}`, `{expression}`: {reason}");
+            let problem = Problem::new(text).help(finding.helps.join("; "));
+            problems.push(if is_allowable(finding.id) {
+                problem::or_newer(problem, finding.id)
+            } else {
+                problem
+            });
+        }
+    }
+    problems
+}
+
+/// The problem of an invalid path or URL.
+fn address(client: &Value) -> Option<String> {
+    if let Some(url) = client["url"].as_str() {
+        let good = url.strip_prefix("https://").is_some_and(|rest| {
+            let host = rest.split('/').next().unwrap_or_default();
+            !host.is_empty() && !host.contains('@') && !rest.contains(['?', '#', ' '])
+        });
+        return (!good).then(|| {
+            format!("`{url}` is not a valid webhook URL: write `https://` and a host, without user, query or fragment")
+        });
+    }
+    let path = client["service"]["path"].as_str()?;
+    let words = |rest: &str| {
+        rest.strip_suffix('/')
+            .unwrap_or(rest)
+            .split('/')
+            .all(is_subdomain)
+    };
+    let good = path == "/" || path.strip_prefix('/').is_some_and(words);
+    (!good).then(|| {
+        format!("`{path}` is not a valid webhook path: write `/`, then segments of `a` to `z`, `0` to `9`, `-` and `.`, separated by single `/`")
+    })
+}

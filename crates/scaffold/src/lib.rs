@@ -1,0 +1,36 @@
+//! Scaffolds, extends and upgrades operator projects. Data flows one way: tables of PROJECT -> blueprint -> difference -> changes -> commit.
+//!
+//! No process, no network. Templates are data of the caller: [`release::Release`].
+
+#![allow(
+    clippy::must_use_candidate,
+    clippy::return_self_not_must_use,
+    reason = "on nearly every function, it says nothing about any of them"
+)]
+
+pub mod blueprint;
+pub mod changes;
+#[cfg(test)]
+mod checkout;
+pub mod comments;
+pub mod commit;
+pub mod derived;
+pub mod edit;
+#[cfg(test)]
+#[path = "../../../tests/fuzz/driver.rs"]
+mod fuzz;
+pub mod generated;
+pub mod hash;
+pub mod install;
+pub mod library;
+pub mod lock;
+pub mod project;
+pub mod release;
+pub mod resource;
+pub mod sample;
+pub mod scaffold;
+pub mod trust;
+pub mod upgrade;
+pub mod uses;
+pub mod vars;
+pub mod workdir;

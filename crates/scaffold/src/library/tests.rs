@@ -1,0 +1,40 @@
+use super::*;
+
+fn check(version: Option<&str>, expected: &str) {
+    let manifest = version.map(|version| format!("[package]\nversion = {version}\n"));
+    let error = super::check(manifest.as_deref())
+        .err()
+        .map(|error| error.to_string())
+        .unwrap_or_default();
+    let same = error == expected || !expected.is_empty() && error.starts_with(expected);
+    assert!(same, "{version:?}: {error}");
+}
+
+#[test]
+fn a_missing_old_or_unreadable_library_is_an_error() {
+    check(None, "`third_party/kbr-manager/Cargo.toml` is missing");
+    check(Some("\"0.1.0\""), "the project has kbr-manager 0.1.0");
+    check(Some("\"0.1.99\""), "the project has kbr-manager 0.1.99");
+    for unreadable in ["\"\"", "\"1.0\"", "\"a.b.c\"", "1", "]"] {
+        let expected = "`third_party/kbr-manager/Cargo.toml` has no readable version";
+        check(Some(unreadable), expected);
+    }
+}
+
+#[test]
+fn a_recent_library_is_accepted() {
+    for enough in [OLDEST, "0.2.1", "0.10.0", "1.0.0", "0.2.0-rc.1", "0.2.0+a"] {
+        check(Some(&format!("{enough:?}")), "");
+    }
+}
+
+#[test]
+fn checksums_have_the_format_of_cargo_vendor() {
+    let text = checksums(&[("b", ""), ("a/b", "a")]).unwrap();
+    assert_eq!(
+        text,
+        "{\"files\":{\
+         \"a/b\":\"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb\",\
+         \"b\":\"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"}}\n"
+    );
+}

@@ -1,0 +1,56 @@
+use std::collections::BTreeMap;
+use std::fs;
+
+use super::*;
+use crate::blueprint::Blueprint;
+use crate::checkout;
+use crate::hash::sha256;
+use crate::project;
+
+/// The checksums that `sha256sum` wrote, by path.
+fn recorded(text: &str) -> BTreeMap<String, String> {
+    let lines = text.lines().filter_map(|line| line.split_once("  "));
+    lines
+        .map(|(hash, path)| (path.to_owned(), hash.to_owned()))
+        .collect()
+}
+
+fn rendered(release: &Release, text: &str) -> BTreeMap<String, String> {
+    let project = project::parse(text).unwrap();
+    let blueprint = Blueprint::new(&project, release).unwrap();
+    let files = blueprint.files().map(|(path, file)| {
+        let text = file.text(path).unwrap();
+        (path.to_owned(), sha256(text.as_bytes()))
+    });
+    files.collect()
+}
+
+#[test]
+fn every_archived_release_reproduces_its_golden_projects() {
+    for (version, release) in checkout::earlier() {
+        let folder = checkout::root().join("tests/releases").join(version);
+        let cases: Vec<_> = fs::read_dir(&folder)
+            .unwrap()
+            .map(|case| case.unwrap().path())
+            .collect();
+        assert!(cases.len() > 20, "{} projects of {version}", cases.len());
+        for case in cases {
+            let read = |name: &str| fs::read_to_string(case.join(name)).unwrap();
+            let (found, expected) = (
+                rendered(&release, &read("PROJECT")),
+                recorded(&read("files.sha256")),
+            );
+            let differing: Vec<_> = expected
+                .iter()
+                .filter(|(path, hash)| found.get(*path) != Some(hash))
+                .map(|(path, _)| path)
+                .collect();
+            assert!(differing.is_empty(), "{}: {differing:?}", case.display());
+            assert!(
+                found.keys().eq(expected.keys()),
+                "{}: other files",
+                case.display()
+            );
+        }
+    }
+}
