@@ -85,17 +85,13 @@ fn delete(
     let current = env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&current)?;
     write::open(&root, args.write())?;
-    let mut resolved = None;
-    let written = write::apply_changes(&root, args.write(), || {
-        let deletion = choose(&workdir::load(&root)?, &root)?;
-        let removed = deletion.resolve(&root, args.force)?;
-        let stays = cluster::stays(&deletion, &removed.changes);
-        resolved = Some((deletion.notes(), removed.notes, stays));
-        Ok(removed.changes)
-    })?;
-    let Some((consequences, notes, stays)) = resolved else {
-        return Ok(());
-    };
+    let (written, (consequences, notes, stays)) =
+        write::apply_changes(&root, args.write(), || {
+            let deletion = choose(&workdir::load(&root)?, &root)?;
+            let removed = deletion.resolve(&root, args.force)?;
+            let stays = cluster::stays(&deletion, &removed.changes);
+            Ok((removed.changes, (deletion.notes(), removed.notes, stays)))
+        })?;
     for problem in notes {
         output::message(format_args!("note: {problem}"));
     }

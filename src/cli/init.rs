@@ -110,16 +110,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         None => "from the folder",
     };
     output::text(&summary(args, &wanted, found.is_some(), named_by));
-    let written = write::apply(&root, args.write, || {
+    let (written, presence) = write::apply(&root, args.write, || {
         let found = workdir::load_if_any(&root)?;
         let presence = match found {
             Some(_) => Presence::Recorded,
             None => Presence::New,
         };
         let project = found.unwrap_or_else(|| Project::new(wanted));
-        Ok(Intent::head(project, presence))
+        Ok((Intent::head(project, presence), presence))
     })?;
-    if written && found.is_none() {
+    if written && presence == Presence::New {
         next_steps(args);
     }
     Ok(())

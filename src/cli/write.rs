@@ -103,38 +103,42 @@ pub fn open(root: &Path, args: WriteArgs) -> anyhow::Result<Project> {
 }
 
 /// Computes the intent while the project is locked, and applies it; with `--dry-run` it only reports the changes. Returns whether
-/// anything was written.
+/// anything was written, and what comes with the intent: messages about the same project.
 ///
 /// # Errors
 /// The command failed; nothing was written.
-pub fn apply(
+pub fn apply<T>(
     root: &Path,
     args: WriteArgs,
-    intent: impl FnOnce() -> anyhow::Result<Intent>,
-) -> anyhow::Result<bool> {
-    apply_changes(root, args, || intent()?.resolve(root, args.force))
+    intent: impl FnOnce() -> anyhow::Result<(Intent, T)>,
+) -> anyhow::Result<(bool, T)> {
+    apply_changes(root, args, || {
+        let (intent, messages) = intent()?;
+        Ok((intent.resolve(root, args.force)?, messages))
+    })
 }
 
 /// The same for changes that are already resolved.
 ///
 /// # Errors
 /// As [`apply`].
-pub fn apply_changes(
+pub fn apply_changes<T>(
     root: &Path,
     args: WriteArgs,
-    changes: impl FnOnce() -> anyhow::Result<Vec<Change>>,
-) -> anyhow::Result<bool> {
+    changes: impl FnOnce() -> anyhow::Result<(Vec<Change>, T)>,
+) -> anyhow::Result<(bool, T)> {
     if args.dry_run {
-        report::dry_run(&changes()?)?;
-        return Ok(false);
+        let (changes, messages) = changes()?;
+        report::dry_run(&changes)?;
+        return Ok((false, messages));
     }
     let lock = commit::lock(root)?;
-    let changes = changes()?;
+    let (changes, messages) = changes()?;
     commit::commit(&lock, &changes)?;
     report::report(&changes);
     let written = changes.iter().any(Change::writes);
     if !written {
         output::message("nothing to do: the project is up to date");
     }
-    Ok(written)
+    Ok((written, messages))
 }

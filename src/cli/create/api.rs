@@ -46,17 +46,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         output::message("nothing to do: you chose neither a resource nor a controller");
         return Ok(());
     }
-    let chosen = target::choose(args, parts, &project, &root)?;
-    let written = write::apply(&root, args.write, || {
+    let (written, (notes, next_steps)) = write::apply(&root, args.write, || {
         let project = workdir::load(&root)?;
-        Ok(intent(
-            target::choose(args, parts, &project, &root)?,
-            &project,
-        ))
+        let chosen = target::choose(args, parts, &project, &root)?;
+        let messages = (chosen.notes(&project), chosen.next_steps(&project));
+        Ok((intent(chosen, &project), messages))
     })?;
-    output::text(&chosen.notes(&project));
+    output::text(&notes);
     if written {
-        output::text(&chosen.next_steps(&project));
+        output::text(&next_steps);
     }
     Ok(())
 }

@@ -47,17 +47,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         output::message("nothing to do: you chose no webhook");
         return Ok(());
     }
-    let chosen = chosen::choose(args, parts, &project, &root)?;
-    let written = write::apply(&root, args.write, || {
+    let (written, (notes, next_steps)) = write::apply(&root, args.write, || {
         let project = workdir::load(&root)?;
-        Ok(intent(
-            chosen::choose(args, parts, &project, &root)?,
-            &project,
-        ))
+        let chosen = chosen::choose(args, parts, &project, &root)?;
+        let messages = (chosen.notes(&project), chosen.next_steps());
+        Ok((intent(chosen, &project), messages))
     })?;
-    output::text(&chosen.notes(&project));
+    output::text(&notes);
     if written {
-        output::text(&chosen.next_steps());
+        output::text(&next_steps);
     }
     Ok(())
 }
