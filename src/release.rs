@@ -42,7 +42,7 @@ pub fn current() -> anyhow::Result<Release> {
 ///
 /// # Errors
 /// This kbr does not have that release.
-pub fn of(version: &str) -> anyhow::Result<Release> {
+pub fn find(version: &str) -> anyhow::Result<Release> {
     match version {
         KBR => current(),
         earlier => kept(earlier),
@@ -64,7 +64,7 @@ pub fn kept(version: &str) -> anyhow::Result<Release> {
 /// # Errors
 /// It has others, or this kbr does not know the release.
 pub fn check(version: &str) -> anyhow::Result<()> {
-    if version == KBR || of(version)?.scaffolds == current()?.scaffolds {
+    if version == KBR || find(version)?.scaffolds == current()?.scaffolds {
         return Ok(());
     }
     let text = format!("the project is of kbr {version}, and this is kbr {KBR}");

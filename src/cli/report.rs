@@ -73,7 +73,7 @@ pub fn name(verb: Verb) -> &'static str {
         Verb::Remove => "remove",
         Verb::Merge => "merge",
         Verb::Conflict => "conflict",
-        Verb::Cut => "cut",
+        Verb::RemoveLines => "cut",
     }
 }
 
@@ -89,7 +89,7 @@ fn summary(change: &Change) -> String {
                 out
             })
         }
-        (Verb::Cut, Some(before)) => replaced(path, &before, &after),
+        (Verb::RemoveLines, Some(before)) => replaced(path, &before, &after),
         (_, Some(before)) => {
             let (after, before) = (line_count(&after), line_count(&before));
             format!("{path}: {after}, instead of {before}\n")
@@ -187,13 +187,13 @@ mod tests {
     #[test]
     fn removed_lines_are_shown_with_their_old_numbers() {
         check(
-            Verb::Cut,
+            Verb::RemoveLines,
             Some("a\r\nb\r\n  c\r\nd"),
             "a\r\nd",
             "a.rs:2: - b\na.rs:3: -   c\n",
         );
         check(
-            Verb::Cut,
+            Verb::RemoveLines,
             Some("a\nb\nc\n"),
             "b\na\n",
             "a.rs:1: - a\na.rs:3: - c\na.rs:2: + a\n",

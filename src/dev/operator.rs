@@ -66,7 +66,7 @@ impl Operator {
     }
 
     /// Whether it runs the current executable (not rebuilt since) in this environment.
-    pub fn is(&self, executable: &Path, environment: &[(&'static str, OsString)]) -> bool {
+    pub fn matches(&self, executable: &Path, environment: &[(&'static str, OsString)]) -> bool {
         self.executable == executable
             && self.built == built(executable)
             && self.environment == environment

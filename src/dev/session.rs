@@ -140,7 +140,7 @@ impl Session {
         let cluster = self.cluster.as_ref();
         let environment = cluster.map(Cluster::environment).unwrap_or_default();
         let is_current =
-            |it: &mut Operator| it.runs() && it.is(executable, &environment) && !self.restart;
+            |it: &mut Operator| it.runs() && it.matches(executable, &environment) && !self.restart;
         if !self.operator.as_mut().is_some_and(is_current) {
             // Stop the old one first: otherwise both would reconcile, and use the same port.
             self.stop_operator();

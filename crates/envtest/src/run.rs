@@ -128,13 +128,13 @@ fn run_command(
             return Ok(status);
         }
         for signal in signals.wait() {
-            hand_on(signal, &child);
+            forward(signal, &child);
         }
     }
 }
 
 /// Signals from the terminal (SIGINT, SIGQUIT) reach the command directly.
-fn hand_on(signal: i32, command: &Child) {
+fn forward(signal: i32, command: &Child) {
     let signal = match signal {
         SIGHUP => Signal::HUP,
         SIGTERM => Signal::TERM,

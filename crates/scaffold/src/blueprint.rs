@@ -49,7 +49,7 @@ impl Blueprint {
         let sets = release.scaffolds.sets();
         let mut blueprint = Blueprint::default();
         for source in sources(project) {
-            let parts = contributions::of(source, project, release, &sets, paths)?;
+            let parts = contributions::parts(source, project, release, &sets, paths)?;
             blueprint.add(source, parts)?;
         }
         Ok(blueprint)
@@ -63,7 +63,7 @@ impl Blueprint {
         let sets = release.scaffolds.sets();
         let mut own = BTreeMap::new();
         for source in tables {
-            let parts = contributions::of(*source, project, release, &sets, Paths::All)?;
+            let parts = contributions::parts(*source, project, release, &sets, Paths::All)?;
             own.insert(*source, parts);
         }
         let paths = own.values().flatten().map(|part| part.path().to_owned());
@@ -72,7 +72,9 @@ impl Blueprint {
         for source in sources(project) {
             let parts = match own.remove(&source) {
                 Some(parts) => parts,
-                None => contributions::of(source, project, release, &sets, Paths::These(&paths))?,
+                None => {
+                    contributions::parts(source, project, release, &sets, Paths::These(&paths))?
+                }
             };
             blueprint.add(source, parts)?;
         }

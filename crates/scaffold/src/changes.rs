@@ -45,7 +45,7 @@ pub enum Verb {
     /// The file is removed: a generated file without a source, or a file whose table goes.
     Remove,
     /// Lines of an existing file are removed, or change their order because of that.
-    Cut,
+    RemoveLines,
 }
 
 /// One file before and after.
@@ -119,11 +119,11 @@ pub fn resolve(
         };
     for wanted in wanted {
         add(wanted.path, &|before| {
-            outcome::of(wanted, before, scaffolds)
+            outcome::change(wanted, before, scaffolds)
         });
     }
     if !records.is_empty() {
-        add(PROJECT, &|before| record::of(records, before));
+        add(PROJECT, &|before| record::change(records, before));
     }
     if !conflicts.is_empty() {
         return Err(Diagnostic::conflicts(conflicts).into());

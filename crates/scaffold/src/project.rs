@@ -132,7 +132,7 @@ impl Project {
     /// Whether `api` is the storage version of its kind: the first one that was created.
     pub fn is_storage(&self, api: &Resource) -> bool {
         let first = self.apis().find(|known| known.is_version_of(api));
-        first.is_none_or(|first| first.is(api))
+        first.is_none_or(|first| first.matches(api))
     }
 
     /// The kinds for which there is code, once for each controller and webhook table.

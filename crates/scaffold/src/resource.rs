@@ -194,7 +194,7 @@ impl Resource {
     }
 
     /// Whether both are the same API.
-    pub fn is(&self, other: &Resource) -> bool {
+    pub fn matches(&self, other: &Resource) -> bool {
         self.is_version_of(other) && self.version == other.version
     }
 

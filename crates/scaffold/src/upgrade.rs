@@ -161,7 +161,7 @@ impl Plan {
                 after,
             });
         };
-        match resolution::of(sides, releases) {
+        match resolution::resolve(sides, releases) {
             Resolution::Same => {}
             Resolution::NotText => self.not_text.push(path),
             Resolution::Keep => change(Verb::Keep, before.clone().unwrap_or_default()),

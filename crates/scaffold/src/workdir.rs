@@ -28,10 +28,10 @@ pub fn find_root(start: &Path) -> anyhow::Result<PathBuf> {
         // An interrupted commit may not have written PROJECT yet.
         let is_unfinished = || [".kbr/commit", ".kbr/undo"].into_iter().any(is_file);
         found(".kbr").is_ok_and(|it| it.is_dir()) && is_unfinished()
-            || is_file(PROJECT) && is_spelt(folder, PROJECT)
+            || is_file(PROJECT) && has_entry(folder, PROJECT)
     };
     // A folder or a link with that name is not a project, but load() reports it.
-    let is_like_root = |folder: &&Path| is_spelt(folder, PROJECT);
+    let is_like_root = |folder: &&Path| has_entry(folder, PROJECT);
     let root = start.ancestors().find(is_root);
     let root = root.or_else(|| start.ancestors().find(is_like_root));
     let root = root.ok_or_else(missing)?;
@@ -40,7 +40,7 @@ pub fn find_root(start: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Whether `folder` has an entry with exactly this name: a file system that ignores case finds `project` by the name PROJECT too.
-fn is_spelt(folder: &Path, name: &str) -> bool {
+fn has_entry(folder: &Path, name: &str) -> bool {
     if fs::symlink_metadata(folder.join(name)).is_err() {
         return false;
     }
@@ -79,7 +79,7 @@ pub fn load_if_any(root: &Path) -> anyhow::Result<Option<Project>> {
 /// The text of PROJECT, if there is one.
 fn read(root: &Path) -> anyhow::Result<Option<String>> {
     let path = root.join(PROJECT);
-    if !is_spelt(root, PROJECT) {
+    if !has_entry(root, PROJECT) {
         return Ok(None);
     }
     let kind = match fs::symlink_metadata(&path) {
@@ -89,10 +89,12 @@ fn read(root: &Path) -> anyhow::Result<Option<String>> {
             .file_type(),
     };
     if !kind.is_file() {
-        let what = match () {
-            () if kind.is_dir() => "a folder",
-            () if kind.is_symlink() => "a link",
-            () => "not a file",
+        let what = if kind.is_dir() {
+            "a folder"
+        } else if kind.is_symlink() {
+            "a link"
+        } else {
+            "not a file"
         };
         return Err(misplaced(format_args!("`{}` is {what}", path.display())).into());
     }
@@ -227,10 +229,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::create_dir(root.join("project")).unwrap();
-        assert!(!is_spelt(root, "PROJECT"));
-        assert!(!is_spelt(&root.join("project"), "PROJECT"));
-        assert!(!is_spelt(&root.join("missing"), "PROJECT"));
-        assert!(is_spelt(root, "project"));
+        assert!(!has_entry(root, "PROJECT"));
+        assert!(!has_entry(&root.join("project"), "PROJECT"));
+        assert!(!has_entry(&root.join("missing"), "PROJECT"));
+        assert!(has_entry(root, "project"));
     }
 
     #[test]

@@ -120,7 +120,7 @@ fn conversion(api: &Resource, project: &Project) -> Option<Webhook> {
 }
 
 fn is_api(table: &Table, api: &Resource) -> bool {
-    matches!(table, Table::Api(known) if known.is(api))
+    matches!(table, Table::Api(known) if known.matches(api))
 }
 
 /// Whether the table contains only the conversion of this version.

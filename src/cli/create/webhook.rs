@@ -83,7 +83,7 @@ fn intent(chosen: WebhookSelection, project: &Project) -> Intent {
     match chosen.new {
         Some(new) => intent.add(Table::Webhook(new)),
         None => intent.again(
-            |table| matches!(table, Table::Webhook(known) if known.target.is(&chosen.target)),
+            |table| matches!(table, Table::Webhook(known) if known.target.matches(&chosen.target)),
         ),
     }
     intent

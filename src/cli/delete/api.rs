@@ -44,7 +44,7 @@ pub fn choose(
     let target = Target::own(api);
     let others: Vec<&Resource> = project
         .versions(&target)
-        .filter(|other| !other.is(api))
+        .filter(|other| !other.matches(api))
         .collect();
     let mut problems = Problems::default();
     check_stored(api, &others, project, is_stored, &mut problems);
@@ -55,8 +55,10 @@ pub fn choose(
     problems.into_result()?;
     let mut deletion = Deletion::of(project);
     deletion.change(|table| match table {
-        Table::Api(known) => (!known.is(api)).then(|| table.clone()),
-        Table::Controller(controller) => (!controller.target.is(&target)).then(|| table.clone()),
+        Table::Api(known) => (!known.matches(api)).then(|| table.clone()),
+        Table::Controller(controller) => {
+            (!controller.target.matches(&target)).then(|| table.clone())
+        }
         Table::Webhook(webhook) if webhook.target.is_version_of(&target) => {
             let mut webhook = webhook.clone();
             webhook.spokes.retain(|spoke| *spoke != api.version);
@@ -107,7 +109,7 @@ fn check_webhooks(target: &Target, project: &Project, problems: &mut Problems) {
         let Table::Webhook(webhook) = table else {
             continue;
         };
-        if !webhook.target.is(target) {
+        if !webhook.target.matches(target) {
             continue;
         }
         let (kind, version) = (&target.kind, &target.version);
@@ -132,7 +134,7 @@ fn check_webhooks(target: &Target, project: &Project, problems: &mut Problems) {
 
 /// A controller of a kind that remains is not removed with one of its versions.
 fn check_controllers(target: &Target, project: &Project, problems: &mut Problems) {
-    for controller in project.controllers().filter(|it| it.target.is(target)) {
+    for controller in project.controllers().filter(|it| it.target.matches(target)) {
         let name = &controller.name;
         let command = tables::command(&Table::Controller(controller.clone()));
         problems.add(

@@ -26,8 +26,8 @@ pub fn run(root: &Path, releases: &str) -> anyhow::Result<ExitCode> {
             .into());
     };
     let project = workdir::load(root)?;
-    let from = upgrade::tree(&project, &release::of(from)?)?;
-    let to = upgrade::tree(&project, &release::of(to)?)?;
+    let from = upgrade::tree(&project, &release::find(from)?)?;
+    let to = upgrade::tree(&project, &release::find(to)?)?;
     for path in upgrade::paths(&from, &to) {
         if library::has(path) || from.get(path) == to.get(path) {
             continue;

@@ -64,7 +64,7 @@ pub fn notes(root: &Path, project: &Project, releases: Releases) -> anyhow::Resu
 
 /// The project as its release and this one write it.
 fn trees(project: &Project, from: &str) -> anyhow::Result<(Tree, Tree)> {
-    let ancestor = upgrade::tree(project, &release::of(from)?)?;
+    let ancestor = upgrade::tree(project, &release::find(from)?)?;
     Ok((ancestor, upgrade::tree(project, &release::current()?)?))
 }
 

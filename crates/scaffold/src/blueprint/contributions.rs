@@ -17,7 +17,7 @@ const LOCK: &str = "Cargo.lock";
 ///
 /// # Errors
 /// A mistake in the templates.
-pub fn of(
+pub fn parts(
     source: Source,
     project: &Project,
     release: &Release,

@@ -10,7 +10,7 @@ use crate::scaffold::Scaffolds;
 use kbr_host::diagnostic::Problem;
 
 /// The change of a file whose current content is `before`.
-pub(super) fn of(
+pub(super) fn change(
     wanted: &WantedFile,
     before: Option<Vec<u8>>,
     scaffolds: &Scaffolds,

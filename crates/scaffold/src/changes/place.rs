@@ -220,13 +220,17 @@ fn step(root: &Path, next: &Path, path: &str) -> Result<Place, Problem> {
     })
 }
 
-fn kind(is: FileType, path: &str) -> Result<Found, Problem> {
-    let odd = match () {
-        () if is.is_file() => return Ok(Found::File),
-        () if is.is_dir() => return Ok(Found::Folder),
-        () if is.is_fifo() => "a named pipe",
-        () if is.is_socket() => "a socket",
-        () => "a device",
+fn kind(found: FileType, path: &str) -> Result<Found, Problem> {
+    let odd = if found.is_file() {
+        return Ok(Found::File);
+    } else if found.is_dir() {
+        return Ok(Found::Folder);
+    } else if found.is_fifo() {
+        "a named pipe"
+    } else if found.is_socket() {
+        "a socket"
+    } else {
+        "a device"
     };
     Err(conflict::conflict(
         path,

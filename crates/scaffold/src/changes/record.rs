@@ -21,7 +21,7 @@ impl Records {
 }
 
 /// The change of PROJECT, whose current content is `before`.
-pub(super) fn of(records: &Records, before: Option<Vec<u8>>) -> Result<Change, Vec<Problem>> {
+pub(super) fn change(records: &Records, before: Option<Vec<u8>>) -> Result<Change, Vec<Problem>> {
     let text = str::from_utf8(before.as_deref().unwrap_or_default())
         .map_err(|_| vec![conflict::not_utf8(PROJECT)])?;
     let mut after = match (text.trim().is_empty(), &records.head) {
@@ -55,10 +55,12 @@ fn append(project: &str, table: &str) -> String {
         "\n"
     };
     let table = table.replace('\n', ending);
-    let gap = match () {
-        () if !project.ends_with('\n') => ending.repeat(2),
-        () if project.ends_with(&ending.repeat(2)) => String::new(),
-        () => ending.to_owned(),
+    let gap = if !project.ends_with('\n') {
+        ending.repeat(2)
+    } else if project.ends_with(&ending.repeat(2)) {
+        String::new()
+    } else {
+        ending.to_owned()
     };
     format!("{project}{gap}{table}")
 }

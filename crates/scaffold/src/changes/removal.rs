@@ -121,7 +121,7 @@ fn record(tables: &[Option<Table>], before: Option<Vec<u8>>) -> Result<Change, V
 fn cut(path: &str, before: Option<Vec<u8>>, after: Vec<u8>) -> Change {
     Change {
         path: path.to_owned(),
-        verb: Verb::Cut,
+        verb: Verb::RemoveLines,
         before,
         after,
     }

@@ -140,11 +140,14 @@ fn mark(folder: &Metadata) -> String {
 }
 
 fn what(found: &Metadata) -> &'static str {
-    match () {
-        () if found.is_symlink() => "is a link",
-        () if found.is_dir() => "is a folder",
-        () if found.is_file() => "is a file",
-        () => "is neither a file nor a folder",
+    if found.is_symlink() {
+        "is a link"
+    } else if found.is_dir() {
+        "is a folder"
+    } else if found.is_file() {
+        "is a file"
+    } else {
+        "is neither a file nor a folder"
     }
 }
 

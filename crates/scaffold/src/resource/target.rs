@@ -92,7 +92,7 @@ impl Target {
     }
 
     /// Whether both are the same kind in the same version.
-    pub fn is(&self, other: &Target) -> bool {
+    pub fn matches(&self, other: &Target) -> bool {
         self.is_version_of(other) && self.version == other.version
     }
 

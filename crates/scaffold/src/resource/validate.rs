@@ -229,7 +229,7 @@ fn check_label(flag: &str, name: &str, problems: &mut Problems) {
 
 /// Checks `new` against an API that the project already has.
 pub(super) fn check_pair(new: &Resource, old: &Resource, problems: &mut Problems) {
-    if new.is(old) {
+    if new.matches(old) {
         return;
     }
     if new.full_group != old.full_group {

@@ -37,7 +37,7 @@ pub enum Resolution {
 }
 
 /// The result for the file at `sides.path`.
-pub fn of(sides: &Sides, releases: Releases) -> Resolution {
+pub fn resolve(sides: &Sides, releases: Releases) -> Resolution {
     let Some(ours) = sides.ours else {
         return match (sides.ancestor, sides.new) {
             (Some(_), Some(_)) if !library::has(sides.path) => Resolution::StaysDeleted,

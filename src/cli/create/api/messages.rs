@@ -57,7 +57,7 @@ impl ApiSelection {
     fn storage(&self, project: &Project) -> Option<String> {
         let api = self.api.as_ref().map(|api| &api.value)?;
         let stored = project.apis().find(|known| known.is_version_of(api))?;
-        (!stored.is(api)).then(|| {
+        (!stored.matches(api)).then(|| {
             format!(
                 "note: objects are stored in {0}; to store {1}, move the line `storage = false,` from `{2}` to `{3}`, and add `manager.migrate_storage::<{4}>();` to `src/main.rs`: it rewrites the stored objects, so that {0} can be dropped later\n",
                 stored.version,

@@ -38,7 +38,9 @@ pub fn choose(
     let mut added = None;
     let target = existing::find(&args.of, None, project, root, &mut added)?;
     let wanted = wanted::webhook(args, parts, project, &target)?;
-    let of_kind = project.webhooks().filter(|known| known.target.is(&target));
+    let of_kind = project
+        .webhooks()
+        .filter(|known| known.target.matches(&target));
     let known: Vec<Webhook> = of_kind.cloned().collect();
     others::check(&wanted, &known, project)?;
     let new = new(&wanted, &known);

@@ -12,7 +12,7 @@ pub fn check(wanted: &Webhook, known: &[Webhook], project: &Project) -> anyhow::
     let mut problems = Problems::default();
     let file = wanted.path();
     for other in project.webhooks() {
-        let same = other.target.is(&wanted.target);
+        let same = other.target.matches(&wanted.target);
         if !same && other.module() == wanted.module() {
             problems.add(
                 format!(
