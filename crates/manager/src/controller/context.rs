@@ -251,7 +251,10 @@ impl<K: Object> Context<K> {
         {
             match result {
                 Ok(_) => draft.withdraw_failure(&self.object, accessor),
-                Err(failure) => draft.fail(&self.object, accessor, &failure.to_string()),
+                Err(failure) => {
+                    let reason = failure.waits().unwrap_or(FAILED);
+                    draft.fail(&self.object, accessor, reason, &failure.to_string());
+                }
             }
         }
         draft.take()

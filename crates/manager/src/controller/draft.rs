@@ -83,10 +83,10 @@ impl<K: Object> Draft<K> {
         });
     }
 
-    /// Sets `Ready` to `False` because the reconcile failed. A `False` that it has set itself keeps its reason and its
+    /// Sets `Ready` to `False` because the reconcile failed, with this reason. A `False` that it has set itself keeps its reason and its
     /// message, which the error follows.
-    pub(crate) fn fail(&mut self, object: &K, accessor: &Accessor<K>, error: &str) {
-        let (mut reason, mut message) = (FAILED.to_owned(), error.to_owned());
+    pub(crate) fn fail(&mut self, object: &K, accessor: &Accessor<K>, reason: &str, error: &str) {
+        let (mut reason, mut message) = (reason.to_owned(), error.to_owned());
         if self.sets_ready {
             accessor.change(self.wanted(object), &mut |conditions, _| {
                 let unready = |one: &&Condition| one.type_ == READY && one.status == "False";

@@ -47,6 +47,14 @@ impl Failure {
             Self::Panic(_) | Self::Timeout(_) => Retry::Backoff,
         }
     }
+
+    /// The author's reason, if the reconcile only waits for something: that is no error.
+    pub(crate) fn waits(&self) -> Option<&str> {
+        match self {
+            Self::Error(error) => retry::waits(error),
+            Self::Panic(_) | Self::Timeout(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Failure {

@@ -142,7 +142,9 @@ async fn ended<K: Object, T>(cx: &Context<K>, result: Result<T, Failure>) -> Res
         Ok(()) => result,
         Err(error) => Err(match result {
             // Report the first failure, unless its error would keep the status from being written soon.
-            Err(failure) if failure.retry() == Retry::Backoff => failure,
+            Err(failure) if failure.retry() == Retry::Backoff && failure.waits().is_none() => {
+                failure
+            }
             Ok(_) | Err(_) => Failure::Error(error),
         }),
     }

@@ -92,6 +92,54 @@ pub fn retry_after(delay: Duration, error: impl Into<anyhow::Error>) -> anyhow::
     decided(error.into(), retry)
 }
 
+/// Ends a reconcile that has to wait for something that is missing, such as a Secret that the object names. `reason` is
+/// that of a condition: one word in camel case.
+///
+/// With [`conditions`](crate::Controller::conditions), `Ready` becomes `False` with this reason and message. A success
+/// does not take it back: that reconcile sets `Ready` itself. Nothing has failed, so it is logged as information and
+/// counts as a requeue. The object is reconciled again when something changes, so watch the kind that is missing, and
+/// otherwise after its back-off, because what is missing may be outside the cluster. In a clean-up, the finalizer stays
+/// until then.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::Secret};
+/// # use manager::{Action, Context, waiting};
+/// async fn reconcile(_: Arc<Deployment>, cx: Context<Deployment>) -> anyhow::Result<Action> {
+///     let Some(secret) = cx.get::<Secret>("harbor")? else {
+///         return Err(waiting("SecretNotFound", "the Secret `harbor` does not exist"));
+///     };
+/// #   drop(secret);
+///     Ok(Action::await_change())
+/// }
+/// ```
+#[must_use = "the error has an effect if the reconcile returns it"]
+pub fn waiting(reason: &str, message: impl Into<String>) -> anyhow::Error {
+    let (reason, message) = (reason.to_owned(), message.into());
+    Waiting { reason, message }.into()
+}
+
+/// What a reconcile waits for.
+#[derive(Debug)]
+struct Waiting {
+    reason: String,
+    message: String,
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Waiting {}
+
+/// The reason of a reconcile that only waits.
+pub(crate) fn waits(error: &anyhow::Error) -> Option<&str> {
+    let waiting = error.chain().find_map(|cause| cause.downcast_ref());
+    waiting.map(|waiting: &Waiting| waiting.reason.as_str())
+}
+
 fn decided(error: anyhow::Error, retry: Retry) -> anyhow::Error {
     Decided { error, retry }.into()
 }
@@ -119,6 +167,15 @@ mod tests {
         let error = retry_after(SECOND, error);
         assert_eq!(of(&error), Retry::After(SECOND));
         assert_eq!(of(&retry_after(Duration::ZERO, error)), Retry::Backoff);
+    }
+
+    #[test]
+    fn what_a_reconcile_waits_for_is_found_below_any_context() {
+        assert_eq!(waits(&anyhow!("no wind")), None);
+        let error = waiting("NoWind", "no wind").context("cannot sail");
+        assert_eq!(waits(&error), Some("NoWind"));
+        assert_eq!(of(&error), Retry::Backoff);
+        assert_eq!(chain(error.as_ref()), "cannot sail: no wind");
     }
 
     #[test]

@@ -197,7 +197,10 @@ fn failed(queue: &Queue, key: &Key, failure: &Failure) {
             return;
         }
     };
-    tracing::error!(error = %failure, again_in = ?delay, "reconcile failed");
+    match failure.waits() {
+        Some(reason) => tracing::info!(reason, "waiting: {failure}"),
+        None => tracing::error!(error = %failure, again_in = ?delay, "reconcile failed"),
+    }
 }
 
 /// The fields of each log line of a reconcile, at every level of the log.

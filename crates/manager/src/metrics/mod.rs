@@ -289,6 +289,7 @@ impl ControllerMetrics {
                 Next::After(_) | Next::At(_) => self.requeue_after.inc(),
                 Next::Change => self.success.inc(),
             },
+            Err(failure) if failure.waits().is_some() => self.requeue_after.inc(),
             Err(failure) => {
                 match failure {
                     Failure::Error(_) => {}
@@ -335,18 +336,20 @@ mod tests {
         let error = crate::terminal(anyhow::anyhow!("no such harbor"));
         controller.ended(&Err(Failure::Error(error)), second);
         controller.ended(&Ok(Done::Asked(Action::requeue(Duration::ZERO))), second);
+        let wait = crate::waiting("NoWind", "no wind");
+        controller.ended(&Err(Failure::Error(wait)), second);
         let _active = controller.started();
         let text = metrics.text().unwrap();
         for line in [
             r#"controller_runtime_reconcile_total{controller="captain",result="success"} 1"#,
-            r#"controller_runtime_reconcile_total{controller="captain",result="requeue_after"} 1"#,
+            r#"controller_runtime_reconcile_total{controller="captain",result="requeue_after"} 2"#,
             r#"controller_runtime_reconcile_total{controller="captain",result="error"} 2"#,
             r#"controller_runtime_reconcile_total{controller="captain",result="requeue"} 1"#,
             r#"controller_runtime_reconcile_errors_total{controller="captain"} 2"#,
             r#"controller_runtime_terminal_reconcile_errors_total{controller="captain"} 1"#,
             r#"controller_runtime_reconcile_panics_total{controller="captain"} 1"#,
             r#"controller_runtime_reconcile_timeouts_total{controller="captain"} 0"#,
-            r#"controller_runtime_reconcile_time_seconds_bucket{le="1",controller="captain"} 5"#,
+            r#"controller_runtime_reconcile_time_seconds_bucket{le="1",controller="captain"} 6"#,
             r#"controller_runtime_active_workers{controller="captain"} 1"#,
             r#"controller_runtime_max_concurrent_reconciles{controller="captain"} 10"#,
             r#"workqueue_depth{controller="captain",name="captain",priority="0"} 1"#,

@@ -13,8 +13,9 @@ use anyhow::Context as _;
 use k8s_openapi::api::{core::v1::ConfigMap, events::v1::Event};
 use kube::CustomResourceExt as _;
 use manager::{
-    Action, Manager, retry_after, terminal,
+    Action, Context, Key, Manager, retry_after, terminal,
     testing::{FakeApi, eventually},
+    waiting,
 };
 use serde_json::json;
 
@@ -73,6 +74,42 @@ async fn a_terminal_error_is_reported_once_and_retried_when_the_object_changes()
     run.idle().await.unwrap();
     assert_eq!(count.load(Ordering::SeqCst), 2);
     assert_eq!(ready().message, "12 islands");
+}
+
+#[tokio::test]
+async fn a_reconcile_that_waits_for_an_object_shows_its_reason_and_runs_when_that_appears() {
+    async fn reconcile(_: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Action> {
+        if cx.get::<ConfigMap>("chart")?.is_none() {
+            return Err(waiting("ChartNotFound", "the ConfigMap `chart` is missing"));
+        }
+        cx.ready("Read", "the chart is there");
+        Ok(Action::await_change())
+    }
+    let api = FakeApi::new();
+    api.put(&captain("ahab", ""));
+    let register = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+            .watches::<ConfigMap>(|_, cached| Ok(cached.list::<Captain>().keys()?))
+            .reconcile(reconcile);
+    };
+    let mut run = api.run(register).unwrap();
+    run.idle().await.unwrap();
+    let ready = || {
+        let captain: Captain = api.get("default", "ahab").unwrap();
+        let mut conditions = captain.status.unwrap().conditions;
+        let ready = conditions.pop().unwrap();
+        (ready.status, ready.reason, ready.message)
+    };
+    let text = |text: &str| text.to_owned();
+    let missing = text("the ConfigMap `chart` is missing");
+    assert_eq!(ready(), (text("False"), text("ChartNotFound"), missing));
+    assert!(api.all::<Event>().is_empty());
+
+    api.put(&object("chart", ""));
+    let read = async || Ok((ready().0 == "True").then_some(()));
+    eventually(SOON, "the chart is read", read).await.unwrap();
 }
 
 #[tokio::test]
