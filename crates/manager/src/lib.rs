@@ -139,6 +139,7 @@ pub use self::{
         predicate,
         registration::Controller,
         retry::{retry_after, terminal, waiting},
+        state::with,
         trigger::Trigger,
     },
     dynamic::{Dynamic, DynamicKind},

@@ -17,6 +17,7 @@ pub(crate) mod registration;
 mod rendered;
 pub(crate) mod retry;
 pub(crate) mod source;
+pub(crate) mod state;
 mod status;
 pub(crate) mod timer;
 mod timing;

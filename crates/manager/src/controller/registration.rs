@@ -298,30 +298,8 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
     /// failure, and when an earlier reconcile requested it. It never runs twice at a time for one object, and never for
     /// an object that is being deleted.
     ///
-    /// A closure can capture state of its own, such as a client of another service. The current time is
-    /// [`cx.now()`](Context::now):
-    ///
-    /// ```
-    /// # use std::{sync::Arc, time::Duration};
-    /// # use k8s_openapi::api::core::v1::ConfigMap;
-    /// # use manager::{Action, Context, Manager};
-    /// # struct Harbor;
-    /// # impl Harbor { async fn berth(&self, _ship: &str) -> anyhow::Result<()> { Ok(()) } }
-    /// fn register(manager: &mut Manager, harbor: Arc<Harbor>) {
-    ///     manager
-    ///         .controller::<ConfigMap>("configmap")
-    ///         .reconcile(move |map, cx| reconcile(map, cx, harbor.clone()));
-    /// }
-    ///
-    /// async fn reconcile(
-    ///     map: Arc<ConfigMap>,
-    ///     cx: Context<ConfigMap>,
-    ///     harbor: Arc<Harbor>,
-    /// ) -> anyhow::Result<Action> {
-    ///     harbor.berth(cx.name()).await?;
-    ///     Ok(Action::requeue_at(cx.now() + Duration::from_secs(3600)))
-    /// }
-    /// ```
+    /// [`with`](crate::with) gives the function state of your own, such as a client of another service. The current
+    /// time is [`cx.now()`](Context::now).
     pub fn reconcile<F, R>(self, reconcile: F)
     where
         F: Fn(Arc<K>, Context<K>) -> R + Send + Sync + 'static,

@@ -11,7 +11,7 @@ use k8s_openapi::api::{
     apps::v1::Deployment,
     core::v1::{ConfigMap, Service},
 };
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, with};
 
 use crate::images::Images;
 
@@ -22,7 +22,6 @@ use crate::images::Images;
 // +kbr:rbac:groups=core,resources=configmaps;services,verbs=get;list;watch;create;patch
 /// Registers the controller: what it watches, and its reconcile function.
 pub fn register(manager: &mut Manager, images: &Arc<Images>) {
-    let images = images.clone();
     manager
         .controller::<Guestbook>("guestbook")
         // Whole, because each reconcile reads its status.
@@ -31,7 +30,7 @@ pub fn register(manager: &mut Manager, images: &Arc<Images>) {
         .owns::<ConfigMap>()
         .owns::<Service>()
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
-        .reconcile(move |guestbook, cx| reconcile(guestbook, cx, images.clone()));
+        .reconcile(with(images, reconcile));
 }
 
 /// Reconciles one `Guestbook`. Runs whenever the object or one of its children changes, and again after an error.
