@@ -6,7 +6,7 @@ use crd_lint::nearest;
 
 use super::problem::Problem;
 use arguments::parse;
-use kbr_scaffold::comments::{Comment, comments};
+use kbr_scaffold::rust::comments::{Comment, comments};
 
 /// The names of known markers: `+kbr:<name>`.
 const KNOWN: [&str; 5] = [

@@ -3,7 +3,7 @@
 use super::kinds::Kinds;
 use super::markers::Marker;
 use kbr_scaffold::resource::target::Target;
-use kbr_scaffold::uses::{call, resolve, uses};
+use kbr_scaffold::rust::uses::{call, resolve, uses};
 
 /// Methods of a registration that make the manager list and watch a kind.
 pub const WATCHING: [&str; 5] = ["controller", "owns", "owns_cached", "watches", "reads"];

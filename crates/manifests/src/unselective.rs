@@ -5,7 +5,7 @@ use super::kinds::Kinds;
 use super::problem::{self, Problem};
 use super::registrations::{Registration, is_allowed, registrations};
 use super::sources::Sources;
-use kbr_scaffold::comments;
+use kbr_scaffold::rust::comments;
 
 /// Methods of a registration that cache whole objects of another kind than the controller's own.
 const WHOLE: [&str; 3] = ["owns_cached", "watches", "reads"];

@@ -12,9 +12,7 @@ pub mod blueprint;
 pub mod changes;
 #[cfg(test)]
 mod checkout;
-pub mod comments;
 pub mod commit;
-pub mod derived;
 pub mod edit;
 #[cfg(test)]
 #[path = "../../../tests/fuzz/driver.rs"]
@@ -27,10 +25,10 @@ pub mod lock;
 pub mod project;
 pub mod release;
 pub mod resource;
+pub mod rust;
 pub mod sample;
 pub mod scaffold;
 pub mod trust;
 pub mod upgrade;
-pub mod uses;
 pub mod vars;
 pub mod workdir;

@@ -7,10 +7,10 @@ use super::DeleteArgs;
 use super::deletion::Deletion;
 use super::tables;
 use kbr_host::diagnostic::Problems;
-use kbr_scaffold::derived;
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::target::Target;
+use kbr_scaffold::rust::derived;
 use kbr_scaffold::workdir;
 
 /// Remove a version of a kind, with its types, CRD, sample and roles

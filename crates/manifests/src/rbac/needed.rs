@@ -8,9 +8,9 @@ use crate::kinds::Kinds;
 use crate::problem::{self, Problem};
 use crate::registrations::{WATCHING, is_allowed, line, registrations};
 use crate::sources::Sources;
-use kbr_scaffold::comments;
 use kbr_scaffold::resource::target::Target;
-use kbr_scaffold::uses::{call, resolve, uses};
+use kbr_scaffold::rust::comments;
+use kbr_scaffold::rust::uses::{call, resolve, uses};
 
 /// Calls of a `Context` that publish events.
 const PUBLISHING: [&str; 3] = ["cx.event", "cx.event_about", "cx.warning"];

@@ -3,10 +3,10 @@
 use crate::crd::Crd;
 use crate::kinds::Kinds;
 use crate::problem::Problem;
-use kbr_scaffold::comments;
 use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::target::Target;
-use kbr_scaffold::uses::{call, resolve, uses};
+use kbr_scaffold::rust::comments;
+use kbr_scaffold::rust::uses::{call, resolve, uses};
 
 /// Looks for `manager.spoke::<Hub, Spoke>()` for each served version of the CRDs whose conversion calls the operator. Without it,
 /// the conversion fails, and objects cannot be read in that version.

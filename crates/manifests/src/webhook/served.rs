@@ -5,10 +5,10 @@ use crd_lint::nearest;
 use super::entry::Entry;
 use crate::kinds::Kinds;
 use crate::problem::Problem;
-use kbr_scaffold::comments;
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::resource::webhook::{self, AdmissionKind};
-use kbr_scaffold::uses::{call, resolve, uses};
+use kbr_scaffold::rust::comments;
+use kbr_scaffold::rust::uses::{call, resolve, uses};
 
 /// A webhook that the code registers.
 struct Registration {

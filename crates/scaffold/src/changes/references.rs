@@ -3,7 +3,6 @@
 //! Names are resolved by the `use` items of their file, not by the compiler: macros and code that is built from other files are not
 //! seen. Comments and strings do not count.
 
-mod exports;
 mod kustomize;
 mod rust;
 

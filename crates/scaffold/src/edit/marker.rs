@@ -1,6 +1,6 @@
 //! Markers: comments on a separate line, in the language of the file.
 
-use crate::comments::comments;
+use crate::rust::comments::comments;
 
 /// The full line of the marker `name` in the file at `path`: `// +kbr:scaffold:<name>` in Rust, `# …` elsewhere.
 pub fn marker_line(path: &str, name: &str) -> String {

@@ -10,8 +10,8 @@
 use std::ops::Range;
 
 use super::marker::is_rust;
-use crate::comments::code;
-use crate::uses::{Import, imports};
+use crate::rust::comments::code;
+use crate::rust::uses::{Import, imports};
 
 /// The most lines of a `use` item after its first one.
 const LONGEST_USE: usize = 200;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Disk, Releases, Tree};
-use crate::comments;
 use crate::edit::is_rust;
 use crate::library;
-use crate::uses;
+use crate::rust::comments;
+use crate::rust::uses;
 
 /// The user's Rust files, by path.
 pub type Sources = BTreeMap<String, String>;

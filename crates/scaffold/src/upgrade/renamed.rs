@@ -1,9 +1,9 @@
 //! Names of the library that a release changed, and that an upgrade changes in the user's code as well.
 
 use super::Releases;
-use crate::comments;
 use crate::edit::is_rust;
-use crate::uses;
+use crate::rust::comments;
+use crate::rust::uses;
 
 /// A public name in a module of the library that has another name from one release on.
 struct Renamed {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::Mention;
-use super::exports::exports;
 use crate::changes::Change;
-use crate::comments::code;
 use crate::edit::is_rust;
-use crate::uses::{globs, resolve, uses};
+use crate::rust::comments::code;
+use crate::rust::exports::exports;
+use crate::rust::uses::{globs, resolve, uses};
 
 /// The crate of the types, as the operator calls it.
 const API: &str = "api";

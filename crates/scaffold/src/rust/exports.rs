@@ -2,7 +2,7 @@
 
 use syn::{Attribute, Item, UseTree, Visibility};
 
-use crate::derived;
+use crate::rust::derived;
 
 /// What the module of a file exports.
 #[derive(Debug, Default)]

@@ -3,11 +3,11 @@
 use super::*;
 use crate::edit;
 use crate::fuzz::{self, Corpus};
-use crate::uses;
+use crate::rust::uses;
 
 const INPUTS: &[&[u8]] = &[
     include_bytes!("../../comments.rs"),
-    include_bytes!("../../edit/tests.rs"),
+    include_bytes!("../../../edit/tests.rs"),
     b"use a::{b, c};\nmod d;\n// +kbr:scaffold:m\n\nfn main() {\n    e();\n    // +kbr:scaffold:m2\n}\n",
 ];
 

@@ -1,0 +1,6 @@
+//! Reads Rust sources.
+
+pub mod comments;
+pub mod derived;
+pub mod exports;
+pub mod uses;
