@@ -132,6 +132,21 @@ fn only_the_module_for_output_prints() {
     );
 }
 
+#[test]
+fn only_one_file_parses_rust() {
+    let calls_of_syn = ["syn::parse", "parse_file(", "parse2(", "parse_str("];
+    let (parsers, others) = calls(&calls_of_syn, &["crates/scaffold/src/rust/parse.rs"]);
+    assert!(
+        others.is_empty(),
+        "syn may overflow the stack; use crates/scaffold/src/rust/parse.rs:\n{}",
+        others.join("\n")
+    );
+    assert!(
+        parsers > 0,
+        "the test no longer sees how crates/scaffold/src/rust/parse.rs parses"
+    );
+}
+
 /// The modules below `root`, each with its imports; tests and re-exports are left out.
 fn imports(root: &Path) -> BTreeMap<String, BTreeSet<String>> {
     let mut files = Vec::new();

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::nested::{FORMS, nested};
 use crate::sent::{COMMANDS, Kind, Sent};
 
 /// The commands that write.
@@ -177,4 +178,28 @@ fn a_project_of_another_user_is_used_only_if_it_is_declared_safe() {
     rustix::fs::chown(&project, Some(other), None).unwrap();
     let ran = sent.run(&format!("export SUDO_UID=65534; {create}"), "sudo");
     assert!(ran.success, "{}", ran.printed);
+}
+
+#[test]
+fn a_source_that_is_nested_or_chained_too_deep_overflows_no_stack() {
+    let paths = [
+        "api/src/crew/v1/captain.rs",
+        "src/controllers/captain.rs",
+        "src/main.rs",
+    ];
+    let delete = "kbr delete api --group crew --version v1 --kind Captain --force";
+    // `crates/scaffold/src/rust/parse/tests.rs` tests them all.
+    for form in FORMS.into_iter().step_by(9) {
+        for (kind, command) in [
+            (Kind::Current, delete),
+            (Kind::Old, "kbr upgrade --no-check"),
+        ] {
+            let sent = Sent::new(kind);
+            let text = nested(form, 100_000);
+            for path in paths {
+                sent.write(path, &text);
+            }
+            sent.run(command, &format!("{form:?}: {command}"));
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
+use crate::nested::{FORMS, nested};
 use crate::sent::Sent;
 
 /// Everything below `.kbr` that kbr acts on.
@@ -271,22 +272,28 @@ fn part(sent: &Sent, choice: &mut Choice) -> String {
 
 /// A planned file whose text takes long to parse or to compare, or fills the stack.
 fn text(sent: &Sent, choice: &mut Choice) -> String {
-    let (path, nested) = choice.of(&[
-        ("src/main.rs", ["fn main() { let a = ", "(", ")"]),
-        ("src/controllers/captain.rs", ["type A = ", "Vec<", ">"]),
-        ("api/src/crew/v1/captain.rs", ["", "mod a { ", "}"]),
-        ("config/default/kustomization.yaml", ["a: ", "[", "]"]),
-        ("Cargo.toml", ["a = ", "[", "]"]),
-        ("Makefile", ["", "$(", ")"]),
+    let path = choice.of(&[
+        "src/main.rs",
+        "src/controllers/captain.rs",
+        "api/src/crew/v1/captain.rs",
+        "config/default/kustomization.yaml",
+        "Cargo.toml",
+        "Makefile",
     ]);
-    let [start, open, close] = nested;
+    let form = match path {
+        "config/default/kustomization.yaml" => ["a: ", "[", "", "]", ""],
+        "Cargo.toml" => ["a = ", "[", "", "]", ""],
+        "Makefile" => ["", "$(", "", ")", ""],
+        _ => choice.of(&FORMS),
+    };
+    let [start, open, ..] = form;
     let deep = 20_000;
     let numbers = |count: usize| (0..count).map(|number| format!("{number}\n"));
     let aliases =
         (1..12).map(|at| format!("a{at}: &a{at} [{}]\n", format!("*a{}, ", at - 1).repeat(10)));
     let texts: [String; 5] = [
-        [start, &open.repeat(deep), &close.repeat(deep)].concat(),
-        [start, &open.repeat(deep)].concat(),
+        nested(form, deep),
+        nested([start, open, "", "", ""], deep),
         numbers(200_000).collect(),
         "\0".repeat(1 << 20),
         ["a0: &a0 [x, x]\n".to_owned()]

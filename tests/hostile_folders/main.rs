@@ -5,6 +5,7 @@
 
 mod attacks;
 mod generator;
+mod nested;
 mod outside;
 mod sent;
 

@@ -144,6 +144,7 @@ pub fn generate(root: &Path, options: Options<'_>) -> anyhow::Result<Generated> 
     let mut sources = sources(root, options, &packages, &mut problems)?;
     sources.allow(&project.manifests.allow);
     let map = &SourceMap::new(&sources.files, &sources.called("lint"));
+    warnings.extend(map.unread.iter().cloned());
     let mut crds = Vec::new();
     if let Some(generator) = generator_of(&packages) {
         crds = definitions(root, generator, options, map, &mut problems);

@@ -7,6 +7,7 @@ mod rust;
 use std::collections::BTreeMap;
 
 use super::markers::Marker;
+use super::problem::Problem;
 use rust::Field;
 pub use rust::{ExpectedKeyword, RustType, Span};
 
@@ -15,6 +16,8 @@ pub use rust::{ExpectedKeyword, RustType, Span};
 pub struct SourceMap {
     types: BTreeMap<String, Vec<RustType>>,
     allowed: Vec<Allowed>,
+    /// A warning for each file whose types are unknown, although cargo may compile them.
+    pub unread: Vec<Problem>,
 }
 
 /// A comment `// +kbr:lint:allow=float` at a type or field.
@@ -44,8 +47,15 @@ impl SourceMap {
     pub fn new(files: &[(String, String)], markers: &[Marker]) -> Self {
         let mut map = Self::default();
         for (file, text) in files {
-            for (name, read) in read::types(file, text) {
-                map.types.entry(name).or_default().push(read);
+            match read::types(file, text) {
+                Ok(types) => {
+                    for (name, read) in types {
+                        map.types.entry(name).or_default().push(read);
+                    }
+                }
+                Err(why) => map.unread.extend(why.problem(file).map(|problem| {
+                    problem.help("move a part of it into an item or a file of its own; until then, findings about the types of this file have no lines, and comments cannot allow them")
+                })),
             }
         }
         for marker in markers {
@@ -181,5 +191,24 @@ impl SourceMap {
             .values()
             .flatten()
             .filter(|known| known.panics.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_nested_too_deep_is_named_and_one_that_is_not_rust_is_cargos() {
+        let deep = format!("struct A;\ntype B = {}u8;", "&".repeat(10_000));
+        let files = [("a.rs", "fn"), ("b.rs", &deep), ("c.rs", "struct C;")];
+        let files = files.map(|(file, text)| (file.to_owned(), text.to_owned()));
+        let map = SourceMap::new(&files, &[]);
+        assert_eq!(map.types.into_keys().collect::<Vec<_>>(), ["C"]);
+        let [problem] = &map.unread[..] else {
+            panic!("one problem");
+        };
+        let text = "`b.rs:2`: this is nested or chained too deep for kbr";
+        assert_eq!(problem.text(), text);
     }
 }

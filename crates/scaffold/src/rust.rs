@@ -3,4 +3,5 @@
 pub mod comments;
 pub mod derived;
 pub mod exports;
+pub mod parse;
 pub mod uses;

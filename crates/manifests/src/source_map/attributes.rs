@@ -1,5 +1,6 @@
 //! The serde, schemars and kube attributes that affect a schema.
 
+use proc_macro2::{TokenStream, TokenTree};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, Lit, Meta, Token};
 
@@ -34,10 +35,14 @@ pub fn text(attributes: &[Attribute], name: &str) -> Option<String> {
 
 fn literal(value: &Expr) -> Option<String> {
     match value {
-        Expr::Lit(literal) => match &literal.lit {
-            Lit::Str(text) => Some(text.value()),
-            _ => None,
-        },
+        Expr::Lit(literal) => string(&literal.lit),
+        _ => None,
+    }
+}
+
+fn string(literal: &Lit) -> Option<String> {
+    match literal {
+        Lit::Str(text) => Some(text.value()),
         _ => None,
     }
 }
@@ -159,11 +164,11 @@ fn expected_keywords(meta: &Meta) -> Option<(String, Vec<String>)> {
 }
 
 /// The keys of `extend("a" = 1, "b" = 2)`.
-fn extended(tokens: &proc_macro2::TokenStream) -> Vec<ExpectedKeyword> {
+fn extended(tokens: &TokenStream) -> Vec<ExpectedKeyword> {
     let mut found = Vec::new();
     let mut before: Option<String> = None;
     for token in tokens.clone() {
-        if let proc_macro2::TokenTree::Punct(sign) = &token
+        if let TokenTree::Punct(sign) = &token
             && sign.as_char() == '='
             && let Some(key) = &before
         {
@@ -176,9 +181,10 @@ fn extended(tokens: &proc_macro2::TokenStream) -> Vec<ExpectedKeyword> {
                 keywords,
             });
         }
-        before = syn::parse_str::<syn::LitStr>(&token.to_string())
-            .ok()
-            .map(|text| text.value());
+        before = match token {
+            TokenTree::Literal(literal) => string(&Lit::new(literal)),
+            _ => None,
+        };
     }
     found
 }

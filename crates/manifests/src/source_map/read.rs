@@ -5,14 +5,15 @@ use syn::{Attribute, Fields, GenericArgument, Item, PathArguments};
 
 use super::attributes::{cased, expected, kind, metas, rename_all, text};
 use super::rust::{Field, RustType, Span};
+use kbr_scaffold::rust::parse::{Unread, parse};
 
-/// The structs and enums of a file, including those in modules; empty if it is not valid Rust.
-pub fn types(file: &str, text: &str) -> Vec<(String, RustType)> {
-    let mut found = Vec::new();
-    if let Ok(parsed) = syn::parse_file(text) {
+/// The structs and enums of a file, including those in modules.
+pub fn types(file: &str, text: &str) -> Result<Vec<(String, RustType)>, Unread> {
+    parse(text, |parsed| {
+        let mut found = Vec::new();
         items(file, &parsed.items, &mut found);
-    }
-    found
+        found
+    })
 }
 
 fn items(file: &str, all: &[Item], found: &mut Vec<(String, RustType)>) {

@@ -47,6 +47,16 @@ pub fn code(source: &str) -> Result<String, Unterminated> {
     Ok(code)
 }
 
+/// The source without its first line if that is `#!/usr/bin/env …`, which is not Rust, as `#![…]` is.
+pub fn without_shebang(source: &str) -> &str {
+    match source.strip_prefix("#!") {
+        Some(rest) if !rest.trim_start().starts_with('[') => {
+            &source[source.find('\n').unwrap_or(source.len())..]
+        }
+        _ => source,
+    }
+}
+
 /// The part of Rust's lexical grammar that distinguishes comments from code.
 struct Lexer<'a> {
     source: &'a str,
@@ -66,7 +76,7 @@ impl<'a> Lexer<'a> {
             found: Vec::new(),
             text: Vec::new(),
         };
-        lexer.shebang();
+        lexer.skip(source.len() - without_shebang(source).len());
         while let Some(next) = lexer.peek() {
             let start = lexer.at;
             lexer.token(next)?;
@@ -98,14 +108,6 @@ impl<'a> Lexer<'a> {
         let length = self.rest().find(end)? + end.len();
         self.skip(length);
         Some(())
-    }
-
-    /// `#!/usr/bin/env …` is not Rust, `#![…]` is.
-    fn shebang(&mut self) {
-        let rest = self.rest();
-        if rest.starts_with("#!") && !rest[2..].trim_start().starts_with('[') {
-            self.skip(rest.find('\n').unwrap_or(rest.len()));
-        }
     }
 
     fn token(&mut self, next: char) -> Result<(), Unterminated> {

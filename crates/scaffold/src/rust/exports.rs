@@ -2,7 +2,8 @@
 
 use syn::{Attribute, Item, UseTree, Visibility};
 
-use crate::rust::derived;
+use super::derived;
+use super::parse::parse;
 
 /// What the module of a file exports.
 #[derive(Debug, Default)]
@@ -13,11 +14,12 @@ pub struct Exports {
     pub macros: Vec<String>,
 }
 
-/// The exports of a file. Those of a file that is not valid Rust are unknown, and cargo reports it.
+/// The exports of a file. Those of a file that cannot be read are unknown; cargo reports it if it is not valid Rust.
 pub fn exports(text: &str) -> Exports {
-    let Ok(file) = syn::parse_file(text) else {
-        return Exports::default();
-    };
+    parse(text, of_file).unwrap_or_default()
+}
+
+fn of_file(file: &syn::File) -> Exports {
     let mut found = Exports::default();
     for item in &file.items {
         export(item, &mut found);

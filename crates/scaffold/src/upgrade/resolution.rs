@@ -6,6 +6,7 @@ use super::merge::{self, Hunk};
 use super::{Releases, Sides, entries, resolve, rewritten, selector};
 use crate::edit::is_rust;
 use crate::library;
+use crate::rust::parse;
 use crate::sample;
 use crate::scaffold::Policy;
 
@@ -131,7 +132,7 @@ fn is_users_own(path: &str) -> bool {
 
 /// Whether a merge without conflicts made Rust of the user invalid.
 fn is_rust_broken(path: &str, ours: &str, merged: &str) -> bool {
-    is_rust(path) && syn::parse_file(ours).is_ok() && syn::parse_file(merged).is_err()
+    is_rust(path) && parse::is_valid(ours) && !parse::is_valid(merged)
 }
 
 /// Whether the text is still TOML or YAML, without entries twice.
@@ -139,7 +140,7 @@ fn is_valid(path: &str, text: &str) -> bool {
     let is_syntax = match path.rsplit_once('.').map(|(_, end)| end) {
         Some("toml") => toml::de::DeTable::parse(text).is_ok(),
         Some("yaml" | "yml") => serde_saphyr::from_multiple::<serde_json::Value>(text).is_ok(),
-        Some("rs") => syn::parse_file(text).is_ok(),
+        Some("rs") => parse::is_valid(text),
         _ => true,
     };
     is_syntax && !entries::has_duplicates(path, text)
