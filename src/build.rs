@@ -13,28 +13,42 @@ fn main() -> io::Result<()> {
         println!("cargo::error=kbr runs on Linux and macOS; on Windows, build and run it in WSL");
     }
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let library = root.join("library");
-    let mut files = Vec::new();
-    walk(&library, &mut files)?;
-    let name = |file: &PathBuf| {
-        let path = file.strip_prefix(&library).unwrap_or(file);
-        let path = path.to_string_lossy();
-        // With a `Cargo.toml`, cargo would treat the folder as a package and exclude it from kbr's.
-        path.strip_suffix(".normalised").unwrap_or(&path).to_owned()
-    };
-    files.sort_by_cached_key(name);
+    let mut packages: Vec<PathBuf> = fs::read_dir(root.join("library"))?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<_>>()?;
+    packages.sort();
     let mut list = String::from("&[\n");
-    for file in &files {
-        let name = name(file);
-        let file = file.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
-        writeln!(list, "    ({name:?}, include_str!({file:?})),").map_err(io::Error::other)?;
+    for package in &packages {
+        let name = package.file_name().unwrap_or_default();
+        let files = files(package)?;
+        writeln!(list, "({name:?}, &[\n{files}]),").map_err(io::Error::other)?;
     }
     list += "]\n";
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     fs::write(out.join("library.rs"), list)
 }
 
-/// Every file below `folder` except unit tests, like the `include` of the library's manifest.
+/// The files of a package, as code: a pair of path and text on each line.
+fn files(package: &Path) -> io::Result<String> {
+    let mut files = Vec::new();
+    walk(package, &mut files)?;
+    let name = |file: &PathBuf| {
+        let path = file.strip_prefix(package).unwrap_or(file);
+        let path = path.to_string_lossy();
+        // With a `Cargo.toml`, cargo would treat the folder as a package and exclude it from kbr's.
+        path.strip_suffix(".normalised").unwrap_or(&path).to_owned()
+    };
+    files.sort_by_cached_key(name);
+    let mut list = String::new();
+    for file in &files {
+        let name = name(file);
+        let file = file.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
+        writeln!(list, "    ({name:?}, include_str!({file:?})),").map_err(io::Error::other)?;
+    }
+    Ok(list)
+}
+
+/// Every file below `folder` except unit tests, like the `include` of the packages' manifests.
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

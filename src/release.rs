@@ -15,8 +15,7 @@ static SCAFFOLDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/scaffolds");
 /// The lock of the reference project.
 pub const LOCK: &str = include_str!("../scaffolds/Cargo.lock");
 
-/// Path and text of each file of the library, sorted by path.
-static LIBRARY: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/library.rs"));
+static LIBRARY: &[library::Package] = include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
 /// The earlier releases, each with its archive.
 const KEPT: &[(&str, &[u8])] = &[
@@ -106,38 +105,49 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_library_has_sources_and_no_unit_tests() {
-        let paths: Vec<_> = LIBRARY.iter().map(|(path, _)| *path).collect();
-        assert!(paths.is_sorted() && paths.len() > 90, "{paths:?}");
-        for path in [
-            "CHANGELOG.md",
-            "Cargo.toml",
-            "LICENSE",
-            "README.md",
-            "src/lib.rs",
-        ] {
-            assert!(paths.contains(&path), "{path}");
+    fn each_package_of_the_library_has_a_folder_with_sources_and_no_unit_tests() {
+        let folders = LIBRARY
+            .iter()
+            .map(|(name, _)| format!("third_party/{name}"));
+        assert!(folders.eq(library::FOLDERS));
+        for (name, files) in LIBRARY {
+            let paths: Vec<_> = files.iter().map(|(path, _)| *path).collect();
+            assert!(paths.is_sorted() && paths.len() > 30, "{name}: {paths:?}");
+            for path in [
+                "CHANGELOG.md",
+                "Cargo.toml",
+                "LICENSE",
+                "README.md",
+                "src/lib.rs",
+            ] {
+                assert!(paths.contains(&path), "{name}: {path}");
+            }
+            let is_test = |path: &&str| {
+                path.split('/')
+                    .any(|part| part == "tests" || part == "tests.rs")
+            };
+            assert!(!paths.iter().any(is_test), "{name}: {paths:?}");
         }
-        let is_test = |path: &&str| {
-            path.split('/')
-                .any(|part| part == "tests" || part == "tests.rs")
-        };
-        assert!(!paths.iter().any(is_test), "{paths:?}");
     }
 
     #[test]
     fn the_current_library_is_accepted() {
-        let manifest = LIBRARY.iter().find(|(path, _)| *path == "Cargo.toml");
-        library::check(manifest.map(|(_, text)| *text)).unwrap();
+        for (name, files) in LIBRARY {
+            let manifest = files.iter().find(|(path, _)| *path == "Cargo.toml");
+            let manifest = manifest.map(|(_, text)| *text);
+            library::check(manifest).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
     }
 
     #[test]
     fn an_archived_release_still_writes_the_same_library() {
-        let archived = |(path, text): &(&str, &str)| {
-            let path = path.replace("Cargo.toml", "Cargo.toml.normalised");
-            (path, (*text).to_owned())
-        };
-        let archived: Vec<_> = LIBRARY.iter().map(archived).collect();
+        let mut archived = Vec::new();
+        for (package, files) in LIBRARY {
+            archived.extend(files.iter().map(|(path, text)| {
+                let path = path.replace("Cargo.toml", "Cargo.toml.normalised");
+                (format!("{package}/{path}"), (*text).to_owned())
+            }));
+        }
         let kept = library::archived(&archived).unwrap();
         assert_eq!(kept, current().unwrap().library);
         assert!(

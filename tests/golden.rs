@@ -9,8 +9,8 @@
 //! - `gone` (only if there are any): every file that it removed, one a line;
 //! - `said`: its output and exit code.
 //!
-//! `third_party/kbr-manager/` is not compared (`tests/package/` does that), so that no case changes when the library does, and what
-//! kbr prints about it is `[files]`; `Cargo.lock` is compared only where a case has one in `out/`.
+//! The packages of the library, in `third_party/`, are not compared (`tests/package/` does that), so that no case changes when the
+//! library does, and what kbr prints about them is `[files]`; `Cargo.lock` is compared only where a case has one in `out/`.
 //! `UPDATE=1` rewrites `out/` and `said`.
 
 mod support;
@@ -110,7 +110,7 @@ fn script(case: &Path) -> String {
 
 /// Removes the library, and the lock if the case does not record it.
 fn summarize(case: &Path, files: &mut Tree) {
-    files.retain(|path, _| !path.starts_with("third_party/kbr-manager/"));
+    files.retain(|path, _| !path.starts_with("third_party/kbr-"));
     if !case.join("out/Cargo.lock").exists() {
         files.remove("Cargo.lock");
     }
@@ -119,11 +119,12 @@ fn summarize(case: &Path, files: &mut Tree) {
 /// Replaces the version and number of files in lines about the library: `third_party/kbr-manager (kbr-manager 0.2.0, 93 files)`.
 fn without_library(said: &str) -> String {
     let line = |line: &str| {
-        let folder = "third_party/kbr-manager";
-        let known = line.split_once(folder).filter(|_| line.contains("file"));
-        known.map_or(format!("{line}\n"), |(before, _)| {
-            format!("{before}{folder} [files]\n")
-        })
+        let is_counted = line.contains("third_party/kbr-") && line.contains("file");
+        let named = line.rsplit_once(" (").or_else(|| line.rsplit_once(": "));
+        match named.filter(|_| is_counted) {
+            Some((before, _)) => format!("{before} [files]\n"),
+            None => format!("{line}\n"),
+        }
     };
     said.lines().map(line).collect()
 }

@@ -62,8 +62,10 @@ fn the_dependency_layer_has_every_manifest_and_target() {
             }
         }
     }
-    let library = image.join("third_party/kbr-manager/src/lib.rs");
-    assert!(library.is_file(), "{}", library.display());
+    for package in ["kbr-manager", "kbr-testing"] {
+        let library = image.join("third_party").join(package).join("src/lib.rs");
+        assert!(library.is_file(), "{}", library.display());
+    }
     let cargo = env!("CARGO");
     let look = format!(
         "cargo() {{ '{cargo}' metadata --offline --no-deps --format-version 1; }}\n{stubs}"

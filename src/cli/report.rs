@@ -33,8 +33,10 @@ fn lines(changes: &[Change]) -> String {
         let files = count(changes.iter().filter(is_same).count(), "file");
         let verb_name = name(verb);
         let version = match folder {
-            library::FOLDER if verb != Verb::Remove => {
-                format!("kbr-manager {KBR}, ")
+            library::OLD_FOLDER => String::new(),
+            folder if verb != Verb::Remove => {
+                let package = folder.rsplit('/').next().unwrap_or(folder);
+                format!("{package} {KBR}, ")
             }
             _ => String::new(),
         };
@@ -55,9 +57,12 @@ pub fn dry_run(changes: &[Change]) -> anyhow::Result<()> {
     let (library, others): (Vec<_>, Vec<_>) =
         written.partition(|change| library::has(&change.path));
     let mut text: String = others.into_iter().map(summary).collect();
-    if !library.is_empty() {
-        let files = count(library.len(), "file");
-        writeln!(text, "{}: {files}", library::FOLDER).ok();
+    for folder in library::FOLDERS {
+        let is_in = |change: &&&Change| library::folder_of(&change.path) == Some(folder);
+        let files = library.iter().filter(is_in).count();
+        if files > 0 {
+            writeln!(text, "{folder}: {}", count(files, "file")).ok();
+        }
     }
     output::data(&text)
 }
@@ -173,13 +178,15 @@ mod tests {
             change(Verb::Create, "third_party/kbr-manager/a"),
             change(Verb::Same, "third_party/kbr-manager/b"),
             change(Verb::Create, "third_party/kbr-manager/c/d"),
+            change(Verb::Create, "third_party/kbr-testing/a"),
             change(Verb::Same, "third_party/rustfmt.toml"),
         ];
         assert_eq!(
             lines(&changes),
             format!(
                 "      create a\n      create third_party/kbr-manager (kbr-manager {version}, 2 files)\n        \
-                 same third_party/kbr-manager (kbr-manager {version}, 1 file)\n        same third_party/rustfmt.toml\n"
+                 same third_party/kbr-manager (kbr-manager {version}, 1 file)\n      \
+                 create third_party/kbr-testing (kbr-testing {version}, 1 file)\n        same third_party/rustfmt.toml\n"
             )
         );
     }

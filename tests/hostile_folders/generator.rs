@@ -50,6 +50,7 @@ const PARTS: [&str; 14] = [
     "config",
     "config/default/kustomization.yaml",
     "third_party/kbr-manager/Cargo.toml",
+    "third_party/kbr-testing",
     "manager",
 ];
 
@@ -315,6 +316,7 @@ fn source(sent: &Sent, choice: &mut Choice) -> String {
         "config/found/kustomization.yaml",
         "src/.gitignore",
         "third_party/kbr-manager/src/found.rs",
+        "third_party/kbr-testing/src/found.rs",
     ]);
     if choice.below(5) > 0 {
         return odd(sent, path, choice);

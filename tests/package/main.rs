@@ -16,12 +16,20 @@ use support::{repository, shell, stderr, tree};
 /// The files that cargo adds to a package, which differ between builds of the same sources.
 const NOT_OURS: [&str; 3] = [".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml.orig"];
 
-/// The files of the package `kbr-manager`.
-fn published() -> BTreeMap<String, Vec<u8>> {
+/// The packages of the library.
+const PACKAGES: [&str; 2] = ["kbr-manager", "kbr-testing"];
+
+/// How the published manifest of kbr-testing depends on kbr-manager, and how that of a project does: on the copy beside it.
+const DEPENDENCY: [&str; 2] = [
+    "[dependencies.manager]\n",
+    "[dependencies.manager]\npath = \"../kbr-manager\"\n",
+];
+
+/// The files of the packages by package, with the manifests that projects get.
+fn published() -> BTreeMap<&'static str, BTreeMap<String, Vec<u8>>> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path();
-    let words =
-        "package --package kbr-manager --no-verify --allow-dirty --exclude-lockfile --offline";
+    let words = "package --package kbr-manager --package kbr-testing --no-verify --allow-dirty --exclude-lockfile --offline";
     let output = Command::new(env!("CARGO"))
         .args(words.split(' '))
         .arg("--target-dir")
@@ -31,26 +39,42 @@ fn published() -> BTreeMap<String, Vec<u8>> {
         .expect("cargo runs");
     let printed = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{printed}");
-    let unpack = "tar -xzf package/kbr-manager-*.crate && mv kbr-manager-* unpacked";
-    let output = shell(folder, unpack);
-    assert!(output.status.success(), "{}", stderr(&output, folder));
-    let mut files = tree(&folder.join("unpacked"));
-    files.retain(|path, _| !NOT_OURS.contains(&path.as_str()));
-    files
+    let files = |package| {
+        let unpack = format!("tar -xzf package/{package}-*.crate && mv {package}-* {package}");
+        let output = shell(folder, &unpack);
+        assert!(output.status.success(), "{}", stderr(&output, folder));
+        let mut files = tree(&folder.join(package));
+        files.retain(|path, _| !NOT_OURS.contains(&path.as_str()));
+        let manifest = String::from_utf8_lossy(&files["Cargo.toml"]);
+        let manifest = manifest.replace(DEPENDENCY[0], DEPENDENCY[1]).into_bytes();
+        files.insert("Cargo.toml".to_owned(), manifest);
+        (package, files)
+    };
+    PACKAGES.map(files).into()
 }
 
 #[test]
-fn the_manifest_in_library_is_the_one_that_cargo_publishes() {
-    let files = published();
-    let path = repository().join("library/Cargo.toml.normalised");
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(&path, &files["Cargo.toml"]).expect("a writable file");
+fn the_manifests_in_library_are_those_that_cargo_publishes() {
+    for (package, files) in published() {
+        let name = format!("library/{package}/Cargo.toml.normalised");
+        let path = repository().join(&name);
+        if std::env::var_os("UPDATE").is_some() {
+            fs::write(&path, &files["Cargo.toml"]).expect("a writable file");
+        }
+        let found = fs::read(&path).expect("a readable file");
+        assert!(
+            found == files["Cargo.toml"],
+            "{name} is stale: `make update` rewrites it"
+        );
     }
-    let found = fs::read(&path).expect("a readable file");
-    assert!(
-        found == files["Cargo.toml"],
-        "library/Cargo.toml.normalised is stale: `make update` rewrites it"
-    );
+}
+
+#[test]
+fn the_runtime_does_not_depend_on_the_crate_for_tests() {
+    let files = published();
+    let manifest = |package| String::from_utf8_lossy(&files[package]["Cargo.toml"]);
+    assert!(!manifest("kbr-manager").contains("kbr-testing"));
+    assert!(manifest("kbr-testing").contains(DEPENDENCY[1]));
 }
 
 #[test]
@@ -62,20 +86,21 @@ fn a_new_project_has_the_published_library_and_its_checksums() {
         "{}",
         stderr(&output, folder.path())
     );
-    let mut found = tree(&folder.path().join("third_party/kbr-manager"));
-    let checksums = found.remove(".cargo-checksum.json").expect("checksums");
-    let expected = published();
-    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&found), names(&expected));
-    let differs = |path: &&String| found[*path] != expected[*path];
-    assert_eq!(found.keys().find(differs), None);
+    for (package, expected) in published() {
+        let mut found = tree(&folder.path().join("third_party").join(package));
+        let checksums = found.remove(".cargo-checksum.json").expect("checksums");
+        let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&found), names(&expected));
+        let differs = |path: &&String| found[*path] != expected[*path];
+        assert_eq!(found.keys().find(differs), None);
 
-    let checksums: Value = serde_json::from_slice(&checksums).expect("JSON");
-    let sums: BTreeMap<_, _> = expected
-        .iter()
-        .map(|(path, bytes)| (path, sha256(bytes)))
-        .collect();
-    assert_eq!(checksums, json!({ "files": sums }));
+        let checksums: Value = serde_json::from_slice(&checksums).expect("JSON");
+        let sums: BTreeMap<_, _> = expected
+            .iter()
+            .map(|(path, bytes)| (path, sha256(bytes)))
+            .collect();
+        assert_eq!(checksums, json!({ "files": sums }));
+    }
 }
 
 /// Like [`shell`], with the cargo and rustfmt of this test.
@@ -172,9 +197,10 @@ fn a_checkout_with_crlf_keeps_the_library_byte_for_byte() {
 
 #[test]
 fn no_unit_test_is_published() {
-    let files = published();
-    assert!(files.keys().all(|path| !is_test(Path::new(path))));
-    assert!(files.len() > 90);
+    for (package, files) in published() {
+        assert!(files.keys().all(|path| !is_test(Path::new(path))));
+        assert!(files.len() > 30, "{package}: {} files", files.len());
+    }
 }
 
 fn is_test(path: &Path) -> bool {

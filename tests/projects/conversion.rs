@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, Patch, PatchParams};
-use manager::testing::{Cluster, eventually};
+use kbr_testing::{Cluster, eventually};
 use serde_json::{Value, json};
 
 const FIELDS: [(&str, &str); 3] = [("v1", "message"), ("v2", "salute"), ("v3", "words")];

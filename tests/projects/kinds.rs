@@ -16,7 +16,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::core::ErrorResponse;
-use manager::testing::{Cluster, eventually};
+use kbr_testing::{Cluster, eventually};
 use serde_json::{Value, json};
 
 const LIMIT: Duration = Duration::from_secs(180);

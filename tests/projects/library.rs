@@ -8,8 +8,8 @@ use std::{
 
 use super::support::tree;
 
-/// The library's folder in a project.
-const FOLDER: &str = "third_party/kbr-manager";
+/// The library's packages in a project, and files beside them.
+const FOLDER: &str = "third_party";
 
 /// Gives the library's files the same modification times in all projects. cargo compares times, and would otherwise rebuild the
 /// library for each new project.

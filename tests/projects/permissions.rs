@@ -70,7 +70,7 @@ const TESTS: &str = r#"//! Uses each of the operator's permissions.
 
 use std::time::Duration;
 
-use manager::testing::Cluster;
+use kbr_testing::Cluster;
 use tokio::time::sleep;
 
 /// Waits until the output of `kubectl get` matches.

@@ -147,17 +147,20 @@ impl Project {
     /// A newer compiler may have more warnings, so this compiles the library with lints that it violates: cargo must not show them.
     pub fn library_is_silent_under_any_lint(&self) {
         let wrapper = self.0.join("target/strict-rustc");
-        let script = "#!/bin/sh\ncase \" $* \" in\n*' --crate-name manager '*) exec \"$@\" -Wunused_results -Wunreachable_pub -Dwarnings ;;\n\
+        let script = "#!/bin/sh\ncase \" $* \" in\n*' --crate-name manager '* | *' --crate-name kbr_testing '*) exec \"$@\" -Wunused_results -Wunreachable_pub -Dwarnings ;;\n\
                       *) exec \"$@\" ;;\nesac\n";
         write(&wrapper, script.as_bytes());
         self.run("chmod", &["+x", "target/strict-rustc"]);
-        let script = "touch third_party/kbr-manager/src/lib.rs; cargo build --workspace";
+        let script = "touch third_party/*/src/lib.rs; cargo build --workspace --tests";
         let mut build = self.command("sh", &["-c", script]);
         let output = build.env("RUSTC_WRAPPER", &wrapper).output();
         let output = output.unwrap_or_else(|error| panic!("cannot run `cargo`: {error}"));
         self.succeeded("cargo build", &output);
         let printed = String::from_utf8_lossy(&output.stderr);
-        assert!(printed.contains("Compiling kbr-manager"), "{printed}");
+        for package in ["kbr-manager", "kbr-testing"] {
+            let compiling = format!("Compiling {package}");
+            assert!(printed.contains(&compiling), "{printed}");
+        }
         assert!(!printed.contains("warning"), "{printed}");
     }
 

@@ -15,7 +15,7 @@ use kube::{
     Resource as _,
     api::{Api, DeleteParams, PatchParams, Patch, PostParams},
 };
-use manager::testing::{Cluster, eventually};
+use kbr_testing::{Cluster, eventually};
 
 fn object(name: &str, message: Option<&str>) -> KIND {
     let mut object = KIND::default();

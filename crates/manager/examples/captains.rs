@@ -141,7 +141,7 @@ fn deployment(captain: &Captain) -> Deployment {
 
 #[cfg(test)]
 mod tests {
-    use manager::testing::{FakeApi, is_ready};
+    use kbr_testing::{FakeApi, is_ready};
 
     use super::*;
 

@@ -89,7 +89,7 @@ async fn reconcile(deployment: Arc<Deployment>, cx: Context<Deployment>) -> anyh
 
 #[cfg(test)]
 mod tests {
-    use manager::testing::FakeApi;
+    use kbr_testing::FakeApi;
 
     use super::*;
 

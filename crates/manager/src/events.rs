@@ -195,7 +195,6 @@ impl Publisher {
     }
 
     /// Sends the waiting events.
-    #[cfg(any(test, feature = "testing"))]
     pub(crate) async fn flush(&mut self, client: &Client) {
         let end = CancellationToken::new();
         end.cancel();

@@ -5,7 +5,7 @@ use serde_json::Error;
 /// Explains why `text`, a JSON object, cannot be read. It names the field: `spec.ports[0].name: invalid type: …`.
 ///
 /// serde does not track paths, but its errors contain a position.
-pub(crate) fn explain(text: &str, error: &Error) -> String {
+pub fn explain(text: &str, error: &Error) -> String {
     let problem = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     let Some(problem) = problem.strip_suffix(&position) else {

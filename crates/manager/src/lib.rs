@@ -100,6 +100,8 @@ mod controller;
 mod dynamic;
 mod error;
 mod events;
+#[doc(hidden)]
+pub mod harness;
 mod json_path;
 mod key;
 mod layer;
@@ -115,8 +117,6 @@ mod servers;
 mod shutdown;
 mod spawn;
 mod task;
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;
 mod user;
 pub mod webhook;
 mod writes;

@@ -3,6 +3,7 @@
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kbr_testing::FakeApi;
 use kube::{
     Api, ResourceExt,
     api::{
@@ -10,7 +11,7 @@ use kube::{
         WatchParams,
     },
 };
-use manager::{Manager, testing::FakeApi};
+use manager::Manager;
 use serde_json::json;
 
 fn object(name: &str, owners: &[&ConfigMap]) -> ConfigMap {

@@ -9,9 +9,9 @@ use std::{
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_testing::{FakeApi, eventually};
 use manager::{
     Action, Manager, Options,
-    testing::{FakeApi, eventually},
     webhook::{Defaulter, Rejection, Request},
 };
 use tokio::{

@@ -6,11 +6,9 @@ use k8s_openapi::{
     api::core::v1::{ConfigMap, Namespace, Secret},
     apimachinery::pkg::apis::meta::v1::{Condition, Time},
 };
+use kbr_testing::{FakeApi, is_ready, reason};
 use kube::{CustomResource, ResourceExt, api::ObjectMeta};
-use manager::{
-    Action, ConditionStatus, Context, Manager,
-    testing::{FakeApi, is_ready, reason},
-};
+use manager::{Action, ConditionStatus, Context, Manager};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! Test webhooks from the user's view: their answers to real reviews, without an API server.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kbr_testing::{Admitted, FakeApi};
 use manager::{
     Manager,
-    testing::{self, Admitted, FakeApi},
     webhook::{
         Defaulter, FieldError, FieldErrors, Operation, Rejection, Request, Validator, Warnings,
     },
@@ -290,7 +290,7 @@ fn a_review_for_a_unit_test_equals_that_of_an_api_server() {
         let object = |field: &str| -> Option<ConfigMap> {
             serde_json::from_value(sent["request"][field].clone()).unwrap()
         };
-        let made = testing::review(object("oldObject").as_ref(), object("object").as_ref());
+        let made = kbr_testing::review(object("oldObject").as_ref(), object("object").as_ref());
         let [sent, made] = [&sent, &made].map(without_the_asker);
         assert_eq!(made, sent);
     }
@@ -336,7 +336,7 @@ async fn a_validator_reads_the_cache() {
         pod.metadata.name = Some(name.to_owned());
         pod.metadata.namespace = Some("default".to_owned());
         let admitted = api
-            .admit(register, &testing::review(None, Some(&pod)))
+            .admit(register, &kbr_testing::review(None, Some(&pod)))
             .await;
         assert_eq!(admitted.message, message, "{name}");
     }

@@ -1,4 +1,4 @@
-//! kbr-manager, the runtime library in every project, as cargo publishes it.
+//! The library in every project, as cargo publishes its packages: kbr-manager, and kbr-testing for the tests.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,60 +7,76 @@ use crate::hash::sha256;
 use crate::install;
 use kbr_host::diagnostic::Diagnostic;
 
-/// The library's folder in a project.
+/// The folder of kbr-manager in a project.
 pub const FOLDER: &str = "third_party/kbr-manager";
+
+/// The folders of all packages in a project.
+pub const FOLDERS: [&str; 2] = [FOLDER, "third_party/kbr-testing"];
 
 /// The library's folder in projects of 0.1.0, where it was a crate of the project.
 pub const OLD_FOLDER: &str = "manager";
 
 /// The oldest release with which the code that this kbr scaffolds compiles.
-const OLDEST: &str = "0.2.0";
+const OLDEST: &str = "0.3.0";
 
 /// The file with the checksums of all others, as `cargo vendor` writes it.
 const CHECKSUMS: &str = ".cargo-checksum.json";
 
-/// The whole folder in a project: path and text of each file.
+/// The folders of the packages in a project: path and text of each file.
 pub type Files = Vec<(String, Cow<'static, str>)>;
 
-/// The folder with these files: path and text of each.
+/// A package of the library: its name, and path and text of each of its files, sorted by path.
+pub type Package = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// The folders with these packages: path and text of each file.
 ///
 /// # Errors
 /// Cannot happen: paths and checksums are text.
-pub fn files(files: &'static [(&str, &str)]) -> anyhow::Result<Files> {
-    let checksums = checksums(files)?;
-    let files = files
-        .iter()
-        .map(|(path, text)| (*path, Cow::Borrowed(*text)));
-    Ok(folder(files, checksums))
+pub fn files(packages: &[Package]) -> anyhow::Result<Files> {
+    let mut all = Files::new();
+    for (package, files) in packages {
+        let checksums = checksums(files)?;
+        let files = files
+            .iter()
+            .map(|(path, text)| (*path, Cow::Borrowed(*text)));
+        all.extend(folder(package, files, checksums));
+    }
+    Ok(all)
 }
 
-/// The folder that an archived release writes: paths below `library/`, where the manifest has another name because cargo leaves out
-/// nested packages.
+/// The folders that an archived release writes: paths below `library/`, where manifests have another name because cargo leaves out
+/// nested packages. In 0.2.0, all of it is kbr-manager.
 ///
 /// # Errors
 /// Cannot happen: paths and checksums are text.
 pub fn archived(archived: &[(String, String)]) -> anyhow::Result<Files> {
-    if archived.is_empty() {
-        return Ok(Vec::new());
-    }
-    let files = archived.iter().map(|(path, text)| {
+    let mut packages = BTreeMap::<&str, Vec<(&str, &str)>>::new();
+    for (path, text) in archived {
         let path = path.strip_suffix(".normalised").unwrap_or(path);
-        (path, text.as_str())
-    });
-    let files: Vec<(&str, &str)> = files.collect();
-    let checksums = checksums(&files)?;
-    let files = files
-        .into_iter()
-        .map(|(path, text)| (path, Cow::Owned(text.to_owned())));
-    Ok(folder(files, checksums))
+        let (package, path) = match path.split_once('/') {
+            Some((package, path)) if package.starts_with("kbr-") => (package, path),
+            _ => ("kbr-manager", path),
+        };
+        packages.entry(package).or_default().push((path, text));
+    }
+    let mut all = Files::new();
+    for (package, files) in packages {
+        let checksums = checksums(&files)?;
+        let files = files
+            .into_iter()
+            .map(|(path, text)| (path, Cow::Owned(text.to_owned())));
+        all.extend(folder(package, files, checksums));
+    }
+    Ok(all)
 }
 
 fn folder<'a>(
+    package: &str,
     files: impl Iterator<Item = (&'a str, Cow<'static, str>)>,
     checksums: String,
 ) -> Files {
     let all = files.chain([(CHECKSUMS, Cow::Owned(checksums))]);
-    all.map(|(path, text)| (format!("{FOLDER}/{path}"), text))
+    all.map(|(path, text)| (format!("third_party/{package}/{path}"), text))
         .collect()
 }
 
@@ -73,15 +89,14 @@ fn checksums(files: &[(&str, &str)]) -> anyhow::Result<String> {
     Ok(text + "\n")
 }
 
-/// The library's folder in this or an earlier release, if the file at `path` is in it.
+/// The folder of a package in this or an earlier release, if the file at `path` is in it.
 pub fn folder_of(path: &str) -> Option<&'static str> {
     let is_in = |folder: &&str| {
         let rest = path.strip_prefix(folder);
         rest.is_some_and(|rest| rest.starts_with('/'))
     };
-    [FOLDER, OLD_FOLDER]
-        .into_iter()
-        .find(|folder| is_in(folder))
+    let mut folders = FOLDERS.into_iter().chain([OLD_FOLDER]);
+    folders.find(is_in)
 }
 
 /// Whether the file at `path` belongs to the library.

@@ -4,8 +4,8 @@
 /// The name of the reference project, which `kbr init` created. Its lock is a part of each release.
 const REFERENCE: &str = "kbr-reference";
 
-/// The runtime library, which has the same name in every project.
-const LIBRARY: &str = "kbr-manager";
+/// The packages of the library, which have the same names in every project.
+const LIBRARY: [&str; 2] = ["kbr-manager", "kbr-testing"];
 
 /// The first line of each package.
 const PACKAGE: &str = "\n[[package]]\n";
@@ -32,7 +32,7 @@ pub fn crates(reference: &str) -> impl Iterator<Item = &str> {
         .split(PACKAGE)
         .skip(1)
         .map(package_name)
-        .filter(|name| ![REFERENCE, "kbr-reference-api", LIBRARY].contains(name))
+        .filter(|name| ![REFERENCE, "kbr-reference-api"].contains(name) && !LIBRARY.contains(name))
 }
 
 fn rename_package(package: &str, name: &str) -> String {

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use api::tsi::v1alpha1::{IPAllocation, IPClaim, IPClaimSpec, IPFamily, IPPool, IPPoolSpec};
+use kbr_testing::{FakeApi, Run, eventually, reason};
 use kube::ResourceExt;
-use manager::{
-    Manager,
-    testing::{FakeApi, Run, eventually, reason},
-};
+use manager::Manager;
 
 use crate::controllers::{ipallocation, ipclaim, ippool};
 

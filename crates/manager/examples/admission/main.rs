@@ -17,10 +17,10 @@ use anyhow::ensure;
 use clap::{Parser, Subcommand};
 use futures_util::future::try_join_all;
 use k8s_openapi::{ByteString, api::core::v1::ConfigMap};
+use kbr_testing::{FakeApi, eventually};
 use kube::Client;
 use manager::{
     Options,
-    testing::{FakeApi, eventually},
     webhook::{Defaulter, Rejection, Request, Validator, Warnings},
 };
 use serde_json::{Value, json};

@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
-use manager::testing::eventually;
+use kbr_testing::eventually;
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,

@@ -18,10 +18,11 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use hyper::{
-    Request, Response, StatusCode, Uri,
+    Request, Response, Uri,
     body::{Bytes, Frame},
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kbr_testing::{Content, FakeApi};
 use kube::client::{Body, ClientBuilder};
 use serde_json::json;
 use tokio::{
@@ -31,17 +32,8 @@ use tokio::{
 use tower::Service;
 
 use crate::{
-    connect::Clients,
-    controller::action::Action,
-    leader::fence::Fence,
-    manager::Manager,
-    metrics::Metrics,
-    options::Options,
-    testing::{
-        FakeApi,
-        content::{Content, response},
-        fake::Connection,
-    },
+    connect::Clients, controller::action::Action, leader::fence::Fence, manager::Manager,
+    metrics::Metrics, options::Options,
 };
 
 /// An API server that can remove a kind and interrupt watches.
@@ -169,7 +161,7 @@ impl Service<Request<Body>> for Server {
             *request.uri_mut() = plain.parse().unwrap();
         }
         let cut = matches!(streams, Streams::Cut);
-        let answer = Connection(self.api.clone()).call(request);
+        let answer = self.api.connection().call(request);
         let mut changed = self.cut.subscribe();
         let held = watches.then(|| self.held.subscribe());
         let garbled = watches.then(|| self.garbled.clone());
@@ -195,7 +187,8 @@ impl Service<Request<Body>> for Server {
                 "kind": "Status", "apiVersion": "v1", "status": "Failure", "metadata": {},
                 "code": code, "reason": "Rejected", "message": format!("{path} is rejected"),
             });
-            let answer = response((StatusCode::from_u16(code).unwrap(), status));
+            let answer = Response::builder().status(code);
+            let answer = answer.body(Content::from(&status)).unwrap();
             Ok(answer.map(|content| Answer {
                 content,
                 end: Box::pin(std::future::pending()),

@@ -95,7 +95,7 @@ mod tests {
     /// One appointment in an hour, while the clock is set by `step` hours after half an hour; returns after how many
     /// minutes it is due.
     async fn minutes(step: i64) -> u64 {
-        let (timer, all, start) = (Timer::default(), Appointments::default(), Instant::now());
+        let (timer, all, start) = (Timer::for_tests(), Appointments::default(), Instant::now());
         all.add("a".into(), timer.timestamp() + HOUR);
         let early = timeout(HOUR / 2, all.due(&timer)).await;
         assert!(early.is_err());
@@ -114,7 +114,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_earlier_of_two_times_counts_once() {
-        let (timer, all) = (Timer::default(), Appointments::default());
+        let (timer, all) = (Timer::for_tests(), Appointments::default());
         let now = timer.timestamp();
         for hours in [2, 1, 3] {
             all.add("a".into(), now + hours * HOUR);

@@ -243,7 +243,6 @@ impl Queue {
     }
 
     /// Whether no key is in progress or due.
-    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn is_idle(&self) -> bool {
         let mut state = self.lock();
         self.promote(&mut state);

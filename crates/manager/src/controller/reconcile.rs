@@ -191,9 +191,10 @@ fn panicked(error: JoinError) -> String {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
+    use kbr_testing::FakeApi;
 
     use super::*;
-    use crate::{manager::Manager, testing::FakeApi};
+    use crate::harness;
 
     #[tokio::test]
     async fn no_reconcile_starts_behind_a_closed_fence() {
@@ -201,12 +202,14 @@ mod tests {
         let mut object = ConfigMap::default();
         object.metadata.name = Some("a".to_owned());
         api.put(&object);
-        let register = |manager: &mut Manager| {
-            let controller = manager.controller::<ConfigMap>("configmap");
-            controller.reconcile(|_, _| async { panic!("it began") });
-            manager.fence.close();
-        };
-        let error = api.reconcile(register, "a").await.unwrap_err();
+        let mut manager = harness::on(&api);
+        let controller = manager.controller::<ConfigMap>("configmap");
+        controller.reconcile(|_, _| async { panic!("it began") });
+        let _watches = manager
+            .caches
+            .start(&api.client(), &[], &manager.reporter());
+        let reconcile = manager.controllers[0].clone().reconcile_once("a".into());
+        let error = reconcile.await.unwrap_err();
         assert_eq!(error.to_string(), Refused.to_string());
     }
 }

@@ -10,62 +10,57 @@ use std::time::Duration;
 #[cfg(test)]
 use k8s_openapi::jiff::SignedDuration;
 use k8s_openapi::jiff::Timestamp;
-#[cfg(any(test, feature = "testing"))]
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// The longest delay, thirty years, so that longer ones do not overflow.
 const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
-/// A clock. Clones show the same time.
+/// A clock, which shows the real time unless it is [for tests](Self::for_tests). Clones show the same time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Timer {
-    /// How far it was advanced.
-    #[cfg(any(test, feature = "testing"))]
-    wound: watch::Sender<Duration>,
-    #[cfg(any(test, feature = "testing"))]
-    start: Start,
+pub struct Timer {
+    /// `None` in an operator.
+    winder: Option<Winder>,
     /// By how many seconds the time of day was set.
     #[cfg(test)]
     set: Arc<AtomicI64>,
 }
 
-/// A moment and its time of day. From then on, the time of day passes like tokio's time, which a test may pause.
-#[cfg(any(test, feature = "testing"))]
-#[derive(Clone, Copy, Debug)]
-struct Start(Instant, Timestamp);
-
-#[cfg(any(test, feature = "testing"))]
-impl Default for Start {
-    fn default() -> Self {
-        Self(Instant::now(), Timestamp::now())
-    }
+/// Advances a clock.
+#[derive(Clone, Debug)]
+struct Winder {
+    /// How far it was advanced.
+    wound: watch::Sender<Duration>,
+    /// A moment and its time of day. From then on, the time of day passes like tokio's time, which a test may pause.
+    start: (Instant, Timestamp),
 }
 
 impl Timer {
+    /// A clock that a test may advance.
+    #[must_use]
+    pub fn for_tests() -> Self {
+        Self {
+            winder: Some(Winder {
+                wound: watch::Sender::default(),
+                start: (Instant::now(), Timestamp::now()),
+            }),
+            #[cfg(test)]
+            set: Arc::default(),
+        }
+    }
+
     /// The current moment; only comparable with others of this timer.
-    #[cfg_attr(
-        not(any(test, feature = "testing")),
-        expect(clippy::unused_self, reason = "it may be wound on in tests only")
-    )]
     pub(crate) fn now(&self) -> Instant {
-        let now = Instant::now();
-        #[cfg(any(test, feature = "testing"))]
-        let now = now + *self.wound.borrow();
-        now
+        let wound = self.winder.as_ref().map(|winder| *winder.wound.borrow());
+        Instant::now() + wound.unwrap_or_default()
     }
 
     /// The current time of day.
-    #[cfg(not(any(test, feature = "testing")))]
-    #[expect(clippy::unused_self, reason = "it may be wound on in tests only")]
     pub(crate) fn timestamp(&self) -> Timestamp {
-        Timestamp::now()
-    }
-
-    /// The current time of day.
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn timestamp(&self) -> Timestamp {
-        let Start(moment, time) = self.start;
+        let Some(Winder { start, .. }) = &self.winder else {
+            return Timestamp::now();
+        };
+        let (moment, time) = *start;
         let passed = self.now().saturating_duration_since(moment);
         let now = time.saturating_add(passed).unwrap_or(time);
         #[cfg(test)]
@@ -85,15 +80,11 @@ impl Timer {
     }
 
     /// Waits until a moment.
-    #[cfg(not(any(test, feature = "testing")))]
     pub(crate) async fn until(&self, moment: Instant) {
-        tokio::time::sleep_until(moment).await;
-    }
-
-    /// Waits until a moment.
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) async fn until(&self, moment: Instant) {
-        let mut wound = self.wound.subscribe();
+        let Some(Winder { wound, .. }) = &self.winder else {
+            return tokio::time::sleep_until(moment).await;
+        };
+        let mut wound = wound.subscribe();
         loop {
             wound.mark_unchanged();
             let left = moment.saturating_duration_since(self.now());
@@ -121,11 +112,14 @@ impl Timer {
         self.set.fetch_add(by.as_secs(), Ordering::SeqCst);
     }
 
-    /// Advances the clock, and ends every wait for a moment that has then passed.
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn wind(&self, by: Duration) {
-        self.wound
-            .send_modify(|wound| *wound = wound.saturating_add(by).min(FOR_EVER));
+    /// Advances a clock for tests, and ends every wait for a moment that has then passed.
+    ///
+    /// # Panics
+    /// If the clock shows the real time.
+    pub fn wind(&self, by: Duration) {
+        let winder = self.winder.as_ref().expect("a clock for tests");
+        let advance = |wound: &mut Duration| *wound = wound.saturating_add(by).min(FOR_EVER);
+        winder.wound.send_modify(advance);
     }
 }
 
@@ -139,7 +133,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_clock_follows_real_time() {
-        let (timer, start) = (Timer::default(), Instant::now());
+        let (timer, start) = (Timer::for_tests(), Instant::now());
         timer.until(timer.after(HOUR)).await;
         assert_eq!(start.elapsed().as_secs(), 3600);
         assert_eq!(timer.timeout(HOUR, pending::<()>()).await, None);
@@ -150,7 +144,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_wait_ends_once_the_clock_is_advanced_far_enough() {
-        let (timer, start) = (Timer::default(), Instant::now());
+        let (timer, start) = (Timer::for_tests(), Instant::now());
         let moment = timer.after(HOUR);
         let wind = async {
             for minutes in [59, 2] {

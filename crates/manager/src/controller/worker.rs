@@ -9,9 +9,9 @@ use tracing::Instrument;
 
 use crate::{
     backoff::jittered,
-    cache::object::Object,
+    cache::object::{Object, namespaced},
     controller::{
-        action::Next,
+        action::{Action, Next},
         core::Core,
         outcome::{Done, Failure},
         queue::Queue,
@@ -22,8 +22,6 @@ use crate::{
     logs::SPANS,
     spawn,
 };
-#[cfg(any(test, feature = "testing"))]
-use crate::{cache::object::namespaced, controller::action::Action};
 
 /// A controller of any kind, as the manager runs it.
 pub(crate) trait AnyController: Send + Sync {
@@ -41,16 +39,13 @@ pub(crate) trait AnyController: Send + Sync {
     fn under_way(&self) -> Vec<Key>;
 
     /// Waits until the caches that it needs have synced.
-    #[cfg(any(test, feature = "testing"))]
-    fn complete(self: Arc<Self>) -> BoxFuture<'static, ()>;
+    fn synced(self: Arc<Self>) -> BoxFuture<'static, ()>;
 
     /// Whether no reconcile is running or due.
-    #[cfg(any(test, feature = "testing"))]
     fn is_idle(&self) -> bool;
 
     /// Reconciles one object once, as soon as the caches have synced. For a namespaced kind, the namespace of `key`
     /// defaults to `default`; otherwise it is ignored.
-    #[cfg(any(test, feature = "testing"))]
     fn reconcile_once(self: Arc<Self>, key: Key) -> BoxFuture<'static, anyhow::Result<Action>>;
 }
 
@@ -73,19 +68,16 @@ impl<K: Object> AnyController for Reconciler<K> {
         self.core.queue.processing()
     }
 
-    #[cfg(any(test, feature = "testing"))]
-    fn complete(self: Arc<Self>) -> BoxFuture<'static, ()> {
+    fn synced(self: Arc<Self>) -> BoxFuture<'static, ()> {
         Box::pin(async move { self.core.synced().await })
     }
 
-    #[cfg(any(test, feature = "testing"))]
     fn is_idle(&self) -> bool {
         let core = &self.core;
         core.enqueue(core.appointments.take(core.timer.timestamp()));
         core.queue.is_idle()
     }
 
-    #[cfg(any(test, feature = "testing"))]
     fn reconcile_once(self: Arc<Self>, key: Key) -> BoxFuture<'static, anyhow::Result<Action>> {
         Box::pin(async move {
             self.core.synced().await;
@@ -229,15 +221,13 @@ mod tests {
     use std::{io, sync::Mutex, time::Duration};
 
     use k8s_openapi::api::core::v1::ConfigMap;
+    use kbr_testing::{FakeApi, eventually};
     use serde_json::Value;
     use tokio::{sync::mpsc, time::timeout};
     use tracing_subscriber::{Layer as _, fmt, layer::SubscriberExt as _};
 
     use super::*;
-    use crate::{
-        logs,
-        testing::{FakeApi, eventually},
-    };
+    use crate::{harness, logs};
 
     const SOON: Duration = Duration::from_secs(60);
 
@@ -250,7 +240,7 @@ mod tests {
     #[tokio::test]
     async fn a_fence_that_is_closed_for_a_moment_only_delays_reconciles() {
         let (api, (done, mut reconciled)) = (FakeApi::new(), mpsc::unbounded_channel());
-        let mut manager = api.manager();
+        let mut manager = harness::on(&api);
         manager.options.health_probe_bind_address = "0".parse().unwrap();
         let controller = manager.controller::<ConfigMap>("map");
         controller.reconcile(move |map, _| {

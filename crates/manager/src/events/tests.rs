@@ -1,5 +1,6 @@
+use kbr_testing::FakeApi;
+
 use super::*;
-use crate::testing::FakeApi;
 
 fn event(name: &str, note: &str) -> Event {
     Event {

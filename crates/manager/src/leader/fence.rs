@@ -158,10 +158,10 @@ type Mapped<F> =
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
+    use kbr_testing::FakeApi;
     use kube::{Api, Client, api::PostParams};
 
     use super::*;
-    use crate::testing::{FakeApi, fake::Connection};
 
     async fn write(api: &Api<ConfigMap>, name: &str) -> bool {
         let mut object = ConfigMap::default();
@@ -172,7 +172,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn writes_are_rejected_after_the_deadline_and_reads_are_not() {
         let (fake, fence) = (FakeApi::new(), Fence::closed());
-        let client = Client::new(fence.layer(Connection(fake)), "default");
+        let client = Client::new(fence.layer(fake.connection()), "default");
         let api = Api::namespaced(client, "default");
         assert!(!write(&api, "a").await);
         fence.open_until(Instant::now() + Duration::from_secs(10));

@@ -156,6 +156,7 @@ fn series(name: &str, kind: MetricType) -> Vec<String> {
 mod tests {
     use std::fmt;
 
+    use kbr_testing::FakeApi;
     use prometheus_client::{
         encoding::{EncodeLabelSet, LabelSetEncoder},
         metrics::{
@@ -164,11 +165,11 @@ mod tests {
     };
 
     use super::*;
-    use crate::testing::FakeApi;
+    use crate::harness;
 
     #[tokio::test]
     async fn own_metrics_have_help_type_and_values() {
-        let mut manager = FakeApi::new().manager();
+        let mut manager = harness::on(&FakeApi::new());
         let arrivals = Family::<[(&str, &str); 1], Counter>::default();
         manager.metric("ship_arrivals", "Ships that\narrived", arrivals.clone());
         manager.metric("ship_crew", "Sailors", Gauge::<i64>::default());

@@ -104,17 +104,14 @@ where
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
+    use kbr_testing::FakeApi;
     use kube::{
         Api, Client,
         api::{DeleteParams, ListParams},
     };
 
     use super::*;
-    use crate::{
-        leader::fence::Fence,
-        metrics::Metrics,
-        testing::{FakeApi, fake::Connection},
-    };
+    use crate::{leader::fence::Fence, metrics::Metrics};
 
     #[tokio::test]
     async fn requests_are_counted_by_code_and_method_even_without_a_response() {
@@ -122,11 +119,11 @@ mod tests {
         let layer = metrics
             .requests()
             .to(&Uri::from_static("https://10.0.0.1:6443/base"));
-        let client = Client::new(layer.layer(Connection(fake.clone())), "default");
+        let client = Client::new(layer.layer(fake.connection()), "default");
         let api: Api<ConfigMap> = Api::default_namespaced(client);
         assert!(api.get("missing").await.is_err());
         assert!(api.list(&ListParams::default()).await.is_ok());
-        let refused = Fence::closed().layer(Connection(fake));
+        let refused = Fence::closed().layer(fake.connection());
         let client = Client::new(layer.layer(refused), "default");
         let api: Api<ConfigMap> = Api::default_namespaced(client);
         assert!(

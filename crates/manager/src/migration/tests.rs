@@ -12,8 +12,9 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use hyper::{Request, Response, StatusCode, Uri};
+use hyper::{Request, Response, Uri};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kbr_testing::{Content, FakeApi};
 use kube::{
     CustomResource,
     client::{Body, ClientBuilder},
@@ -26,16 +27,7 @@ use tokio_util::sync::CancellationToken;
 use tower::Service;
 
 use super::{run::Migration, settings::StorageMigration};
-use crate::{
-    connect::Clients,
-    leader::fence::Fence,
-    metrics::Metrics,
-    testing::{
-        FakeApi,
-        content::{Content, response},
-        fake::Connection,
-    },
-};
+use crate::{connect::Clients, harness, leader::fence::Fence, metrics::Metrics};
 
 const ID: &str = "test.example.com";
 const CRD: &str = "captains.crew.example.com";
@@ -81,14 +73,14 @@ impl Service<Request<Body>> for Faulty {
         seen.push((line.clone(), Instant::now()));
         drop(seen);
         if let Some((code, body)) = (self.fault)(&line, before) {
-            let code = StatusCode::from_u16(code).unwrap();
-            return Box::pin(async move { Ok(response((code, body))) });
+            let response = Response::builder().status(code);
+            return Box::pin(async move { Ok(response.body(Content::from(&body)).unwrap()) });
         }
         if is_rewrite(&line) {
             let change = json!({"metadata": {"annotations": {"stored": before.to_string()}}});
             *request.body_mut() = Body::from(change.to_string().into_bytes());
         }
-        Connection(self.api.clone()).call(request)
+        self.api.connection().call(request)
     }
 }
 
@@ -149,7 +141,7 @@ impl Harness {
     }
 
     fn start_with(&mut self, set: impl FnOnce(&mut StorageMigration)) {
-        let mut manager = self.server.api.manager();
+        let mut manager = harness::on(&self.server.api);
         let settings = manager.migrate_storage::<Captain>();
         set(settings);
         let settings = settings.clone();

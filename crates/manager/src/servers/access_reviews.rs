@@ -183,10 +183,10 @@ async fn review(client: &Client, token: &str, method: &Method, path: &str) -> ku
 
 #[cfg(test)]
 mod tests {
+    use kbr_testing::FakeApi;
     use tokio::time::advance;
 
     use super::*;
-    use crate::testing::FakeApi;
 
     fn reviews(api: &FakeApi) -> Reviews {
         Reviews::new(api.client()).unwrap()

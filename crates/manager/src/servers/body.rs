@@ -153,7 +153,7 @@ impl Deref for Body {
     }
 }
 
-#[cfg(any(test, feature = "testing"))]
+/// A body that takes no room of the server.
 impl From<Vec<u8>> for Body {
     fn from(bytes: Vec<u8>) -> Self {
         Self {

@@ -87,12 +87,14 @@ fn token(request: &Request) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use kbr_testing::FakeApi;
+
     use super::*;
-    use crate::testing::FakeApi;
+    use crate::harness;
 
     /// A server with a page that echoes the body and the number of headers, and pages that fail, panic and hang.
     fn pages(reviews: Option<Reviews>) -> Pages {
-        let mut manager = FakeApi::new().manager();
+        let mut manager = harness::on(&FakeApi::new());
         manager.serve("/echo", async |request| {
             let headers = request.headers().len();
             let mut text = format!("{} {headers} ", request.method()).into_bytes();
@@ -178,7 +180,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_path_that_cannot_be_served_is_a_mistake() {
-        let mut manager = FakeApi::new().manager();
+        let mut manager = harness::on(&FakeApi::new());
         for path in [
             "debug",
             "/a?b",

@@ -70,12 +70,8 @@ pub use self::{
     request::{Operation, Request},
     traits::{Defaulter, Validator, Warnings},
 };
-#[cfg(any(test, feature = "testing"))]
 pub(crate) use self::{
     review::GroupVersionKind,
-    serve::{Registered, Task},
-};
-pub(crate) use self::{
-    serve::{Webhooks, handler},
+    serve::{Task, Webhooks, handler},
     versions::Conversions,
 };

@@ -161,10 +161,12 @@ fn too_large(body: &[u8], cost: usize, metrics: &WebhookMetrics) -> Reply {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::ByteString;
+    use kbr_testing::FakeApi;
     use serde_json::json;
 
     use super::*;
-    use crate::{manager::Manager, testing::FakeApi};
+    use crate::harness;
 
     async fn review(request: AdmissionRequest) -> Result<Allowed, Rejection> {
         let object = request.object();
@@ -196,18 +198,31 @@ mod tests {
         })
     }
 
-    async fn admit(review_of: &Value) -> crate::testing::Admitted {
-        let register = |manager: &mut Manager| manager.admission_at("/exec", review);
-        FakeApi::new().admit_at(register, "/exec", review_of).await
+    /// The response to a review.
+    async fn admit(review_of: &Value) -> Value {
+        let mut manager = harness::on(&FakeApi::new());
+        manager.admission_at("/exec", review);
+        let answer = harness::answer(&manager, "/exec", review_of).await;
+        let (_, body) = answer.unwrap();
+        serde_json::from_str::<Value>(&body).unwrap()["response"].take()
+    }
+
+    #[track_caller]
+    fn check_rejected(response: &Value, message: &str) {
+        assert_eq!(response["allowed"], false);
+        assert_eq!(response["status"]["message"], message);
     }
 
     #[tokio::test]
     async fn a_connection_is_reviewed_as_the_api_server_sends_it() {
-        let admitted = admit(&exec("ls", false)).await;
-        assert!(admitted.allowed);
+        let response = admit(&exec("ls", false)).await;
+        assert_eq!(response["allowed"], true);
         let warning = r#"("CONNECT", "pods", Some("exec")) Some("shop") web"#;
-        assert_eq!(admitted.warnings, [warning]);
-        assert_eq!(admitted.object, json!({"command": "ls", "stdin": false}));
+        assert_eq!(response["warnings"], json!([warning]));
+        let patch: ByteString = serde_json::from_value(response["patch"].clone()).unwrap();
+        let patch: Value = serde_json::from_slice(&patch.0).unwrap();
+        let step = json!({"op": "add", "path": "/stdin", "value": false});
+        assert_eq!(patch, json!([step]));
     }
 
     #[tokio::test]
@@ -217,8 +232,7 @@ mod tests {
             (exec("ls", true), "ada"),
             (exec("panic", false), "panic: as requested"),
         ] {
-            let admitted = admit(&request).await;
-            assert_eq!((admitted.allowed, &*admitted.message), (false, message));
+            check_rejected(&admit(&request).await, message);
         }
     }
 
@@ -226,15 +240,14 @@ mod tests {
     async fn a_request_that_would_take_too_much_memory_is_rejected() {
         let mut request = exec("ls", false);
         request["request"]["object"]["many"] = vec![json!({}); 100_000].into();
-        let admitted = admit(&request).await;
         let message =
             "the request would take about 73 MiB of memory, and at most 64 are used for one";
-        assert_eq!((admitted.allowed, &*admitted.message), (false, message));
+        check_rejected(&admit(&request).await, message);
     }
 
     #[tokio::test]
     async fn two_webhooks_at_one_path_are_an_error() {
-        let mut manager = FakeApi::new().manager();
+        let mut manager = harness::on(&FakeApi::new());
         manager.admission_at("/exec", review);
         manager.admission_at("/exec", review);
         let all = manager.mistakes.join("\n");

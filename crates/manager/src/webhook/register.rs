@@ -140,9 +140,10 @@ fn path<K: Object>(verb: &str) -> String {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::{coordination::v1::Lease, core::v1::Pod};
+    use kbr_testing::FakeApi;
 
     use super::*;
-    use crate::{testing::FakeApi, webhook::Request};
+    use crate::{harness, webhook::Request};
 
     struct Idle;
 
@@ -155,7 +156,7 @@ mod tests {
     #[tokio::test]
     async fn a_webhook_at_the_conversion_path_is_an_error_in_either_order() {
         for first in [true, false] {
-            let mut manager = FakeApi::new().manager();
+            let mut manager = harness::on(&FakeApi::new());
             if first {
                 manager.defaulter_at::<Pod>(CONVERT, Idle);
             }
@@ -170,7 +171,7 @@ mod tests {
 
     #[tokio::test]
     async fn conversion_can_be_registered_for_several_kinds() {
-        let mut manager = FakeApi::new().manager();
+        let mut manager = harness::on(&FakeApi::new());
         manager.spoke::<Lease, Lease>();
         manager.spoke::<Pod, Pod>();
         let all = manager.mistakes.join("\n");

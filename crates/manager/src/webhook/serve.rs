@@ -52,10 +52,6 @@ pub(crate) enum Task {
 pub(crate) struct Registered {
     pub(crate) task: Task,
     /// The kind of the webhook's objects; `None` if it serves several kinds.
-    #[cfg_attr(
-        not(any(test, feature = "testing")),
-        expect(dead_code, reason = "tests find a webhook by it")
-    )]
     pub(crate) kind: Option<GroupVersionKind>,
     pub(crate) webhook: Webhook,
 }

@@ -178,7 +178,7 @@ mod tests {
     const KEY: &str = "ns/object";
 
     fn writes() -> OwnWrites {
-        let queue = Queue::new(QueueMetrics::default(), Timer::default());
+        let queue = Queue::new(QueueMetrics::default(), Timer::for_tests());
         queue.open();
         OwnWrites::new(Arc::new(queue))
     }

@@ -9,10 +9,10 @@ mod tls;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_testing::FakeApi;
 use kube::CustomResource;
 use manager::{
     Manager,
-    testing::FakeApi,
     webhook::{Defaulter, Rejection, Request, Validator, Warnings},
 };
 use schemars::JsonSchema;

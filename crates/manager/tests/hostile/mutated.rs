@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_testing::FakeApi;
 use manager::{
     Manager,
-    testing::FakeApi,
     webhook::{Defaulter, Rejection, Request, Validator, Warnings},
 };
 use serde_json::{Value, json, value::RawValue};

@@ -2,10 +2,8 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use manager::{
-    Manager, Options,
-    testing::{FakeApi, eventually},
-};
+use kbr_testing::{FakeApi, eventually};
+use manager::{Manager, Options};
 use rustls::pki_types::ServerName;
 use serde_json::Value;
 use tokio::{net::TcpStream, sync::oneshot};

@@ -11,8 +11,8 @@ use k8s_openapi::{
     },
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
+use kbr_testing::eventually;
 use kube::{Api, Client, api::PostParams};
-use manager::testing::eventually;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;

@@ -9,11 +9,11 @@ use std::{
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_testing::eventually;
 use manager::{
     Manager, Options, User,
     http::Response,
     prometheus_client::metrics::counter::Counter,
-    testing::eventually,
     tracing_subscriber::{Layer, Registry, layer::Context},
 };
 use tracing::{

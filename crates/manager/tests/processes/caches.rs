@@ -6,11 +6,11 @@ use k8s_openapi::{
     api::{core::v1::ConfigMap, events::v1::Event},
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
+use kbr_testing::eventually;
 use kube::{
     Api, CustomResourceExt, ResourceExt,
     api::{DeleteParams, ListParams, PostParams},
 };
-use manager::testing::eventually;
 
 use crate::{
     audit::Answered,

@@ -1,8 +1,8 @@
 //! Test SIGTERM during reconciles.
 
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
+use kbr_testing::eventually;
 use kube::{Api, api::ListParams};
-use manager::testing::eventually;
 use rustix::process::Signal;
 
 use crate::{

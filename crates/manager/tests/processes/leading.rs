@@ -7,8 +7,8 @@ use k8s_openapi::{
     api::{coordination::v1::Lease, core::v1::ConfigMap},
     jiff::Timestamp,
 };
+use kbr_testing::eventually;
 use kube::{Api, api::ListParams};
-use manager::testing::eventually;
 use rustix::process::Signal;
 use tokio::time::sleep;
 

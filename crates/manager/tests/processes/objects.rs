@@ -5,11 +5,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 use futures_util::{StreamExt as _, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_testing::eventually;
 use kube::{
     Api,
     api::{DeleteParams, ListParams, Patch, PatchParams},
 };
-use manager::testing::eventually;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 

@@ -10,12 +10,12 @@ use std::{
 use anyhow::Context as _;
 use k8s_openapi::ByteString;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kbr_testing::eventually;
 use kube::{
     Api, Client, Config, CustomResourceExt,
     api::{ListParams, ObjectMeta, PostParams},
     config::{KubeConfigOptions, Kubeconfig},
 };
-use manager::testing::eventually;
 use serde_json::{Value, json};
 
 use crate::{audit::Audit, certificates, http, operator::Sailor};

@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use manager::testing::eventually;
+use kbr_testing::eventually;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{

@@ -12,11 +12,11 @@ use std::{
 
 use anyhow::Context as _;
 use k8s_openapi::jiff::Timestamp;
+use kbr_testing::eventually;
 use kube::{
     Client,
     api::{DeleteParams, DynamicObject, ListParams, PostParams},
 };
-use manager::testing::eventually;
 use serde_json::{Value, json};
 
 use self::{

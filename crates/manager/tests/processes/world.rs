@@ -3,11 +3,11 @@
 use std::{collections::hash_map::RandomState, hash::BuildHasher, path::PathBuf, time::Duration};
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use kbr_testing::{eventually, is_ready};
 use kube::{
     Api, ResourceExt as _,
     api::{Patch, PatchParams, PostParams},
 };
-use manager::testing::{eventually, is_ready};
 use serde_json::{Value, json};
 
 use crate::{

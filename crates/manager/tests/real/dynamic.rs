@@ -3,6 +3,7 @@
 use std::{sync::OnceLock, time::Duration};
 
 use k8s_openapi::{NamespaceResourceScope, api::core::v1::ConfigMap};
+use kbr_testing::{Cluster, eventually};
 use kube::{
     Api, Client, ResourceExt as _,
     api::{
@@ -11,10 +12,7 @@ use kube::{
     core::discovery::Scope,
     discovery,
 };
-use manager::{
-    Action, Context, Dynamic, DynamicKind, Manager,
-    testing::{Cluster, eventually},
-};
+use manager::{Action, Context, Dynamic, DynamicKind, Manager};
 use serde_json::{Value, json};
 
 use crate::talk;

@@ -1,8 +1,8 @@
 //! Compare the fake server's knowledge of Kubernetes' own kinds with the published API of a real one.
 
 use hyper::Method;
+use kbr_testing::FakeApi;
 use kube::Client;
-use manager::testing::FakeApi;
 use serde_json::{Map, Value, json};
 
 use crate::talk::{get, write};

@@ -7,11 +7,9 @@ use k8s_openapi::api::{
     batch::v1::{Job, JobStatus},
     core::v1::{ConfigMap, Pod},
 };
+use kbr_testing::{Cluster, JobEnd, eventually};
 use kube::api::{Patch, PatchParams, PostParams};
-use manager::{
-    Action, Context, Manager,
-    testing::{Cluster, JobEnd, eventually},
-};
+use manager::{Action, Context, Manager};
 use serde_json::{Value, json};
 
 const SOON: Duration = Duration::from_secs(60);

@@ -19,10 +19,8 @@ mod talk;
 
 use std::process::{Command, Stdio};
 
-use manager::{
-    Options,
-    testing::{Cluster, FakeApi},
-};
+use kbr_testing::{Cluster, FakeApi};
+use manager::Options;
 
 use crate::talk::{Case, Side};
 

@@ -9,14 +9,12 @@ use k8s_openapi::{
     api::core::v1::{Pod, PodCondition, PodStatus},
     apimachinery::pkg::apis::meta::v1::Time,
 };
+use kbr_testing::{Cluster, eventually};
 use kube::{
     Api,
     api::{Patch, PatchParams, PostParams},
 };
-use manager::{
-    Action, Context, Manager,
-    testing::{Cluster, eventually},
-};
+use manager::{Action, Context, Manager};
 use serde_json::json;
 
 const SOON: Duration = Duration::from_secs(60);

@@ -318,7 +318,7 @@ pub async fn install(client: &Client, crd: &Value) {
         .await;
         Ok((code == 200).then_some(()))
     };
-    manager::testing::eventually(Duration::from_secs(60), "the kind is served", look)
+    kbr_testing::eventually(Duration::from_secs(60), "the kind is served", look)
         .await
         .unwrap();
 }

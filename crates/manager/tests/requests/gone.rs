@@ -6,11 +6,9 @@ use std::sync::{
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_testing::{FakeApi, eventually};
 use kube::{Resource, ResourceExt};
-use manager::{
-    Action, Context, Manager, Options,
-    testing::{FakeApi, eventually},
-};
+use manager::{Action, Context, Manager, Options};
 
 use crate::{
     Captain, SOON, captain, is_ready, map, run,

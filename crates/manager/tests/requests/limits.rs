@@ -4,14 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_testing::{FakeApi, eventually};
 use kube::{
     Api,
     api::{ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
 };
-use manager::{
-    Action, Options,
-    testing::{FakeApi, eventually},
-};
+use manager::{Action, Options};
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 

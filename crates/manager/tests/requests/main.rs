@@ -68,7 +68,7 @@ pub(crate) fn ready(manager: &mut Manager) {
 pub(crate) fn is_ready(stub: &stub::Stub, name: &str) -> bool {
     let captain = stub.api.get::<Captain>("default", name);
     let status = captain.and_then(|captain| captain.status);
-    status.is_some_and(|status| manager::testing::is_ready(&status.conditions))
+    status.is_some_and(|status| kbr_testing::is_ready(&status.conditions))
 }
 
 /// Runs a manager until the handle is aborted.

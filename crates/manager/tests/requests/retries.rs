@@ -9,14 +9,12 @@ use std::{
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_testing::{FakeApi, eventually};
 use kube::{
     Api,
     api::{ListParams, PostParams},
 };
-use manager::{
-    Action, Context, Options,
-    testing::{FakeApi, eventually},
-};
+use manager::{Action, Context, Options};
 use tokio::time::{Instant, timeout};
 
 use crate::{

@@ -19,8 +19,9 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
+use kbr_testing::FakeApi;
 use kube::{Client, client::Body};
-use manager::{Manager, Options, testing::FakeApi};
+use manager::{Manager, Options};
 use tokio::{net::TcpListener, time::Instant};
 
 /// What happens to a request.

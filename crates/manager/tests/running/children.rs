@@ -3,14 +3,12 @@
 use std::sync::{Arc, atomic::AtomicBool, atomic::Ordering};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kbr_testing::{FakeApi, eventually};
 use kube::{
     Resource, ResourceExt,
     api::{ObjectMeta, PartialObjectMeta},
 };
-use manager::{
-    Action, Context, Key, Manager,
-    testing::{FakeApi, eventually},
-};
+use manager::{Action, Context, Key, Manager};
 
 use crate::support::{Captain, Running, SOON, Said, captain, object, options};
 

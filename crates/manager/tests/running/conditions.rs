@@ -4,10 +4,8 @@ use k8s_openapi::{
     api::core::v1::ConfigMap,
     apimachinery::pkg::apis::meta::v1::{Condition, Time},
 };
-use manager::{
-    Action, Context, Manager,
-    testing::{FakeApi, is_ready, reason},
-};
+use kbr_testing::{FakeApi, is_ready, reason};
+use manager::{Action, Context, Manager};
 
 use crate::support::{Captain, CaptainStatus, captain, object};
 

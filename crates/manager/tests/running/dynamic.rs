@@ -3,13 +3,13 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use k8s_openapi::{NamespaceResourceScope, apimachinery::pkg::apis::meta::v1::Condition};
+use kbr_testing::{FakeApi, eventually, is_ready, reason, review};
 use kube::{
     ResourceExt as _,
     api::{ApiResource, GroupVersionKind, PartialObjectMeta},
 };
 use manager::{
     Action, Context, Dynamic, DynamicKind, Manager,
-    testing::{FakeApi, eventually, is_ready, reason, review},
     webhook::{Rejection, Request, Validator, Warnings},
 };
 use serde::{Deserialize, Serialize};

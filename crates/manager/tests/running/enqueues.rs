@@ -3,14 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kbr_testing::{FakeApi, eventually};
 use kube::{
     ResourceExt,
     api::{ObjectMeta, PartialObjectMeta},
 };
-use manager::{
-    Action, Context, Key, Manager, Trigger, predicate,
-    testing::{FakeApi, eventually},
-};
+use manager::{Action, Context, Key, Manager, Trigger, predicate};
 
 use crate::support::{Captain, Running, SOON, Said, captain, manager, object, options};
 

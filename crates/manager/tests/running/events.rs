@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
-use manager::{Action, Context, Manager, testing::FakeApi};
+use kbr_testing::FakeApi;
+use manager::{Action, Context, Manager};
 use serde_json::{Value, json};
 
 use crate::support::object;

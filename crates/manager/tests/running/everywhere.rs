@@ -10,11 +10,9 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::MicroTime,
     jiff::Timestamp,
 };
+use kbr_testing::{FakeApi, eventually};
 use kube::api::ObjectMeta;
-use manager::{
-    Action, Manager,
-    testing::{FakeApi, eventually},
-};
+use manager::{Action, Manager};
 use tokio::sync::mpsc;
 
 use crate::support::{Running, SOON, manager, object, options};

@@ -9,11 +9,8 @@ use std::{
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use manager::{
-    Action, Context,
-    testing::{FakeApi, is_ready},
-    webhook::Validator,
-};
+use kbr_testing::{FakeApi, is_ready};
+use manager::{Action, Context, webhook::Validator};
 use tokio::{net::TcpStream, sync::Notify, time::sleep};
 
 use crate::support::{Captain, Running, captain, manager, object, options, reached};

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kbr_testing::{FakeApi, is_ready, reason};
 use kube::CustomResource;
-use manager::{
-    Action, Context, Manager,
-    testing::{FakeApi, is_ready, reason},
-};
+use manager::{Action, Context, Manager};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -33,14 +33,12 @@ use std::{
 };
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
+use kbr_testing::{FakeApi, eventually};
 use kube::{
     Api, ResourceExt,
     api::{Patch, PatchParams},
 };
-use manager::{
-    Action, Context, Manager,
-    testing::{FakeApi, eventually},
-};
+use manager::{Action, Context, Manager};
 use serde_json::json;
 use support::{Running, SOON, manager, object, options, reached};
 use tokio::sync::Notify;

@@ -6,14 +6,12 @@ use std::sync::{
 };
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kbr_testing::{FakeApi, eventually, is_ready};
 use kube::{
     ResourceExt,
     api::{ObjectMeta, PartialObjectMeta},
 };
-use manager::{
-    Action, Context, Manager,
-    testing::{FakeApi, eventually, is_ready},
-};
+use manager::{Action, Context, Manager};
 
 use crate::support::{Captain, Running, SOON, Said, captain, manager, object};
 

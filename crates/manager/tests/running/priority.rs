@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use manager::{Action, Context, Manager, Trigger, testing::FakeApi};
+use kbr_testing::FakeApi;
+use manager::{Action, Context, Manager, Trigger};
 use tokio::sync::Semaphore;
 
 use crate::support::{Running, Said, manager, object};

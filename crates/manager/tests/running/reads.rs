@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kbr_testing::FakeApi;
 use kube::{
     ResourceExt,
     api::PartialObjectMeta,
     core::{Expression, Selector},
 };
-use manager::{Action, Context, Manager, testing::FakeApi};
+use manager::{Action, Context, Manager};
 
 use crate::support::{Captain, Running, Said, captain, manager, object};
 

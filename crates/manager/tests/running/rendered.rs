@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use kbr_testing::FakeApi;
 use kube::{
     Api, ResourceExt as _,
     api::{ApiResource, DynamicObject, GroupVersionKind},
     core::discovery::Scope,
 };
-use manager::{Action, Context, Manager, testing::FakeApi};
+use manager::{Action, Context, Manager};
 use serde_json::{from_value, json};
 
 use crate::support::{Captain, captain};

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_testing::FakeApi;
 use kube::ResourceExt;
-use manager::{Action, Context, Manager, testing::FakeApi};
+use manager::{Action, Context, Manager};
 
 use crate::support::{Captain, captain, object};
 

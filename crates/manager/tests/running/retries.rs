@@ -11,12 +11,9 @@ use std::{
 
 use anyhow::Context as _;
 use k8s_openapi::api::{core::v1::ConfigMap, events::v1::Event};
+use kbr_testing::{FakeApi, eventually};
 use kube::CustomResourceExt as _;
-use manager::{
-    Action, Context, Key, Manager, retry_after, terminal,
-    testing::{FakeApi, eventually},
-    waiting,
-};
+use manager::{Action, Context, Manager, retry_after, terminal, waiting};
 use serde_json::json;
 
 use crate::support::{Captain, SOON, captain, object, reached};
@@ -145,7 +142,7 @@ fn failing(
     first: Duration,
     longest: Duration,
     error: impl Fn() -> anyhow::Error + Send + Sync + 'static,
-) -> (Arc<AtomicUsize>, manager::testing::Run) {
+) -> (Arc<AtomicUsize>, kbr_testing::Run) {
     api.put(&object("a", ""));
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();

@@ -6,15 +6,13 @@ use k8s_openapi::{
     ByteString,
     api::core::v1::{ConfigMap, Namespace, Secret},
 };
+use kbr_testing::{FakeApi, Run, eventually};
 use kube::{
     ResourceExt,
     api::{ObjectMeta, PartialObjectMeta},
     core::Expression,
 };
-use manager::{
-    Action, Context, Manager,
-    testing::{FakeApi, Run, eventually},
-};
+use manager::{Action, Context, Manager};
 
 use crate::support::{Captain, Running, SOON, Said, captain, object, options};
 

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
+use kbr_testing::{FakeApi, eventually};
 use kube::ResourceExt;
-use manager::{
-    Action, Context, Manager,
-    testing::{FakeApi, eventually},
-};
+use manager::{Action, Context, Manager};
 
 use crate::support::{Running, SOON, Said, electing, object};
 

@@ -6,8 +6,9 @@ use k8s_openapi::{
     api::core::v1::{Pod, PodCondition, PodStatus},
     apimachinery::pkg::apis::meta::v1::Time,
 };
+use kbr_testing::FakeApi;
 use kube::ResourceExt as _;
-use manager::{Action, Context, Manager, http, testing::FakeApi};
+use manager::{Action, Context, Manager, http};
 use serde_json::{Value, json};
 
 fn condition(kind: &str, status: &str) -> PodCondition {

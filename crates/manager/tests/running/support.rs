@@ -9,11 +9,9 @@ use std::{
 };
 
 use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::Condition};
+use kbr_testing::{FakeApi, eventually};
 use kube::{CustomResource, api::ObjectMeta};
-use manager::{
-    Manager, Options,
-    testing::{FakeApi, eventually},
-};
+use manager::{Manager, Options};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;

@@ -9,10 +9,8 @@ use std::{
 };
 
 use k8s_openapi::{api::core::v1::ConfigMap, jiff::Timestamp};
-use manager::{
-    Action, Manager,
-    testing::{FakeApi, Run},
-};
+use kbr_testing::{FakeApi, Run};
+use manager::{Action, Manager};
 
 use tokio::time::Instant;
 

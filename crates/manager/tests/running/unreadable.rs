@@ -9,11 +9,9 @@ use std::{
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_testing::{FakeApi, eventually};
 use kube::ResourceExt;
-use manager::{
-    Action, Context, Manager,
-    testing::{FakeApi, eventually},
-};
+use manager::{Action, Context, Manager};
 use serde_json::json;
 
 use crate::support::{Captain, Running, SOON, Said, captain, electing, manager, object, reached};

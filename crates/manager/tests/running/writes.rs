@@ -9,8 +9,9 @@ use std::{
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_testing::FakeApi;
 use kube::{CustomResource, ResourceExt};
-use manager::{Action, Context, Manager, testing::FakeApi};
+use manager::{Action, Context, Manager};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -57,7 +57,7 @@ const NAMES: [&str; 12] = [
 fn the_reference_lock_is_in_cargos_order() {
     let lock = checkout::lock();
     assert_eq!(named(&lock, REFERENCE), lock);
-    for ours in [REFERENCE, "kbr-reference-api", LIBRARY] {
+    for ours in LIBRARY.into_iter().chain([REFERENCE, "kbr-reference-api"]) {
         assert!(
             lock.contains(&format!("{PACKAGE}name = \"{ours}\"\n")),
             "{ours}"
@@ -68,11 +68,13 @@ fn the_reference_lock_is_in_cargos_order() {
 
 #[test]
 fn the_lock_has_the_version_of_the_library() {
-    let package = format!("{PACKAGE}name = \"{LIBRARY}\"\nversion = \"{KBR}\"\n");
-    assert!(
-        checkout::lock().contains(&package),
-        "`make lock` brings it up to date"
-    );
+    for name in LIBRARY {
+        let package = format!("{PACKAGE}name = \"{name}\"\nversion = \"{KBR}\"\n");
+        assert!(
+            checkout::lock().contains(&package),
+            "`make lock` brings it up to date"
+        );
+    }
 }
 
 #[test]
@@ -128,13 +130,18 @@ fn workspace(root: &Path, name: &str) {
     let mut dependencies = others.clone();
     dependencies.push(format!("api = {{ path = \"api\", package = {api:?} }}"));
     dependencies.push("manager = { path = \"manager\", package = \"kbr-manager\" }".to_owned());
+    dependencies.push("kbr-testing = { path = \"testing\" }".to_owned());
     package(root, name, &dependencies);
     let manifest = root.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).unwrap();
-    let members = "\n[workspace]\nmembers = [\"api\"]\nexclude = [\"others\", \"manager\"]\n";
+    let members =
+        "\n[workspace]\nmembers = [\"api\"]\nexclude = [\"others\", \"manager\", \"testing\"]\n";
     fs::write(&manifest, text + members).unwrap();
     package(&root.join("api"), &api, &others[..8]);
-    package(&root.join("manager"), LIBRARY, &others[4..]);
+    let [manager, testing] = LIBRARY;
+    package(&root.join("manager"), manager, &others[4..]);
+    let dependency = "manager = { path = \"../manager\", package = \"kbr-manager\" }".to_owned();
+    package(&root.join("testing"), testing, &[dependency]);
 }
 
 fn package(folder: &Path, name: &str, dependencies: &[String]) {

@@ -23,7 +23,7 @@ const OF_CARGO: &[&str] = &[
 ];
 
 /// Crates and binaries in every project.
-const OF_PROJECTS: &[&str] = &["api", "crdgen", "kbr-manager", "manager"];
+const OF_PROJECTS: &[&str] = &["api", "crdgen", "kbr-manager", "kbr-testing", "manager"];
 
 /// Why the characters of `name` are invalid, as a sentence.
 pub fn spelling(name: &str) -> Option<String> {
@@ -116,6 +116,11 @@ mod tests {
                 "kbr-manager",
                 "is reserved: every project has a crate of that name",
                 "kbr-manager-operator",
+            ),
+            (
+                "kbr-testing",
+                "is reserved: every project has a crate of that name",
+                "kbr-testing-operator",
             ),
             (
                 "crdgen",

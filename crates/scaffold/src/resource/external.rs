@@ -9,7 +9,14 @@ use super::names;
 pub use dependencies::Dependencies;
 
 /// Crates that every project depends on, and the project's own crates.
-const PRESENT: &[&str] = &["api", "k8s-openapi", "kbr-manager", "kube", "manager"];
+const PRESENT: &[&str] = &[
+    "api",
+    "k8s-openapi",
+    "kbr-manager",
+    "kbr-testing",
+    "kube",
+    "manager",
+];
 
 /// Where a crate comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]

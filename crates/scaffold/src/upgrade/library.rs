@@ -1,4 +1,4 @@
-//! The copy of the runtime library in a project, which an upgrade replaces as a whole.
+//! The copy of the library in a project, which an upgrade replaces as a whole.
 
 use std::collections::BTreeSet;
 
@@ -6,24 +6,24 @@ use super::merge::is_long;
 use super::{Disk, Tree};
 use crate::library::folder_of;
 
-/// The files in `disk` that are in the folder of the library of `ancestor`, and not of that library.
+/// The files in `disk` that are in a folder of the library of `ancestor`, and not of that library.
 pub fn added<'a>(ancestor: &'a Tree, disk: &'a Disk) -> impl Iterator<Item = &'a String> {
-    let folder = ancestor.keys().find_map(|path| folder_of(path));
+    let folders: BTreeSet<_> = ancestor.keys().filter_map(|path| folder_of(path)).collect();
     let is_own = move |path: &&String| {
-        folder.is_some() && folder_of(path) == folder && !ancestor.contains_key(*path)
+        let folder = folder_of(path);
+        folder.is_some_and(|folder| folders.contains(folder)) && !ancestor.contains_key(*path)
     };
     disk.keys().filter(is_own)
 }
 
-/// The files of the library in `ancestor` that the user edited, added or deleted, each with its difference: sorted by path. If all are
-/// missing, none counts: the library may be elsewhere.
+/// The files of the library in `ancestor` that the user edited, added or deleted, each with its difference: sorted by path. If all of a
+/// folder are missing, none of them counts: that package may be elsewhere.
 pub fn edited(ancestor: &Tree, disk: &Disk) -> Vec<(String, String)> {
     let files = ancestor.keys().filter(|path| folder_of(path).is_some());
     let files: BTreeSet<&String> = files.chain(added(ancestor, disk)).collect();
-    if !files.iter().any(|path| disk.contains_key(*path)) {
-        return Vec::new();
-    }
-    let differing = files.into_iter().filter_map(|path| {
+    let here: BTreeSet<_> = disk.keys().filter_map(|path| folder_of(path)).collect();
+    let is_here = |path: &&String| folder_of(path).is_some_and(|folder| here.contains(folder));
+    let differing = files.into_iter().filter(is_here).filter_map(|path| {
         let pristine = ancestor.get(path).map_or("", |file| &file.text);
         let ours = disk
             .get(path)

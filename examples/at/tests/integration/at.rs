@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use kbr_testing::Cluster;
 use kube::{
     Api,
     core::{ApiResource, DynamicObject, GroupVersionKind},
 };
-use manager::testing::Cluster;
 
 use super::support::{
     AT, PAST, POD, after, create, end_command, operator, reaches, read, reschedule, wait,

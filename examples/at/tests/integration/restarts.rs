@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use manager::testing::Cluster;
+use kbr_testing::Cluster;
 
 use super::support::{
     AT, PAST, POD, after, create, end_command, operator, reaches, read, reschedule, wait,

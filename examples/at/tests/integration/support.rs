@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use api::cnat::v1alpha1::{At, AtSpec};
 use k8s_openapi::jiff::Timestamp;
+use kbr_testing::{Cluster, Operator};
 use kube::api::PostParams;
-use manager::testing::{Cluster, Operator};
 use serde_json::json;
 
 /// The `At` of all tests, each in a namespace of its own; its Pod has the same name.

@@ -98,7 +98,7 @@ fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manager::testing::{FakeApi, review};
+    use kbr_testing::{FakeApi, review};
 
     fn sample() -> CronJob {
         let mut object = CronJob::default();

@@ -1,6 +1,6 @@
 //! Tests the `cronjob` controller and its webhooks on a real API server.
 
-use manager::testing::Cluster;
+use kbr_testing::Cluster;
 
 /// The sample that `kubectl apply -k config/samples` creates. It is due every minute.
 const SAMPLE: &str = concat!(

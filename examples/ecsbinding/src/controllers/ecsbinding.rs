@@ -67,7 +67,7 @@ fn is_not_found(error: &anyhow::Error) -> bool {
 mod tests {
     use std::{collections::BTreeMap, time::Duration};
 
-    use manager::testing::{FakeApi, eventually};
+    use kbr_testing::{FakeApi, eventually};
 
     use super::*;
 

@@ -4,11 +4,11 @@
 
 use api::hopegi_com::v1::EcsBinding;
 use k8s_openapi::api::core::v1::Node;
+use kbr_testing::{Cluster, Operator};
 use kube::{
     Api,
     api::{ListParams, PostParams},
 };
-use manager::testing::{Cluster, Operator};
 use serde_json::{Value, json};
 
 /// The sample that `kubectl apply -k config/samples` creates.

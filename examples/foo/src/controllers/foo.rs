@@ -63,7 +63,7 @@ mod tests {
 
     use api::samplecontroller::v1alpha1::FooSpec;
     use k8s_openapi::api::{apps::v1::DeploymentStatus, events::v1::Event};
-    use manager::testing::{FakeApi, eventually, is_ready};
+    use kbr_testing::{FakeApi, eventually, is_ready};
 
     use super::*;
 

@@ -92,7 +92,7 @@ impl GuestbookWebhook {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manager::testing::{Admitted, FakeApi, review};
+    use kbr_testing::{Admitted, FakeApi, review};
 
     /// The answer of an operator that allows the images below this repository.
     async fn admit(allowed: &str, old: Option<&Guestbook>, new: Option<&Guestbook>) -> Admitted {

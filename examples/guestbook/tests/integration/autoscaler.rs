@@ -1,12 +1,12 @@
 //! Tests the scale subresource with a `HorizontalPodAutoscaler`, in a cluster.
 
 use k8s_openapi::{api::core::v1::Pod, jiff::Timestamp};
+use kbr_testing::Cluster;
 use kube::{
     Api, ResourceExt,
     api::{ApiResource, DynamicObject, ListParams, PostParams},
     core::GroupVersionKind,
 };
-use manager::testing::Cluster;
 use serde_json::json;
 
 use super::{DEPLOYMENT, GUESTBOOK, OPERATOR, SAMPLE, field, wait};

@@ -3,9 +3,9 @@
 #[cfg(feature = "cluster")]
 use std::time::Duration;
 
-use manager::testing::Cluster;
+use kbr_testing::Cluster;
 #[cfg(feature = "cluster")]
-use manager::testing::eventually;
+use kbr_testing::eventually;
 
 use super::{DEPLOYMENT, GUESTBOOK, OPERATOR, SAMPLE, error, field, patch, wait};
 

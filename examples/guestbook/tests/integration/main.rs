@@ -6,7 +6,7 @@ mod guestbook;
 mod webhooks;
 // +kbr:scaffold:modules
 
-use manager::testing::Cluster;
+use kbr_testing::Cluster;
 
 /// The sample that `kubectl apply -k config/samples` creates.
 const SAMPLE: &str = "config/samples/webapp_v1_guestbook.yaml";

@@ -1,8 +1,8 @@
 //! Tests the webhooks, which the API server calls.
 
 use api::webapp::v1::{Guestbook, GuestbookSpec};
+use kbr_testing::Cluster;
 use kube::api::PostParams;
-use manager::testing::Cluster;
 
 use super::{GUESTBOOK, OPERATOR, SAMPLE, error, patch, wait};
 

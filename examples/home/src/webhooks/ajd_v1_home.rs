@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-    use manager::testing::{Admitted, FakeApi, review};
+    use kbr_testing::{Admitted, FakeApi, review};
     use serde_json::json;
 
     fn home(away_until: Option<Timestamp>) -> Home {

@@ -17,7 +17,7 @@ pub fn register(manager: &mut Manager) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manager::testing::{FakeApi, round_trip};
+    use kbr_testing::{FakeApi, round_trip};
     use serde_json::{Value, json};
 
     const V1: &str = "ajd.my.domain/v1";

@@ -1,6 +1,6 @@
 //! Tests the `home` controller on a real API server.
 
-use manager::testing::Cluster;
+use kbr_testing::Cluster;
 
 use super::{OPERATOR, SAMPLES, field, patch, wait};
 

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use manager::testing::{Cluster, eventually};
+use kbr_testing::{Cluster, eventually};
 
 use super::{OPERATOR, SAMPLES, wait};
 

@@ -6,7 +6,7 @@ mod versions;
 mod webhooks;
 // +kbr:scaffold:modules
 
-use manager::testing::Cluster;
+use kbr_testing::Cluster;
 
 /// The program under test.
 const OPERATOR: &str = env!("CARGO_BIN_EXE_home");

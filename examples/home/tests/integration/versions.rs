@@ -1,6 +1,6 @@
 //! Tests the conversion between `v1` and `v2`, for which the API server calls the operator.
 
-use manager::testing::Cluster;
+use kbr_testing::Cluster;
 
 use super::{OPERATOR, SAMPLES, V1, V2, field, patch, wait};
 

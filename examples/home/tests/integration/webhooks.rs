@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
-use manager::testing::Cluster;
+use kbr_testing::Cluster;
 
 use super::{OPERATOR, SAMPLES, V1, V2, error, field, patch};
 

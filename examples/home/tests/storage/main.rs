@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use manager::testing::{Cluster, eventually};
+use kbr_testing::{Cluster, eventually};
 use serde_json::{Value, json};
 
 const V1: &str = "homes.v1.ajd.my.domain/home-sample";

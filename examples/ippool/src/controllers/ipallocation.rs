@@ -62,7 +62,7 @@ fn holds(claim: &IPClaim, allocation: &IPAllocation) -> bool {
 #[cfg(test)]
 mod tests {
     use api::tsi::v1alpha1::{IPAllocationSpec, IPClaimReference, IPClaimStatus};
-    use manager::testing::FakeApi;
+    use kbr_testing::FakeApi;
 
     use super::*;
     use crate::tests::{claim, held};

@@ -158,7 +158,7 @@ fn awaited_pool(claim: &IPClaim) -> Vec<String> {
 mod tests {
     use api::tsi::v1alpha1::IPFamily;
     use k8s_openapi::api::events::v1::Event;
-    use manager::testing::{FakeApi, reason};
+    use kbr_testing::{FakeApi, reason};
 
     use super::*;
     use crate::{

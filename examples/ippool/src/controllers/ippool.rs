@@ -102,7 +102,7 @@ fn pool(allocation: &IPAllocation) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use api::tsi::v1alpha1::{IPAllocationSpec, IPClaimReference, IPPoolStatus};
-    use manager::testing::{FakeApi, is_ready, reason};
+    use kbr_testing::{FakeApi, is_ready, reason};
 
     use super::*;
     use crate::tests::pool;

@@ -1,11 +1,11 @@
 //! Tests the `ipallocation` controller on a real API server: what an operator leaves behind when it ends between two steps.
 
 use api::tsi::v1alpha1::{IPAllocation, IPAllocationSpec, IPClaim, IPClaimReference};
+use kbr_testing::{Cluster, eventually};
 use kube::{
     Api, ResourceExt,
     api::{Patch, PatchParams, PostParams},
 };
-use manager::testing::{Cluster, eventually};
 use serde_json::json;
 
 use crate::pools::{

@@ -3,8 +3,8 @@
 use anyhow::Context as _;
 use api::tsi::v1alpha1::IPClaim;
 use k8s_openapi::api::coordination::v1::Lease;
+use kbr_testing::{Cluster, eventually};
 use kube::{ResourceExt, api::DeleteParams};
-use manager::testing::{Cluster, eventually};
 use tokio::time::timeout;
 
 use crate::pools::{

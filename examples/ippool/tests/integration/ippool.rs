@@ -2,11 +2,11 @@
 
 use api::tsi::v1alpha1::IPPool;
 use k8s_openapi::api::events::v1::Event;
+use kbr_testing::{Cluster, eventually};
 use kube::{
     Api,
     api::{ListParams, Patch, PatchParams},
 };
-use manager::testing::{Cluster, eventually};
 use serde_json::json;
 
 use crate::pools::{OPERATOR, Reported, SOON, create_claims, create_pool, delete_all, settle};

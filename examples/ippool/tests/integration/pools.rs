@@ -7,11 +7,11 @@ use std::{
 };
 
 use api::tsi::v1alpha1::{IPAllocation, IPClaim, IPClaimSpec, IPPool, IPPoolSpec};
+use kbr_testing::{Cluster, eventually};
 use kube::{
     Api, ResourceExt,
     api::{ListParams, PostParams},
 };
-use manager::testing::{Cluster, eventually};
 use tokio::task::JoinSet;
 
 pub const OPERATOR: &str = env!("CARGO_BIN_EXE_tsi-controller");
@@ -73,7 +73,7 @@ impl Reported {
         let mut waiting = 0;
         for claim in claims {
             let status = claim.status.clone().unwrap_or_default();
-            let reason = manager::testing::reason(&status.conditions, "Ready");
+            let reason = kbr_testing::reason(&status.conditions, "Ready");
             waiting += usize::from(reason == Some("PoolExhausted"));
             let Some(address) = status.address else {
                 continue;

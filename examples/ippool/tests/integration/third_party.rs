@@ -3,11 +3,11 @@
 use std::net::IpAddr;
 
 use api::tsi::v1alpha1::{IPAllocation, IPAllocationSpec, IPClaim, IPClaimSpec};
+use kbr_testing::{Cluster, eventually};
 use kube::{
     Api, Client, Config,
     api::{DeleteParams, PostParams},
 };
-use manager::testing::{Cluster, eventually};
 
 use crate::pools::{OPERATOR, SOON, create_pool, delete_all};
 

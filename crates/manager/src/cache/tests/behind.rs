@@ -3,10 +3,11 @@
 use std::sync::atomic::AtomicUsize;
 
 use k8s_openapi::api::core::v1::Service;
+use kbr_testing::eventually;
 use kube::{Resource, ResourceExt, api::PartialObjectMeta};
 
 use super::*;
-use crate::{controller::context::Context as Cx, testing::eventually};
+use crate::controller::context::Context as Cx;
 
 const SOON: Duration = Duration::from_secs(60);
 

@@ -5,11 +5,11 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::MicroTime,
     jiff::Timestamp,
 };
+use kbr_testing::eventually;
 use kube::api::ObjectMeta;
 use tokio::{sync::mpsc, time::timeout};
 
 use super::*;
-use crate::testing::eventually;
 
 const SOON: Duration = Duration::from_secs(60);
 

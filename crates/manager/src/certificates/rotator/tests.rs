@@ -5,11 +5,12 @@ mod place;
 mod rotations;
 
 use k8s_openapi::{ByteString, api::core::v1::Secret as Kind};
+use kbr_testing::FakeApi;
 use serde_json::{Value, json};
 use tokio::time::advance;
 
 use super::*;
-use crate::{request, testing::FakeApi};
+use crate::request;
 use place::{
     CRD, DAY, HOUR, MINUTE, MUTATING, Place, SECOND, SECRET, VALIDATING, bytes, configuration, crd,
     names, text,

@@ -11,6 +11,7 @@ use std::{
 use futures_util::StreamExt;
 use hyper::body::Bytes;
 use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_testing::{Content, FakeApi};
 use kube::{
     Api, Client,
     api::ObjectMeta,
@@ -19,7 +20,6 @@ use kube::{
 use tokio::time::timeout;
 
 use super::*;
-use crate::testing::{FakeApi, content::Content, fake::Connection};
 
 /// An API server whose connections can freeze.
 #[derive(Clone)]
@@ -67,7 +67,7 @@ impl Service<Request<Body>> for Network {
             usize::MAX
         };
         let frozen = self.frozen.clone();
-        let answer = Connection(self.api.clone()).call(request);
+        let answer = self.api.connection().call(request);
         Box::pin(async move {
             Ok(answer.await?.map(|content| Freezing {
                 content,

@@ -5,7 +5,7 @@ use tokio::time::{self, timeout};
 use super::*;
 
 fn queue() -> Queue {
-    let queue = Queue::new(QueueMetrics::default(), Timer::default());
+    let queue = Queue::new(QueueMetrics::default(), Timer::for_tests());
     queue.open();
     queue
 }
@@ -146,7 +146,7 @@ async fn advancing_the_clock_returns_delayed_keys() {
 
 #[tokio::test(start_paused = true)]
 async fn a_closed_queue_takes_no_keys() {
-    let queue = Queue::new(QueueMetrics::default(), Timer::default());
+    let queue = Queue::new(QueueMetrics::default(), Timer::for_tests());
     queue.add("a".into());
     queue.open();
     queue.add("b".into());

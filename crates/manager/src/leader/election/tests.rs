@@ -1,7 +1,8 @@
 //! Candidates for one lease, on the fake API server.
 
+use kbr_testing::FakeApi;
+
 use super::*;
-use crate::testing::FakeApi;
 
 fn election(identity: &str) -> Election {
     Election {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use kbr_testing::eventually;
 use kube::{
     Api, Client,
     api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams},
 };
-use manager::testing::eventually;
 use serde_json::{Value, json};
 
 use super::operator::Ship;

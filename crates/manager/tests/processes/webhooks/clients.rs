@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use anyhow::{Context as _, ensure};
 use hyper::Method;
-use manager::testing::eventually;
+use kbr_testing::eventually;
 use serde_json::{Value, json};
 
 use super::{

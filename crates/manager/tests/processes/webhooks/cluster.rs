@@ -1,4 +1,4 @@
-//! Test `testing::Cluster` as used in an integration test of a project. Operator and test are this test binary, called
+//! Test `kbr_testing::Cluster` as used in an integration test of a project. Operator and test are this test binary, called
 //! with `lodges` and with `cluster-test`.
 
 use std::{
@@ -12,10 +12,10 @@ use std::{
 
 use anyhow::{Context as _, ensure};
 use clap::Parser;
+use kbr_testing::{Cluster, eventually};
 use kube::CustomResourceExt as _;
 use manager::{
     Manager, Options,
-    testing::{Cluster, eventually},
     webhook::{Defaulter, FieldError, Rejection, Request, Validator, Warnings},
 };
 use serde_json::{Value, json};

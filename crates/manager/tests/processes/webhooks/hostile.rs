@@ -3,7 +3,7 @@
 use anyhow::{Context as _, ensure};
 use futures_util::future::try_join_all;
 use hyper::Method;
-use manager::testing::eventually;
+use kbr_testing::eventually;
 use serde_json::{Value, json};
 
 use super::{

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use hyper::Method;
 use k8s_openapi::ByteString;
-use manager::testing::eventually;
+use kbr_testing::eventually;
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject as _};
 use serde_json::{Value, json};
 use tokio::{net::TcpStream, time::sleep};

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use hyper::Method;
 use k8s_openapi::ByteString;
-use manager::testing::eventually;
+use kbr_testing::eventually;
 use serde_json::{Value, json};
 
 use super::{

@@ -1,7 +1,7 @@
 //! Test webhooks for subresources and connections, and several for one kind.
 
 use hyper::Method;
-use manager::testing::eventually;
+use kbr_testing::eventually;
 use serde_json::{Value, json};
 
 use super::{

@@ -8,8 +8,8 @@ use std::{
 
 use anyhow::Context as _;
 use hyper::{Method, Request};
+use kbr_testing::eventually;
 use kube::Client;
-use manager::testing::eventually;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 

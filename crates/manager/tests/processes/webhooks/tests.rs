@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Context as _;
 use hyper::Method;
-use manager::testing::eventually;
+use kbr_testing::eventually;
 use serde_json::{Value, json};
 
 use super::site::{GUESTS, NAMESPACE, Site, guest};

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, ensure};
 use hyper::Method;
-use manager::testing::eventually;
+use kbr_testing::eventually;
 use serde_json::{Value, json};
 
 use super::{

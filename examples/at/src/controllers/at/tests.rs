@@ -2,7 +2,7 @@
 
 use api::cnat::v1alpha1::AtStatus;
 use k8s_openapi::{api::events::v1::Event, apimachinery::pkg::apis::meta::v1::Condition};
-use manager::testing::{FakeApi, Run, eventually, is_ready};
+use kbr_testing::{FakeApi, Run, eventually, is_ready};
 use serde_json::{Value, json};
 
 use super::*;

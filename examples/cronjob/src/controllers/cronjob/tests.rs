@@ -7,8 +7,8 @@ use k8s_openapi::{
     },
     jiff::{SignedDuration, tz::TimeZone},
 };
+use kbr_testing::{FakeApi, Run, eventually, is_ready, reason};
 use kube::Resource;
-use manager::testing::{FakeApi, Run, eventually, is_ready, reason};
 
 use api::batch::v1::CronJobSpec;
 

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::DeploymentStatus;
-use manager::testing::{FakeApi, eventually, is_ready, reason};
+use kbr_testing::{FakeApi, eventually, is_ready, reason};
 
 use super::*;
 

@@ -5,7 +5,7 @@ use k8s_openapi::{
     api::events::v1::Event,
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::Time},
 };
-use manager::testing::{FakeApi, eventually, is_ready};
+use kbr_testing::{FakeApi, eventually, is_ready};
 
 use super::*;
 

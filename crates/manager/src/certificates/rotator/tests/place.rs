@@ -7,11 +7,12 @@ use k8s_openapi::{
     },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition as Crd,
 };
+use kbr_testing::FakeApi;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::super::*;
-use crate::{request, testing::FakeApi};
+use crate::request;
 
 pub(super) const SECRET: &str =
     "/api/v1/namespaces/guests-system/secrets/guests-webhook-certificate";

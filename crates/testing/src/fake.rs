@@ -10,13 +10,14 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use hyper::{
-    Request, Response, Uri,
+    Request, Response,
     body::Bytes,
     header::{ACCEPT, CONTENT_TYPE, HeaderName, USER_AGENT},
 };
-use kube::{
-    Client,
-    client::{Body, ClientBuilder},
+use kube::{Client, client::Body};
+use manager::{
+    Action, Manager, Object, Options, Scope,
+    harness::{self, Clock},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -28,16 +29,6 @@ use tower::Service;
 use super::{
     content::{Content, line, response},
     server::{Call, ErrorResponse, Objects, Path, Watch},
-};
-use crate::{
-    cache::object::Object,
-    connect::Clients,
-    controller::{action::Action, timer::Timer},
-    key::Key,
-    leader::fence::Fence,
-    manager::Manager,
-    metrics::Metrics,
-    options::Options,
 };
 
 /// How often a watch is sent a bookmark.
@@ -62,7 +53,7 @@ pub struct FakeApi {
     /// Notified of every request, because each may have changed something.
     changed: watch::Sender<()>,
     /// The clock of the managers on this server.
-    timer: Timer,
+    clock: Clock,
 }
 
 impl Default for FakeApi {
@@ -70,7 +61,7 @@ impl Default for FakeApi {
         Self {
             state: Arc::default(),
             changed: watch::Sender::new(()),
-            timer: Timer::default(),
+            clock: Clock::for_tests(),
         }
     }
 }
@@ -92,7 +83,14 @@ impl FakeApi {
     /// A client of this server; its namespace is `default`.
     #[must_use]
     pub fn client(&self) -> Client {
-        Client::new(Connection(self.clone()), "default")
+        Client::new(self.connection(), "default")
+    }
+
+    /// The service behind the clients. A test may put a layer of tower around it, for example to inject faults, and
+    /// make a client of both: `Client::new(layer.layer(api.connection()), "default")`.
+    #[must_use]
+    pub fn connection(&self) -> Connection {
+        Connection(self.clone())
     }
 
     /// Registers a kind with the server, like `kubectl apply` of its definition (CRD): its lists, its scope, and
@@ -107,7 +105,7 @@ impl FakeApi {
 
     /// Removes a kind from the server, and its objects, whatever their finalizers: as if its definition (CRD) were
     /// deleted. Its requests are answered with 404, and its watches end. For tests of an
-    /// [optional](crate::Controller::optional) kind, which may be removed before the manager starts or later.
+    /// [optional](manager::Controller::optional) kind, which may be removed before the manager starts or later.
     pub fn uninstall<K: Object>(&self) {
         self.lock().objects.uninstall(&path::<K>("default", "any"));
         self.changed.send_replace(());
@@ -198,13 +196,13 @@ impl FakeApi {
 
     /// Advances the clock of the managers on this server, without waiting. Everything that is due by then happens as if
     /// that much time had passed: requeues of [`Action::requeue`], retries of failures, time-outs of reconciles. The
-    /// same goes for [`cx.now()`](crate::Context::now).
+    /// same goes for [`cx.now()`](manager::Context::now).
     ///
     /// The clock jumps: a reconcile that is due every minute runs once after an hour. A requeue that a running
     /// reconcile requests counts from after the jump, so wait for [`idle`](super::Run::idle) first. Leases, timestamps,
     /// and a reconciler's own sleeps use the real time.
     pub fn advance(&self, by: Duration) {
-        self.timer.wind(by);
+        self.clock.wind(by);
     }
 
     /// Registers a controller on a new manager, and reconciles the object with this key once, including its finalizer,
@@ -219,18 +217,8 @@ impl FakeApi {
         key: &str,
     ) -> anyhow::Result<Action> {
         let mut manager = self.manager();
-        manager.fence.open();
         register(&mut manager);
-        manager.check()?;
-        let [controller] = &manager.controllers[..] else {
-            let found = manager.controllers.len();
-            anyhow::bail!("{found} controllers were registered\nhelp: register one at a time");
-        };
-        let reporter = manager.reporter();
-        let _watches = manager.caches.start(&self.client(), &[], &reporter);
-        let result = controller.clone().reconcile_once(Key::from(key)).await;
-        manager.publisher.flush(&self.client()).await;
-        result
+        harness::reconcile(manager, key).await
     }
 
     /// A manager on this server, with default flags and the id `test.example.com`.
@@ -242,15 +230,8 @@ impl FakeApi {
     /// A manager on this server, with these flags and the id `test.example.com`.
     #[must_use]
     pub fn manager_with(&self, options: Options) -> Manager {
-        let fence = Fence::closed();
-        let metrics = Metrics::new();
-        let host = Uri::from_static("http://in-memory");
-        let count = metrics.requests().to(&host);
-        let builder = || ClientBuilder::new(Connection(self.clone()), "default");
-        let Ok(clients) = Clients::with(|| Ok::<_, Infallible>(builder()), &fence, &count);
-        let mut manager = Manager::with(options, "test.example.com", clients, fence, metrics);
-        manager.timer = self.timer.clone();
-        manager
+        let (server, clock) = (self.connection(), self.clock.clone());
+        harness::manager(options, "test.example.com", &server, clock)
     }
 
     async fn serve(self, request: Request<Body>) -> Result<Response<Content>, Infallible> {
@@ -338,9 +319,9 @@ impl FakeApi {
     }
 }
 
-/// The service that a client sends its requests to.
+/// A [`FakeApi`] as the service that a client sends its requests to.
 #[derive(Clone, Debug)]
-pub(crate) struct Connection(pub(crate) FakeApi);
+pub struct Connection(FakeApi);
 
 impl Service<Request<Body>> for Connection {
     type Response = Response<Content>;
@@ -358,7 +339,7 @@ impl Service<Request<Body>> for Connection {
 
 /// The path of an object of `K`.
 fn path<K: Object>(namespace: &str, name: &str) -> Path {
-    let namespace = crate::cache::object::namespaced::<K>().then_some(namespace);
+    let namespace = <K::Scope as Scope>::NAMESPACED.then_some(namespace);
     let url = format!("{}/{name}", K::url_path(&(), namespace));
     Path::parse(&url).expect("the url of an object has a root and a name")
 }

@@ -1,11 +1,50 @@
-//! Test helpers: a fake API server for unit tests, and helpers for tests on a real one. Needs the feature `testing`.
+//! Tests for operators on kbr-manager: a fake API server for unit tests, and helpers for integration tests on a real one.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use kbr_testing::FakeApi;
+//! use manager::{Action, Context, Manager};
+//!
+//! fn register(manager: &mut Manager) {
+//!     manager.controller::<ConfigMap>("greeter").reconcile(greet);
+//! }
+//!
+//! async fn greet(map: Arc<ConfigMap>, cx: Context<ConfigMap>) -> anyhow::Result<Action> {
+//!     let mut greeting = ConfigMap::default();
+//!     greeting.metadata.name = Some(format!("{}-greeting", cx.key().name()));
+//!     greeting.data = map.data.clone();
+//!     cx.apply(greeting).await?;
+//!     Ok(Action::await_change())
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> anyhow::Result<()> {
+//! let api = FakeApi::new();
+//! let mut captain = ConfigMap::default();
+//! captain.metadata.name = Some("captain".to_owned());
+//! api.put(&captain);
+//! api.reconcile(register, "default/captain").await?;
+//! assert!(api.get::<ConfigMap>("default", "captain-greeting").is_some());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | To test | Use |
+//! |---|---|
+//! | one reconcile | [`FakeApi::reconcile`] |
+//! | a manager that runs, events included | [`FakeApi::run`], [`eventually`] |
+//! | a webhook or a conversion | [`FakeApi::admit`], [`FakeApi::convert`], [`round_trip`] |
+//! | the operator as a process, on a real API server | [`Cluster`], [`Operator`], [`Kubelet`] |
 //!
 //! # Let an hour pass
 //!
 //! ```
 //! # use std::{sync::atomic::{AtomicUsize, Ordering}, time::Duration};
 //! # use k8s_openapi::api::core::v1::ConfigMap;
-//! # use manager::{Action, Manager, testing::FakeApi};
+//! # use kbr_testing::FakeApi;
+//! # use manager::{Action, Manager};
 //! # const MINUTE: Duration = Duration::from_secs(60);
 //! # const HOUR: Duration = Duration::from_secs(3600);
 //! # static STRIKES: AtomicUsize = AtomicUsize::new(0);
@@ -35,12 +74,16 @@
 //! # }
 //! ```
 
+// In a project this crate is a path dependency, and cargo does not cap the lints of those: a newer compiler could
+// print new warnings. Only kbr itself runs clippy on it, with all lints.
+#![cfg_attr(not(clippy), allow(warnings))]
+
 mod admission;
 mod cluster;
 mod configurations;
-pub(crate) mod content;
+mod content;
 mod deployment;
-pub(crate) mod fake;
+mod fake;
 mod invented;
 mod jobs;
 mod kubelet;
@@ -62,7 +105,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 pub use self::{
     admission::{Admitted, review},
     cluster::{Cluster, eventually},
-    fake::FakeApi,
+    content::Content,
+    fake::{Connection, FakeApi},
     jobs::JobEnd,
     kubelet::Kubelet,
     operator::Operator,

@@ -2,20 +2,20 @@
 
 /// The path of an object, a collection or a subresource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::testing) struct Path {
+pub(crate) struct Path {
     /// `/api/v1` or `/apis/<group>/<version>`
-    pub(in crate::testing) root: String,
-    pub(in crate::testing) plural: String,
+    pub(crate) root: String,
+    pub(crate) plural: String,
     /// Empty for a cluster-scoped kind, and for a collection in all namespaces.
-    pub(in crate::testing) namespace: String,
+    pub(crate) namespace: String,
     /// Empty for a collection.
-    pub(in crate::testing) name: String,
-    pub(in crate::testing) subresource: String,
+    pub(crate) name: String,
+    pub(crate) subresource: String,
 }
 
 impl Path {
     /// Parses the path of a request; `None` if it is not a path of objects.
-    pub(in crate::testing) fn parse(path: &str) -> Option<Self> {
+    pub(crate) fn parse(path: &str) -> Option<Self> {
         let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();
         let roots = match *parts.first()? {
             "api" => 2,
@@ -46,7 +46,7 @@ impl Path {
     }
 
     /// A path that is not a path of objects.
-    pub(in crate::testing) fn nowhere(path: &str) -> Self {
+    pub(crate) fn nowhere(path: &str) -> Self {
         Self {
             root: "/api/v1".to_owned(),
             plural: path.to_owned(),
@@ -74,7 +74,7 @@ impl Path {
     }
 
     /// Whether both have the same kind, possibly in different versions.
-    pub(in crate::testing) fn same_kind(&self, other: &Self) -> bool {
+    pub(crate) fn same_kind(&self, other: &Self) -> bool {
         self.plural == other.plural && self.group() == other.group()
     }
 

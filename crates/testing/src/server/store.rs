@@ -48,7 +48,7 @@ pub(super) struct Change {
 
 /// All objects.
 #[derive(Clone, Debug, Default)]
-pub(in crate::testing) struct Objects {
+pub(crate) struct Objects {
     pub(super) stored: BTreeMap<Path, Stored>,
     pub(super) version: u64,
     /// Never pruned, so no resource version is too old.
@@ -62,12 +62,12 @@ pub(in crate::testing) struct Objects {
 
 impl Objects {
     /// Registers the definition of a kind.
-    pub(in crate::testing) fn define(&mut self, crd: Value) {
+    pub(crate) fn define(&mut self, crd: Value) {
         self.kinds.define(crd);
     }
 
     /// Removes the kind at this path, and its objects, whatever their finalizers.
-    pub(in crate::testing) fn uninstall(&mut self, kind: &Path) {
+    pub(crate) fn uninstall(&mut self, kind: &Path) {
         let here = self.stored.keys().filter(|path| path.same_kind(kind));
         for path in here.cloned().collect::<Vec<_>>() {
             self.remove(&path);
@@ -76,27 +76,27 @@ impl Objects {
     }
 
     /// Whether the kind at this path is installed.
-    pub(in crate::testing) fn serves(&self, path: &Path) -> bool {
+    pub(crate) fn serves(&self, path: &Path) -> bool {
         self.kinds.of(path).is_some()
     }
 
     /// Serves the kind at this path again.
-    pub(in crate::testing) fn install(&mut self, kind: &Path) {
+    pub(crate) fn install(&mut self, kind: &Path) {
         self.kinds.install(kind);
     }
 
-    pub(in crate::testing) fn get(&self, path: &Path) -> Option<&Value> {
+    pub(crate) fn get(&self, path: &Path) -> Option<&Value> {
         self.stored.get(path).map(|stored| &stored.object)
     }
 
     /// All objects whose path is accepted by `are_wanted`.
-    pub(in crate::testing) fn all(&self, are_wanted: impl Fn(&Path) -> bool) -> Vec<Value> {
+    pub(crate) fn all(&self, are_wanted: impl Fn(&Path) -> bool) -> Vec<Value> {
         let found = self.stored.iter().filter(|(path, _)| are_wanted(path));
         found.map(|(_, stored)| stored.object.clone()).collect()
     }
 
     /// Stores an object as it is, as if it had existed before.
-    pub(in crate::testing) fn put(&mut self, path: &Path, mut object: Value) {
+    pub(crate) fn put(&mut self, path: &Path, mut object: Value) {
         let Some(kind) = self.kinds.of(path) else {
             return;
         };

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::path::Path;
 
 /// An answer to a request.
-pub(in crate::testing) type Answer = Result<(StatusCode, Value), ErrorResponse>;
+pub(crate) type Answer = Result<(StatusCode, Value), ErrorResponse>;
 
 /// The reason of an error.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::testing) struct ErrorResponse {
+pub(crate) struct ErrorResponse {
     code: StatusCode,
     reason: &'static str,
     message: String,
@@ -149,7 +149,7 @@ impl ErrorResponse {
     }
 
     /// The real API server supports this, but this one does not.
-    pub(in crate::testing) fn beyond(path: &Path, what: &str) -> Self {
+    pub(crate) fn beyond(path: &Path, what: &str) -> Self {
         let message = format!(
             "the API server in memory cannot do this: {what}; help: test it on a real API server, with `Cluster`"
         );
@@ -157,7 +157,7 @@ impl ErrorResponse {
     }
 
     /// The answer as it is sent.
-    pub(in crate::testing) fn body(&self) -> (StatusCode, Value) {
+    pub(crate) fn body(&self) -> (StatusCode, Value) {
         let mut details = self.details.clone();
         if let Some(details) = details.as_object_mut() {
             details.retain(|_, value| value != "");

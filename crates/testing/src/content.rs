@@ -1,4 +1,4 @@
-//! The responses of the fake API server, as a client reads them.
+//! The bodies of the fake API server's responses.
 
 use std::{
     convert::Infallible,
@@ -20,9 +20,22 @@ pub(super) fn line(event: &Value) -> Bytes {
     Bytes::from(format!("{{\"type\":{kind},\"object\":{object}}}\n"))
 }
 
-/// The body of a response: the chunks from a channel, until that is closed.
+/// The body of a response of a [`FakeApi`](super::FakeApi).
 #[derive(Debug)]
-pub(crate) struct Content(pub(super) mpsc::UnboundedReceiver<Bytes>);
+pub struct Content(
+    /// The chunks, until the channel is closed.
+    pub(super) mpsc::UnboundedReceiver<Bytes>,
+);
+
+impl From<&Value> for Content {
+    /// A body of JSON, for responses of your own.
+    fn from(value: &Value) -> Self {
+        let (sender, content) = mpsc::unbounded_channel();
+        // The receiver still exists here.
+        let _ = sender.send(Bytes::from(value.to_string()));
+        Self(content)
+    }
+}
 
 impl hyper::body::Body for Content {
     type Data = Bytes;
@@ -38,11 +51,8 @@ impl hyper::body::Body for Content {
     }
 }
 
-pub(crate) fn response((status, value): (StatusCode, Value)) -> Response<Content> {
-    let (sender, content) = mpsc::unbounded_channel();
-    // The receiver still exists here.
-    let _ = sender.send(Bytes::from(value.to_string()));
-    let mut response = Response::new(Content(content));
+pub(super) fn response((status, value): (StatusCode, Value)) -> Response<Content> {
+    let mut response = Response::new(Content::from(&value));
     *response.status_mut() = status;
     response
 }

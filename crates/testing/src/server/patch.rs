@@ -26,7 +26,7 @@ pub(super) fn merge(value: &mut Value, patch: Value) {
 ///
 /// # Errors
 /// If the patch does not apply: the reason.
-pub(in crate::testing) fn json_patch(value: &mut Value, steps: &Value) -> Result<(), String> {
+pub(crate) fn json_patch(value: &mut Value, steps: &Value) -> Result<(), String> {
     let steps = steps.as_array().ok_or("a JSON patch is a list")?;
     for step in steps {
         let at = |field: &str| {

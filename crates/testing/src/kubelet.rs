@@ -54,7 +54,7 @@ impl Kubelet {
     /// `decide` is called with each running Job, again and again until the Job has ended.
     ///
     /// ```no_run
-    /// # use manager::testing::{Cluster, JobEnd};
+    /// # use kbr_testing::{Cluster, JobEnd};
     /// # async fn test() -> anyhow::Result<()> {
     /// # let cluster = Cluster::connect().await?;
     /// let kubelet = cluster.kubelet()?;

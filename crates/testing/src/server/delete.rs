@@ -66,7 +66,7 @@ impl Objects {
     }
 
     /// Deletes an object, like `kubectl delete`.
-    pub(in crate::testing) fn delete_now(&mut self, path: &Path) {
+    pub(crate) fn delete_now(&mut self, path: &Path) {
         // An object that does not exist is not an error.
         let _ = self.delete(path, Dependents::Background);
     }

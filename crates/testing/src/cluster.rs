@@ -8,13 +8,13 @@ use kube::{
     Api, Client, Config,
     api::{DeleteParams, ObjectMeta, PostParams},
 };
+use manager::Options;
 use tokio::time::{Instant, sleep};
 
 use super::{
     operators::Operators,
     turns::{self, Turn},
 };
-use crate::config;
 
 /// How long the API server or the operator may take for a change. Only a test that fails waits for so long, and one on a machine whose
 /// cores are all busy waits for some of it.
@@ -55,7 +55,7 @@ impl Cluster {
              help: `make test`, or `kbr envtest run -- cargo test --features envtest`"
         );
         let unreachable = "cannot connect to the API server";
-        let config = config::infer().await.context(unreachable)?;
+        let config = Options::default().config().await.context(unreachable)?;
         let client = Client::try_from(config.clone()).context(unreachable)?;
         let turn = turns::take(&client).await?;
         let namespaces: Api<Namespace> = Api::all(client.clone());

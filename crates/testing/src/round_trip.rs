@@ -4,11 +4,11 @@ use std::fmt::Display;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
+use manager::harness::explain;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::invented::Inventor;
-use crate::json_path::explain;
 
 /// How many objects are tried in each direction.
 const OBJECTS: u64 = 256;
@@ -41,7 +41,7 @@ where
 /// #     Spoke: kube::CustomResourceExt + Clone + serde::Serialize + serde::de::DeserializeOwned
 /// #         + TryFrom<Hub, Error: std::fmt::Display>,
 /// # {
-/// manager::testing::round_trip_with::<Hub, Spoke>(|object| {
+/// kbr_testing::round_trip_with::<Hub, Spoke>(|object| {
 ///     if let Some(schedule) = object.pointer_mut("/spec/schedule") {
 ///         *schedule = "*/5 * * * *".into();
 ///     }

@@ -1,12 +1,12 @@
 //! A manager that runs during a unit test.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use anyhow::Context as _;
+use manager::{Manager, Options, harness::Controllers};
 use tokio::{task::JoinHandle, time::sleep};
 
 use super::FakeApi;
-use crate::{controller::worker::AnyController, manager::Manager, options::Options};
 
 /// The polling interval of [`Run::idle`].
 const PERIOD: Duration = Duration::from_millis(1);
@@ -14,14 +14,13 @@ const PERIOD: Duration = Duration::from_millis(1);
 /// A manager that runs on a [`FakeApi`] until it is dropped.
 #[must_use = "the manager ends when this is dropped"]
 pub struct Run {
-    controllers: Vec<Arc<dyn AnyController>>,
+    controllers: Controllers,
     task: JoinHandle<anyhow::Result<()>>,
 }
 
 impl std::fmt::Debug for Run {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names = self.controllers.iter().map(|controller| controller.name());
-        f.debug_list().entries(names).finish()
+        f.debug_list().entries(self.controllers.names()).finish()
     }
 }
 
@@ -40,14 +39,12 @@ impl FakeApi {
     /// # Panics
     /// Outside a Tokio runtime.
     pub fn run(&self, register: impl FnOnce(&mut Manager)) -> anyhow::Result<Run> {
-        let mut manager = self.manager_with(Options {
-            health_probe_bind_address: "0".parse().map_err(anyhow::Error::msg)?,
-            ..Options::default()
-        });
+        let mut options = Options::default();
+        options.health_probe_bind_address = "0".parse().map_err(anyhow::Error::msg)?;
+        let mut manager = self.manager_with(options);
         register(&mut manager);
-        manager.check()?;
         Ok(Run {
-            controllers: manager.controllers.clone(),
+            controllers: Controllers::of(&manager)?,
             task: tokio::spawn(async move { manager.run_until(std::future::pending()).await }),
         })
     }
@@ -63,10 +60,8 @@ impl Run {
     /// The error that the manager ended with.
     pub async fn idle(&mut self) -> anyhow::Result<()> {
         let idle = async {
-            for controller in &self.controllers {
-                controller.clone().complete().await;
-            }
-            while !self.controllers.iter().all(|one| one.is_idle()) {
+            self.controllers.synced().await;
+            while !self.controllers.are_idle() {
                 sleep(PERIOD).await;
             }
         };

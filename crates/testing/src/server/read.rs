@@ -72,10 +72,7 @@ impl Objects {
     }
 
     /// Starts a watch: its first events, and the version that it continues from.
-    pub(in crate::testing) fn watch(
-        &self,
-        call: &Call,
-    ) -> Result<(Vec<Value>, Watch), ErrorResponse> {
+    pub(crate) fn watch(&self, call: &Call) -> Result<(Vec<Value>, Watch), ErrorResponse> {
         self.known(call)?;
         let mut call = call.clone();
         if !call.path.name.is_empty() {
@@ -120,7 +117,7 @@ impl Objects {
     }
 
     /// The events of a watch since the last call.
-    pub(in crate::testing) fn news(&self, watch: &mut Watch) -> Vec<Value> {
+    pub(crate) fn news(&self, watch: &mut Watch) -> Vec<Value> {
         let new = self
             .changes
             .iter()
@@ -158,7 +155,7 @@ fn lists(call: &Call) -> Result<Option<bool>, ErrorResponse> {
 
 /// A watch under way.
 #[derive(Debug)]
-pub(in crate::testing) struct Watch {
+pub(crate) struct Watch {
     call: Call,
     selection: Selection,
     after: u64,
@@ -166,19 +163,19 @@ pub(in crate::testing) struct Watch {
 
 impl Watch {
     /// The collection that is watched.
-    pub(in crate::testing) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.call.path
     }
 
     /// How long it runs, as asked for.
-    pub(in crate::testing) fn limit(&self) -> Duration {
+    pub(crate) fn limit(&self) -> Duration {
         let asked = self.call.query.get("timeoutSeconds");
         let seconds = asked.and_then(|seconds| seconds.parse().ok());
         Duration::from_secs(seconds.filter(|seconds| *seconds > 0).unwrap_or(1800))
     }
 
     /// A bookmark with the current version, if the watch has asked for bookmarks.
-    pub(in crate::testing) fn bookmark(&self) -> Option<Value> {
+    pub(crate) fn bookmark(&self) -> Option<Value> {
         let wanted = self.call.query.get("allowWatchBookmarks");
         wanted.filter(|wanted| *wanted == "true")?;
         let meta = json!({"resourceVersion": self.after.to_string(), "creationTimestamp": null});

@@ -157,7 +157,7 @@ const WHOLE: &[&str] = &[
 
 /// How one value merges.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::testing) enum Merges {
+pub(crate) enum Merges {
     /// As a whole (atomic).
     Whole,
     /// Field by field.
@@ -170,7 +170,7 @@ pub(in crate::testing) enum Merges {
 
 /// The known schema of a field.
 #[derive(Clone, Debug)]
-pub(in crate::testing) enum Shape<'a> {
+pub(crate) enum Shape<'a> {
     /// In a kind of Kubernetes: the kind, and the path with a `.` before each name.
     BuiltIn(&'a Kind, String),
     /// In the metadata of any object: the path.
@@ -185,7 +185,7 @@ pub(in crate::testing) enum Shape<'a> {
 
 impl<'a> Shape<'a> {
     /// The shape of a whole object.
-    pub(in crate::testing) fn of(kind: &'a Kind) -> Self {
+    pub(crate) fn of(kind: &'a Kind) -> Self {
         if kind.built_in {
             Self::BuiltIn(kind, String::new())
         } else {

@@ -1,16 +1,13 @@
 //! Tests of webhooks without an API server: sends them admission reviews, and applies their responses.
 
-use kube::Client;
+use manager::{Manager, Object, harness};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{FakeApi, server::json_patch};
-use crate::{
-    cache::object::Object,
-    manager::Manager,
-    metrics::Metrics,
-    webhook::{GroupVersionKind, Registered, Task, Webhooks},
-};
+
+/// The path of conversions.
+const CONVERT: &str = "/convert";
 
 /// The result of an admission request.
 #[derive(Clone, Debug)]
@@ -47,19 +44,15 @@ impl FakeApi {
     /// If the kind of the review has no webhook, or the API server would not accept an answer.
     pub async fn admit(&self, register: impl FnOnce(&mut Manager), review: &Value) -> Admitted {
         let manager = self.registered(register);
-        let (caches, reporter) = (&manager.reader.caches, manager.reporter());
-        let _watches = caches.start(&self.client(), &[], &reporter);
-        let (mut review, client) = (review.clone(), self.client());
+        let _watches = harness::fill_caches(&manager);
+        let mut review = review.clone();
         let mut admitted = Admitted::of(&review);
-        let registered = in_order(&manager.webhooks, &review);
-        assert!(
-            !registered.is_empty(),
-            "no webhook is registered for {}",
-            review["request"]["kind"]
-        );
-        for registered in registered {
-            let answer = ask(registered, &review, client.clone()).await;
-            admitted.take(answer);
+        let kind = &review["request"]["kind"];
+        let paths = harness::admission_paths(&manager, kind);
+        assert!(!paths.is_empty(), "no webhook is registered for {kind}");
+        for path in paths {
+            let answer = ask(&manager, path, &review).await;
+            admitted.take(answer.expect("the path of a webhook"));
             if !admitted.allowed {
                 break;
             }
@@ -79,10 +72,10 @@ impl FakeApi {
         review: &Value,
     ) -> Admitted {
         let manager = self.registered(register);
-        let registered = manager.webhooks.get(path);
-        let registered = registered.unwrap_or_else(|| panic!("no webhook is registered at {path}"));
+        let answer = ask(&manager, path, review).await;
+        let answer = answer.unwrap_or_else(|| panic!("no webhook is registered at {path}"));
         let mut admitted = Admitted::of(review);
-        admitted.take(ask(registered, review, self.client()).await);
+        admitted.take(answer);
         admitted
     }
 
@@ -101,14 +94,12 @@ impl FakeApi {
         version: &str,
     ) -> anyhow::Result<Vec<Value>> {
         let manager = self.registered(register);
-        let mut webhooks = manager.webhooks.values();
-        let conversion = webhooks.find(|registered| registered.task == Task::Convert);
-        let conversion = conversion.expect("a conversion is registered");
         let review = json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
             "request": { "uid": "u", "desiredAPIVersion": version, "objects": objects },
         });
-        let mut answer = ask(conversion, &review, self.client()).await;
+        let answer = ask(&manager, CONVERT, &review).await;
+        let mut answer = answer.expect("a conversion is registered");
         let result = &answer["result"];
         let message = result["message"].as_str().unwrap_or_default();
         anyhow::ensure!(result["status"] == "Success", "{message}");
@@ -118,7 +109,8 @@ impl FakeApi {
     fn registered(&self, register: impl FnOnce(&mut Manager)) -> Manager {
         let mut manager = self.manager();
         register(&mut manager);
-        assert!(manager.mistakes.is_empty(), "{:?}", manager.mistakes);
+        let mistakes = harness::mistakes(&manager);
+        assert!(mistakes.is_empty(), "{mistakes:?}");
         manager
     }
 }
@@ -168,28 +160,14 @@ fn typed<K: Object>(object: &K) -> Value {
     value
 }
 
-/// The webhooks for the kind of a review, defaulters first.
-fn in_order<'a>(webhooks: &'a Webhooks, review: &Value) -> Vec<&'a Registered> {
-    let kind: Option<GroupVersionKind> =
-        serde_json::from_value(review["request"]["kind"].clone()).ok();
-    let of = |task| {
-        let kind = kind.clone();
-        let wanted =
-            move |registered: &&Registered| registered.task == task && registered.kind == kind;
-        webhooks.values().filter(wanted)
-    };
-    of(Task::Default).chain(of(Task::Validate)).collect()
-}
-
-async fn ask(registered: &Registered, review: &Value, client: Client) -> Value {
-    let metrics = Metrics::new().webhook("/");
-    let body = review.to_string().into_bytes().into();
-    let reply = (registered.webhook)(body, client, metrics).await;
-    let mut answer: Value = serde_json::from_str(&reply.body)
-        .unwrap_or_else(|_| panic!("{}: {}", reply.status, reply.body));
+/// The answer of the webhook at a path; `None` if no webhook is registered there.
+async fn ask(manager: &Manager, path: &str, review: &Value) -> Option<Value> {
+    let (status, body) = harness::answer(manager, path, review).await?;
+    let mut answer: Value =
+        serde_json::from_str(&body).unwrap_or_else(|_| panic!("{status}: {body}"));
     assert_eq!(answer["kind"], review["kind"]);
     assert_eq!(answer["response"]["uid"], review["request"]["uid"]);
-    answer["response"].take()
+    Some(answer["response"].take())
 }
 
 impl Admitted {

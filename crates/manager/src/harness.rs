@@ -1,0 +1,137 @@
+//! How kbr-testing drives a manager without a cluster. Nothing else may use it: it changes without notice.
+
+use std::{convert::Infallible, sync::Arc};
+
+use hyper::{
+    Request, Response, StatusCode, Uri,
+    body::{Body as HttpBody, Bytes},
+};
+use kube::client::{Body, ClientBuilder};
+use serde_json::Value;
+use tower::{BoxError, Service};
+
+use crate::{
+    connect::Clients,
+    controller::{action::Action, worker::AnyController},
+    key::Key,
+    leader::fence::Fence,
+    manager::Manager,
+    metrics::Metrics,
+    options::Options,
+    webhook::{GroupVersionKind, Task},
+};
+pub use crate::{controller::timer::Timer as Clock, json_path::explain};
+
+/// A manager whose requests go to `server`, which follows this clock, and which never kills its process.
+pub fn manager<S, B>(options: Options, id: &str, server: &S, clock: Clock) -> Manager
+where
+    S: Service<Request<Body>, Response = Response<B>, Error: Into<BoxError>>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send + 'static,
+    B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+{
+    let (fence, metrics) = (Fence::closed(), Metrics::new());
+    let count = metrics.requests().to(&Uri::from_static("http://in-memory"));
+    let builder = || ClientBuilder::new(server.clone(), "default");
+    let Ok(clients) = Clients::with(|| Ok::<_, Infallible>(builder()), &fence, &count);
+    let mut manager = Manager::with(options, id, clients, fence, metrics);
+    manager.timer = clock;
+    manager
+}
+
+/// Reconciles the object with this key once, by the only controller of a manager that does not run, and sends the events.
+///
+/// # Errors
+/// The error of the reconcile. Also if the object does not exist, a registration is invalid, or not exactly one
+/// controller is registered.
+pub async fn reconcile(mut manager: Manager, key: &str) -> anyhow::Result<Action> {
+    manager.check()?;
+    manager.fence.open();
+    let [controller] = &manager.controllers[..] else {
+        let found = manager.controllers.len();
+        anyhow::bail!("{found} controllers were registered\nhelp: register one at a time");
+    };
+    let (client, reporter) = (manager.client(), manager.reporter());
+    let _watches = manager.caches.start(&client, &[], &reporter);
+    let result = controller.clone().reconcile_once(Key::from(key)).await;
+    manager.publisher.flush(&client).await;
+    result
+}
+
+/// The controllers of a manager.
+#[expect(missing_debug_implementations, reason = "their names are enough")]
+pub struct Controllers(Vec<Arc<dyn AnyController>>);
+
+impl Controllers {
+    /// The registered controllers.
+    ///
+    /// # Errors
+    /// If a registration is invalid.
+    pub fn of(manager: &Manager) -> anyhow::Result<Self> {
+        manager.check()?;
+        Ok(Self(manager.controllers.clone()))
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|controller| controller.name())
+    }
+
+    /// Waits until the caches that they need have synced.
+    pub async fn synced(&self) {
+        for controller in &self.0 {
+            controller.clone().synced().await;
+        }
+    }
+
+    /// Whether no reconcile is running or due.
+    #[must_use]
+    pub fn are_idle(&self) -> bool {
+        self.0.iter().all(|controller| controller.is_idle())
+    }
+}
+
+/// The mistakes in the registrations.
+#[must_use]
+pub fn mistakes(manager: &Manager) -> &[String] {
+    &manager.mistakes
+}
+
+/// Fills the caches that webhooks read, until what it returns is dropped.
+#[must_use]
+pub fn fill_caches(manager: &Manager) -> impl Send + use<> {
+    let caches = &manager.reader.caches;
+    caches.start(&manager.client(), &[], &manager.reporter())
+}
+
+/// The paths of the webhooks that the API server calls for objects of `kind`, as an `AdmissionReview` has it: first the
+/// defaulters, then the validators.
+#[must_use]
+pub fn admission_paths<'a>(manager: &'a Manager, kind: &Value) -> Vec<&'a str> {
+    let kind: Option<GroupVersionKind> = serde_json::from_value(kind.clone()).ok();
+    let with = |task| {
+        let webhooks = manager.webhooks.iter();
+        let wanted = webhooks.filter(|(_, one)| one.task == task && one.kind == kind);
+        wanted.map(|(path, _)| path.as_str()).collect::<Vec<_>>()
+    };
+    [with(Task::Default), with(Task::Validate)].concat()
+}
+
+/// The response of the webhook at `path` to this review; `None` if no webhook is registered there.
+pub async fn answer(manager: &Manager, path: &str, review: &Value) -> Option<(StatusCode, String)> {
+    let registered = manager.webhooks.get(path)?;
+    let body = review.to_string().into_bytes().into();
+    let metrics = manager.metrics.webhook(path);
+    let reply = (registered.webhook)(body, manager.client(), metrics).await;
+    Some((reply.status, reply.body))
+}
+
+/// A manager on a fake API server, for unit tests. `FakeApi::manager` returns one of the crate that kbr-testing depends on, which is
+/// compiled without `cfg(test)`: another type.
+#[cfg(test)]
+pub(crate) fn on(api: &kbr_testing::FakeApi) -> Manager {
+    let (options, clock) = (Options::default(), Clock::for_tests());
+    manager(options, "test.example.com", &api.connection(), clock)
+}
