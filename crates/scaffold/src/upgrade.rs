@@ -6,6 +6,7 @@
 mod entries;
 pub mod library;
 mod merge;
+mod moved;
 pub mod notes;
 mod releases;
 mod renamed;

@@ -1,6 +1,7 @@
 //! Names of the library that a release changed, and that an upgrade changes in the user's code as well.
 
 use super::Releases;
+use super::moved::moved;
 use crate::edit::is_rust;
 use crate::rust::comments;
 use crate::rust::uses;
@@ -32,7 +33,7 @@ pub fn rewritten(path: &str, text: &str, releases: Releases) -> String {
     for renamed in RENAMED.iter().filter(is_part) {
         text = replaced(&text, renamed);
     }
-    text
+    moved(&text, releases)
 }
 
 /// Replaces the name behind the module, if the file imports the module of the library, and in imports, which keep the old name for the
@@ -67,7 +68,7 @@ fn replaced(text: &str, renamed: &Renamed) -> String {
 }
 
 /// Replaces `from` where it stands alone. An import of it keeps the `alias`.
-fn with_new_name(text: &str, from: &str, to: &str, alias: &str) -> String {
+pub fn with_new_name(text: &str, from: &str, to: &str, alias: &str) -> String {
     let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
@@ -81,7 +82,8 @@ fn with_new_name(text: &str, from: &str, to: &str, alias: &str) -> String {
         } else {
             result += to;
             let line = result.rsplit('\n').next().unwrap_or_default().trim_start();
-            if line.starts_with("use ") && after.starts_with(';') && !alias.is_empty() {
+            let is_import = line.starts_with("use ") || line.contains(" use ");
+            if is_import && after.starts_with(';') && !alias.is_empty() {
                 result += " as ";
                 result += alias;
             }

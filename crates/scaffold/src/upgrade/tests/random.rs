@@ -144,7 +144,8 @@ fn check_kept(seed: u64, releases: Releases, ancestor: &Tree, before: &Disk, aft
         // With the names of the library that the upgrade changes in the user's code, too.
         let text = rewritten(path, &String::from_utf8_lossy(content), releases);
         let pristine = ancestor.get(path).map_or("", |file| &file.text);
-        let own = added(&text, pristine);
+        let pristine = rewritten(path, pristine, releases);
+        let own = added(&text, &pristine);
         if own.is_empty() {
             continue;
         }
