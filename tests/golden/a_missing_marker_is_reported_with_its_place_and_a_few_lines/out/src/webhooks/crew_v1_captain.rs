@@ -86,7 +86,7 @@ fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manager::testing::{FakeApi, review};
+    use kbr_testing::{FakeApi, review};
 
     fn sample() -> Captain {
         let mut object = Captain::default();

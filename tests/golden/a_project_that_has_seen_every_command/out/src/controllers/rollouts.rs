@@ -33,7 +33,7 @@ async fn reconcile(
 
 #[cfg(test)]
 mod tests {
-    use manager::testing::FakeApi;
+    use kbr_testing::FakeApi;
 
     use super::*;
 

@@ -43,7 +43,7 @@ impl webhook::Defaulter<Captain> for CaptainWebhook {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manager::testing::round_trip;
+    use kbr_testing::round_trip;
 
     #[test]
     fn nothing_is_lost_between_v1alpha1_and_v1() {
@@ -55,7 +55,7 @@ mod tests {
         round_trip::<Captain, CaptainV2>();
     }
 
-    use manager::testing::{FakeApi, review};
+    use kbr_testing::{FakeApi, review};
 
     fn sample() -> Captain {
         let mut object = Captain::default();

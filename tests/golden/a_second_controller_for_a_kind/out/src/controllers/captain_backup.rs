@@ -36,7 +36,7 @@ async fn reconcile(
 
 #[cfg(test)]
 mod tests {
-    use manager::testing::{FakeApi, is_ready};
+    use kbr_testing::{FakeApi, is_ready};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Tests the `admiral` controller on a real API server.
 
-use manager::testing::Cluster;
+use kbr_testing::Cluster;
 
 /// The sample that `kubectl apply -k config/samples` creates.
 const SAMPLE: &str = concat!(

@@ -34,7 +34,7 @@ impl webhook::Defaulter<Pod> for PodWebhook {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manager::testing::{FakeApi, review};
+    use kbr_testing::{FakeApi, review};
 
     fn sample() -> Pod {
         let mut object = Pod::default();

@@ -17,7 +17,7 @@ pub fn register(manager: &mut Manager) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manager::testing::round_trip;
+    use kbr_testing::round_trip;
 
     #[test]
     fn nothing_is_lost_between_v1_and_v2() {

@@ -34,7 +34,7 @@ impl webhook::Defaulter<Captain> for CaptainWebhook {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manager::testing::{FakeApi, review};
+    use kbr_testing::{FakeApi, review};
 
     fn sample() -> Captain {
         let mut object = Captain::default();
