@@ -174,9 +174,11 @@ fn each_dependency_has_a_reason() {
 #[test]
 fn each_name_in_the_table_of_controller_runtime_exists() {
     let page = fs::read_to_string(repository().join("docs/controller-runtime.md")).expect("a page");
-    let library = repository().join("crates/manager/src");
-    let sources: String = tree(&library)
-        .into_values()
+    let packages =
+        ["manager", "testing"].map(|name| repository().join(format!("crates/{name}/src")));
+    let sources: String = packages
+        .iter()
+        .flat_map(|package| tree(package).into_values())
         .filter_map(|bytes| String::from_utf8(bytes).ok())
         .collect();
     let names: Vec<_> = page

@@ -145,6 +145,53 @@ fn the_edits_of_a_project_of_0_2_0_are_kept() {
 }
 
 #[test]
+fn the_users_tests_use_the_crate_that_the_module_testing_became() {
+    for (release, source) in [
+        ("0.1.0", "path = \"manager\""),
+        ("0.2.0", "workspace = true"),
+    ] {
+        let project = Project::of(release);
+        let edit = |path: &str, from: &str, to: &str| {
+            let text = project.read(path);
+            assert!(text.contains(from), "{path}: {text}");
+            fs::write(project.root.join(path), text.replace(from, to)).expect("a writable file");
+        };
+        let dependency = format!("manager = {{ {source}, features = [\"testing\"] }}\n");
+        edit(
+            "Cargo.toml",
+            &dependency,
+            &format!("{dependency}tempfile = \"3\"\n"),
+        );
+        let import = "use manager::testing::{FakeApi, is_ready};\n";
+        let edited =
+            "use manager::{\n        Key,\n        testing::{FakeApi, Run, is_ready},\n    };\n";
+        edit("src/controllers/captain.rs", import, edited);
+        let own = "use std::io;\n\nuse kube::Api;\nuse manager::testing::Cluster;\n\n// manager::testing::eventually\n";
+        fs::write(project.root.join("tests/integration/own.rs"), own).expect("a writable folder");
+        project.commits();
+
+        let report = project.runs("kbr upgrade --no-check");
+        assert!(
+            report.contains("create third_party/kbr-testing (kbr-testing "),
+            "{report}"
+        );
+        let manifest = project.read("Cargo.toml");
+        let dependencies =
+            "[dev-dependencies]\nkbr-testing = { workspace = true }\ntempfile = \"3\"\n";
+        assert!(manifest.contains(dependencies), "{release}: {manifest}");
+        let controller = project.read("src/controllers/captain.rs");
+        let imports = "    use kbr_testing::{FakeApi, Run, is_ready};\n    use manager::Key;\n";
+        assert!(controller.contains(imports), "{release}: {controller}");
+        let own = "use std::io;\n\nuse kbr_testing::Cluster;\nuse kube::Api;\n\n// kbr_testing::eventually\n";
+        assert_eq!(project.read("tests/integration/own.rs"), own);
+        let left = project.output("git grep -n 'manager::testing' -- src api tests");
+        assert_eq!(stdout(&left, &project.root), "", "{release}");
+        let nothing = project.runs("kbr upgrade --check --allow-dirty");
+        assert_eq!(nothing, "nothing to do: the project is of kbr 0.3.0\n");
+    }
+}
+
+#[test]
 fn other_commands_name_the_upgrade_in_a_project_of_another_release() {
     let project = Project::new();
     let before = files(&project.root);

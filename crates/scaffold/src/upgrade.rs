@@ -7,6 +7,7 @@ mod entries;
 pub mod library;
 mod merge;
 mod moved;
+mod names;
 pub mod notes;
 mod releases;
 mod renamed;

@@ -1,7 +1,7 @@
 //! A module of the library that became a crate, in the user's code: `manager::testing` is `kbr_testing`.
 
 use super::Releases;
-use super::renamed::with_new_name;
+use super::names::with_new_name;
 use crate::edit;
 
 /// The first release with the crate.
