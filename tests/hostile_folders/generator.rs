@@ -36,7 +36,7 @@ const TARGETS: [&str; 9] = [
 ];
 
 /// Files and folders of a project that commands read, write or remove.
-const PARTS: [&str; 14] = [
+const PARTS: [&str; 15] = [
     "PROJECT",
     "Cargo.toml",
     "Cargo.lock",

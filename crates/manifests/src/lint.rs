@@ -96,6 +96,7 @@ mod tests {
 
     use super::*;
     use crate::markers::markers;
+    use kbr_scaffold::rust::Source;
 
     /// The errors about a kind with a rule that calls an unknown function, and with a wrong pattern.
     fn errors(comment: &str, allow: &[&str]) -> Vec<String> {
@@ -103,10 +104,11 @@ mod tests {
             "#[derive(CustomResource)]\n#[kube(group = \"x.io\", version = \"v1\", kind = \"Ship\")]\npub struct ShipSpec {{\n    {comment}\n    name: String,\n    code: String,\n}}\n"
         );
         let mut problems = Vec::new();
-        let markers = markers("a.rs", &source, &mut problems);
+        let source = Source::new("a.rs", source);
+        let markers = markers(&source, &mut problems);
         problems.extend(allow::check_comments(&markers));
         assert_eq!(problems, []);
-        let map = SourceMap::new(&[("a.rs".to_owned(), source)], &markers);
+        let map = SourceMap::new(&[source], &markers);
         let name = json!({ "type": "string", "maxLength": 9, "x-kubernetes-validations": [{ "rule": "future.sail(self)" }] });
         let spec = json!({ "type": "object", "properties": { "name": name, "code": { "type": "string", "pattern": "(?=a)" } } });
         let schema = json!({ "type": "object", "properties": { "spec": spec } });

@@ -6,7 +6,8 @@ use crd_lint::nearest;
 
 use super::problem::Problem;
 use arguments::parse;
-use kbr_scaffold::rust::comments::{Comment, comments};
+use kbr_scaffold::rust::Source;
+use kbr_scaffold::rust::comments::Comment;
 
 /// The names of known markers: `+kbr:<name>`.
 const KNOWN: [&str; 5] = [
@@ -47,9 +48,10 @@ const READ: [&str; 4] = ["lint", "rbac", "webhook", "webhookconfiguration"];
 
 /// Reads the markers of one Rust file; adds what is invalid to `problems`.
 /// `+kubebuilder:<name>` is the same marker, so that a project ported from Go keeps its comments.
-pub fn markers(file: &str, source: &str, problems: &mut Vec<Problem>) -> Vec<Marker> {
-    let comments = match comments(source) {
-        Ok(comments) => comments,
+pub fn markers(source: &Source, problems: &mut Vec<Problem>) -> Vec<Marker> {
+    let file = &source.path;
+    let comments = match &source.lexed {
+        Ok(lexed) => &lexed.comments,
         Err(open) => {
             let text = format!(
                 "`{file}:{}`: this {} is not terminated",
@@ -140,7 +142,7 @@ mod tests {
 
     fn problems_of(source: &str) -> Vec<String> {
         let mut problems = Vec::new();
-        assert_eq!(markers("a.rs", source, &mut problems), []);
+        assert_eq!(markers(&Source::new("a.rs", source), &mut problems), []);
         problems.iter().map(ToString::to_string).collect()
     }
 
@@ -148,7 +150,7 @@ mod tests {
     fn both_prefixes_are_read_and_other_markers_are_not() {
         let source = "// +kbr:rbac:a=b\n//+kubebuilder:rbac:c=d\n// +kubebuilder:object:root=true\n// +kbr:scaffold:x\n// text\n";
         let mut problems = Vec::new();
-        let found = markers("a.rs", source, &mut problems);
+        let found = markers(&Source::new("a.rs", source), &mut problems);
         let places: Vec<&str> = found.iter().map(|marker| marker.at.as_str()).collect();
         assert_eq!(places, ["a.rs:1", "a.rs:2"]);
         assert!(problems.is_empty());

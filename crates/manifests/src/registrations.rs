@@ -3,7 +3,8 @@
 use super::kinds::Kinds;
 use super::markers::Marker;
 use kbr_scaffold::resource::target::Target;
-use kbr_scaffold::rust::uses::{call, resolve, uses};
+use kbr_scaffold::rust::uses::call;
+use kbr_scaffold::rust::{Source, line};
 
 /// Methods of a registration that make the manager list and watch a kind.
 pub const WATCHING: [&str; 5] = ["controller", "owns", "owns_cached", "watches", "reads"];
@@ -31,13 +32,14 @@ impl Registration<'_> {
     }
 }
 
-/// The calls of these methods with kinds that kbr knows, by method. `code` must have no comments or strings.
+/// The calls of these methods with kinds that kbr knows, by method. None in a file with an unterminated string, which is reported where its
+/// markers are read.
 pub fn registrations<'a>(
     kinds: &'a Kinds,
     methods: &[&'static str],
-    code: &'a str,
+    source: &'a Source,
 ) -> Vec<Registration<'a>> {
-    let uses = uses(code);
+    let code = source.code().unwrap_or_default();
     let mut found = Vec::new();
     for &method in methods {
         let pattern = format!(".{method}::<");
@@ -45,7 +47,7 @@ pub fn registrations<'a>(
             let Some((Some(written), rest)) = call(&code[at + 1 + method.len()..]) else {
                 continue;
             };
-            let Some(kind) = kinds.find(&resolve(&uses, whole(&written))) else {
+            let Some(kind) = kinds.find(&source.resolve(whole(&written))) else {
                 continue;
             };
             found.push(Registration {
@@ -69,18 +71,17 @@ fn whole(written: &str) -> &str {
     }
 }
 
-/// The line of the character at `at`, from 1.
-pub fn line(code: &str, at: usize) -> usize {
-    1 + code[..at].matches('\n').count()
-}
-
 /// Whether the comment above the line has `+kbr:lint:allow=<id>`. `markers` are those called `lint`.
-pub fn is_allowed(markers: &[Marker], id: &str, file: &str, source: &str, line: usize) -> bool {
-    let lines: Vec<_> = source.lines().take(line.saturating_sub(1)).collect();
+pub fn is_allowed(markers: &[Marker], id: &str, source: &Source, line: usize) -> bool {
+    let lines: Vec<_> = source.text.lines().take(line.saturating_sub(1)).collect();
     let comment = lines.iter().rev();
     let comment = comment.take_while(|line| line.trim_start().starts_with("//"));
     let above = line - comment.count()..line;
-    let here = |at: &str| above.clone().any(|line| at == format!("{file}:{line}"));
+    let here = |at: &str| {
+        above
+            .clone()
+            .any(|line| at == format!("{}:{line}", source.path))
+    };
     let allows = |marker: &Marker| marker.allowed.iter().any(|allowed| allowed == id);
     markers
         .iter()

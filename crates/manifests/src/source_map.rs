@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::markers::Marker;
 use super::problem::Problem;
+use kbr_scaffold::rust::Source;
 use rust::Field;
 pub use rust::{ExpectedKeyword, RustType, Span};
 
@@ -44,16 +45,16 @@ impl Located<'_> {
 
 impl SourceMap {
     /// Reads the files that can be parsed; cargo reports the others with better errors.
-    pub fn new(files: &[(String, String)], markers: &[Marker]) -> Self {
+    pub fn new(files: &[Source], markers: &[Marker]) -> Self {
         let mut map = Self::default();
-        for (file, text) in files {
-            match read::types(file, text) {
+        for source in files {
+            match read::types(source) {
                 Ok(types) => {
                     for (name, read) in types {
                         map.types.entry(name).or_default().push(read);
                     }
                 }
-                Err(why) => map.unread.extend(why.problem(file).map(|problem| {
+                Err(why) => map.unread.extend(why.problem(&source.path).map(|problem| {
                     problem.help("move a part of it into an item or a file of its own; until then, findings about the types of this file have no lines, and comments cannot allow them")
                 })),
             }
@@ -202,7 +203,7 @@ mod tests {
     fn a_file_that_is_nested_too_deep_is_named_and_one_that_is_not_rust_is_cargos() {
         let deep = format!("struct A;\ntype B = {}u8;", "&".repeat(10_000));
         let files = [("a.rs", "fn"), ("b.rs", &deep), ("c.rs", "struct C;")];
-        let files = files.map(|(file, text)| (file.to_owned(), text.to_owned()));
+        let files = files.map(|(file, text)| Source::new(file, text));
         let map = SourceMap::new(&files, &[]);
         assert_eq!(map.types.into_keys().collect::<Vec<_>>(), ["C"]);
         let [problem] = &map.unread[..] else {

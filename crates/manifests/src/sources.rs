@@ -9,12 +9,12 @@ use super::markers::{Marker, markers};
 use super::packages::Package;
 use super::problem::Problem;
 use kbr_host::regular;
+use kbr_scaffold::rust::Source;
 
 /// The operator's sources and their markers.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// Path and text of each file.
-    pub files: Vec<(String, String)>,
+    pub files: Vec<Source>,
     markers: Vec<Marker>,
 }
 
@@ -26,9 +26,7 @@ impl Sources {
         problems: &mut Vec<Problem>,
     ) -> anyhow::Result<Self> {
         let files = read(root, packages)?;
-        let markers = files
-            .iter()
-            .flat_map(|(file, text)| markers(file, text, problems));
+        let markers = files.iter().flat_map(|source| markers(source, problems));
         let markers = markers.collect();
         Ok(Self { files, markers })
     }
@@ -37,7 +35,7 @@ impl Sources {
     #[cfg(test)]
     pub fn of(file: &str, text: &str, markers: Vec<Marker>) -> Self {
         Self {
-            files: vec![(file.to_owned(), text.to_owned())],
+            files: vec![Source::new(file, text)],
             markers,
         }
     }
@@ -59,10 +57,10 @@ impl Sources {
     }
 }
 
-/// Every `src/**/*.rs` of the operator and its crates with its text, sorted by path (relative to `root`, with `/`).
+/// Every `src/**/*.rs` of the operator and its crates, sorted by path (relative to `root`, with `/`).
 ///
 /// The library in `manager/`, a member of the workspace until kbr 0.1.0, is left out: the scaffolded roles have its permissions.
-fn read(root: &Path, packages: &[Package]) -> anyhow::Result<Vec<(String, String)>> {
+fn read(root: &Path, packages: &[Package]) -> anyhow::Result<Vec<Source>> {
     let root = root
         .canonicalize()
         .with_context(|| format!("cannot open `{}`", root.display()))?;
@@ -78,12 +76,12 @@ fn read(root: &Path, packages: &[Package]) -> anyhow::Result<Vec<(String, String
     }
     files.sort();
     files.dedup();
-    let text = |path: PathBuf| {
+    let source = |path: PathBuf| {
         let name = relative(&root, &path);
         let text = regular::followed(&path).with_context(|| format!("cannot read `{name}`"))?;
-        Ok((name, text))
+        Ok(Source::new(name, text))
     };
-    files.into_iter().map(text).collect()
+    files.into_iter().map(source).collect()
 }
 
 /// Does not follow links to folders, which could form a cycle.
@@ -139,8 +137,8 @@ mod tests {
         };
         let packages = [package(""), package("manager"), package("api")];
         let found = read(root.path(), &packages).unwrap();
-        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = found.iter().map(|it| it.path.as_str()).collect();
         assert_eq!(names, ["api/src/lib.rs", "src/a/b.rs", "src/main.rs"]);
-        assert!(found.iter().all(|(name, text)| name == text));
+        assert!(found.iter().all(|it| it.path == it.text));
     }
 }

@@ -5,7 +5,6 @@ use super::kinds::Kinds;
 use super::problem::{self, Problem};
 use super::registrations::{Registration, is_allowed, registrations};
 use super::sources::Sources;
-use kbr_scaffold::rust::comments;
 
 /// Methods of a registration that cache whole objects of another kind than the controller's own.
 const WHOLE: [&str; 3] = ["owns_cached", "watches", "reads"];
@@ -21,28 +20,22 @@ const LARGE: [(&str, &str); 5] = [
 
 /// A warning for each registration that caches all objects of a large kind.
 pub fn unselective(kinds: &Kinds, sources: &Sources) -> Vec<Problem> {
-    // A file with an unterminated string is reported where its markers are read.
-    let code = |(file, source): &(String, String)| {
-        let code = comments::code(source).ok()?;
-        Some((file.clone(), source.clone(), code))
-    };
-    let files: Vec<_> = sources.files.iter().filter_map(code).collect();
     let mut shaped = Vec::new();
-    for (_, _, code) in &files {
-        let caches = registrations(kinds, &["cache"], code);
+    for source in &sources.files {
+        let caches = registrations(kinds, &["cache"], source);
         let caches = caches.into_iter().filter(|cache| !cache.is_metadata());
         shaped.extend(caches.filter(selects).map(|cache| cache.kind));
     }
     let allowed = sources.called("lint");
     let mut problems = Vec::new();
-    for (file, source, code) in &files {
-        let mut found = registrations(kinds, &WHOLE, code);
+    for source in &sources.files {
+        let mut found = registrations(kinds, &WHOLE, source);
         found.retain(|watch| is_large(watch) && !watch.is_metadata());
         found.sort_by_key(|watch| watch.line);
         for watch in found {
             let is_shaped = shaped.contains(&watch.kind);
-            if !is_shaped && !is_allowed(&allowed, UNSELECTIVE_WATCH, file, source, watch.line) {
-                problems.push(problem(file, &watch));
+            if !is_shaped && !is_allowed(&allowed, UNSELECTIVE_WATCH, source, watch.line) {
+                problems.push(problem(&source.path, &watch));
             }
         }
     }
@@ -90,6 +83,7 @@ fn problem(file: &str, watch: &Registration) -> Problem {
 mod tests {
     use super::*;
     use crate::markers::markers;
+    use kbr_scaffold::rust::Source;
 
     const PROJECT: &str =
         "layout = \"v1\"\nkbr = \"0.2.0\"\nname = \"crew\"\ndomain = \"example.com\"\n";
@@ -100,7 +94,7 @@ mod tests {
         let project = kbr_scaffold::project::parse(PROJECT).expect("a project");
         let source = format!("{USE}{code}");
         let mut problems = Vec::new();
-        let found = markers("a.rs", &source, &mut problems);
+        let found = markers(&Source::new("a.rs", source.as_str()), &mut problems);
         assert!(problems.is_empty(), "{problems:?}");
         let found = found.into_iter().filter(|marker| marker.name == "lint");
         let sources = Sources::of("a.rs", &source, found.collect());

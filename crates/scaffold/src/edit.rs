@@ -7,7 +7,7 @@ mod scope;
 mod snippet;
 
 use marker::marked;
-pub use marker::{hidden, is_rust, marker_line, marker_name};
+pub use marker::{hidden, marker_line, marker_name};
 use order::Item;
 pub use remove::{cut, emptied, locate};
 pub use snippet::{Snippet, snippets};

@@ -1,16 +1,14 @@
 //! Compares the permissions that the operator's code needs with those that the markers grant.
 
-use std::collections::BTreeMap;
-
 use super::Roles;
 use crate::allow::MISSING_PERMISSION;
 use crate::kinds::Kinds;
 use crate::problem::{self, Problem};
-use crate::registrations::{WATCHING, is_allowed, line, registrations};
+use crate::registrations::{WATCHING, is_allowed, registrations};
 use crate::sources::Sources;
 use kbr_scaffold::resource::target::Target;
-use kbr_scaffold::rust::comments;
-use kbr_scaffold::rust::uses::{call, resolve, uses};
+use kbr_scaffold::rust::uses::call;
+use kbr_scaffold::rust::{Source, line};
 
 /// Calls of a `Context` that publish events.
 const PUBLISHING: [&str; 3] = ["cx.event", "cx.event_about", "cx.warning"];
@@ -34,14 +32,12 @@ struct Need {
 pub fn missing(roles: &Roles, kinds: &Kinds, sources: &Sources) -> Vec<Problem> {
     let allowed = sources.called("lint");
     let mut problems = Vec::new();
-    for (file, source) in &sources.files {
+    for source in &sources.files {
         for need in needs(kinds, source) {
             let on = (&*need.group, &*need.resource, need.name.as_deref());
             let verbs = roles.not_permitted(on, need.verbs);
-            if !verbs.is_empty()
-                && !is_allowed(&allowed, MISSING_PERMISSION, file, source, need.line)
-            {
-                problems.push(problem(file, &need, &verbs));
+            if !verbs.is_empty() && !is_allowed(&allowed, MISSING_PERMISSION, source, need.line) {
+                problems.push(problem(&source.path, &need, &verbs));
             }
         }
     }
@@ -71,22 +67,17 @@ fn problem(file: &str, need: &Need, verbs: &[&str]) -> Problem {
 }
 
 /// The permissions that one Rust file needs, sorted by line.
-fn needs(kinds: &Kinds, source: &str) -> Vec<Need> {
-    // A file with an unterminated string is reported where its markers are read.
-    let Ok(code) = comments::code(source) else {
-        return Vec::new();
-    };
-    let uses = uses(&code);
-    let mut found: Vec<Need> = watched(kinds, &code).collect();
-    found.extend(finalized(kinds, &code));
-    found.extend(migrated(kinds, &uses, &code));
-    found.extend(published(&code));
+fn needs(kinds: &Kinds, source: &Source) -> Vec<Need> {
+    let mut found: Vec<Need> = watched(kinds, source).collect();
+    found.extend(finalized(kinds, source));
+    found.extend(migrated(kinds, source));
+    found.extend(published(source));
     found.sort_by_key(|need| need.line);
     found
 }
 
-fn watched<'a>(kinds: &'a Kinds, code: &'a str) -> impl Iterator<Item = Need> + use<'a> {
-    let found = registrations(kinds, &WATCHING, code).into_iter();
+fn watched<'a>(kinds: &'a Kinds, source: &'a Source) -> impl Iterator<Item = Need> + use<'a> {
+    let found = registrations(kinds, &WATCHING, source).into_iter();
     found.map(|watch| Need {
         line: watch.line,
         what: watch.what(),
@@ -98,8 +89,9 @@ fn watched<'a>(kinds: &'a Kinds, code: &'a str) -> impl Iterator<Item = Need> + 
 }
 
 /// What a finalizer in the registration of a controller needs: it is added by a patch, and removed by replacing the object.
-fn finalized<'a>(kinds: &'a Kinds, code: &'a str) -> impl Iterator<Item = Need> + use<'a> {
-    let controllers = registrations(kinds, &["controller"], code).into_iter();
+fn finalized<'a>(kinds: &'a Kinds, source: &'a Source) -> impl Iterator<Item = Need> + use<'a> {
+    let code = source.code().unwrap_or_default();
+    let controllers = registrations(kinds, &["controller"], source).into_iter();
     controllers.filter_map(|controller| {
         let method = ".finalizer";
         let (before, _) = registration(controller.rest).split_once(&format!("{method}("))?;
@@ -133,35 +125,33 @@ fn registration(rest: &str) -> &str {
 
 /// Whether the code migrates the stored objects of this kind, named in any of its versions.
 pub fn migrates(kinds: &Kinds, sources: &Sources, kind: &Target) -> bool {
-    sources.files.iter().any(|(_, source)| {
-        let Ok(code) = comments::code(source) else {
-            return false;
-        };
-        let uses = uses(&code);
-        migrations(kinds, &uses, &code).any(|(_, _, found, _)| found.is_version_of(kind))
-    })
+    let mut found = sources
+        .files
+        .iter()
+        .flat_map(|source| migrations(kinds, source));
+    found.any(|(_, _, found, _)| found.is_version_of(kind))
 }
 
-/// Each call of `migrate_storage`: its position, the type as written, the kind, and the rest of the code.
+/// Each call of `migrate_storage`: its line, the type as written, the kind, and the rest of the code.
 fn migrations<'a>(
     kinds: &'a Kinds,
-    uses: &'a BTreeMap<String, String>,
-    code: &'a str,
+    source: &'a Source,
 ) -> impl Iterator<Item = (usize, String, &'a Target, &'a str)> {
+    let code = source.code().unwrap_or_default();
     code.match_indices(MIGRATING).filter_map(|(at, _)| {
         let (written, rest) = call(&code[at + MIGRATING.len()..])?;
         let written = written?;
-        let kind = kinds.find(&resolve(uses, &written))?;
-        Some((at, written, kind, rest))
+        let kind = kinds.find(&source.resolve(&written))?;
+        Some((line(code, at), written, kind, rest))
     })
 }
 
 /// What `migrate_storage` needs: the CRD and its status, the objects, and a `StorageVersionMigration` unless it has a rate.
-fn migrated(kinds: &Kinds, uses: &BTreeMap<String, String>, code: &str) -> Vec<Need> {
+fn migrated(kinds: &Kinds, source: &Source) -> Vec<Need> {
     let mut found = Vec::new();
-    for (at, written, kind, rest) in migrations(kinds, uses, code) {
+    for (line, written, kind, rest) in migrations(kinds, source) {
         let need = |group: &str, resource: &str, name, verbs| Need {
-            line: line(code, at),
+            line,
             what: format!("{MIGRATING}::<{written}>()"),
             group: group.to_owned(),
             resource: resource.to_owned(),
@@ -193,7 +183,8 @@ fn migrated(kinds: &Kinds, uses: &BTreeMap<String, String>, code: &str) -> Vec<N
     found
 }
 
-fn published(code: &str) -> impl Iterator<Item = Need> {
+fn published(source: &Source) -> impl Iterator<Item = Need> {
+    let code = source.code().unwrap_or_default();
     PUBLISHING.into_iter().flat_map(move |called| {
         let calls = code.match_indices(called).filter(move |(at, _)| {
             let before = code[..*at].chars().next_back();
@@ -220,7 +211,7 @@ mod tests {
     fn warnings(source: &str) -> String {
         let project = kbr_scaffold::project::parse(PROJECT).expect("a project");
         let mut problems = Vec::new();
-        let found = markers("a.rs", source, &mut problems);
+        let found = markers(&Source::new("a.rs", source), &mut problems);
         let of = |name: &str| found.iter().filter(|it| it.name == name).cloned().collect();
         let rbac: Vec<Marker> = of("rbac");
         let roles = Roles::new("manager-role", &rbac, &[], &mut problems);

@@ -1,5 +1,6 @@
 use super::super::markers::markers;
 use super::*;
+use kbr_scaffold::rust::Source;
 
 mod golden;
 
@@ -10,7 +11,7 @@ fn roles(markers_text: &[&str]) -> (Roles, Vec<String>) {
         .collect();
     let source = lines.join("\n");
     let mut problems = Vec::new();
-    let found = markers("a.rs", &source, &mut problems);
+    let found = markers(&Source::new("a.rs", &source), &mut problems);
     let roles = Roles::new("manager-role", &found, &own(), &mut problems);
     (roles, problems.iter().map(ToString::to_string).collect())
 }
@@ -398,7 +399,7 @@ fn an_operator_of_namespaces_keeps_the_rules_for_what_is_in_none() {
 fn a_name_unknown_to_kbr_is_allowed_by_its_comment() {
     let problems = |source: &str| {
         let mut problems = Vec::new();
-        let mut found = markers("a.rs", source, &mut problems);
+        let mut found = markers(&Source::new("a.rs", source), &mut problems);
         found.retain(|marker| marker.name == "rbac");
         Roles::new("manager-role", &found, &own(), &mut problems);
         problems.iter().map(ToString::to_string).collect::<String>()

@@ -5,13 +5,14 @@ use syn::{Attribute, Fields, GenericArgument, Item, PathArguments};
 
 use super::attributes::{cased, expected, kind, metas, rename_all, text};
 use super::rust::{Field, RustType, Span};
+use kbr_scaffold::rust::Source;
 use kbr_scaffold::rust::parse::{Unread, parse};
 
 /// The structs and enums of a file, including those in modules.
-pub fn types(file: &str, text: &str) -> Result<Vec<(String, RustType)>, Unread> {
-    parse(text, |parsed| {
+pub fn types(source: &Source) -> Result<Vec<(String, RustType)>, Unread> {
+    parse(&source.text, |parsed| {
         let mut found = Vec::new();
-        items(file, &parsed.items, &mut found);
+        items(&source.path, &parsed.items, &mut found);
         found
     })
 }

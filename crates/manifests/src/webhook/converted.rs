@@ -5,20 +5,20 @@ use crate::kinds::Kinds;
 use crate::problem::Problem;
 use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::target::Target;
-use kbr_scaffold::rust::comments;
-use kbr_scaffold::rust::uses::{call, resolve, uses};
+use kbr_scaffold::rust::Source;
+use kbr_scaffold::rust::uses::call;
 
 /// Looks for `manager.spoke::<Hub, Spoke>()` for each served version of the CRDs whose conversion calls the operator. Without it,
 /// the conversion fails, and objects cannot be read in that version.
 pub fn check_conversions(
     kinds: &Kinds,
-    sources: &[(String, String)],
+    sources: &[Source],
     project: &Project,
     crds: &[Crd],
     problems: &mut Vec<Problem>,
 ) {
     let mut converted: Vec<&Target> = Vec::new();
-    for (_, source) in sources {
+    for source in sources {
         match pairs(kinds, source) {
             Some(found) => converted.extend(found),
             // Only the compiler can resolve these types.
@@ -63,13 +63,12 @@ fn problem(crd: &Crd, missing: &str, project: &Project) -> Problem {
 }
 
 /// Both types of each pair that a file registers; `None` if they cannot be determined without a compiler.
-fn pairs<'a>(kinds: &'a Kinds, source: &str) -> Option<Vec<&'a Target>> {
-    if !source.contains(".spoke") {
+fn pairs<'a>(kinds: &'a Kinds, source: &Source) -> Option<Vec<&'a Target>> {
+    if !source.text.contains(".spoke") {
         return Some(Vec::new());
     }
     // A file with an unterminated string is reported where its markers are read.
-    let code = comments::code(source).ok()?;
-    let uses = uses(&code);
+    let code = source.code()?;
     let mut found = Vec::new();
     for (at, method) in code.match_indices(".spoke") {
         let Some((types, _)) = call(&code[at + method.len()..]) else {
@@ -78,7 +77,7 @@ fn pairs<'a>(kinds: &'a Kinds, source: &str) -> Option<Vec<&'a Target>> {
         let types = types?;
         let (hub, spoke) = types.split_once(',')?;
         for name in [hub, spoke.trim_end_matches(',')] {
-            found.push(kinds.find(&resolve(&uses, name))?);
+            found.push(kinds.find(&source.resolve(name))?);
         }
     }
     Some(found)
@@ -124,7 +123,7 @@ fn register(manager: &mut Manager) {
             &mut problems,
         );
         assert!(problems.is_empty(), "{problems:?}");
-        let sources = [("a.rs".to_owned(), code.to_owned())];
+        let sources = [Source::new("a.rs", code)];
         let kinds = Kinds::of(&project, &crds);
         check_conversions(&kinds, &sources, &project, &crds, &mut problems);
         let report: Vec<_> = problems.iter().map(ToString::to_string).collect();

@@ -7,8 +7,8 @@ use crate::kinds::Kinds;
 use crate::problem::Problem;
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::resource::webhook::{self, AdmissionKind};
-use kbr_scaffold::rust::comments;
-use kbr_scaffold::rust::uses::{call, resolve, uses};
+use kbr_scaffold::rust::uses::call;
+use kbr_scaffold::rust::{Source, line};
 
 /// A webhook that the code registers.
 struct Registration {
@@ -31,13 +31,13 @@ impl Registration {
 /// serves is a problem, a webhook that no marker makes the API server call is a warning.
 pub fn compare(
     kinds: &Kinds,
-    sources: &[(String, String)],
+    sources: &[Source],
     webhooks: &[Entry],
     problems: &mut Vec<Problem>,
 ) -> Vec<Problem> {
     let registered: Vec<Registration> = sources
         .iter()
-        .flat_map(|(file, source)| registrations(kinds, file, source))
+        .flat_map(|source| registrations(kinds, source))
         .collect();
     let unclear = registered
         .iter()
@@ -115,19 +115,10 @@ fn without_marker(known: &Registration) -> Problem {
 }
 
 /// The webhooks that one Rust file registers.
-fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
-    // Most files register nothing, and need not be parsed.
-    if ![".defaulter", ".validator", ".admission_at"]
-        .iter()
-        .any(|method| source.contains(method))
-    {
-        return Vec::new();
-    }
+fn registrations(kinds: &Kinds, source: &Source) -> Vec<Registration> {
     // A file with an unterminated string is reported where its markers are read.
-    let Ok(code) = comments::code(source) else {
-        return Vec::new();
-    };
-    let uses = uses(&code);
+    let code = source.code().unwrap_or_default();
+    let text = &source.text;
     let mut found = Vec::new();
     let methods = [
         (".defaulter", Some(true)),
@@ -150,18 +141,17 @@ fn registrations(kinds: &Kinds, file: &str, source: &str) -> Vec<Registration> {
             } else {
                 AdmissionKind::Validate
             };
-            let kind = type_name.and_then(|name| kinds.find(&resolve(&uses, &name)));
+            let kind = type_name.and_then(|name| kinds.find(&source.resolve(&name)));
             let path = if explicit {
-                literal(&source[source.len() - arguments.len()..])
+                literal(&text[text.len() - arguments.len()..])
             } else {
                 kind.map(|kind| kind.webhook_path(verb))
             };
             let marker = kind
                 .zip(path.as_deref())
                 .map(|(kind, path)| marker(kinds, kind, verb, path));
-            let line = 1 + source[..at].matches('\n').count();
             found.push(Registration {
-                at: format!("{file}:{line}"),
+                at: format!("{}:{}", source.path, line(code, at)),
                 mutating,
                 path,
                 marker,

@@ -1,5 +1,6 @@
 mod paths;
 
+use kbr_scaffold::rust::Source;
 use serde_json::{Value, json};
 
 use super::configurations::{configurations, read, unmanaged};
@@ -18,7 +19,7 @@ pub(super) fn names() -> Names {
 /// The configurations generated from comments, and every problem.
 pub(super) fn generate(source: &str) -> (Vec<Value>, Vec<String>) {
     let mut problems = Vec::new();
-    let found = markers("a.rs", source, &mut problems);
+    let found = markers(&Source::new("a.rs", source), &mut problems);
     let called = |name: &str| -> Vec<Marker> {
         found
             .iter()
@@ -294,7 +295,7 @@ fn a_name_is_unique_within_a_configuration() {
 #[test]
 fn a_configuration_unknown_to_the_operator_gets_no_ca_bundle() {
     let source = "// +kbr:webhookconfiguration:mutating=true,name=foo\n// +kbr:webhookconfiguration:mutating=false,name=validating-webhook-configuration";
-    let found = markers("a.rs", source, &mut Vec::new());
+    let found = markers(&Source::new("a.rs", source), &mut Vec::new());
     let [problem] = &unmanaged(&names(), &found)[..] else {
         panic!("one problem");
     };

@@ -15,8 +15,8 @@ use similar::TextDiff;
 
 use super::place::{self, Locator};
 use super::{Change, Verb};
-use crate::edit::is_rust;
 use crate::project::PROJECT;
+use crate::rust::is_rust;
 use kbr_host::diagnostic::Problem;
 
 /// Folders that hold no sources of the project.

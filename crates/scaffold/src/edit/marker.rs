@@ -1,6 +1,7 @@
 //! Markers: comments on a separate line, in the language of the file.
 
-use crate::rust::comments::comments;
+use crate::rust::comments::lex;
+use crate::rust::is_rust;
 
 /// The full line of the marker `name` in the file at `path`: `// +kbr:scaffold:<name>` in Rust, `# …` elsewhere.
 pub fn marker_line(path: &str, name: &str) -> String {
@@ -18,11 +19,6 @@ fn sign(path: &str) -> &'static str {
     if is_rust(path) { "//" } else { "#" }
 }
 
-/// Whether the file at `path` is Rust.
-pub fn is_rust(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, end)| end == "rs")
-}
-
 /// The lines of the marker, from 0. In Rust, text in strings, block comments and doc comments is not a marker.
 pub fn marked(path: &str, text: &str, marker: &str) -> Vec<usize> {
     let lines = (0..).zip(text.lines());
@@ -32,10 +28,11 @@ pub fn marked(path: &str, text: &str, marker: &str) -> Vec<usize> {
     if !is_rust(path) {
         return found.collect();
     }
-    match comments(text) {
-        Ok(comments) => {
+    match lex(text) {
+        Ok(lexed) => {
             let plain = |at: &usize| {
-                comments
+                lexed
+                    .comments
                     .iter()
                     .any(|comment| comment.line == at + 1 && !comment.doc)
             };
@@ -48,14 +45,15 @@ pub fn marked(path: &str, text: &str, marker: &str) -> Vec<usize> {
 
 /// For a Rust file without the marker: the line (from 1) of text that looks like it, and why it is not a marker.
 pub fn hidden(path: &str, text: &str, marker: &str) -> Option<(usize, &'static str)> {
-    let comments = comments(text).ok().filter(|_| is_rust(path))?;
+    let lexed = lex(text).ok().filter(|_| is_rust(path))?;
     let looks = |line: &str| {
         let words = line.trim().trim_start_matches(['/', '!', '*', '#', ' ']);
         let words = words.trim_end_matches(['/', '*', ' ']);
         words.strip_prefix("+kbr:scaffold:") == Some(marker)
     };
     let (at, _) = (1..).zip(text.lines()).find(|(_, line)| looks(line))?;
-    let doc = comments
+    let doc = lexed
+        .comments
         .iter()
         .any(|comment| comment.line == at && comment.doc);
     let why = if doc {

@@ -9,8 +9,8 @@
 
 use std::ops::Range;
 
-use super::marker::is_rust;
-use crate::rust::comments::code;
+use crate::rust::comments::lex;
+use crate::rust::is_rust;
 use crate::rust::uses::{Import, imports};
 
 /// The most lines of a `use` item after its first one.
@@ -39,10 +39,10 @@ fn in_rust(lines: &[String], at: usize, line: &str) -> Vec<usize> {
     let text = lines.concat();
     let all = 0..lines.len();
     // cargo reports unterminated strings.
-    let Ok(code) = code(&text) else {
+    let Ok(lexed) = lex(&text) else {
         return all.filter(|index| lines[*index].trim() == line).collect();
     };
-    let code: Vec<&str> = code.lines().collect();
+    let code: Vec<&str> = lexed.code.lines().collect();
     let blocks = outermost_blocks(&code);
     let block = |index: usize| blocks.iter().position(|block| block.contains(&index));
     if let Some(wanted) = use_item(&[line]) {

@@ -1,14 +1,24 @@
 //! Rust source -> its comments. Text in strings is not mistaken for comments.
 
+/// What is text in a Rust source, and what is code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lexed {
+    /// Every `//` comment and every line of a doc comment, in order. Plain block comments are left out, because code that is commented
+    /// out must not grant permissions.
+    pub comments: Vec<Comment>,
+    /// The source with comments, strings and characters replaced by blanks, so that the remaining code keeps its positions.
+    pub code: String,
+}
+
 /// A line of a comment that may contain a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Comment<'a> {
+pub struct Comment {
     /// Counted from 1.
     pub line: usize,
     /// Whether rustdoc reads it: `///`, `//!`, `/** */`, `/*! */`.
     pub doc: bool,
     /// The text after the comment's prefix, trimmed.
-    pub text: &'a str,
+    pub text: String,
 }
 
 /// An unterminated string or comment: the text after it cannot be distinguished from its content.
@@ -20,20 +30,11 @@ pub struct Unterminated {
     pub what: &'static str,
 }
 
-/// Every `//` comment and every line of a doc comment, in order. Plain block comments are skipped, because code that
-/// is commented out must not grant permissions.
+/// Reads a source that need not compile.
 ///
 /// # Errors
 /// A string or a block comment is not terminated.
-pub fn comments(source: &str) -> Result<Vec<Comment<'_>>, Unterminated> {
-    Lexer::run(source).map(|lexer| lexer.found)
-}
-
-/// The source with comments, strings and characters replaced by blanks, so that the remaining code keeps its positions.
-///
-/// # Errors
-/// As [`comments`].
-pub fn code(source: &str) -> Result<String, Unterminated> {
+pub fn lex(source: &str) -> Result<Lexed, Unterminated> {
     let lexer = Lexer::run(source)?;
     let mut code = String::with_capacity(source.len());
     let mut at = 0;
@@ -44,7 +45,8 @@ pub fn code(source: &str) -> Result<String, Unterminated> {
         at = end;
     }
     code.push_str(&source[at..]);
-    Ok(code)
+    let comments = lexer.found;
+    Ok(Lexed { comments, code })
 }
 
 /// The source without its first line if that is `#!/usr/bin/env …`, which is not Rust, as `#![…]` is.
@@ -62,7 +64,7 @@ struct Lexer<'a> {
     source: &'a str,
     at: usize,
     line: usize,
-    found: Vec<Comment<'a>>,
+    found: Vec<Comment>,
     /// The ranges without code: comments, strings, characters.
     text: Vec<(usize, usize)>,
 }
@@ -138,7 +140,7 @@ impl<'a> Lexer<'a> {
         self.found.push(Comment {
             line: self.line,
             doc,
-            text,
+            text: text.to_owned(),
         });
         self.skip(whole.len());
     }
@@ -181,7 +183,7 @@ impl<'a> Lexer<'a> {
             self.found.push(Comment {
                 line: line + offset,
                 doc: true,
-                text,
+                text: text.to_owned(),
             });
         }
     }

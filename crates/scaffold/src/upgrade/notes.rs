@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Disk, Releases, Tree};
-use crate::edit::is_rust;
 use crate::library;
-use crate::rust::comments;
+use crate::rust::comments::lex;
+use crate::rust::is_rust;
 use crate::rust::uses;
 
 /// The user's Rust files, by path.
@@ -125,7 +125,7 @@ pub fn hold(new: &mut Tree, sources: &Sources, releases: Releases) -> Vec<Note> 
 
 /// Whether a file of Rust names something at `path` or below, in full or through its `use` items.
 fn names(text: &str, path: &str) -> bool {
-    let code = comments::code(text).unwrap_or_else(|_| text.to_owned());
+    let code = lex(text).map_or_else(|_| text.to_owned(), |it| it.code);
     let is_below = |found: &str| {
         found
             .strip_prefix(path)

@@ -3,8 +3,8 @@
 use super::Releases;
 use super::moved::moved;
 use super::names::with_new_name;
-use crate::edit::is_rust;
-use crate::rust::comments;
+use crate::rust::comments::lex;
+use crate::rust::is_rust;
 use crate::rust::uses;
 
 /// A public name in a module of the library that has another name from one release on.
@@ -44,7 +44,7 @@ fn replaced(text: &str, renamed: &Renamed) -> String {
         module, from, to, ..
     } = renamed;
     let path = format!("manager::{module}");
-    let code = comments::code(text).unwrap_or_else(|_| text.to_owned());
+    let code = lex(text).map_or_else(|_| text.to_owned(), |it| it.code);
     let names = uses::uses(&code);
     let old = format!("{path}::{from}");
     let mut text = with_new_name(text, &old, &format!("{path}::{to}"), from);

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::merge::{self, Hunk};
 use super::{Releases, Sides, entries, resolve, rewritten, selector};
-use crate::edit::is_rust;
 use crate::library;
+use crate::rust::is_rust;
 use crate::rust::parse;
 use crate::sample;
 use crate::scaffold::Policy;

@@ -1,7 +1,7 @@
 //! Resolves conflicts about which there is no doubt: words in comments, and permissions, which are a set.
 
 use super::merge::Hunk;
-use crate::edit::is_rust;
+use crate::rust::is_rust;
 
 /// The start of a permission in Rust.
 const RULE: &str = "// +kbr:rbac:";

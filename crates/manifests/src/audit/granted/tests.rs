@@ -2,6 +2,7 @@ use super::super::access::arguments;
 use super::*;
 use crate::markers::markers;
 use crate::rbac;
+use kbr_scaffold::rust::Source;
 use serde_json::json;
 
 fn role(kind: &str, namespace: Option<&str>, name: &str, rules: &Value) -> Value {
@@ -29,7 +30,7 @@ fn check(objects: &[Value], source: &str, expected: &[&str]) {
         account: "crew".to_owned(),
         watched: None,
     };
-    let markers = markers("a.rs", source, &mut Vec::new());
+    let markers = markers(&Source::new("a.rs", source), &mut Vec::new());
     let sources = rbac::sources("manager", &markers);
     let shown = |permission: Permission| {
         let all = [&permission.access].into_iter().collect();

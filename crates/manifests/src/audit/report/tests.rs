@@ -4,6 +4,7 @@ use super::*;
 use crate::markers::markers;
 use crate::overlay::Identity;
 use crate::rbac;
+use kbr_scaffold::rust::Source;
 use serde_json::{Value, json};
 
 const ALLOWED: &str =
@@ -74,7 +75,7 @@ fn check(rules: &[&str], requests: &[&str], denied: usize, expected: &str) {
         .map(|rule| format!("// +kbr:rbac:{rule}\n"))
         .collect();
     let mut problems = Vec::new();
-    let markers = markers("a.rs", &source.concat(), &mut problems);
+    let markers = markers(&Source::new("a.rs", source.concat()), &mut problems);
     let generated = rbac::Roles::new("manager", &markers, &[], &mut problems);
     assert!(problems.is_empty(), "{problems:?}");
     let objects = objects(&generated.manifests()[0]["rules"]);

@@ -6,6 +6,7 @@ use crate::problem::Problem;
 use crate::webhook::entry::Entry;
 use crate::webhook::served::compare;
 use kbr_scaffold::project::Project;
+use kbr_scaffold::rust::Source;
 
 const CODE: &str = "use api::crew::v1::Captain;\nuse k8s_openapi::api::core::v1::Pod as Boat;\n\npub fn register(manager: &mut Manager) {\n    manager.defaulter::<Captain>(CaptainWebhook);\n    manager\n        .validator::<Captain>(CaptainWebhook);\n    manager.validator::<Boat>(W);\n    manager.validator_at::<Captain>(\"/check\", W);\n    // manager.validator::<k8s_openapi::api::core::v1::Secret>(W);\n}\n";
 
@@ -42,7 +43,7 @@ fn check(code: &str, paths: &[&str]) -> (Vec<String>, Vec<String>) {
         .collect();
     let (project, crds) = project();
     let mut problems = Vec::new();
-    let sources = [("b.rs".to_owned(), code.to_owned())];
+    let sources = [Source::new("b.rs", code)];
     let warnings = compare(
         &Kinds::of(&project, &crds),
         &sources,

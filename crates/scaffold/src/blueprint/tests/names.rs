@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::*;
-use crate::edit::is_rust;
 use crate::resource::{ApiFlags, Resource, names};
+use crate::rust::is_rust;
 
 /// A project whose kind has two versions, converted into each other, a controller and webhooks.
 fn project(group: &str, kind: &str) -> Project {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::Mention;
 use crate::changes::Change;
-use crate::edit::is_rust;
-use crate::rust::comments::code;
+use crate::rust::comments::lex;
 use crate::rust::exports::exports;
+use crate::rust::is_rust;
+use crate::rust::line;
 use crate::rust::uses::{globs, resolve, uses};
 
 /// The crate of the types, as the operator calls it.
@@ -50,7 +51,7 @@ impl Gone {
     /// Each line of the file at `path` that mentions them.
     pub fn mentions(&self, path: &str, text: &str) -> Vec<Mention> {
         // cargo reports unterminated strings.
-        let Ok(code) = code(text) else {
+        let Ok(code) = lex(text).map(|it| it.code) else {
             return Vec::new();
         };
         let file = File::new(path, &code);
@@ -60,7 +61,7 @@ impl Gone {
             let Some(item) = self.find(&file, &code[..at], written) else {
                 continue;
             };
-            let number = code[..at].matches('\n').count() + 1;
+            let number = line(&code, at);
             if number != last {
                 last = number;
                 let line = text.lines().nth(number - 1).unwrap_or_default().trim();

@@ -4,7 +4,7 @@ use super::*;
 
 /// The comments of `source` as `line text`, doc comments with a `!` before their line.
 fn check(source: &str, expected: &[&str]) {
-    let found = comments(source).unwrap();
+    let found = lex(source).unwrap().comments;
     let shown: Vec<String> = found
         .iter()
         .map(|c| format!("{}{} {}", if c.doc { "!" } else { "" }, c.line, c.text))
@@ -18,7 +18,7 @@ fn line_comments_are_found_with_their_lines() {
 }
 
 #[test]
-fn strings_contain_no_comments() {
+fn strings_contain_no_lex() {
     check("let s = \"// no\"; // yes", &["1 yes"]);
     check(r#"let s = "\" // no"; // yes"#, &["1 yes"]);
     check("let s = \"\n// no\n\"; // yes", &["3 yes"]);
@@ -28,7 +28,7 @@ fn strings_contain_no_comments() {
 }
 
 #[test]
-fn raw_strings_contain_no_comments() {
+fn raw_strings_contain_no_lex() {
     check(r##"let s = r#"" // no"#; // yes"##, &["1 yes"]);
     check(r###"let s = br##""# // no"##; // yes"###, &["1 yes"]);
     check(r#"let s = r"\"; // yes"#, &["1 yes"]);
@@ -73,7 +73,7 @@ fn doc_comments_are_recognized() {
 
 #[test]
 fn code_excludes_comments_strings_and_characters() {
-    let check = |source: &str, expected: &str| assert_eq!(code(source).unwrap(), expected);
+    let check = |source: &str, expected: &str| assert_eq!(lex(source).unwrap().code, expected);
     check("a /* b\n */ c // d\ne", "a     \n    c     \ne");
     check(
         "f(\"x\", 'y', r#\"z\"#, 'a: 'b')",
@@ -84,7 +84,7 @@ fn code_excludes_comments_strings_and_characters() {
 }
 
 #[test]
-fn comments_in_macros_are_comments() {
+fn comments_in_macros_are_lex() {
     check("macro_rules! m { () => { // yes\n } }", &["1 yes"]);
 }
 
@@ -98,16 +98,13 @@ fn a_shebang_is_skipped_and_an_inner_attribute_is_not() {
 fn an_unterminated_string_or_comment_is_an_error_with_its_line() {
     let what = "string";
     assert_eq!(
-        comments("\nlet s = \"a\n").unwrap_err(),
+        lex("\nlet s = \"a\n").unwrap_err(),
         Unterminated { line: 2, what }
     );
-    assert_eq!(
-        comments("r#\"a\"").unwrap_err(),
-        Unterminated { line: 1, what }
-    );
+    assert_eq!(lex("r#\"a\"").unwrap_err(), Unterminated { line: 1, what });
     let what = "comment";
     assert_eq!(
-        comments("\n\n/* /* */").unwrap_err(),
+        lex("\n\n/* /* */").unwrap_err(),
         Unterminated { line: 3, what }
     );
 }

@@ -58,7 +58,7 @@ fn edit(random: &mut Random, path: &str, text: &str) -> String {
 }
 
 fn sign(path: &str) -> &'static str {
-    if crate::edit::is_rust(path) {
+    if crate::rust::is_rust(path) {
         "//"
     } else {
         "#"
