@@ -68,7 +68,7 @@ fn assert_formatted(apis: &[[&str; 3]]) {
 fn a_controller_for_any_built_in_kind_is_formatted() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     run(folder.path(), KBR, &["init", "--project-name", "captains"]);
-    let kinds = include_str!("../crates/scaffold/src/resource/kubernetes-1.37.txt").lines();
+    let kinds = include_str!("../crates/scaffold/src/resource/kubernetes.txt").lines();
     let kinds: Vec<_> = kinds
         .filter(|line| !line.starts_with('#') && !line.is_empty())
         .collect();

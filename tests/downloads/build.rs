@@ -4,29 +4,20 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
+use kbr_envtest::modules;
+
 use crate::archives::{archive, file_name, serve, serve_index};
 use crate::place::{OFFLINE, Place, check, text};
 use crate::server::Server;
 
-/// The newest version that kbr builds: `1.37.2`.
+/// The newest version that kbr builds.
 fn own() -> String {
-    kubernetes(include_str!(
-        "../../crates/envtest/src/control-plane/go.mod"
-    ))
+    modules::newest().kubernetes().to_owned()
 }
 
-/// The other version that kbr builds: `1.36.3`.
+/// The other version that kbr builds.
 fn older() -> String {
-    kubernetes(include_str!(
-        "../../crates/envtest/src/control-plane-1.36/go.mod"
-    ))
-}
-
-fn kubernetes(module: &str) -> String {
-    let line = module
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("k8s.io/kubernetes v"));
-    line.unwrap().split(' ').next().unwrap().to_owned()
+    modules::versions().last().unwrap().to_owned()
 }
 
 /// The minor version of [`own`], and another patch of it: `1.37`, `1.37.99`.

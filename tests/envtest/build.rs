@@ -5,7 +5,15 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use kbr_envtest::modules;
+
 use crate::place::{Place, text};
+
+/// The versions that kbr builds, the newest first.
+fn versions() -> [&'static str; 2] {
+    let versions: Vec<_> = modules::versions().collect();
+    versions.try_into().unwrap()
+}
 
 /// A `go` that records the version of Kubernetes that it builds, and creates empty programs.
 fn fake_go(place: &Place, version: &str) -> String {
@@ -65,7 +73,7 @@ fn two_concurrent_builds_build_once_and_leave_only_the_programs() {
     }
     assert_eq!(
         fs::read_to_string(place.path("builds")).unwrap(),
-        "1.37.2\n"
+        format!("{}\n", modules::newest().kubernetes())
     );
     assert_eq!(names_in(&place.path("store")), ["k8s"]);
 }
@@ -74,15 +82,13 @@ fn two_concurrent_builds_build_once_and_leave_only_the_programs() {
 fn the_older_version_is_built_into_its_own_folder() {
     let place = Place::new();
     let path = fake_go(&place, "go1.26.8");
-    for flags in [
-        &[][..],
-        &["--kubernetes", "1.36.3"],
-        &["--kubernetes=1.36.3"],
-    ] {
+    let [newest, older] = versions();
+    let flag = format!("--kubernetes={older}");
+    for flags in [&[][..], &["--kubernetes", older], &[flag.as_str()]] {
         let output = build(&place, &path, flags).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
         let folder = text(&output.stdout);
-        let version = if flags.is_empty() { "1.37.2" } else { "1.36.3" };
+        let version = if flags.is_empty() { newest } else { older };
         assert!(
             folder.contains(&format!("store/k8s/{version}-")),
             "{folder}"
@@ -93,20 +99,22 @@ fn the_older_version_is_built_into_its_own_folder() {
         );
     }
     let built = fs::read_to_string(place.path("builds")).unwrap();
-    assert_eq!(built, "1.37.2\n1.36.3\n");
+    assert_eq!(built, format!("{newest}\n{older}\n"));
 }
 
 #[test]
 fn the_error_for_another_version_lists_those_that_kbr_builds() {
     let place = Place::new();
     let path = fake_go(&place, "go1.26.8");
-    for other in ["1.36", "1.36.2", "1.35.0", "v1.37.2", ""] {
+    let [newest, older] = versions();
+    let (minor, with_v) = (older.rsplit_once('.').unwrap().0, format!("v{newest}"));
+    for other in [minor, &format!("{minor}.99"), "1.35.0", &with_v, ""] {
         let output = build(&place, &path, &["--kubernetes", other])
             .output()
             .unwrap();
         let stderr = text(&output.stderr);
         assert!(
-            stderr.contains("[possible values: 1.37.2, 1.36.3]"),
+            stderr.contains(&format!("[possible values: {newest}, {older}]")),
             "{stderr}"
         );
         assert_eq!(output.status.code(), Some(2));

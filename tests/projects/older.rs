@@ -5,13 +5,11 @@ use super::{
     support::KBR,
 };
 
-/// The older version.
-const KUBERNETES: &str = "1.36.3";
-
 #[test]
 #[ignore = "`make test-release` runs it: it builds another version of Kubernetes"]
 fn an_operator_passes_its_tests_on_the_older_version_of_kubernetes() {
     let _turn = alone();
+    let kubernetes = kbr_envtest::modules::versions().last().unwrap();
     let project = Project::new("captains");
     project.kbr("init --domain example.com");
     project.create_api("--group crew --version v1 --kind Captain --resource --controller");
@@ -23,11 +21,11 @@ fn an_operator_passes_its_tests_on_the_older_version_of_kubernetes() {
     project.kbr(&format!("{webhooks} --version v2 --conversion"));
     project.create_api("--group apps --version v1 --kind Deployment --resource=false --controller");
 
-    let build = ["envtest", "build", "--cluster", "--kubernetes", KUBERNETES];
+    let build = ["envtest", "build", "--cluster", "--kubernetes", kubernetes];
     let assets = project.run(KBR, &build);
     let script = format!(
         "export KUBEBUILDER_ASSETS='{}'
-        kbr envtest run -- kubectl get --raw /version | grep '\"gitVersion\": \"v{KUBERNETES}\"'
+        kbr envtest run -- kubectl get --raw /version | grep '\"gitVersion\": \"v{kubernetes}\"'
         make test test-cluster",
         assets.trim_end()
     );

@@ -204,8 +204,11 @@ fn unknown(args: &ExistingArgs, project: &Project) -> anyhow::Error {
         &args.kind.group
     };
     let mut error = Diagnostic::new(format_args!(
-        "no kind `{}` found in `{}/{}`, neither in this project nor in Kubernetes 1.37",
-        args.kind.kind, group, args.kind.version
+        "no kind `{}` found in `{}/{}`, neither in this project nor in Kubernetes {}",
+        args.kind.kind,
+        group,
+        args.kind.version,
+        kubernetes::TYPES
     ));
     for flags in near {
         error = error.help(format_args!("did you mean `{flags}`?"));

@@ -261,7 +261,7 @@ fn an_unknown_kind_is_rejected_with_the_nearest_ones() {
     project.run("--group crew --version v1 --kind Captain");
     project.rejects(
         "--group apps --version v1 --kind Deploment --resource=false",
-        "no kind `Deploment` found in `apps/v1`, neither in this project nor in Kubernetes 1.37",
+        "no kind `Deploment` found in `apps/v1`, neither in this project nor in Kubernetes 1.",
         "did you mean `--group apps --version v1 --kind Deployment`?",
     );
     project.rejects(
