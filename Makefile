@@ -1,10 +1,10 @@
 # Targets for developers of kbr. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build static check lint deny test test-release images soak bench demo book control-plane libfaketime promtool buildah freeze pin update lock
+.PHONY: help build static check lint deny test test-release images soak bench demo book control-plane libfaketime promtool buildah freeze pin bump-kubernetes update lock
 
 help: ## Show this help
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build kbr for release: target/release/kbr
 	cargo build --release
@@ -93,7 +93,11 @@ book: target/tools/bin/mdbook ## Build the book: target/book/docs/index.html
 target/tools/bin/mdbook:
 	cargo install --root target/tools --locked mdbook@0.5.4
 
-update: ## Update golden files, generated docs and the library's manifest
+bump-kubernetes: ## Build another version of Kubernetes, and name it everywhere: VERSION=1.2.3
+	releases/bump-kubernetes '$(VERSION)'
+
+update: ## Update golden files, generated docs, the table of built-in kinds and the library's manifest
+	UPDATE=1 cargo test -p kbr-scaffold --lib the_table_of_built_in_kinds_equals_k8s_openapi
 	UPDATE=1 cargo test --all-features --test golden --test docs --test package
 
 lock: ## Update the Cargo.lock of new projects after changing the dependencies in scaffolds/

@@ -1,5 +1,8 @@
 //! Rules for the sources that the compiler does not check.
 
+#[path = "tidy/kubernetes.rs"]
+mod kubernetes;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use kbr_envtest::{index, progress};
 /// Which versions, for which platform, in which store.
 #[derive(Debug, clap::Args)]
 pub struct SelectionArgs {
-    /// Version or selector: 1.37.2, 1.37, ~1.37.1, '<1.37', '<=1.37', latest or latest-on-disk; with `!` at the end, ask the index
+    /// Version or selector: 1.37.2, 1.37, ~1.37.2, '<1.37', '<=1.37', latest or latest-on-disk; with `!` at the end, ask the index
     /// even if the store has a match
     #[arg(default_value = "latest", hide_default_value = true)]
     pub version: Selector,
