@@ -19,7 +19,8 @@ fn main() -> io::Result<()> {
     packages.sort();
     let mut list = String::from("&[\n");
     for package in &packages {
-        let name = package.file_name().unwrap_or_default();
+        let name = package.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or(io::ErrorKind::InvalidFilename)?;
         let files = files(package)?;
         writeln!(list, "({name:?}, &[\n{files}]),").map_err(io::Error::other)?;
     }

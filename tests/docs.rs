@@ -92,7 +92,7 @@ fn each_path_in_the_architecture_exists() {
     }
 }
 
-/// The files that the tables of crates name, such as `In `crates/host/src/``, and that do not exist.
+/// The files that the tables of crates name, those below a heading that begins with `In`, and that do not exist.
 fn missing_in_crates(page: &str) -> Vec<String> {
     let tables: Vec<_> = page
         .split("\n| In `")

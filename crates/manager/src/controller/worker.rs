@@ -189,9 +189,10 @@ fn failed(queue: &Queue, key: &Key, failure: &Failure) {
             return;
         }
     };
-    match failure.waits() {
-        Some(reason) => tracing::info!(reason, "waiting: {failure}"),
-        None => tracing::error!(error = %failure, again_in = ?delay, "reconcile failed"),
+    if let Some(reason) = failure.waits() {
+        tracing::info!(reason, "waiting: {failure}");
+    } else {
+        tracing::error!(error = %failure, again_in = ?delay, "reconcile failed");
     }
 }
 

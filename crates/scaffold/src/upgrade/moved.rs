@@ -146,7 +146,7 @@ fn group_of(items: &[&str], indent: usize) -> String {
     for item in items {
         match lines.last_mut() {
             Some(line) if !is_nested && line.len() + item.len() + 2 <= WIDTH => {
-                *line += &format!(" {item},");
+                line.extend([" ", item, ","]);
             }
             _ => lines.push(format!("{inner}{item},")),
         }
