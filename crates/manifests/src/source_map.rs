@@ -102,10 +102,8 @@ impl SourceMap {
     pub fn locate(&self, kind: &str, version: &str, path: &str) -> Located<'_> {
         let mut located = Located::default();
         let of_kind = |known: &&RustType| {
-            known
-                .kind
-                .as_ref()
-                .is_some_and(|(name, its, _)| name == kind && its == version)
+            let own = known.kind.as_ref();
+            own.is_some_and(|own| own.kind == kind && own.version == version)
         };
         let Some(spec) = self.types.values().flatten().find(of_kind) else {
             return located;
@@ -118,10 +116,8 @@ impl SourceMap {
         let mut known = match steps.next() {
             Some("spec") => spec,
             Some("status") => {
-                let status = spec
-                    .kind
-                    .as_ref()
-                    .and_then(|(_, _, status)| status.as_deref());
+                let kind = spec.kind.as_ref();
+                let status = kind.and_then(|kind| kind.status.as_deref());
                 match status.and_then(|name| self.named(name, &spec.span.file)) {
                     Some(status) => status,
                     None => return located,
@@ -211,5 +207,15 @@ mod tests {
         };
         let text = "`b.rs:2`: this is nested or chained too deep for kbr";
         assert_eq!(problem.text(), text);
+    }
+
+    #[test]
+    fn a_kind_whose_type_has_another_name_is_located() {
+        let text = "#[kube(version = \"v1\", kind = \"A\", struct = \"B\", status = \"S\")]\nstruct X { a: u8 }\nstruct S { b: u8 }";
+        let map = SourceMap::new(&[Source::new("a.rs", text)], &[]);
+        for (path, place) in [(".spec.a", "a.rs:2"), (".status.b", "a.rs:3")] {
+            let located = map.locate("A", "v1", path);
+            assert_eq!(located.shown().as_deref(), Some(place), "{path}");
+        }
     }
 }

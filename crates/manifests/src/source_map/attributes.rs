@@ -1,4 +1,4 @@
-//! The serde, schemars and kube attributes that affect a schema.
+//! The serde and schemars attributes that affect a schema.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::punctuated::Punctuated;
@@ -20,9 +20,9 @@ pub fn metas(attributes: &[Attribute], name: &str) -> Vec<Meta> {
     .collect()
 }
 
-/// The value of `name = "…"` in `serde`, `schemars` or `kube`.
+/// The value of `name = "…"` in `serde` or `schemars`.
 pub fn text(attributes: &[Attribute], name: &str) -> Option<String> {
-    let all = ["schemars", "serde", "kube"]
+    let all = ["schemars", "serde"]
         .iter()
         .flat_map(|attribute| metas(attributes, attribute));
     all.filter(|meta| meta.path().is_ident(name))
@@ -49,14 +49,6 @@ fn string(literal: &Lit) -> Option<String> {
 
 pub fn rename_all(attributes: &[Attribute]) -> Option<String> {
     text(attributes, "rename_all")
-}
-
-pub fn kind(attributes: &[Attribute]) -> Option<(String, String, Option<String>)> {
-    Some((
-        text(attributes, "kind")?,
-        text(attributes, "version")?,
-        text(attributes, "status"),
-    ))
 }
 
 /// A name as serde's `rename_all` writes it.

@@ -3,9 +3,10 @@
 use syn::spanned::Spanned;
 use syn::{Attribute, Fields, GenericArgument, Item, PathArguments};
 
-use super::attributes::{cased, expected, kind, metas, rename_all, text};
+use super::attributes::{cased, expected, metas, rename_all, text};
 use super::rust::{Field, RustType, Span};
 use kbr_scaffold::rust::Source;
+use kbr_scaffold::rust::derived;
 use kbr_scaffold::rust::parse::{Unread, parse};
 
 /// The structs and enums of a file, including those in modules.
@@ -48,7 +49,7 @@ fn known(
     RustType {
         span: span(file, item, name),
         head: name.span().start().line,
-        kind: kind(attributes),
+        kind: derived::kind(attributes),
         fields,
         panics: None,
     }

@@ -1,5 +1,7 @@
 //! The Rust types of a project, as far as the source map knows them.
 
+use kbr_scaffold::rust::derived::Derived;
+
 /// A struct or enum.
 #[derive(Debug)]
 pub struct RustType {
@@ -7,8 +9,8 @@ pub struct RustType {
     pub span: Span,
     /// The line of its name; the header is above.
     pub head: usize,
-    /// For the type that derives `CustomResource`: kind, version, and the type of its status.
-    pub kind: Option<(String, String, Option<String>)>,
+    /// For the type that derives `CustomResource`.
+    pub kind: Option<Derived>,
     pub fields: Vec<Field>,
     /// Why deriving a CRD from it panics, and what to write instead.
     pub panics: Option<(String, &'static str)>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::parse::parse;
 use proc_macro2::TokenStream;
 use syn::{Attribute, Expr, Item, Lit, Token, parenthesized, token};
 
@@ -14,24 +15,32 @@ pub struct Derived {
     pub version: String,
     /// The name of its type: the kind, unless `struct` names another one.
     pub type_name: String,
+    /// The name of the type of its status.
+    pub status: Option<String>,
     /// Whether the API server stores objects in this version.
     pub is_stored: bool,
 }
 
-/// The kinds in the items of a file, including those in modules.
-pub fn kinds(items: &[Item]) -> Vec<Derived> {
+/// The kinds in a file, including those in modules; none in one that cannot be read.
+pub fn kinds(text: &str) -> Vec<Derived> {
+    parse(text, |file| among(&file.items)).unwrap_or_default()
+}
+
+/// The kinds among these items, including those in modules.
+pub fn among(items: &[Item]) -> Vec<Derived> {
     let of_item = |item: &Item| match item {
         Item::Struct(item) => kind(&item.attrs).into_iter().collect(),
         Item::Mod(module) => {
             let inner = module.content.as_ref();
-            inner.map_or_else(Vec::new, |(_, items)| kinds(items))
+            inner.map_or_else(Vec::new, |(_, items)| among(items))
         }
         _ => Vec::new(),
     };
     items.iter().flat_map(of_item).collect()
 }
 
-fn kind(attributes: &[Attribute]) -> Option<Derived> {
+/// The kind that a type with these attributes defines.
+pub fn kind(attributes: &[Attribute]) -> Option<Derived> {
     let mut values = BTreeMap::new();
     for attribute in attributes.iter().filter(|it| it.path().is_ident("kube")) {
         // rustc reports what cannot be read.
@@ -54,6 +63,7 @@ fn kind(attributes: &[Attribute]) -> Option<Derived> {
     Some(Derived {
         version: values.remove("version")?,
         type_name: values.remove("struct").unwrap_or_else(|| kind.clone()),
+        status: values.remove("status"),
         // As the derive macro reads it: `storage = false` or `storage = "false"`; anything else stores.
         is_stored: values.get("storage").is_none_or(|it| it != "false"),
         kind,
@@ -77,8 +87,7 @@ mod tests {
     use super::*;
 
     fn stored(text: &str) -> Vec<(String, bool)> {
-        let file = syn::parse_file(text).unwrap();
-        let kinds = kinds(&file.items).into_iter();
+        let kinds = kinds(text).into_iter();
         kinds.map(|it| (it.type_name, it.is_stored)).collect()
     }
 

@@ -24,7 +24,7 @@ fn of_file(file: &syn::File) -> Exports {
     for item in &file.items {
         export(item, &mut found);
     }
-    let kinds = derived::kinds(&file.items);
+    let kinds = derived::among(&file.items);
     found.items.extend(kinds.into_iter().map(|it| it.type_name));
     found
 }

@@ -29,7 +29,7 @@ fn deepest(form: nested::Form) -> usize {
 /// Visits everything, as a span of several tokens does without procedural macros.
 fn visit(file: &syn::File) {
     assert!(file.items.is_empty() || file.span().end().line > 0);
-    drop(derived::kinds(&file.items));
+    drop(derived::among(&file.items));
 }
 
 #[test]
