@@ -18,6 +18,7 @@ use self::state::State;
 use crate::assets::Assets;
 use crate::control_plane::ControlPlane;
 use crate::folder::Folder;
+use crate::guard::Keeper;
 use crate::servers::{Setup, free_ports};
 use crate::start::{self, Cluster, Started};
 use crate::{control, installed, progress};
@@ -102,6 +103,7 @@ fn launch(name: &str, options: &Options, stop: &Stop) -> anyhow::Result<Option<C
         limit: options.start_timeout,
         stop,
         cluster: Some(&options.cluster),
+        keeper: Keeper::Supervisor,
     };
     for attempt in 1.. {
         let Some(mut folder) = Folder::open(&path)? else {

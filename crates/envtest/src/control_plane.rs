@@ -17,8 +17,10 @@ use anyhow::{Context, anyhow, bail};
 use super::assets::Assets;
 use super::client::Client;
 use super::folder::{self, Folder};
+use super::guard::Keeper;
 use super::logs::{self, tail};
 use super::servers::Setup;
+use super::start::Options;
 use super::{certificates, kubeconfig, progress, relay, supervisor};
 use kbr_host::diagnostic::{Diagnostic, Outcome};
 use kbr_host::output;
@@ -31,6 +33,7 @@ pub struct ControlPlane {
     setup: Setup,
     assets: Assets,
     supervisor: Child,
+    keeper: Keeper,
     /// Closing it stops the supervisor.
     pipe: Option<ChildStdin>,
     events: Option<Receiver<String>>,
@@ -43,20 +46,15 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Starts the supervisor and, through it, etcd and kube-apiserver. `stop` ends later waits with an error, and they fail after
-    /// `limit`.
-    pub(super) fn launch(
-        folder: Folder,
-        setup: Setup,
-        limit: Duration,
-        stop: &Stop,
-    ) -> anyhow::Result<Self> {
+    /// Starts the keeper and, through it, etcd and kube-apiserver. `stop` of the options ends later waits with an error, and
+    /// they fail after `limit`.
+    pub(super) fn launch(folder: Folder, setup: Setup, options: &Options) -> anyhow::Result<Self> {
         certificates::write(&folder.path)?;
         relay::write_certificate(&folder.path)?;
         folder::write(&folder.path.join("kubeconfig"), &kubeconfig::admin(&setup))?;
-        let mut supervisor = Command::new(env::current_exe()?)
-            .args(["envtest", "supervisor"])
-            .args(setup.to_args())
+        let keeper = options.keeper;
+        let mut supervisor = keeper
+            .command(&setup)?
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(folder.lock()?)
@@ -65,18 +63,19 @@ impl ControlPlane {
             // It may outlive the folder in which kbr was called.
             .current_dir(&setup.folder)
             .spawn()
-            .context("cannot start kbr envtest supervisor")?;
+            .with_context(|| format!("cannot start {}", keeper.name()))?;
         Ok(Self {
             pipe: supervisor.stdin.take(),
             events: supervisor.stdout.take().map(events),
             assets: Assets {
                 folder: setup.assets.clone(),
             },
-            deadline: Instant::now() + limit,
+            deadline: Instant::now() + options.limit,
             folder: Some(folder),
-            stop: stop.clone(),
+            stop: options.stop.clone(),
             stopping: Arc::default(),
             supervisor,
+            keeper,
             setup,
         })
     }
@@ -135,11 +134,8 @@ impl ControlPlane {
                     errors => errors.to_owned(),
                 };
                 let what = format!("kube-apiserver did not become ready in time: {answer}");
-                return Err(self.with_log(
-                    &what,
-                    "kube-apiserver",
-                    "pass a longer --start-timeout",
-                ));
+                let help = self.keeper.help_for_time();
+                return Err(self.with_log(&what, "kube-apiserver", help));
             }
             if reported.elapsed() > Duration::from_secs(10) {
                 reported = Instant::now();
@@ -155,15 +151,11 @@ impl ControlPlane {
         };
         match events.recv_timeout(Duration::from_millis(50)) {
             Err(RecvTimeoutError::Timeout) => Ok(()),
-            Err(RecvTimeoutError::Disconnected) => bail!("kbr envtest supervisor has ended"),
+            Err(RecvTimeoutError::Disconnected) => bail!("{} has ended", self.keeper.name()),
             Ok(event) => match exited(&event) {
                 Some((name, status)) => {
                     let what = format!("{name} ended during startup ({status})");
-                    Err(self.with_log(
-                        &what,
-                        name,
-                        "kbr envtest run --keep-logs DIR keeps whole logs",
-                    ))
+                    Err(self.with_log(&what, name, self.keeper.help_for_logs()))
                 }
                 None => Err(anyhow!("{}", event.trim_start_matches("failed "))),
             },
@@ -198,6 +190,16 @@ impl ControlPlane {
     /// A client for the API server, as administrator.
     pub fn client(&self) -> anyhow::Result<Client> {
         Client::new(&self.setup)
+    }
+
+    /// The URL of the API server.
+    pub fn url(&self) -> String {
+        self.setup.server()
+    }
+
+    /// The administrator's kubeconfig.
+    pub fn kubeconfig_text(&self) -> String {
+        kubeconfig::admin(&self.setup)
     }
 
     /// Its folder with the kubeconfig, readable only by the user.

@@ -1,4 +1,27 @@
-//! `kbr envtest`: a real etcd and kube-apiserver to test against, without a cluster.
+//! A real etcd and kube-apiserver to test against, without a cluster and without containers.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use kbr_envtest::Envtest;
+//!
+//! let env = Envtest::builder().crds("config/crd/bases").start()?;
+//! // With kube: `Kubeconfig::from_yaml(&env.kubeconfig_text())`, then `Config::from_custom_kubeconfig`.
+//! let crds = env.kubectl().args(["get", "crds"]).output()?;
+//! assert!(crds.status.success());
+//! // Dropping `env` stops the servers and removes their folder.
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The programs are those in `KUBEBUILDER_ASSETS`, or in the store of setup-envtest: `kbr envtest build`, `kbr envtest use` and
+//! `setup-envtest use` put them there. If the tests are killed, even by SIGKILL, the servers end and their folder vanishes. Each
+//! [`Envtest`] is an API server of its own, which listens on the loopback and is accessible to this user only.
+//!
+//! [`Builder::start`] blocks: in an async test, call it before the runtime starts, or in `spawn_blocking`.
+//! CRDs whose conversion is a webhook behind a Service are installed without conversion, because nothing serves it.
+//! [`Envtest`], [`Builder`] and [`Error`] are the interface for other projects; the modules belong to kbr.
+//!
+//! # How kbr uses it
 //!
 //! `build` builds the binaries from source into the store of setup-envtest (`assets`), and `provide` downloads them: it chooses a
 //! version (`selector`, `index`), downloads (`download`) and unpacks (`archive`) it, and adds it to the store (`install`). `run`
@@ -24,12 +47,14 @@ pub mod control_plane;
 pub mod crds;
 mod download;
 mod egress;
+mod envtest;
 pub mod exec;
 pub mod folder;
 #[cfg(test)]
 #[path = "../../../tests/fuzz/driver.rs"]
 mod fuzz;
 mod go;
+pub mod guard;
 mod http;
 pub mod index;
 pub mod install;
@@ -50,9 +75,24 @@ pub mod start;
 pub mod supervisor;
 pub mod work;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use kbr_host::output;
+
+pub use envtest::{Builder, Envtest, Error};
+
+/// Whether progress is left out, as in somebody's tests.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on, this process reports no progress.
+fn say_nothing() {
+    QUIET.store(true, Ordering::Relaxed);
+}
 
 /// Reports progress on stderr, in the format of the scaffolder's reports.
 pub fn progress(verb: &str, what: &str) {
+    if QUIET.load(Ordering::Relaxed) {
+        return;
+    }
     output::message(format_args!("{verb:>12} {what}"));
 }

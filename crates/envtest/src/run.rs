@@ -14,6 +14,7 @@ use signal_hook::iterator::Signals;
 
 use super::assets::Assets;
 use super::control_plane::ControlPlane;
+use super::guard::Keeper;
 use super::start::{self, Cluster};
 use super::{crds, exec, installed, progress, relay};
 use kbr_host::signals::{self, Stop};
@@ -58,6 +59,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         limit: options.start_timeout,
         stop: &Stop::default(),
         cluster: options.cluster.as_ref(),
+        keeper: Keeper::Supervisor,
     };
     let mut plane = start::start(&assets, &start)?;
     crds::install(&plane, &definitions)?;

@@ -7,6 +7,7 @@ use super::assets::Assets;
 use super::control_plane::ControlPlane;
 use super::egress::{self, Services};
 use super::folder::{self, Folder};
+use super::guard::Keeper;
 use super::servers::{Setup, free_ports};
 use super::{audit, nodes, progress};
 use kbr_host::signals::Stop;
@@ -31,6 +32,8 @@ pub struct Options<'a> {
     pub stop: &'a Stop,
     /// The cluster around the control plane, if it is to be a whole one.
     pub cluster: Option<&'a Cluster>,
+    /// The parent of the servers. A cluster needs the supervisor.
+    pub keeper: Keeper,
 }
 
 /// The rest of a cluster.
@@ -83,7 +86,7 @@ pub fn start_in(folder: Folder, mut setup: Setup, options: &Options) -> anyhow::
     if let Some(cluster) = options.cluster {
         egress::write(&folder.path, &cluster.services)?;
     }
-    let mut plane = ControlPlane::launch(folder, setup, options.limit, options.stop)?;
+    let mut plane = ControlPlane::launch(folder, setup, options)?;
     match plane.wait_for(SERVING, |_| true) {
         Err(error) if plane.lost_its_port() => return Ok(Started::LostItsPort(error)),
         Err(error) => return Err(error),
