@@ -88,7 +88,7 @@ async fn a_reconcile_that_waits_for_an_object_shows_its_reason_and_runs_when_tha
         manager
             .controller::<Captain>("captain")
             .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
-            .watches::<ConfigMap>(|_, cached| Ok(cached.list::<Captain>().keys()?))
+            .watches::<ConfigMap>(|_, cached| cached.list::<Captain>().keys())
             .reconcile(reconcile);
     };
     let mut run = api.run(register).unwrap();
