@@ -15,7 +15,7 @@
 //!     let mut greeting = ConfigMap::default();
 //!     greeting.metadata.name = Some(format!("{}-greeting", cx.key().name()));
 //!     greeting.data = map.data.clone();
-//!     cx.apply(greeting).await?;
+//!     cx.apply(&greeting).await?;
 //!     Ok(Action::await_change())
 //! }
 //!
