@@ -63,6 +63,7 @@ pub mod kubeconfig;
 mod logs;
 pub mod modules;
 mod nodes;
+mod options;
 pub mod or_build;
 pub mod platform;
 pub mod provide;

@@ -1,16 +1,13 @@
 //! The start of a control plane or a cluster, until it is ready.
 
-use std::path::Path;
-use std::time::Duration;
-
 use super::assets::Assets;
 use super::control_plane::ControlPlane;
-use super::egress::{self, Services};
+use super::egress;
 use super::folder::{self, Folder};
-use super::guard::Keeper;
 use super::servers::{Setup, free_ports};
 use super::{audit, nodes, progress};
-use kbr_host::signals::Stop;
+
+pub use super::options::{Cluster, Options};
 
 /// The number of attempts to start if another program takes a port.
 pub const ATTEMPTS: usize = 5;
@@ -18,32 +15,6 @@ pub const ATTEMPTS: usize = 5;
 /// The readiness check without two parts that take a second: RBAC's default roles, which `system:masters` does not
 /// need, and the priority classes. CRDs are installed meanwhile.
 const SERVING: &str = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes";
-
-/// How to start the servers.
-#[derive(Debug)]
-pub struct Options<'a> {
-    /// The folder of the logs; without it, they are removed with the servers' folder.
-    pub logs: Option<&'a Path>,
-    /// The audit log of kube-apiserver, if it is to write one. Absolute.
-    pub audit: Option<&'a Path>,
-    /// How long the servers may take to become ready.
-    pub limit: Duration,
-    /// Ends the wait with an error.
-    pub stop: &'a Stop,
-    /// The cluster around the control plane, if it is to be a whole one.
-    pub cluster: Option<&'a Cluster>,
-    /// The parent of the servers. A cluster needs the supervisor.
-    pub keeper: Keeper,
-}
-
-/// The rest of a cluster.
-#[derive(Debug, Clone)]
-pub struct Cluster {
-    /// The number of fake nodes.
-    pub nodes: u16,
-    /// The Services that are programs of this machine.
-    pub services: Services,
-}
 
 /// Starts servers that answer the administrator's requests. Call [`wait_until_ready`] next.
 pub fn start(assets: &Assets, options: &Options) -> anyhow::Result<ControlPlane> {

@@ -1,0 +1,34 @@
+//! How a control plane or a cluster starts.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::egress::Services;
+use super::guard::Keeper;
+use kbr_host::signals::Stop;
+
+/// How to start the servers.
+#[derive(Debug)]
+pub struct Options<'a> {
+    /// The folder of the logs; without it, they are removed with the servers' folder.
+    pub logs: Option<&'a Path>,
+    /// The audit log of kube-apiserver, if it is to write one. Absolute.
+    pub audit: Option<&'a Path>,
+    /// How long the servers may take to become ready.
+    pub limit: Duration,
+    /// Ends the wait with an error.
+    pub stop: &'a Stop,
+    /// The cluster around the control plane, if it is to be a whole one.
+    pub cluster: Option<&'a Cluster>,
+    /// The parent of the servers. A cluster needs the supervisor.
+    pub keeper: Keeper,
+}
+
+/// The rest of a cluster.
+#[derive(Debug, Clone)]
+pub struct Cluster {
+    /// The number of fake nodes.
+    pub nodes: u16,
+    /// The Services that are programs of this machine.
+    pub services: Services,
+}
