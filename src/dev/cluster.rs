@@ -15,7 +15,7 @@ use kbr_envtest::apply::{apply, report_installed};
 use kbr_envtest::client::Client;
 use kbr_envtest::cluster;
 use kbr_envtest::control_plane::ControlPlane;
-use kbr_envtest::guard::Keeper;
+use kbr_envtest::supervision::Supervision;
 use kbr_envtest::{crds, installed, progress, start};
 use kbr_host::output;
 use kbr_host::signals::Stop;
@@ -56,7 +56,7 @@ fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<ControlP
         limit: options.start_timeout,
         stop,
         cluster: options.cluster.as_ref(),
-        keeper: Keeper::Supervisor,
+        supervision: Supervision::Kbr,
     };
     let plane = start::start(&assets, &start)?;
     start::wait_until_ready(&plane, &start)?;

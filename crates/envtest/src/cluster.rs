@@ -18,9 +18,9 @@ use self::state::State;
 use crate::assets::Assets;
 use crate::control_plane::ControlPlane;
 use crate::folder::Folder;
-use crate::guard::Keeper;
 use crate::servers::{Setup, free_ports};
 use crate::start::{self, Cluster, Started};
+use crate::supervision::Supervision;
 use crate::{control, installed, progress};
 use kbr_host::diagnostic::{Diagnostic, Outcome};
 use kbr_host::output;
@@ -103,7 +103,7 @@ fn launch(name: &str, options: &Options, stop: &Stop) -> anyhow::Result<Option<C
         limit: options.start_timeout,
         stop,
         cluster: Some(&options.cluster),
-        keeper: Keeper::Supervisor,
+        supervision: Supervision::Kbr,
     };
     for attempt in 1.. {
         let Some(mut folder) = Folder::open(&path)? else {

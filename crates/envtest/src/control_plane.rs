@@ -17,10 +17,10 @@ use anyhow::{Context, anyhow, bail};
 use super::assets::Assets;
 use super::client::Client;
 use super::folder::{self, Folder};
-use super::guard::Keeper;
 use super::logs::{self, tail};
 use super::options::Options;
 use super::servers::Setup;
+use super::supervision::Supervision;
 use super::{certificates, kubeconfig, progress, relay, supervisor};
 use kbr_host::diagnostic::{Diagnostic, Outcome};
 use kbr_host::output;
@@ -33,7 +33,7 @@ pub struct ControlPlane {
     setup: Setup,
     assets: Assets,
     supervisor: Child,
-    keeper: Keeper,
+    supervision: Supervision,
     /// Closing it stops the supervisor.
     pipe: Option<ChildStdin>,
     events: Option<Receiver<String>>,
@@ -46,14 +46,16 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Starts the keeper and, through it, etcd and kube-apiserver. `stop` of the options ends later waits with an error, and
+    /// Starts a supervisor and, through it, etcd and kube-apiserver. `stop` of the options ends later waits with an error, and
     /// they fail after `limit`.
     pub(super) fn launch(folder: Folder, setup: Setup, options: &Options) -> anyhow::Result<Self> {
         certificates::write(&folder.path)?;
-        relay::write_certificate(&folder.path)?;
         folder::write(&folder.path.join("kubeconfig"), &kubeconfig::admin(&setup))?;
-        let keeper = options.keeper;
-        let mut supervisor = keeper
+        let supervision = options.supervision;
+        if supervision == Supervision::Kbr {
+            relay::write_certificate(&folder.path)?;
+        }
+        let mut supervisor = supervision
             .command(&setup)?
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -63,7 +65,7 @@ impl ControlPlane {
             // It may outlive the folder in which kbr was called.
             .current_dir(&setup.folder)
             .spawn()
-            .with_context(|| format!("cannot start {}", keeper.name()))?;
+            .with_context(|| format!("cannot start {}", supervision.name()))?;
         Ok(Self {
             pipe: supervisor.stdin.take(),
             events: supervisor.stdout.take().map(events),
@@ -75,7 +77,7 @@ impl ControlPlane {
             stop: options.stop.clone(),
             stopping: Arc::default(),
             supervisor,
-            keeper,
+            supervision,
             setup,
         })
     }
@@ -134,7 +136,7 @@ impl ControlPlane {
                     errors => errors.to_owned(),
                 };
                 let what = format!("kube-apiserver did not become ready in time: {answer}");
-                let help = self.keeper.help_for_time();
+                let help = self.supervision.help_for_time();
                 return Err(self.with_log(&what, "kube-apiserver", help));
             }
             if reported.elapsed() > Duration::from_secs(10) {
@@ -151,11 +153,11 @@ impl ControlPlane {
         };
         match events.recv_timeout(Duration::from_millis(50)) {
             Err(RecvTimeoutError::Timeout) => Ok(()),
-            Err(RecvTimeoutError::Disconnected) => bail!("{} has ended", self.keeper.name()),
+            Err(RecvTimeoutError::Disconnected) => bail!("{} has ended", self.supervision.name()),
             Ok(event) => match exited(&event) {
                 Some((name, status)) => {
                     let what = format!("{name} ended during startup ({status})");
-                    Err(self.with_log(&what, name, self.keeper.help_for_logs()))
+                    Err(self.with_log(&what, name, self.supervision.help_for_logs()))
                 }
                 None => Err(anyhow!("{}", event.trim_start_matches("failed "))),
             },

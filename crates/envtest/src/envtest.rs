@@ -1,16 +1,14 @@
-//! The control plane of somebody's tests: see the documentation of the crate.
+//! The control plane of the tests of other projects: see the documentation of the crate.
 
 use std::ffi::OsString;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::Context as _;
-
 use super::control_plane::ControlPlane;
-use super::guard::Keeper;
-use super::{crds, installed, start};
+use super::supervision::Supervision;
+use super::{crds, installed, logs, start};
 use kbr_host::signals::Stop;
 
 /// A running etcd and kube-apiserver. Dropping it stops them and removes their folder.
@@ -108,26 +106,20 @@ impl Builder {
             definitions.extend(crds::read(folder)?);
         }
         crds::remove_conversion(&mut definitions);
-        let logs = self.logs.as_deref().map(make_folder).transpose()?;
+        let logs = self.logs.as_deref().map(logs::folder).transpose()?;
         let options = start::Options {
             logs: logs.as_deref(),
             audit: None,
             limit: self.start_timeout,
             stop: &Stop::default(),
             cluster: None,
-            keeper: Keeper::Guard,
+            supervision: Supervision::Shell,
         };
         let plane = start::start(&assets, &options)?;
         crds::install(&plane, &definitions)?;
         start::wait_until_ready(&plane, &options)?;
         Ok(plane)
     }
-}
-
-fn make_folder(path: &Path) -> anyhow::Result<PathBuf> {
-    std::fs::create_dir_all(path)
-        .and_then(|()| std::path::absolute(path))
-        .with_context(|| format!("cannot make the folder `{}`", path.display()))
 }
 
 /// Why the servers could not be started, and what to do about it. `{:?}` is as readable as `{}`, for `unwrap` in tests.

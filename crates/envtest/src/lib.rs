@@ -54,7 +54,6 @@ pub mod folder;
 #[path = "../../../tests/fuzz/driver.rs"]
 mod fuzz;
 mod go;
-pub mod guard;
 mod http;
 pub mod index;
 pub mod install;
@@ -73,6 +72,7 @@ pub mod run;
 pub mod selector;
 pub mod servers;
 pub mod start;
+pub mod supervision;
 pub mod supervisor;
 pub mod work;
 
@@ -82,7 +82,7 @@ use kbr_host::output;
 
 pub use envtest::{Builder, Envtest, Error};
 
-/// Whether progress is left out, as in somebody's tests.
+/// Whether progress is left out, as in the tests of other projects.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// From now on, this process reports no progress.

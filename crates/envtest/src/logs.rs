@@ -1,11 +1,20 @@
-//! The end of a server's log, for an error message.
+//! The logs of the servers: their folder, and the end of one for an error message.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
 
 /// The number of bytes to read from the end of a log.
 const END: u64 = 64 * 1024;
+
+/// Makes the folder for the logs, and returns its absolute path.
+pub fn folder(path: &Path) -> anyhow::Result<PathBuf> {
+    fs::create_dir_all(path)
+        .and_then(|()| std::path::absolute(path))
+        .with_context(|| format!("cannot make the folder `{}`", path.display()))
+}
 
 /// The last `count` lines of `log`, indented; empty if it cannot be read.
 pub fn tail(log: &Path, count: usize) -> String {

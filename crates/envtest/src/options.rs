@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::egress::Services;
-use super::guard::Keeper;
+use super::supervision::Supervision;
 use kbr_host::signals::Stop;
 
 /// How to start the servers.
@@ -20,8 +20,8 @@ pub struct Options<'a> {
     pub stop: &'a Stop,
     /// The cluster around the control plane, if it is to be a whole one.
     pub cluster: Option<&'a Cluster>,
-    /// The parent of the servers. A cluster needs the supervisor.
-    pub keeper: Keeper,
+    /// The supervisor of the servers. A cluster needs kbr.
+    pub supervision: Supervision,
 }
 
 /// The rest of a cluster.

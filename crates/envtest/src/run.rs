@@ -14,9 +14,9 @@ use signal_hook::iterator::Signals;
 
 use super::assets::Assets;
 use super::control_plane::ControlPlane;
-use super::guard::Keeper;
 use super::start::{self, Cluster};
-use super::{crds, exec, installed, progress, relay};
+use super::supervision::Supervision;
+use super::{crds, exec, installed, logs, progress, relay};
 use kbr_host::signals::{self, Stop};
 
 /// The command, and how to start its control plane.
@@ -51,7 +51,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     };
     let mut definitions = definitions(&options.crds)?;
     let unconverted = crds::remove_conversion(&mut definitions);
-    let logs = options.keep_logs.as_deref().map(make_folder).transpose()?;
+    let logs = options.keep_logs.as_deref().map(logs::folder).transpose()?;
     let audit = options.audit.as_deref().map(absolute).transpose()?;
     let start = start::Options {
         logs: logs.as_deref(),
@@ -59,7 +59,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         limit: options.start_timeout,
         stop: &Stop::default(),
         cluster: options.cluster.as_ref(),
-        keeper: Keeper::Supervisor,
+        supervision: Supervision::Kbr,
     };
     let mut plane = start::start(&assets, &start)?;
     crds::install(&plane, &definitions)?;
@@ -89,12 +89,6 @@ fn definitions(folders: &[PathBuf]) -> anyhow::Result<Vec<serde_json::Value>> {
         all.extend(crds::read(folder)?);
     }
     Ok(all)
-}
-
-fn make_folder(path: &Path) -> anyhow::Result<PathBuf> {
-    std::fs::create_dir_all(path)
-        .and_then(|()| std::path::absolute(path))
-        .with_context(|| format!("cannot make the folder `{}`", path.display()))
 }
 
 fn report_audit(log: &Path) {

@@ -1,9 +1,11 @@
 //! The command lines of the servers. etcd and kube-apiserver have the flags of controller-runtime's envtest, and additional ones
 //! with reasons.
 
+use std::env;
 use std::ffi::OsString;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::Context;
 
@@ -237,6 +239,14 @@ pub fn free_ports() -> anyhow::Result<Ports> {
         Ok(ports)
     };
     find().context("no free port on 127.0.0.1")
+}
+
+/// Removes the variables of this process from which etcd would read flags.
+pub fn without_flags(command: &mut Command) {
+    let variables = env::vars_os().map(|(variable, _)| variable);
+    for variable in variables.filter(|it| it.to_string_lossy().starts_with("ETCD_")) {
+        command.env_remove(variable);
+    }
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use rustix::process::{Pid, Signal};
 
 use super::control::{self, Request};
 use super::egress::Proxy;
-use super::servers::Setup;
+use super::servers::{Setup, without_flags};
 use super::{exec, folder, relay};
 use kbr_host::output;
 
@@ -119,12 +119,7 @@ fn launch(
     let log = File::create(setup.log(name))
         .with_context(|| format!("cannot write `{}`", setup.log(name).display()))?;
     let mut command = exec::ending_with_us(setup.assets.join(name), Signal::KILL)?;
-    for (variable, _) in std::env::vars_os() {
-        // etcd reads a flag from each of these variables.
-        if variable.to_string_lossy().starts_with("ETCD_") {
-            command.env_remove(variable);
-        }
-    }
+    without_flags(&mut command);
     let process = command
         .args(args)
         .stdin(Stdio::null())

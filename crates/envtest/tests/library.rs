@@ -1,4 +1,4 @@
-//! The library in somebody's tests: real servers, and this file's own tests as the processes that are killed.
+//! The library in the tests of another project: real servers, and this file's own tests as the processes that are killed.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -11,7 +11,7 @@ use kbr_envtest::Envtest;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// Set in a process that stands for somebody's tests, to what it does.
+/// Set in a process that stands for the tests of another project, to what it does.
 const ROLE: &str = "KBR_LIBRARY_ROLE";
 
 const CRD: &str = r#"{
@@ -143,13 +143,13 @@ fn the_servers_end_and_their_folder_vanishes_if_the_process_is_killed() {
 }
 
 #[test]
-fn the_servers_end_with_the_process_even_if_the_guard_is_killed() {
+fn the_servers_end_with_the_process_even_if_the_supervisor_is_killed() {
     let (mut process, folder) = start_in_another_process();
     let pids = servers(&folder);
-    // A server is the child of a shell, which is a child of the guard.
+    // A server is the child of a shell, which is a child of the supervisor.
     let (_, shell) = state_of(pids[0]).unwrap();
-    let (_, guard) = state_of(shell).unwrap();
-    kill_process(guard, Signal::KILL).unwrap();
+    let (_, supervisor) = state_of(shell).unwrap();
+    kill_process(supervisor, Signal::KILL).unwrap();
     process.kill().unwrap();
     process.wait().unwrap();
     wait_until("the servers have ended", || have_ended(&pids));

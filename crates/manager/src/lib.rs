@@ -26,12 +26,12 @@
 //! A controller reconciles the objects of one kind. It is called for each object at start, and whenever the object
 //! changes or one that it [owns](Controller::owns) or [watches](Controller::watches). [`when`](Controller::when)
 //! selects the changes that matter, and a [`Trigger`] enqueues keys for events outside the cluster. A failed reconcile
-//! is retried after 5 ms, then 10 ms, up to 1,000 s, or as [`Controller::backoff`] sets it; each object backs
-//! off by itself. A [`terminal`] error is not retried until something changes, and [`waiting`] for something is no error. [`Context`] has what a reconcile
-//! needs: [`apply`](Context::apply) for children, [`status`](Context::status) and [`ready`](Context::ready) for the
-//! status that is written when the reconcile has ended, [`get`](Context::get), [`list`](Context::list) and
-//! [`children`](Context::children) for cached objects, and [`update`](Context::update) and [`delete`](Context::delete)
-//! for objects that other writers change, too.
+//! is retried after 5 ms, then 10 ms, up to 1,000 s, or as [`Controller::backoff`] sets it; each object backs off by
+//! itself. A [`terminal`] error is not retried until something changes, and [`waiting`] for something is no error.
+//! [`Context`] has what a reconcile needs: [`apply`](Context::apply) for children, [`status`](Context::status) and
+//! [`ready`](Context::ready) for the status that is written when the reconcile has ended, [`get`](Context::get),
+//! [`list`](Context::list) and [`children`](Context::children) for cached objects, and [`update`](Context::update) and
+//! [`delete`](Context::delete) for objects that other writers change, too.
 //!
 //! A reconcile's own writes to children, and its updates of the object, trigger another reconcile, like the writes of
 //! others. Its writes of status and finalizers do not. A reconcile that finds nothing to do writes nothing, so no

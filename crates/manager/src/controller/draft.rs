@@ -83,8 +83,8 @@ impl<K: Object> Draft<K> {
         });
     }
 
-    /// Sets `Ready` to `False` because the reconcile failed, with this reason. A `False` that it has set itself keeps its reason and its
-    /// message, which the error follows.
+    /// Sets `Ready` to `False` because the reconcile failed, with this reason. A `False` that it has set itself keeps
+    /// its reason and its message, which the error follows.
     pub(crate) fn fail(&mut self, object: &K, accessor: &Accessor<K>, reason: &str, error: &str) {
         let (mut reason, mut message) = (reason.to_owned(), error.to_owned());
         if self.sets_ready {

@@ -1,5 +1,5 @@
-# The parent of etcd and kube-apiserver in somebody's tests. It reads a pipe whose other end only the test's process holds: when
-# that ends, even by SIGKILL, it stops the servers and removes their folder.
+# The supervisor of etcd and kube-apiserver in the tests of other projects. It reads a pipe whose other end only the process of the
+# test holds. When that ends, even by SIGKILL, the supervisor stops the servers and removes their folder.
 #
 # Arguments: the folder, the log of etcd, the number of words of its command, the command; the log of kube-apiserver, its command.
 # Prints `exited <program> exit status: <number>` when a server ends. Must run in the folder.
