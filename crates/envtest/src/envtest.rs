@@ -90,7 +90,7 @@ impl Builder {
         self
     }
 
-    /// Starts the servers, installs the CRDs and waits until they are served. Blocks meanwhile.
+    /// Starts the servers, installs the CRDs and waits until they are served. Blocks meanwhile, and prints nothing.
     ///
     /// # Errors
     /// The programs are not installed, a server does not start, or the API server rejects a CRD.
