@@ -1,5 +1,5 @@
 //! Makes cargo notice new and removed files under `scaffolds/`, which `include_dir!` does not do, and lists the files of `library/` for
-//! `src/release.rs`. Fails on unsupported systems: an error here is the only message, whereas `compile_error!` would be followed by
+//! `src/embedded.rs`. Fails on unsupported systems: an error here is the only message, whereas `compile_error!` would be followed by
 //! many others.
 
 use std::fmt::Write as _;

@@ -12,7 +12,7 @@ use kbr_scaffold::commit;
 use kbr_scaffold::project::{self, PROJECT};
 use kbr_scaffold::scaffold::Part;
 
-use crate::release;
+use crate::embedded;
 
 /// Runs one of them; `None` for any other command line.
 ///
@@ -37,7 +37,7 @@ pub fn drive() -> Option<ExitCode> {
 
 fn render(version: &str, root: &Path) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(root.join(PROJECT))?;
-    let tree = Blueprint::new(&project::parse(&text)?, &release::kept(version)?)?;
+    let tree = Blueprint::new(&project::parse(&text)?, &embedded::kept(version)?)?;
     for (path, file) in tree.files() {
         let target = root.join(path);
         if let Some(folder) = target.parent() {
@@ -71,7 +71,7 @@ fn run(root: &Path) -> anyhow::Result<()> {
     let mut tree = Blueprint::default();
     tree.add(Source::Head, parts)?;
     let wanted = difference(&tree, &[(Source::Head, Presence::New)], false);
-    let mut changes = changes::resolve(root, &wanted, &records, &release::current()?.scaffolds)?;
+    let mut changes = changes::resolve(root, &wanted, &records, &embedded::current()?.scaffolds)?;
     for path in removed {
         let before = Some(std::fs::read(root.join(&path))?);
         let (verb, after) = (Verb::Remove, Vec::new());

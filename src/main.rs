@@ -2,9 +2,9 @@
 
 mod cli;
 mod dev;
+mod embedded;
 #[cfg(feature = "faults")]
 mod faults;
-mod release;
 mod watch;
 
 fn main() -> std::process::ExitCode {

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use super::write::{self, Intent};
 use super::{WriteArgs, prompt};
-use crate::release;
+use crate::embedded;
 use kbr_host::diagnostic::Problems;
 use kbr_host::output;
 use kbr_scaffold::blueprint::Presence;
@@ -92,7 +92,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let found = workdir::load_if_any(&root)?.map(|project| project.head);
     if let Some(found) = &found {
-        release::check(&found.kbr)?;
+        embedded::check(&found.kbr)?;
     }
     let package = package(&root);
     let mut wanted = wanted(args, &root, found.as_ref(), package.as_deref());
@@ -147,7 +147,7 @@ fn wanted(args: &Args, root: &Path, found: Option<&Head>, package: Option<&str>)
         name: or(
             &args.project_name,
             |head| &head.name,
-            &name::propose(package.unwrap_or(&folder), release::LOCK),
+            &name::propose(package.unwrap_or(&folder), embedded::LOCK),
         ),
         domain: or(&args.domain, |head| &head.domain, DOMAIN),
         repo: or(&args.repo, |head| &head.repo, ""),
@@ -158,8 +158,8 @@ fn wanted(args: &Args, root: &Path, found: Option<&Head>, package: Option<&str>)
 
 fn check(project: &Head) -> anyhow::Result<()> {
     let mut problems = Problems::default();
-    if let Some(problem) = name::problem(&project.name, release::LOCK) {
-        let name = name::propose(&project.name, release::LOCK);
+    if let Some(problem) = name::problem(&project.name, embedded::LOCK) {
+        let name = name::propose(&project.name, embedded::LOCK);
         let help = format!("`--project-name {name}` would do");
         problems.add(problem, help);
     }

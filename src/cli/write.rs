@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{WriteArgs, report};
-use crate::release;
+use crate::embedded;
 use kbr_host::output;
 use kbr_scaffold::blueprint::{self, Blueprint, Presence, Source};
 use kbr_scaffold::changes::{self, Change, Records};
@@ -70,7 +70,7 @@ impl Intent {
     /// The changes that the command makes on disk.
     fn resolve(&self, root: &Path, force: bool) -> anyhow::Result<Vec<Change>> {
         let sources: Vec<Source> = self.tables.iter().map(|(source, _)| *source).collect();
-        let release = release::current()?;
+        let release = embedded::current()?;
         let blueprint = Blueprint::around(&sources, &self.project, &release)?;
         let wanted = blueprint::difference(&blueprint, &self.tables, force);
         changes::resolve(root, &wanted, &self.records()?, &release.scaffolds)
@@ -97,7 +97,7 @@ pub fn recover(root: &Path, args: WriteArgs) -> anyhow::Result<()> {
 pub fn open(root: &Path, args: WriteArgs) -> anyhow::Result<Project> {
     recover(root, args)?;
     let project = workdir::load(root)?;
-    release::check(&project.head.kbr)?;
+    embedded::check(&project.head.kbr)?;
     library::check(workdir::library_manifest(root)?.as_deref())?;
     Ok(project)
 }

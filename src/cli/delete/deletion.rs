@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::release;
+use crate::embedded;
 use kbr_scaffold::blueprint::{self, Blueprint, Source};
 use kbr_scaffold::changes::removal::{self, Removal, Removed};
 use kbr_scaffold::project::{Project, Table};
@@ -81,7 +81,7 @@ impl Deletion {
     /// # Errors
     /// Every conflict.
     pub fn resolve(&self, root: &Path, force: bool) -> anyhow::Result<Removed> {
-        let release = release::current()?;
+        let release = embedded::current()?;
         let before = Blueprint::around(&self.changed(), &self.before, &release)?;
         let after = Blueprint::same_files(&before, &self.after(), &release)?;
         let crd = |api: &Resource| format!("{CRDS}/{}_{}.yaml", api.full_group, api.plural);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::release;
+use crate::embedded;
 use kbr_host::diagnostic::{Diagnostic, Outcome};
 use kbr_host::output;
 use kbr_scaffold::changes::{Change, Verb};
@@ -26,8 +26,8 @@ pub fn run(root: &Path, releases: &str) -> anyhow::Result<ExitCode> {
             .into());
     };
     let project = workdir::load(root)?;
-    let from = upgrade::tree(&project, &release::find(from)?)?;
-    let to = upgrade::tree(&project, &release::find(to)?)?;
+    let from = upgrade::tree(&project, &embedded::find(from)?)?;
+    let to = upgrade::tree(&project, &embedded::find(to)?)?;
     for path in upgrade::paths(&from, &to) {
         if library::has(path) || from.get(path) == to.get(path) {
             continue;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::release;
+use crate::embedded;
 use crate::watch;
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::output;
@@ -64,8 +64,8 @@ pub fn notes(root: &Path, project: &Project, releases: Releases) -> anyhow::Resu
 
 /// The project as its release and this one write it.
 fn trees(project: &Project, from: &str) -> anyhow::Result<(Tree, Tree)> {
-    let ancestor = upgrade::tree(project, &release::find(from)?)?;
-    Ok((ancestor, upgrade::tree(project, &release::current()?)?))
+    let ancestor = upgrade::tree(project, &embedded::find(from)?)?;
+    Ok((ancestor, upgrade::tree(project, &embedded::current()?)?))
 }
 
 /// Switches off in `new` what the user's code is not ready for, and notes it with everything else that is left.
