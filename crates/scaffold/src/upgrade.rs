@@ -3,18 +3,16 @@
 //! Three ways: the ancestor is the blueprint of PROJECT by the release that the project comes from, ours is the disk, new is the
 //! blueprint by this kbr.
 
+mod comments;
 mod entries;
+mod file;
 pub mod library;
+mod library_names;
 mod merge;
-mod moved;
-mod names;
+mod moves;
 pub mod notes;
-mod releases;
-mod renamed;
-mod renames;
-mod resolution;
-mod resolve;
 mod selector;
+mod span;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,9 +23,9 @@ use crate::release::Release;
 use crate::scaffold::Policy;
 
 pub use merge::marked;
-pub use releases::Releases;
-use renamed::rewritten;
-use resolution::Resolution;
+pub use span::Span;
+
+use file::Resolution;
 
 /// The pristine files of one release, by path.
 pub type Tree = BTreeMap<String, Pristine>;
@@ -108,25 +106,24 @@ pub fn paths<'a>(ancestor: &'a Tree, new: &'a Tree) -> BTreeSet<&'a str> {
 /// What the upgrade from `ancestor` to `new` does to the files in `disk`: those of both trees, and the project's other Rust files. The
 /// library is replaced: whether it may be is up to
 /// [`library::edited`].
-pub fn plan(ancestor: &Tree, new: &Tree, disk: &Disk, releases: Releases) -> Plan {
+pub fn plan(ancestor: &Tree, new: &Tree, disk: &Disk, span: Span) -> Plan {
     let mut plan = Plan::default();
-    let renames = renames::table(releases);
+    let table = moves::table(span);
     for path in paths(ancestor, new) {
-        if renames.iter().any(|rename| rename.from == path) {
+        if table.iter().any(|it| it.from == path) {
             continue;
         }
-        let moved = renames.iter().find(|rename| rename.to == path);
+        let moved = table.iter().find(|it| it.to == path);
         // The user's file is still at its old path, unless they moved it themselves.
-        let moved =
-            moved.filter(|rename| disk.contains_key(rename.from) && !disk.contains_key(path));
-        let old = moved.map_or(path, |rename| rename.from);
+        let moved = moved.filter(|it| disk.contains_key(it.from) && !disk.contains_key(path));
+        let old = moved.map_or(path, |it| it.from);
         let sides = Sides {
             path,
             ancestor: ancestor.get(old),
             ours: disk.get(old).map(Vec::as_slice),
             new: new.get(path),
         };
-        plan.file(&sides, releases);
+        plan.file(&sides, span);
         if moved.is_some() {
             plan.moved(old, path, disk);
         }
@@ -134,7 +131,7 @@ pub fn plan(ancestor: &Tree, new: &Tree, disk: &Disk, releases: Releases) -> Pla
     let is_planned = |path: &String| ancestor.contains_key(path) || new.contains_key(path);
     let own = disk.iter().filter(|(path, _)| !is_planned(path));
     for (path, content) in own.filter(|(path, _)| !crate::library::has(path)) {
-        plan.own(path, content, releases);
+        plan.own(path, content, span);
     }
     plan.dropped.extend(library::added(ancestor, disk).cloned());
     plan.changes.sort_by(|a, b| a.path.cmp(&b.path));
@@ -151,7 +148,7 @@ struct Sides<'a> {
 }
 
 impl Plan {
-    fn file(&mut self, sides: &Sides, releases: Releases) {
+    fn file(&mut self, sides: &Sides, span: Span) {
         let path = sides.path.to_owned();
         let before = sides.ours.map(<[u8]>::to_vec);
         let mut change = |verb, after: Vec<u8>| {
@@ -163,7 +160,7 @@ impl Plan {
                 after,
             });
         };
-        match resolution::resolve(sides, releases) {
+        match file::resolution(sides, span) {
             Resolution::Same => {}
             Resolution::NotText => self.not_text.push(path),
             Resolution::Keep => change(Verb::Keep, before.clone().unwrap_or_default()),
@@ -196,11 +193,11 @@ impl Plan {
     }
 
     /// A file of the user's, in which names of the library may have changed.
-    fn own(&mut self, path: &str, content: &[u8], releases: Releases) {
+    fn own(&mut self, path: &str, content: &[u8], span: Span) {
         let Ok(text) = str::from_utf8(content) else {
             return;
         };
-        let after = rewritten(path, text, releases);
+        let after = library_names::renewed(path, text, span);
         if after != text {
             self.changes.push(Change {
                 path: path.to_owned(),

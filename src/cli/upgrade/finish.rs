@@ -12,7 +12,7 @@ use kbr_host::diagnostic::{Diagnostic, Outcome};
 use kbr_host::output;
 use kbr_scaffold::changes::{self, Locator};
 use kbr_scaffold::commit::{self, Suspended, suspended};
-use kbr_scaffold::upgrade::{Releases, marked};
+use kbr_scaffold::upgrade::{Span, marked};
 use kbr_scaffold::workdir;
 
 /// Finishes the upgrade once no file has conflict markers.
@@ -46,7 +46,7 @@ pub fn resume(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     {
         output::message(format_args!("warning: {error:#}"));
     }
-    let notes = prepare::notes(root, &project, releases(&upgrade))?;
+    let notes = prepare::notes(root, &project, span(&upgrade))?;
     suspended::end(&lock)?;
     drop(lock);
     output::message(format_args!("the project is of kbr {} now", upgrade.to));
@@ -114,9 +114,9 @@ fn unfinished(root: &Path) -> anyhow::Result<Suspended> {
     })
 }
 
-fn releases(upgrade: &Suspended) -> Releases<'_> {
+fn span(upgrade: &Suspended) -> Span<'_> {
     let (from, to) = (&upgrade.from, &upgrade.to);
-    Releases { from, to }
+    Span { from, to }
 }
 
 /// The places of conflict markers: `Makefile:12`.
@@ -127,7 +127,7 @@ fn unresolved(root: &Path, upgrade: &Suspended) -> anyhow::Result<Vec<String>> {
     for path in &upgrade.unresolved {
         let content = changes::read(&locator, path)?.unwrap_or_default();
         let text = String::from_utf8_lossy(&content);
-        let marked = marked(&text, releases(upgrade)).into_iter();
+        let marked = marked(&text, span(upgrade)).into_iter();
         left.extend(marked.map(|(number, line)| format!("{path}:{number}: {line}")));
     }
     Ok(left)

@@ -13,7 +13,7 @@ use kbr_scaffold::changes::{self, Change, Locator, Verb};
 use kbr_scaffold::library;
 use kbr_scaffold::project::{self, KBR, PROJECT, Project};
 use kbr_scaffold::upgrade::notes::{self, Note};
-use kbr_scaffold::upgrade::{self, Disk, Plan, Releases, Tree};
+use kbr_scaffold::upgrade::{self, Disk, Plan, Span, Tree};
 
 /// The most Rust that an upgrade reads beside the files of its plan, in bytes.
 const MOST: usize = 256 << 20;
@@ -36,11 +36,11 @@ pub struct Prepared {
 /// This kbr does not know the project's release; a file cannot be read.
 pub fn prepare(root: &Path, project: &Project) -> anyhow::Result<Prepared> {
     let from = &project.head.kbr;
-    let releases = Releases { from, to: KBR };
+    let span = Span { from, to: KBR };
     let (ancestor, mut new) = trees(project, from)?;
     let disk = read(root, &ancestor, &new)?;
-    let notes = left(&ancestor, &mut new, &disk, releases);
-    let mut plan = upgrade::plan(&ancestor, &new, &disk, releases);
+    let notes = left(&ancestor, &mut new, &disk, span);
+    let mut plan = upgrade::plan(&ancestor, &new, &disk, span);
     if from != KBR {
         plan.changes.push(record(root)?);
     }
@@ -56,10 +56,10 @@ pub fn prepare(root: &Path, project: &Project) -> anyhow::Result<Prepared> {
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn notes(root: &Path, project: &Project, releases: Releases) -> anyhow::Result<Vec<Note>> {
-    let (ancestor, mut new) = trees(project, releases.from)?;
+pub fn notes(root: &Path, project: &Project, span: Span) -> anyhow::Result<Vec<Note>> {
+    let (ancestor, mut new) = trees(project, span.from)?;
     let disk = read(root, &ancestor, &new)?;
-    Ok(left(&ancestor, &mut new, &disk, releases))
+    Ok(left(&ancestor, &mut new, &disk, span))
 }
 
 /// The project as its release and this one write it.
@@ -69,10 +69,10 @@ fn trees(project: &Project, from: &str) -> anyhow::Result<(Tree, Tree)> {
 }
 
 /// Switches off in `new` what the user's code is not ready for, and notes it with everything else that is left.
-fn left(ancestor: &Tree, new: &mut Tree, disk: &Disk, releases: Releases) -> Vec<Note> {
+fn left(ancestor: &Tree, new: &mut Tree, disk: &Disk, span: Span) -> Vec<Note> {
     let sources = notes::sources(disk, ancestor, new);
-    let mut notes = notes::hold(new, &sources, releases);
-    notes.extend(notes::left(&sources, releases));
+    let mut notes = notes::hold(new, &sources, span);
+    notes.extend(notes::left(&sources, span));
     notes
 }
 

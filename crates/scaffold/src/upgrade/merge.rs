@@ -2,7 +2,7 @@
 
 use diffy::MergeOptions;
 
-use super::Releases;
+use super::Span;
 
 /// A part of a merged text: lines, each with its line feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,12 +18,12 @@ pub enum Hunk {
 }
 
 /// The lines that begin, divide twice, and end a conflict, as git and diff3 write them.
-fn markers(releases: Releases) -> [String; 4] {
+fn markers(span: Span) -> [String; 4] {
     [
         "<<<<<<< yours".to_owned(),
-        format!("||||||| kbr {}", releases.from),
+        format!("||||||| kbr {}", span.from),
         "=======".to_owned(),
-        format!(">>>>>>> kbr {}", releases.to),
+        format!(">>>>>>> kbr {}", span.to),
     ]
 }
 
@@ -125,8 +125,8 @@ pub fn with_ours(hunks: &[Hunk]) -> String {
 }
 
 /// The text with markers around the conflicts.
-pub fn with_markers(hunks: &[Hunk], releases: Releases) -> String {
-    let [begin, middle, divide, end] = markers(releases);
+pub fn with_markers(hunks: &[Hunk], span: Span) -> String {
+    let [begin, middle, divide, end] = markers(span);
     let mut text = String::new();
     for hunk in hunks {
         match hunk {
@@ -156,8 +156,8 @@ pub fn with_markers(hunks: &[Hunk], releases: Releases) -> String {
 
 /// The lines of `text`, from 1, that are markers of a conflict. A line that only divides counts inside a conflict: outside, it may
 /// underline a heading.
-pub fn marked<'a>(text: &'a str, releases: Releases) -> Vec<(usize, &'a str)> {
-    let [begin, middle, divide, end] = markers(releases);
+pub fn marked<'a>(text: &'a str, span: Span) -> Vec<(usize, &'a str)> {
+    let [begin, middle, divide, end] = markers(span);
     let mut found = Vec::new();
     let mut inside = false;
     for (number, line) in (1..).zip(text.lines()) {
@@ -174,7 +174,7 @@ pub fn marked<'a>(text: &'a str, releases: Releases) -> Vec<(usize, &'a str)> {
 mod tests {
     use super::*;
 
-    const RELEASES: Releases = Releases {
+    const SPAN: Span = Span {
         from: "0.1.0",
         to: "0.2.0",
     };
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(clean(&hunks), None);
         assert_eq!(with_ours(&hunks), "a\nours\nc\n");
         assert_eq!(
-            with_markers(&hunks, RELEASES),
+            with_markers(&hunks, SPAN),
             "a\n<<<<<<< yours\nours\n||||||| kbr 0.1.0\nb\n=======\nnew\n>>>>>>> kbr 0.2.0\nc\n"
         );
     }
@@ -200,7 +200,7 @@ mod tests {
     fn markers_are_lines_of_their_own_after_a_text_without_a_final_line_feed() {
         let hunks = merge("a", "b", "c");
         assert_eq!(
-            with_markers(&hunks, RELEASES),
+            with_markers(&hunks, SPAN),
             "<<<<<<< yours\nb\n||||||| kbr 0.1.0\na\n=======\nc\n>>>>>>> kbr 0.2.0\n"
         );
     }
@@ -226,10 +226,10 @@ mod tests {
     #[test]
     fn only_lines_that_kbr_writes_around_conflicts_are_markers() {
         let numbers = |text: &str| -> Vec<usize> {
-            let found = marked(text, RELEASES);
+            let found = marked(text, SPAN);
             found.into_iter().map(|(number, _)| number).collect()
         };
-        let conflict = with_markers(&merge("a\nb\n", "a\nours\n", "a\nnew\n"), RELEASES);
+        let conflict = with_markers(&merge("a\nb\n", "a\nours\n", "a\nnew\n"), SPAN);
         assert_eq!(numbers(&conflict), [2, 4, 6, 8]);
         let heading = "Heading\n=======\n";
         assert_eq!(

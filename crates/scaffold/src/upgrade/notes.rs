@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Disk, Releases, Tree};
+use super::{Disk, Span, Tree};
 use crate::library;
 use crate::rust::comments::lex;
 use crate::rust::is_rust;
@@ -101,9 +101,9 @@ const HOLDS: &[Hold] = &[Hold {
 }];
 
 /// Switches off, in the new release's files, the changes of behaviour that the user's code is not ready for.
-pub fn hold(new: &mut Tree, sources: &Sources, releases: Releases) -> Vec<Note> {
+pub fn hold(new: &mut Tree, sources: &Sources, span: Span) -> Vec<Note> {
     let mut notes = Vec::new();
-    let holds = HOLDS.iter().filter(|hold| releases.include(hold.release));
+    let holds = HOLDS.iter().filter(|hold| span.includes(hold.release));
     for hold in holds {
         if !sources.values().any(|text| names(text, hold.path)) {
             continue;
@@ -142,13 +142,13 @@ fn names(text: &str, path: &str) -> bool {
 }
 
 /// The lines of the user's code that a change of the library affects, sorted by path.
-pub fn left(sources: &Sources, releases: Releases) -> Vec<Note> {
+pub fn left(sources: &Sources, span: Span) -> Vec<Note> {
     let mut notes = Vec::new();
     for (path, text) in sources {
         for (number, line) in (1..).zip(text.lines()) {
             let changes = CHANGES
                 .iter()
-                .filter(|change| releases.include(change.release));
+                .filter(|change| span.includes(change.release));
             let hits = changes
                 .filter(|change| line.contains(change.pattern) && text.contains(change.with));
             notes.extend(hits.map(|change| Note {
@@ -174,7 +174,7 @@ mod tests {
         )]);
         let notes = left(
             &sources,
-            Releases {
+            Span {
                 from: "0.1.0",
                 to: "0.2.0",
             },
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(
             left(
                 &sources,
-                Releases {
+                Span {
                     from: "0.2.0",
                     to: "0.3.0",
                 }
@@ -203,12 +203,12 @@ mod tests {
         let text = "k8s-openapi = { features = [\"v1_37\"] }\n".to_owned();
         let policy = Policy::Owned;
         let tree = Tree::from([("Cargo.toml".to_owned(), Pristine { policy, text })]);
-        let releases = Releases {
+        let span = Span {
             from: "0.1.0",
             to: "0.2.0",
         };
         let mut new = tree.clone();
-        assert_eq!(hold(&mut new, &Sources::new(), releases), []);
+        assert_eq!(hold(&mut new, &Sources::new(), span), []);
         assert_eq!(new, tree);
         for code in [
             "use k8s_openapi::api::apps::v1::Deployment;",
@@ -218,7 +218,7 @@ mod tests {
         ] {
             let mut new = tree.clone();
             let sources = Sources::from([("src/a.rs".to_owned(), code.to_owned())]);
-            assert_eq!(hold(&mut new, &sources, releases).len(), 1, "{code}");
+            assert_eq!(hold(&mut new, &sources, span).len(), 1, "{code}");
             assert!(new["Cargo.toml"].text.contains("v1_36"));
         }
         for code in [
@@ -226,7 +226,7 @@ mod tests {
             "// k8s_openapi::api::apps\n",
         ] {
             let sources = Sources::from([("src/a.rs".to_owned(), code.to_owned())]);
-            assert_eq!(hold(&mut new, &sources, releases), [], "{code}");
+            assert_eq!(hold(&mut new, &sources, span), [], "{code}");
         }
     }
 }

@@ -3,7 +3,7 @@ mod random;
 use super::*;
 use crate::{checkout, project};
 
-const RELEASES: Releases = Releases {
+const SPAN: Span = Span {
     from: "0.1.0",
     to: "0.2.0",
 };
@@ -25,7 +25,7 @@ fn of(path: &str, policy: Policy, [ancestor, ours, new]: [&str; 3]) -> Plan {
         "-" => Disk::new(),
         text => Disk::from([(path.to_owned(), text.as_bytes().to_vec())]),
     };
-    plan(&tree(ancestor), &tree(new), &disk, RELEASES)
+    plan(&tree(ancestor), &tree(new), &disk, SPAN)
 }
 
 /// Checks the verb and the text afterwards; `None` for a file that is not among the changes.
@@ -122,7 +122,7 @@ fn a_file_that_is_not_text_is_kept() {
     let path = "Makefile".to_owned();
     let tree = |text| Tree::from([(path.clone(), pristine(Policy::Owned, text))]);
     let disk = Disk::from([(path.clone(), vec![0xff])]);
-    let plan = plan(&tree("a\n"), &tree("b\n"), &disk, RELEASES);
+    let plan = plan(&tree("a\n"), &tree("b\n"), &disk, SPAN);
     assert!(plan.changes.is_empty());
     assert_eq!(plan.not_text, ["Makefile"]);
 }
@@ -174,7 +174,7 @@ fn a_merge_that_would_break_rust_is_not_made() {
 #[test]
 fn a_moved_file_takes_its_edits_along() {
     // No release has moved a file yet, so the table is empty.
-    assert!(renames::table(RELEASES).is_empty());
+    assert!(moves::table(SPAN).is_empty());
     let mut plan = Plan::default();
     let disk = Disk::from([("old".to_owned(), b"mine\n".to_vec())]);
     plan.moved("old", "new", &disk);
@@ -210,14 +210,14 @@ fn golden(release: &str) -> Vec<Project> {
 }
 
 /// Each golden project of each earlier release, and what this release makes of it.
-fn trees() -> Vec<(Releases<'static>, Tree, Tree)> {
+fn trees() -> Vec<(Span<'static>, Tree, Tree)> {
     let current = checkout::current();
     let mut trees = Vec::new();
     for (from, old) in checkout::earlier() {
         for project in golden(from) {
             let [ancestor, new] = [&old, &current].map(|of| tree(&project, of).unwrap());
             let to = project::KBR;
-            trees.push((Releases { from, to }, ancestor, new));
+            trees.push((Span { from, to }, ancestor, new));
         }
     }
     trees
@@ -231,11 +231,11 @@ fn a_project_without_edits_becomes_a_fresh_one() {
             .map(|(path, file)| (path.clone(), file.text.clone().into_bytes()));
         files.collect::<Disk>()
     };
-    for (releases, ancestor, new) in trees() {
+    for (span, ancestor, new) in trees() {
         let mut disk = files(&ancestor);
-        let plan = plan(&ancestor, &new, &disk, releases);
+        let plan = plan(&ancestor, &new, &disk, span);
         apply(&plan, &mut disk);
-        assert!(disk == files(&new), "{releases:?}: {}", new["PROJECT"].text);
+        assert!(disk == files(&new), "{span:?}: {}", new["PROJECT"].text);
         assert_eq!((plan.conflicts.len(), plan.unmerged.len()), (0, 0));
     }
 }
@@ -243,7 +243,7 @@ fn a_project_without_edits_becomes_a_fresh_one() {
 #[test]
 fn webhooks_of_edited_projects_skip_the_operators_namespace_by_its_name() {
     let mut renewed = 0;
-    for (releases, ancestor, new) in trees() {
+    for (span, ancestor, new) in trees() {
         let label = "{\"key\":\"app.kubernetes.io/name\",";
         let selects = |file: &Pristine| file.text.contains(label);
         // Each line around the selector is the user's, and so is another argument of the marker.
@@ -253,11 +253,11 @@ fn webhooks_of_edited_projects_skip_the_operators_namespace_by_its_name() {
             .map(|(path, file)| (path.clone(), edited(&file.text).into_bytes()))
             .collect();
         let count = disk.len();
-        apply(&plan(&ancestor, &new, &disk, releases), &mut disk);
+        apply(&plan(&ancestor, &new, &disk, span), &mut disk);
         let name = "{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\",\"values\":[\"captains-system\"]}";
         let texts = disk.values().map(|text| String::from_utf8_lossy(text));
         let done = texts.filter(|text| text.contains(name) && !text.contains(label));
-        assert!(done.count() >= count, "{releases:?}");
+        assert!(done.count() >= count, "{span:?}");
         renewed += count;
     }
     assert!(renewed > 2, "{renewed}");

@@ -88,7 +88,7 @@ fn random_edits_lose_no_line_and_merge_as_git_does() {
     let (mut compared, mut verbs) = ([0; 5], BTreeMap::<_, usize>::new());
     for seed in first..first + upgrades {
         let mut random = Random(seed);
-        let (releases, ancestor, new) = &trees[random.below(trees.len())];
+        let (span, ancestor, new) = &trees[random.below(trees.len())];
         let mut disk: Disk = ancestor
             .iter()
             .map(|(path, file)| (path.clone(), file.text.clone().into_bytes()))
@@ -112,9 +112,9 @@ fn random_edits_lose_no_line_and_merge_as_git_does() {
             }
         }
         let before = disk.clone();
-        let plan = plan(ancestor, new, &disk, *releases);
+        let plan = plan(ancestor, new, &disk, *span);
         apply(&plan, &mut disk);
-        check_kept(seed, *releases, ancestor, &before, &disk);
+        check_kept(seed, *span, ancestor, &before, &disk);
         for change in &plan.changes {
             *verbs.entry(format!("{:?}", change.verb)).or_default() += 1;
             let sides = (
@@ -125,7 +125,7 @@ fn random_edits_lose_no_line_and_merge_as_git_does() {
             if let (Some(ancestor), Some(ours), Some(new)) = sides
                 && [Verb::Merge, Verb::Conflict].contains(&change.verb)
             {
-                let git = git(folder.path(), *releases, [&ancestor.text, &new.text], ours);
+                let git = git(folder.path(), *span, [&ancestor.text, &new.text], ours);
                 let outcome = compare(change, &plan, git);
                 compared[outcome] += 1;
             }
@@ -139,12 +139,12 @@ fn random_edits_lose_no_line_and_merge_as_git_does() {
 }
 
 /// Each line of the user is still there, in its file or where the user moved it.
-fn check_kept(seed: u64, releases: Releases, ancestor: &Tree, before: &Disk, after: &Disk) {
+fn check_kept(seed: u64, span: Span, ancestor: &Tree, before: &Disk, after: &Disk) {
     for (path, content) in before {
         // With the names of the library that the upgrade changes in the user's code, too.
-        let text = rewritten(path, &String::from_utf8_lossy(content), releases);
+        let text = library_names::renewed(path, &String::from_utf8_lossy(content), span);
         let pristine = ancestor.get(path).map_or("", |file| &file.text);
-        let pristine = rewritten(path, pristine, releases);
+        let pristine = library_names::renewed(path, pristine, span);
         let own = added(&text, &pristine);
         if own.is_empty() {
             continue;
@@ -153,7 +153,7 @@ fn check_kept(seed: u64, releases: Releases, ancestor: &Tree, before: &Disk, aft
             .get(path)
             .map(|content| String::from_utf8_lossy(content).into_owned());
         let result = result.unwrap_or_default();
-        let result = rewritten(path, &result, releases);
+        let result = library_names::renewed(path, &result, span);
         let kept = added(&result, "");
         for (line, number) in own {
             let found = kept.get(line).copied().unwrap_or_default();
@@ -168,7 +168,7 @@ fn check_kept(seed: u64, releases: Releases, ancestor: &Tree, before: &Disk, aft
 /// The merge of git, and whether it is without conflicts.
 fn git(
     folder: &std::path::Path,
-    releases: Releases,
+    span: Span,
     [ancestor, new]: [&str; 2],
     ours: &[u8],
 ) -> (bool, String) {
@@ -187,10 +187,7 @@ fn git(
     ] {
         fs::write(folder.join(name), content).unwrap();
     }
-    let (from, to) = (
-        format!("kbr {}", releases.from),
-        format!("kbr {}", releases.to),
-    );
+    let (from, to) = (format!("kbr {}", span.from), format!("kbr {}", span.to));
     let arguments = [
         "merge-file",
         "-p",

@@ -1,8 +1,8 @@
 //! A module of the library that became a crate, in the user's code: `manager::testing` is `kbr_testing`.
 
-use super::Releases;
-use super::names::with_new_name;
+use super::replace::with_new_name;
 use crate::edit;
+use crate::upgrade::Span;
 
 /// The first release with the crate.
 const RELEASE: &str = "0.3.0";
@@ -17,8 +17,8 @@ const GROUP: &str = "use manager::{";
 const WIDTH: usize = 100;
 
 /// The text of a Rust file with the paths of the crate.
-pub fn moved(text: &str, releases: Releases) -> String {
-    if !releases.include(RELEASE) {
+pub fn as_crate(text: &str, span: Span) -> String {
+    if !span.includes(RELEASE) {
         return text.to_owned();
     }
     let mut after = split_groups(text);
@@ -183,9 +183,9 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let [from, to] = ["0.2.0", "0.3.0"];
-        assert_eq!(moved(text, Releases { from, to }), expected);
+        assert_eq!(as_crate(text, Span { from, to }), expected);
         let crlf = |text: &str| text.replace('\n', "\r\n");
-        let moved = moved(&crlf(text), Releases { from: "0.1.0", to });
+        let moved = as_crate(&crlf(text), Span { from: "0.1.0", to });
         assert_eq!(moved.replace("\r\n", "\n"), expected);
     }
 
@@ -288,6 +288,6 @@ mod tests {
         }
         let text = "use manager::testing::FakeApi;\n";
         let [from, to] = ["0.1.0", "0.2.0"];
-        assert_eq!(moved(text, Releases { from, to }), text);
+        assert_eq!(as_crate(text, Span { from, to }), text);
     }
 }

@@ -4,16 +4,16 @@ use crate::project::release as number;
 
 /// Where an upgrade begins and ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Releases<'a> {
+pub struct Span<'a> {
     /// `0.1.0`: the release that the project comes from.
     pub from: &'a str,
     /// `0.2.0`: the release that it is upgraded to.
     pub to: &'a str,
 }
 
-impl Releases<'_> {
+impl Span<'_> {
     /// Whether a change that was made in `release` is part of the upgrade.
-    pub fn include(self, release: &str) -> bool {
+    pub fn includes(self, release: &str) -> bool {
         number(self.from) < number(release) && number(release) <= number(self.to)
     }
 }
@@ -25,7 +25,7 @@ mod tests {
     #[test]
     fn an_upgrade_includes_the_releases_after_the_first_up_to_the_last() {
         let (from, to) = ("0.1.0", "0.10.0");
-        let included = |release| Releases { from, to }.include(release);
+        let included = |release| Span { from, to }.includes(release);
         let releases = ["0.0.9", "0.1.0", "0.2.0", "0.10.0", "0.10.1"];
         assert_eq!(releases.map(included), [false, false, true, true, false]);
     }

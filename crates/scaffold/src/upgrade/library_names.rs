@@ -1,11 +1,13 @@
 //! Names of the library that a release changed, and that an upgrade changes in the user's code as well.
 
-use super::Releases;
-use super::moved::moved;
-use super::names::with_new_name;
+mod replace;
+mod testing;
+
+use super::Span;
 use crate::rust::comments::lex;
 use crate::rust::is_rust;
 use crate::rust::uses;
+use replace::with_new_name;
 
 /// A public name in a module of the library that has another name from one release on.
 struct Renamed {
@@ -25,16 +27,16 @@ const RENAMED: &[Renamed] = &[Renamed {
 }];
 
 /// The Rust file at `path` with the new names; any other file as it is.
-pub fn rewritten(path: &str, text: &str, releases: Releases) -> String {
+pub fn renewed(path: &str, text: &str, span: Span) -> String {
     let mut text = text.to_owned();
     if !is_rust(path) {
         return text;
     }
-    let is_part = |renamed: &&Renamed| releases.include(renamed.release);
+    let is_part = |renamed: &&Renamed| span.includes(renamed.release);
     for renamed in RENAMED.iter().filter(is_part) {
         text = replaced(&text, renamed);
     }
-    moved(&text, releases)
+    testing::as_crate(&text, span)
 }
 
 /// Replaces the name behind the module, if the file imports the module of the library, and in imports, which keep the old name for the
@@ -72,13 +74,13 @@ fn replaced(text: &str, renamed: &Renamed) -> String {
 mod tests {
     use super::*;
 
-    const RELEASES: Releases = Releases {
+    const SPAN: Span = Span {
         from: "0.1.0",
         to: "0.2.0",
     };
 
     fn check(text: &str, expected: &str) {
-        assert_eq!(rewritten("src/a.rs", text, RELEASES), expected);
+        assert_eq!(renewed("src/a.rs", text, SPAN), expected);
     }
 
     #[test]
@@ -115,11 +117,11 @@ mod tests {
             check(text, text);
         }
         let text = "use manager::webhook;\nwebhook::Refusal\n";
-        assert_eq!(rewritten("README.md", text, RELEASES), text);
-        let later = Releases {
+        assert_eq!(renewed("README.md", text, SPAN), text);
+        let later = Span {
             from: "0.2.0",
             to: "0.3.0",
         };
-        assert_eq!(rewritten("src/a.rs", text, later), text);
+        assert_eq!(renewed("src/a.rs", text, later), text);
     }
 }

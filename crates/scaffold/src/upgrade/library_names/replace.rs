@@ -1,4 +1,4 @@
-//! Replaces a name in the user's code.
+//! Replaces a name in Rust.
 
 /// Replaces `from` where it stands alone. An import of it keeps the `alias`.
 pub fn with_new_name(text: &str, from: &str, to: &str, alias: &str) -> String {

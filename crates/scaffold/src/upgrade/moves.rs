@@ -1,10 +1,10 @@
 //! Files that a release moved. kbr does not guess moves by similarity.
 
-use super::Releases;
+use super::Span;
 
 /// A file that is at another path from one release on.
 #[derive(Clone, Copy, Debug)]
-pub struct Rename {
+pub struct Move {
     /// The first release with the new path.
     release: &'static str,
     pub from: &'static str,
@@ -12,10 +12,10 @@ pub struct Rename {
 }
 
 /// All moves. The library is not among them: it is replaced, not merged.
-const RENAMES: &[Rename] = &[];
+const MOVES: &[Move] = &[];
 
 /// The moves that are part of an upgrade.
-pub fn table(releases: Releases) -> Vec<Rename> {
-    let is_part = |rename: &&Rename| releases.include(rename.release);
-    RENAMES.iter().filter(is_part).copied().collect()
+pub fn table(span: Span) -> Vec<Move> {
+    let is_part = |it: &&Move| span.includes(it.release);
+    MOVES.iter().filter(is_part).copied().collect()
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::merge::{self, Hunk};
-use super::{Releases, Sides, entries, resolve, rewritten, selector};
+use super::{Sides, Span, comments, entries, library_names, selector};
 use crate::library;
 use crate::rust::is_rust;
 use crate::rust::parse;
@@ -38,7 +38,7 @@ pub enum Resolution {
 }
 
 /// The result for the file at `sides.path`.
-pub fn resolve(sides: &Sides, releases: Releases) -> Resolution {
+pub fn resolution(sides: &Sides, span: Span) -> Resolution {
     let Some(ours) = sides.ours else {
         return match (sides.ancestor, sides.new) {
             (Some(_), Some(_)) if !library::has(sides.path) => Resolution::StaysDeleted,
@@ -69,7 +69,7 @@ pub fn resolve(sides: &Sides, releases: Releases) -> Resolution {
     let ancestor = sides.ancestor.map_or("", |ancestor| &ancestor.text);
     let [ancestor, ours] = [ancestor, &text.text].map(|it| {
         let renewed = selector::renewed(it, ancestor, &new.text);
-        rewritten(sides.path, &renewed, releases)
+        library_names::renewed(sides.path, &renewed, span)
     });
     if ancestor == new.text && ours == text.text {
         return Resolution::Same;
@@ -83,7 +83,7 @@ pub fn resolve(sides: &Sides, releases: Releases) -> Resolution {
     if merge::is_long(&ours) {
         return Resolution::NotText;
     }
-    match merged(sides.path, &ancestor, &ours, &new.text, releases) {
+    match merged(sides.path, &ancestor, &ours, &new.text, span) {
         Resolution::Merge {
             text: lines,
             unmerged,
@@ -96,8 +96,8 @@ pub fn resolve(sides: &Sides, releases: Releases) -> Resolution {
     }
 }
 
-fn merged(path: &str, ancestor: &str, ours: &str, new: &str, releases: Releases) -> Resolution {
-    let hunks = resolve::resolved(path, merge::merge(ancestor, ours, new));
+fn merged(path: &str, ancestor: &str, ours: &str, new: &str, span: Span) -> Resolution {
+    let hunks = comments::resolved(path, merge::merge(ancestor, ours, new));
     let unmerged = String::new();
     if is_users_own(path) && !ancestor.is_empty() {
         let text = merge::with_ours(&hunks);
@@ -114,7 +114,7 @@ fn merged(path: &str, ancestor: &str, ours: &str, new: &str, releases: Releases)
     if let Some(text) = text.or_else(|| by_entries(path, ancestor, ours, new)) {
         return Resolution::Merge { text, unmerged };
     }
-    Resolution::Conflict(merge::with_markers(&hunks, releases))
+    Resolution::Conflict(merge::with_markers(&hunks, span))
 }
 
 fn by_entries(path: &str, ancestor: &str, ours: &str, new: &str) -> Option<String> {
