@@ -258,7 +258,7 @@ const PURE: [&str; 22] = [
     "crates/scaffold/src/edit",
     "crates/scaffold/src/hash",
     "crates/scaffold/src/library",
-    "crates/scaffold/src/lock",
+    "crates/scaffold/src/cargo_lock",
     "crates/scaffold/src/project",
     "crates/scaffold/src/release",
     "crates/scaffold/src/resource",

@@ -2,7 +2,7 @@
 //!
 //! [`resolve`] adds files and lines, [`removal`] removes them.
 
-mod cargo;
+mod cargo_init;
 mod conflict;
 mod outcome;
 mod place;

@@ -9,6 +9,7 @@
 )]
 
 pub mod blueprint;
+pub mod cargo_lock;
 pub mod changes;
 #[cfg(test)]
 mod checkout;
@@ -21,7 +22,6 @@ pub mod generated;
 pub mod hash;
 pub mod install;
 pub mod library;
-pub mod lock;
 pub mod project;
 pub mod release;
 pub mod resource;

@@ -1,8 +1,8 @@
 //! The files and lines that each table of PROJECT contributes to the tree.
 
 use super::Source;
+use crate::cargo_lock;
 use crate::install;
-use crate::lock;
 use crate::project::{Project, Table};
 use crate::release::Release;
 use crate::resource::Resource;
@@ -68,7 +68,7 @@ fn head(
         parts.push(Part::Whole {
             path: LOCK.to_owned(),
             policy,
-            text: lock::named(&release.lock, &project.head.name),
+            text: cargo_lock::named(&release.lock, &project.head.name),
         });
     }
     let library = release.library.iter().filter(|(path, _)| paths.have(path));

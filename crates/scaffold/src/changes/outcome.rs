@@ -2,7 +2,7 @@
 
 use toml::de::DeTable;
 
-use super::{Change, Verb, cargo, conflict};
+use super::{Change, Verb, cargo_init, conflict};
 use crate::blueprint::{Differing, Lines, WantedFile};
 use crate::edit;
 use crate::project::PROJECT;
@@ -52,7 +52,7 @@ fn existing(
         _ if whole == old => (Verb::Same, whole),
         Differing::Keep => (Verb::Keep, old.to_vec()),
         Differing::Overwrite => (Verb::Force, whole),
-        Differing::Conflict if cargo::made(wanted.path, old) => (Verb::Update, whole),
+        Differing::Conflict if cargo_init::made(wanted.path, old) => (Verb::Update, whole),
         Differing::Conflict => return Err(vec![conflict::differs(wanted.path)]),
     })
 }

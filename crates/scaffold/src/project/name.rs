@@ -1,6 +1,6 @@
 //! Rules for the project name: it names the crate and the binary, and is the prefix of every name in the cluster.
 
-use crate::lock;
+use crate::cargo_lock;
 use crate::resource::names;
 
 /// The maximum length: `<name>-webhook-certificate` and the names of Pods must be DNS labels.
@@ -61,7 +61,7 @@ pub fn problem(name: &str, lock: &str) -> Option<String> {
         ));
     }
     let api = format!("{name}-api");
-    let taken = lock::crates(lock)
+    let taken = cargo_lock::crates(lock)
         .map(|taken| taken.replace('_', "-"))
         .find(|taken| *taken == name || *taken == api)?;
     Some(format!(
