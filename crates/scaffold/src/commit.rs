@@ -16,36 +16,23 @@ mod disk;
 mod faults;
 mod folder;
 mod lock;
+mod paths;
 mod record;
+mod recover;
 mod replace;
 pub mod suspended;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::changes::Change;
 use crate::project::PROJECT;
 use kbr_host::diagnostic::{Diagnostic, Outcome, Problem};
-use kbr_host::output;
 
-pub use lock::{Lock, lock, lock_suspended};
+pub use lock::Lock;
 pub use suspended::Suspended;
 
+use paths::{BEFORE, COMMIT, DRAFT, FOLDER, STAGED, UNDO, copy_before, staged};
 use record::Record;
-
-/// The folder in a project's root that exists only during a commit.
-const FOLDER: &str = ".kbr";
-/// The record of a commit that moves forward.
-const COMMIT: &str = ".kbr/commit";
-/// The record of a commit that is being reversed.
-const UNDO: &str = ".kbr/undo";
-/// A record that is being written.
-const DRAFT: &str = ".kbr/draft";
-const STAGED: &str = ".kbr/staged";
-const BEFORE: &str = ".kbr/before";
-/// The files before an upgrade that is unfinished.
-const UPGRADE: &str = ".kbr/upgrade";
-/// The same until the upgrade is committed.
-const UPGRADE_DRAFT: &str = ".kbr/upgrade-draft";
 
 /// Writes `changes`: all of them, or none.
 ///
@@ -59,7 +46,7 @@ pub fn commit(lock: &Lock, changes: &[Change]) -> anyhow::Result<()> {
         return Ok(());
     }
     let record = stage(root, &changes).map_err(|failure| {
-        clear(root);
+        recover::clear(root);
         failure.outcome(Outcome::NothingWritten)
     })?;
     if let Err(failure) = replace::forward(root, &record) {
@@ -74,8 +61,28 @@ pub fn commit(lock: &Lock, changes: &[Change]) -> anyhow::Result<()> {
         .outcome(Outcome::Unmentioned)
         .help(format_args!("remove the folder yourself: `rm -r {FOLDER}`"))
     })?;
-    clear(root);
+    recover::clear(root);
     Ok(())
+}
+
+/// Locks the project at `root` as [`lock_suspended`] does, for every command but `kbr upgrade`.
+///
+/// # Errors
+/// As [`lock_suspended`], or an upgrade is unfinished.
+pub fn lock(root: &Path) -> anyhow::Result<Lock> {
+    let lock = lock_suspended(root)?;
+    suspended::check(lock.root())?;
+    Ok(lock)
+}
+
+/// Locks the project at `root` (created if missing, for `init`), and completes an interrupted commit, which it reports on stderr.
+///
+/// # Errors
+/// Another kbr holds the lock; `root` is not a folder or cannot be created; the interrupted commit cannot be completed.
+pub fn lock_suspended(root: &Path) -> anyhow::Result<Lock> {
+    let lock = lock::acquire(root)?;
+    recover::finish(lock.root())?;
+    Ok(lock)
 }
 
 /// Describes an unfinished commit, for commands that only read; commands that write finish it in [`lock()`].
@@ -136,66 +143,8 @@ fn revert(root: &Path, record: &Record, failure: Problem) -> anyhow::Error {
             .help("some changes are written; fix both causes, and the next kbr command that writes will finish reverting them")
             .into();
     }
-    clear(root);
+    recover::clear(root);
     failure.outcome(Outcome::Restored).into()
-}
-
-/// Completes an interrupted commit, forward or back, and reports it on stderr.
-fn finish(root: &Path) -> anyhow::Result<()> {
-    if !folder::check(root)? {
-        folder::remove(root);
-        return Ok(());
-    }
-    if let Some(record) = Record::load(root, UNDO)? {
-        let result = replace::back(root, &record);
-        end(root, UNDO, result, "revert")?;
-        output::message(format_args!(
-            "reverted the changes of a kbr command that was interrupted here:{}",
-            record.list()
-        ));
-    }
-    if let Some(record) = Record::load(root, COMMIT)? {
-        let result = replace::forward(root, &record).and_then(|()| suspended::committed(root));
-        end(root, COMMIT, result, "finish")?;
-        output::message(format_args!(
-            "finished the changes of a kbr command that was interrupted here:{}",
-            record.list()
-        ));
-    }
-    clear(root);
-    Ok(())
-}
-
-fn end(root: &Path, record: &str, result: Result<(), Problem>, verb: &str) -> anyhow::Result<()> {
-    let result = result.and_then(|()| disk::remove_file(&root.join(record)));
-    result.map_err(|failure| {
-        let context =
-            format!("cannot {verb} the changes of a kbr command that was interrupted here");
-        failure
-            .context(context)
-            .outcome(Outcome::NothingElseWritten)
-            .into()
-    })
-}
-
-/// Removes the remains of a commit without a record. If that fails, the next command does it; nothing depends on it.
-fn clear(root: &Path) {
-    suspended::clear(root);
-    for folder in [STAGED, BEFORE] {
-        disk::remove_tree(&root.join(folder)).ok();
-    }
-    disk::remove_file(&root.join(DRAFT)).ok();
-    folder::remove(root);
-}
-
-/// The result for file `at` of the record until it is in place; for a file to remove, its old content after the removal.
-fn staged(root: &Path, at: usize) -> PathBuf {
-    root.join(STAGED).join(at.to_string())
-}
-
-/// The copy of the old content of file `at` of the record.
-fn copy_before(root: &Path, at: usize) -> PathBuf {
-    root.join(BEFORE).join(at.to_string())
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ pub fn resume(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
 pub fn abort(root: &Path) -> anyhow::Result<ExitCode> {
     let lock = commit::lock_suspended(root)?;
     let upgrade = unfinished(root)?;
-    let abort = upgrade.abort(root)?;
+    let abort = suspended::abort(&upgrade, root)?;
     commit::commit(&lock, &abort.changes)?;
     changes_report::report(&abort.changes);
     if let Some(repository) = Repository::find_if_usable(root) {

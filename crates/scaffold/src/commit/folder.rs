@@ -12,7 +12,8 @@ use std::time::UNIX_EPOCH;
 
 use anyhow::Context as _;
 
-use super::{BEFORE, COMMIT, DRAFT, FOLDER, STAGED, UNDO, UPGRADE, UPGRADE_DRAFT, disk};
+use super::disk;
+use super::paths::{BEFORE, COMMIT, DRAFT, FOLDER, STAGED, UNDO, UPGRADE, UPGRADE_DRAFT};
 use kbr_host::diagnostic::{Diagnostic, Problem};
 use kbr_host::owner;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::{disk, finish, suspended};
+use super::disk;
 use crate::changes;
 use kbr_host::diagnostic::Diagnostic;
 
@@ -41,21 +41,11 @@ impl Drop for Created {
     }
 }
 
-/// Locks the project at `root` as [`lock_suspended`] does, for every command but `kbr upgrade`.
+/// Locks the project at `root`, which is created if it is missing.
 ///
 /// # Errors
-/// As [`lock_suspended`], or an upgrade is unfinished.
-pub fn lock(root: &Path) -> anyhow::Result<Lock> {
-    let lock = lock_suspended(root)?;
-    suspended::check(lock.root())?;
-    Ok(lock)
-}
-
-/// Locks the project at `root` (created if missing, for `init`), and completes an interrupted commit, which it reports on stderr.
-///
-/// # Errors
-/// Another kbr holds the lock; `root` is not a folder or cannot be created; the interrupted commit cannot be completed.
-pub fn lock_suspended(root: &Path) -> anyhow::Result<Lock> {
+/// Another kbr holds the lock; `root` is not a folder or cannot be created.
+pub fn acquire(root: &Path) -> anyhow::Result<Lock> {
     // A kbr that created the root and wrote nothing removes it again, so the opened folder may no longer exist.
     for _ in 0..10 {
         let created = create(root)?;
@@ -80,13 +70,11 @@ pub fn lock_suspended(root: &Path) -> anyhow::Result<Lock> {
         if same_folder(&folder, root)? {
             let real =
                 changes::real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
-            let lock = Lock {
+            return Ok(Lock {
                 root: real,
                 _created: created,
                 _folder: folder,
-            };
-            finish(&lock.root)?;
-            return Ok(lock);
+            });
         }
     }
     let text = format!(

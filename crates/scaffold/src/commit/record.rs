@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use super::FOLDER;
+use super::paths::FOLDER;
 
 use crate::changes::{self, Change, Found, Locator, Place};
 use crate::hash::sha256;

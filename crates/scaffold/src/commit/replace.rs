@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::disk;
+use super::paths::{FOLDER, copy_before, staged};
 use super::record::{FileRecord, Record};
-use super::{FOLDER, copy_before, staged};
 use crate::changes::{Found, Locator, locate};
 use crate::project::PROJECT;
 use kbr_host::diagnostic::Problem;

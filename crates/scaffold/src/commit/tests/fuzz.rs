@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use crate::commit::paths::{COMMIT, UPGRADE};
 use crate::commit::record::Record;
-use crate::commit::{COMMIT, UPGRADE, folder, suspended};
+use crate::commit::{folder, suspended};
 use crate::fuzz::{self, Corpus};
 
 const COMMITS: &[&[u8]] = &[
@@ -69,7 +70,7 @@ fn a_record_of_an_upgrade_of_any_content_is_refused_or_read() {
     check(&path, UPGRADES, |root| match suspended::find(root) {
         Ok(upgrade) => {
             // Its copies are missing.
-            drop(upgrade.unwrap().abort(root));
+            drop(suspended::abort(&upgrade.unwrap(), root));
             suspended::check(root).is_err()
         }
         Err(error) => format!("{error:#}").is_empty(),
