@@ -18,7 +18,8 @@ use crate::{
     manager::Manager,
     metrics::Metrics,
     options::Options,
-    webhook::{GroupVersionKind, Task},
+    servers::budget::Budget,
+    webhook::{Call, GroupVersionKind, Task},
 };
 pub use crate::{controller::timer::Timer as Clock, json_path::explain};
 
@@ -122,9 +123,13 @@ pub fn admission_paths<'a>(manager: &'a Manager, kind: &Value) -> Vec<&'a str> {
 /// The response of the webhook at `path` to this review; `None` if no webhook is registered there.
 pub async fn answer(manager: &Manager, path: &str, review: &Value) -> Option<(StatusCode, String)> {
     let registered = manager.webhooks.get(path)?;
-    let body = review.to_string().into_bytes().into();
-    let metrics = manager.metrics.webhook(path);
-    let reply = (registered.webhook)(body, manager.client(), metrics).await;
+    let call = Call {
+        body: Arc::new(review.to_string().into_bytes().into()),
+        budget: Arc::new(Budget::all()),
+        client: manager.client(),
+        metrics: manager.metrics.webhook(path),
+    };
+    let reply = (registered.webhook)(call).await;
     Some((reply.status, reply.body))
 }
 

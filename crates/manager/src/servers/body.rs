@@ -6,9 +6,10 @@ use hyper::{
     StatusCode,
     body::{Body as _, Incoming},
 };
-use tokio::{sync::OwnedSemaphorePermit, time::timeout};
+use tokio::time::timeout;
 
 use super::{
+    budget::Budget,
     cost::most_expensive,
     room::{Room, Share},
     unsent::Unsent,
@@ -17,8 +18,8 @@ use super::{
 /// How many bytes of each body need no room. Most bodies are smaller. The limit of connections limits their sum.
 const SMALL: usize = 32 << 10;
 
-/// The largest cost of parsing that needs no room: that of most requests.
-const CHEAP: usize = 256 << 10;
+/// The budget of a body for which no memory is taken: that of most requests.
+pub(crate) const CHEAP: usize = 256 << 10;
 
 /// The limits of a body.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +72,6 @@ pub(super) async fn read(
     Ok(Body {
         bytes: bytes.join(),
         share: Some(Arc::new(share)),
-        parsed: None,
     })
 }
 
@@ -114,7 +114,6 @@ impl Blocks {
 pub(crate) struct Body {
     bytes: Vec<u8>,
     share: Option<Arc<Share>>,
-    parsed: Option<OwnedSemaphorePermit>,
 }
 
 impl Body {
@@ -123,25 +122,35 @@ impl Body {
         (self.bytes, self.share)
     }
 
-    /// Keeps the room, if there is any, for an answer whose client may take so long to read it.
-    pub(crate) fn unsent(&self, limit: Duration) -> Option<Unsent> {
-        let share = self.share.clone().filter(|share| !share.is_empty());
-        share.map(|share| Unsent { share, limit })
+    /// Keeps the room, if there is any, and as much of the budget as the answer needs besides, for an answer of this many
+    /// bytes whose client may take so long to read it.
+    pub(crate) fn unsent(
+        &self,
+        bytes: usize,
+        budget: Arc<Budget>,
+        limit: Duration,
+    ) -> Option<Unsent> {
+        let share = self.share.clone()?;
+        let kept = budget.keep(bytes.saturating_sub(share.taken()));
+        (share.taken() > 0 || kept.is_some()).then(|| Unsent::new(share, kept, limit))
     }
 
-    /// What it costs to parse the most expensive value at this depth.
+    /// What it costs to parse the most expensive value at this depth, as far as that can be estimated.
     pub(crate) fn cost(&self, depth: usize) -> usize {
         most_expensive(&self.bytes, depth)
     }
 
-    /// Takes memory for parsing something that costs this much, until the body is dropped.
-    pub(crate) async fn parse(&mut self, cost: usize, wait: Duration) -> Result<(), StatusCode> {
-        let Some(share) = self.share.as_ref().filter(|_| cost > CHEAP) else {
-            return Ok(());
+    /// A budget of about this many bytes; waits until there is as much memory.
+    pub(crate) async fn budget(&self, bytes: usize, wait: Duration) -> Result<Budget, StatusCode> {
+        let Some(share) = &self.share else {
+            return Ok(Budget::all());
         };
-        let parsed = timeout(wait, share.room().parse(cost)).await;
-        self.parsed = parsed.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?;
-        Ok(())
+        let budget = Budget::of(bytes.max(CHEAP));
+        if budget.most() == CHEAP {
+            return Ok(budget);
+        }
+        let permit = timeout(wait, share.room().parse(budget.most())).await;
+        Ok(budget.with(permit.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?))
     }
 }
 

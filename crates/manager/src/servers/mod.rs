@@ -1,7 +1,9 @@
 //! The HTTP servers of the operator: probes, metrics, and the parts that they share with webhooks.
 
 pub(crate) mod access_reviews;
+mod apart;
 pub(crate) mod body;
+pub(crate) mod budget;
 pub(crate) mod check;
 mod checks;
 pub(crate) mod client_ca;

@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 /// The bytes of all bodies, and of the answers that are as large.
 pub(super) const ROOM: usize = 24 << 20;
 
-/// The bytes of what is parsed at a time, as far as [`cost`](super::cost) estimates them.
-pub(super) const PARSED: usize = 24 << 20;
+/// The bytes of what is made of all bodies at a time, as each [`Budget`](super::budget::Budget) counts them.
+pub(super) const PARSED: usize = 60 << 20;
 
 /// How long a body may take to arrive before it ends first.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -92,11 +92,11 @@ impl Room {
         }
     }
 
-    /// Takes memory for parsing something, or all of that memory if it is less.
-    pub(super) async fn parse(&self, cost: usize) -> Option<OwnedSemaphorePermit> {
-        let cost = u32::try_from(cost.min(PARSED)).unwrap_or(u32::MAX);
+    /// Takes this much memory for what is made of a body. There is no more than [`PARSED`].
+    pub(super) async fn parse(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         // The semaphore is never closed.
-        self.0.parsed.clone().acquire_many_owned(cost).await.ok()
+        self.0.parsed.clone().acquire_many_owned(bytes).await.ok()
     }
 
     /// Code that holds the lock never panics, so a poisoned lock is ignored.
@@ -204,9 +204,9 @@ impl Share {
         body.is_some()
     }
 
-    /// Whether it takes any room.
-    pub(super) fn is_empty(&self) -> bool {
-        self.taken == 0
+    /// The bytes of room that it takes.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
     }
 
     /// The room that this is a share of.

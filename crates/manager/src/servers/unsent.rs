@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use hyper::body::Bytes;
-use tokio::time::timeout;
+use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{connections::Place, room::Share};
@@ -12,14 +12,16 @@ use super::{connections::Place, room::Share};
 /// The room for an answer, and how long its client may take to read it. It is an extension of the response.
 #[derive(Clone, Debug)]
 pub(crate) struct Unsent {
-    pub(super) share: Arc<Share>,
-    pub(super) limit: Duration,
+    share: Arc<Share>,
+    kept: Arc<Option<OwnedSemaphorePermit>>,
+    limit: Duration,
 }
 
 /// The bytes of an answer. They are dropped when the last one has been sent.
 struct Answer {
     bytes: Vec<u8>,
     _share: Arc<Share>,
+    _kept: Arc<Option<OwnedSemaphorePermit>>,
     _sent: DropGuard,
 }
 
@@ -30,12 +32,25 @@ impl AsRef<[u8]> for Answer {
 }
 
 impl Unsent {
+    pub(super) fn new(
+        share: Arc<Share>,
+        kept: Option<OwnedSemaphorePermit>,
+        limit: Duration,
+    ) -> Self {
+        Self {
+            share,
+            kept: Arc::new(kept),
+            limit,
+        }
+    }
+
     /// The bytes, which keep the room. Closes the connection if they are not sent in time.
     pub(super) fn keep(self, bytes: Vec<u8>, place: &Arc<Place>) -> Bytes {
         let (sent, place) = (CancellationToken::new(), place.clone());
         let answer = Answer {
             bytes,
             _share: self.share,
+            _kept: self.kept,
             _sent: sent.clone().drop_guard(),
         };
         tokio::spawn(async move {

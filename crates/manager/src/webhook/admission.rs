@@ -5,38 +5,41 @@ use std::{fmt::Display, sync::Arc};
 use hyper::StatusCode;
 use kube::Client;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use super::{
+    changes::changes,
+    charged,
     panic_handler::guarded,
-    patch::changes,
     read::{self, Review, Unreadable},
     rejection::Rejection,
-    reply::{Allowed, reply},
+    reply::{Allowed, reply, too_large},
     request::{Operation, Request},
     review::{GroupVersionKind, Question},
-    serve::Webhook,
+    serve::{Call, Webhook},
     traits::{Defaulter, Validator},
 };
 use crate::{
     cache::{object::Object, reader::Reader},
-    metrics::WebhookMetrics,
-    servers::{body::Body, http::Reply},
+    servers::{budget::Budget, http::Reply},
 };
 
 /// A webhook that answers with the changes of `defaulter`.
 pub(super) fn defaulting<K: Object>(defaulter: impl Defaulter<K>, reader: Reader) -> Webhook {
     let defaulter = Arc::new(defaulter);
-    Arc::new(move |body, client, metrics| {
-        let (defaulter, reads) = (defaulter.clone(), (client, reader.clone()));
+    Arc::new(move |call| {
+        let (defaulter, reader) = (defaulter.clone(), reader.clone());
         Box::pin(async move {
-            let body = Arc::new(body);
-            let mut review = match read::<K, IgnoredAny>(&body, &metrics) {
+            let call = Arc::new(call);
+            let mut review = match read::<K, IgnoredAny>(&call).await {
                 Ok(review) => review,
                 Err(reply) => return reply,
             };
-            let verdict = default(&*defaulter, &mut review, &body, reads).await;
-            reply(&review.question, verdict, &metrics)
+            let verdict = default(&*defaulter, &mut review, &call, reader).await;
+            if call.budget.exceeded() {
+                return too_large(&call, &Budget::problem());
+            }
+            reply(&review.question, verdict, &call.metrics)
         })
     })
 }
@@ -44,30 +47,36 @@ pub(super) fn defaulting<K: Object>(defaulter: impl Defaulter<K>, reader: Reader
 /// A webhook that answers with the verdict of `validator`.
 pub(super) fn validating<K: Object>(validator: impl Validator<K>, reader: Reader) -> Webhook {
     let validator = Arc::new(validator);
-    Arc::new(move |body, client, metrics| {
-        let (validator, reads) = (validator.clone(), (client, reader.clone()));
+    Arc::new(move |call| {
+        let (validator, reads) = (validator.clone(), (call.client.clone(), reader.clone()));
         Box::pin(async move {
-            let mut review = match read::<K, K>(&body, &metrics) {
+            let call = Arc::new(call);
+            let mut review = match read::<K, K>(&call).await {
                 Ok(review) => review,
                 Err(reply) => return reply,
             };
             let verdict = validate(&*validator, &mut review, reads).await;
-            reply(&review.question, verdict, &metrics)
+            reply(&review.question, verdict, &call.metrics)
         })
     })
 }
 
 /// Reads a review, and reports a stored object that cannot be read.
-fn read<K: Object, O: DeserializeOwned>(
-    body: &[u8],
-    metrics: &WebhookMetrics,
+async fn read<K: Object, O: DeserializeOwned + Send + 'static>(
+    call: &Arc<Call>,
 ) -> Result<Review<K, O>, Reply> {
-    let review = read::read::<K, O>(body).map_err(|problem| {
+    let Call { body, budget, .. } = call.as_ref();
+    let (text, most) = (body.clone(), budget.clone());
+    let review = budget.spend(move || read::read::<K, O>(&text, &most)).await;
+    let review = review.map_err(|problem| {
+        if call.budget.exceeded() {
+            return too_large(call, &problem);
+        }
         let problem = format!("not a review: {problem}\n");
         Reply::text(StatusCode::BAD_REQUEST, problem)
     })?;
     if let Some(Unreadable::Old(problem) | Unreadable::Both(problem)) = &review.unreadable {
-        metrics.unreadable();
+        call.metrics.unreadable();
         let (kind, question) = (K::kind(&()), &review.question);
         let (namespace, name) = (&question.namespace, &question.name);
         tracing::warn!(error = problem, %kind, namespace, name, "cannot read a stored object");
@@ -79,14 +88,18 @@ fn read<K: Object, O: DeserializeOwned>(
 async fn default<K: Object>(
     defaulter: &impl Defaulter<K>,
     review: &mut Review<K, IgnoredAny>,
-    body: &Arc<Body>,
-    reads: (Client, Reader),
+    call: &Arc<Call>,
+    reader: Reader,
 ) -> Result<Allowed, Rejection> {
     let question = &mut review.question;
     kind_of::<K>(&question.kind)?;
-    let stored = body.clone();
-    let old = move || Question::<IgnoredAny, K>::read(&stored).ok()?.old_object;
-    let cx = Request::new(question, reads, old)?;
+    let (body, budget) = (call.body.clone(), call.budget.clone());
+    let old = move || {
+        let most = budget.clone();
+        let read = move || Question::<IgnoredAny, K>::read(&body, &most);
+        budget.spend_now(read).ok()?.old_object
+    };
+    let cx = Request::new(question, (call.client.clone(), reader), old)?;
     if cx.operation == Operation::Delete {
         return Ok(Allowed::patched(Vec::new()));
     }
@@ -95,17 +108,35 @@ async fn default<K: Object>(
         Some(Unreadable::Both(problem)) => return Ok(unvalidated(problem)),
         Some(Unreadable::Old(_)) | None => {}
     }
-    let mut object = question.object.take().ok_or_else(no_object)?;
-    let before = serde_json::to_string(&object)?;
+    let object = question.object.take().ok_or_else(no_object)?;
+    let read = call.budget.used();
+    let most = call.clone();
+    let before = move || {
+        (
+            charged::to_string(&object, most.body.len(), &most.budget),
+            object,
+        )
+    };
+    let (before, mut object) = call.budget.spend(before).await;
+    let before = before?;
     guarded(defaulter.default(&mut object, &cx)).await?;
-    let after = serde_json::to_string(&object)?;
-    // Nothing more is done with it, and it may be large.
-    drop(object);
-    // The object as it was sent, because the patch must apply to that.
-    let raw = Question::<&RawValue, IgnoredAny>::read(body).map_err(cannot_read)?;
-    let raw = raw.object.map_or("{}", RawValue::get);
-    let steps = changes(raw, &before, &after).map_err(cannot_read)?;
-    Ok(Allowed::patched(steps))
+    let most = call.clone();
+    let steps = call.budget.spend(move || {
+        let after = charged::to_string(&object, before.len(), &most.budget)?;
+        // Nothing more is done with it, and it may be large.
+        drop(object);
+        most.budget.free(read);
+        steps(&most, &before, &after)
+    });
+    Ok(Allowed::patched(steps.await?))
+}
+
+/// The changes of an object, as the steps of a patch of the object as it was sent.
+fn steps(call: &Call, before: &str, after: &str) -> Result<Vec<Value>, Rejection> {
+    let question = Question::<&RawValue, IgnoredAny>::read(&call.body, &call.budget);
+    let raw = question.map_err(cannot_read)?.object;
+    let raw = raw.map_or("{}", RawValue::get);
+    changes(raw, before, after, &call.budget).map_err(cannot_read)
 }
 
 async fn validate<K: Object>(

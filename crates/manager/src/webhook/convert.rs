@@ -10,9 +10,15 @@ use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
 use super::{
-    panic_handler::message, review::from_body, serve::Webhook, text::items, versions::Conversions,
+    panic_handler::message,
+    serve::{Call, Webhook},
+    text::items,
+    versions::Conversions,
 };
-use crate::{metrics::WebhookMetrics, servers::http::Reply};
+use crate::{
+    metrics::WebhookMetrics,
+    servers::{budget::Budget, http::Reply},
+};
 
 /// The API version of the review and of the answer.
 const VERSION: &str = "apiextensions.k8s.io/v1";
@@ -43,32 +49,29 @@ struct Question<'a> {
 /// A webhook that returns all objects of a review, in order and in the requested version, or none.
 pub(super) fn converting(conversions: Conversions) -> Webhook {
     let conversions = Arc::new(conversions);
-    Arc::new(move |body, _, metrics| {
-        let conversions = conversions.clone();
-        Box::pin(async move {
-            // A review may hold thousands of objects, and converting them never awaits: do not block other requests.
-            let answer = tokio::task::spawn_blocking(move || answer(&conversions, &body, &metrics));
-            answer
-                .await
-                .unwrap_or_else(|_| Reply::status(StatusCode::INTERNAL_SERVER_ERROR))
-        })
+    Arc::new(move |call| {
+        let (conversions, budget) = (conversions.clone(), call.budget.clone());
+        Box::pin(async move { budget.spend(move || answer(&conversions, &call)).await })
     })
 }
 
-fn answer(conversions: &Conversions, body: &[u8], metrics: &WebhookMetrics) -> Reply {
-    let question = match read(body) {
+fn answer(conversions: &Conversions, call: &Call) -> Reply {
+    let (budget, metrics) = (&call.budget, &call.metrics);
+    let question = match read(&call.body) {
         Ok(question) => question,
         Err(problem) => return Reply::text(StatusCode::BAD_REQUEST, format!("{problem}\n")),
     };
     let converted = catch_unwind(AssertUnwindSafe(|| {
-        convert(conversions, &question, metrics)
+        convert(conversions, &question, budget, metrics)
     }));
     let converted = converted.unwrap_or_else(|payload| {
         metrics.conversion_panicked();
         Err(format!("panic: {}", message(&*payload)))
     });
     let answer = converted.unwrap_or_else(|error| {
-        tracing::error!(error, desired = question.desired, "conversion failed");
+        if !budget.exceeded() {
+            tracing::error!(error, desired = question.desired, "conversion failed");
+        }
         let result = json!({ "status": "Failure", "message": error });
         let response = json!({ "uid": question.uid, "result": result });
         json!({ "apiVersion": VERSION, "kind": KIND, "response": response }).to_string()
@@ -81,6 +84,7 @@ fn answer(conversions: &Conversions, body: &[u8], metrics: &WebhookMetrics) -> R
 fn convert(
     conversions: &Conversions,
     question: &Question<'_>,
+    budget: &Budget,
     metrics: &WebhookMetrics,
 ) -> Result<String, String> {
     let objects = question.objects.map_or("[]", RawValue::get);
@@ -94,14 +98,31 @@ fn convert(
         if at > 0 {
             answer.push(',');
         }
-        answer += &conversions.convert(object, &question.desired, metrics)?;
+        let converted = conversions.convert(object, &question.desired, budget, metrics)?;
+        grow(&mut answer, converted.len(), budget)?;
+        answer += &converted;
     }
     answer.push_str("]}}");
     Ok(answer)
 }
 
+/// Makes room for this many more bytes of an answer. The room of its body has counted as many as that has.
+fn grow(answer: &mut String, bytes: usize, budget: &Budget) -> Result<(), String> {
+    if answer.len() + bytes <= answer.capacity() {
+        return Ok(());
+    }
+    let more = bytes.max(answer.capacity() / 4);
+    if !budget.charge(more) {
+        return Err(Budget::problem());
+    }
+    answer.reserve_exact(more);
+    Ok(())
+}
+
 fn read(body: &[u8]) -> Result<Question<'_>, String> {
-    let review: Review<'_> = from_body(body).map_err(|error| format!("not a review: {error}"))?;
+    let text = str::from_utf8(body).map_err(|error| format!("not a review: {error}"))?;
+    let review: Review<'_> =
+        serde_json::from_str(text).map_err(|error| format!("not a review: {error}"))?;
     if (&*review.api_version, &*review.kind) != (VERSION, KIND) {
         return Err(format!("not a review: write {KIND} of {VERSION}"));
     }

@@ -1,12 +1,14 @@
 //! Keeps what a conversion must not lose: metadata, and fields that the source type does not know.
 //!
-//! Everything here is the text of JSON, so that a large object takes little more memory than its text.
+//! Everything here is the text of JSON, so that a large object takes little more memory than its text. Once the budget is
+//! exceeded, the texts are incomplete, and do not count.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::text::{Fields, fields, items};
+use crate::servers::budget::Budget;
 
 /// An object that is being written.
 pub(super) struct Writer<'a> {
@@ -39,6 +41,9 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// The bytes of an entry of a map of texts, besides its texts.
+const ENTRY: usize = 2 * size_of::<(String, String)>() + 48;
+
 /// The metadata that a conversion may change.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Texts {
@@ -48,7 +53,15 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    pub(super) fn of(meta: &ObjectMeta) -> Self {
+    /// A copy, which is empty if it exceeds the budget.
+    pub(super) fn of(meta: &ObjectMeta, budget: &Budget) -> Self {
+        let maps = meta.labels.iter().chain(&meta.annotations);
+        let bytes = maps
+            .flatten()
+            .map(|(name, value)| ENTRY + name.len() + value.len());
+        if !budget.charge(bytes.sum()) {
+            return Self::default();
+        }
         Self {
             name: meta.name.clone(),
             labels: meta.labels.clone().unwrap_or_default(),
@@ -62,7 +75,12 @@ impl Texts {
 ///
 /// `known` is what is in `raw`, `converted` the result of the conversion. A conversion that copies no metadata has not
 /// removed any.
-pub(super) fn metadata(raw: &str, known: &Texts, converted: Texts) -> serde_json::Result<String> {
+pub(super) fn metadata(
+    raw: &str,
+    known: &Texts,
+    converted: Texts,
+    budget: &Budget,
+) -> serde_json::Result<String> {
     let along = known.name == converted.name;
     let changes = [
         ("annotations", &known.annotations, converted.annotations),
@@ -87,7 +105,7 @@ pub(super) fn metadata(raw: &str, known: &Texts, converted: Texts) -> serde_json
     }
     let mut text = String::new();
     let mut object = Writer::new(&mut text);
-    for (name, field) in fields(raw) {
+    for (name, field) in fields(raw, budget) {
         if !changes.iter().any(|(changed, _)| *changed == name) {
             object.field(field.name, field.value);
         }
@@ -102,15 +120,18 @@ pub(super) fn metadata(raw: &str, known: &Texts, converted: Texts) -> serde_json
 /// Writes `to`, with everything in `raw` that is not in `known` at the same path, unless `to` has a value there.
 ///
 /// An empty field counts as known, because types leave empty fields out when they are serialized.
-pub(super) fn carry_over(raw: &str, known: &str, to: &str, text: &mut String) {
+pub(super) fn carry_over(raw: &str, known: &str, to: &str, text: &mut String, budget: &Budget) {
     if raw == known {
         return text.push_str(to);
     }
     match (raw.as_bytes(), known.as_bytes(), to.as_bytes()) {
         ([b'{', ..], [b'{', ..], [b'{', ..]) => {
+            let used = budget.used();
+            let [raw, known, to] = [raw, known, to].map(|text| fields(text, budget));
             let mut object = Writer::new(text);
-            carry_fields(&fields(raw), &fields(known), &fields(to), &mut object);
+            carry_fields(&raw, &known, &to, &mut object, budget);
             object.end();
+            budget.back_to(used);
         }
         ([b'[', ..], [b'[', ..], [b'[', ..]) if same_length(raw, known, to) => {
             text.push('[');
@@ -119,7 +140,7 @@ pub(super) fn carry_over(raw: &str, known: &str, to: &str, text: &mut String) {
                 if at > 0 {
                     text.push(',');
                 }
-                carry_over(raw, known, to, text);
+                carry_over(raw, known, to, text, budget);
             }
             text.push(']');
         }
@@ -133,11 +154,13 @@ pub(super) fn carry_fields(
     known: &Fields<'_>,
     to: &Fields<'_>,
     object: &mut Writer<'_>,
+    budget: &Budget,
 ) {
     for (name, field) in to {
         match (raw.get(name), known.get(name)) {
             (Some(raw), Some(known)) => {
-                carry_over(raw.value, known.value, field.value, object.name(field.name));
+                let text = object.name(field.name);
+                carry_over(raw.value, known.value, field.value, text, budget);
             }
             (Some(raw), None) if field.value == "null" && !empty(raw.value) => {
                 object.field(raw.name, raw.value);
@@ -148,7 +171,7 @@ pub(super) fn carry_fields(
     for (name, field) in raw.iter().filter(|(name, _)| !to.contains_key(*name)) {
         match known.get(name) {
             Some(known) => {
-                if let Some(value) = unknown(field.value, known.value) {
+                if let Some(value) = unknown(field.value, known.value, budget) {
                     object.field(field.name, &value);
                 }
             }
@@ -164,16 +187,17 @@ fn same_length(raw: &str, known: &str, to: &str) -> bool {
 }
 
 /// The fields of `raw` that are not in `known`, with the objects that contain them; `None` if there are none.
-fn unknown(raw: &str, known: &str) -> Option<String> {
+fn unknown(raw: &str, known: &str, budget: &Budget) -> Option<String> {
     if raw == known || !raw.starts_with('{') || !known.starts_with('{') {
         return None;
     }
-    let known = fields(known);
+    let used = budget.used();
+    let [known, raw] = [known, raw].map(|text| fields(text, budget));
     let (mut text, mut found) = (String::new(), false);
     let mut object = Writer::new(&mut text);
-    for (name, field) in fields(raw) {
+    for (name, field) in raw {
         let value = match known.get(&name) {
-            Some(known) => unknown(field.value, known.value),
+            Some(known) => unknown(field.value, known.value, budget),
             None => (!empty(field.value)).then(|| field.value.to_owned()),
         };
         if let Some(value) = value {
@@ -182,6 +206,7 @@ fn unknown(raw: &str, known: &str) -> Option<String> {
         }
     }
     object.end();
+    budget.back_to(used);
     found.then_some(text)
 }
 
@@ -208,6 +233,7 @@ mod tests {
             &known.to_string(),
             &to.to_string(),
             &mut text,
+            &Budget::all(),
         );
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), *expected);
     }
@@ -267,7 +293,7 @@ mod tests {
     fn numbers_and_names_stay_as_they_were_written() {
         let mut text = String::new();
         let raw = r#"{"a":1,"n\u00e9w":1.50e0,"big":123456789012345678901234567890}"#;
-        carry_over(raw, r#"{"a":1}"#, r#"{"a":1}"#, &mut text);
+        carry_over(raw, r#"{"a":1}"#, r#"{"a":1}"#, &mut text, &Budget::all());
         let expected = r#"{"a":1,"big":123456789012345678901234567890,"n\u00e9w":1.50e0}"#;
         assert_eq!(text, expected);
     }
@@ -275,9 +301,15 @@ mod tests {
     #[test]
     fn only_labels_and_annotations_of_the_metadata_change() {
         let raw = json!({ "name": "a", "new": 1, "labels": { "a": "1", "b": "2" } });
-        let meta = |value: &Value| Texts::of(&serde_json::from_value(value.clone()).unwrap());
+        let meta = |value: &Value| {
+            Texts::of(
+                &serde_json::from_value(value.clone()).unwrap(),
+                &Budget::all(),
+            )
+        };
         let merged = |converted: &Value| {
-            let text = metadata(&raw.to_string(), &meta(&raw), meta(converted)).unwrap();
+            let raw_text = raw.to_string();
+            let text = metadata(&raw_text, &meta(&raw), meta(converted), &Budget::all()).unwrap();
             serde_json::from_str::<Value>(&text).unwrap()
         };
         let converted = json!({ "name": "a", "labels": { "b": "3", "c": "4" }, "uid": "x" });

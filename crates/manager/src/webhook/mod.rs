@@ -42,6 +42,8 @@
 //! time, the answer is HTTP 504, and `failurePolicy` decides.
 
 mod admission;
+mod changes;
+mod charged;
 mod convert;
 mod copy;
 mod field;
@@ -72,6 +74,6 @@ pub use self::{
 };
 pub(crate) use self::{
     review::GroupVersionKind,
-    serve::{Task, Webhooks, handler},
+    serve::{Call, Task, Webhooks, handler},
     versions::Conversions,
 };

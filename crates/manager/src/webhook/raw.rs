@@ -1,116 +1,164 @@
 //! Webhooks that get admission requests as the API server sends them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hyper::StatusCode;
 use kube::Client;
-use serde::de::IgnoredAny;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
 use super::{
     panic_handler::guarded,
     rejection::Rejection,
-    reply::{Allowed, reply},
+    reply::{Allowed, reply, too_large},
     review::{Question, from_body},
-    serve::Webhook,
+    serve::{Call, Webhook},
 };
-use crate::{metrics::WebhookMetrics, servers::http::Reply, user::User};
-
-/// The memory in bytes that parsing a request may take: all of it is in a Pod at once.
-const MOST: usize = 64 << 20;
+use crate::{
+    servers::{body::Body, budget::Budget, http::Reply},
+    user::User,
+};
 
 /// An admission request of any resource, subresource and operation, as the API server sends it.
+///
+/// Its objects are parsed when a method first returns them. If they take more memory than there is for one request, the
+/// request is rejected, whatever the function returns.
 #[derive(Clone)]
-pub struct AdmissionRequest {
-    question: Arc<Question<IgnoredAny>>,
-    json: Arc<Value>,
+pub struct AdmissionRequest(Arc<Inner>);
+
+struct Inner {
+    question: Question<IgnoredAny>,
+    object: OnceLock<Value>,
+    old_object: OnceLock<Value>,
+    json: OnceLock<Value>,
+    /// Why a value could not be parsed, which is null then.
+    problem: OnceLock<String>,
+    body: Arc<Body>,
+    budget: Arc<Budget>,
     client: Client,
 }
 
 impl std::fmt::Debug for AdmissionRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("AdmissionRequest").field(&self.json).finish()
+        f.debug_tuple("AdmissionRequest")
+            .field(self.json())
+            .finish()
     }
 }
 
 impl AdmissionRequest {
-    fn read(body: &[u8], client: Client) -> Result<Self, String> {
-        let question = Question::read(body)?;
-        let mut review: Value = from_body(body)?;
-        Ok(Self {
-            question: Arc::new(question),
-            json: Arc::new(review["request"].take()),
-            client,
-        })
+    fn read(call: &Call) -> Result<Self, String> {
+        Ok(Self(Arc::new(Inner {
+            question: Question::read(&call.body, &call.budget)?,
+            object: OnceLock::new(),
+            old_object: OnceLock::new(),
+            json: OnceLock::new(),
+            problem: OnceLock::new(),
+            body: call.body.clone(),
+            budget: call.budget.clone(),
+            client: call.client.clone(),
+        })))
     }
 
     /// The operation: `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
     #[must_use]
     pub fn operation(&self) -> &str {
-        &self.question.operation
+        &self.0.question.operation
     }
 
     /// The plural of the resource, such as `pods`.
     #[must_use]
     pub fn resource(&self) -> &str {
-        self.json["resource"]["resource"]
-            .as_str()
-            .unwrap_or_default()
+        &self.0.question.resource.resource
     }
 
     /// The subresource, such as `exec`; `None` for the object itself.
     #[must_use]
     pub fn sub_resource(&self) -> Option<&str> {
-        Some(&*self.question.sub_resource).filter(|name| !name.is_empty())
+        Some(&*self.0.question.sub_resource).filter(|name| !name.is_empty())
     }
 
     /// The namespace; `None` for a cluster-scoped resource.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
-        Some(&*self.question.namespace).filter(|namespace| !namespace.is_empty())
+        Some(&*self.0.question.namespace).filter(|namespace| !namespace.is_empty())
     }
 
     /// The name; empty if the API server is yet to generate it from `generateName`.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.question.name
+        &self.0.question.name
     }
 
     /// The user who sent the request.
     #[must_use]
     pub fn user(&self) -> &User {
-        &self.question.user_info
+        &self.0.question.user_info
     }
 
     /// Whether this is a dry run: nothing is stored, so the webhook must have no side effects.
     #[must_use]
     pub fn dry_run(&self) -> bool {
-        self.question.dry_run.unwrap_or_default()
+        self.0.question.dry_run.unwrap_or_default()
     }
 
     /// The object in the request; null on `DELETE`. It need not be of the kind of the resource: for `pods/exec` it is
     /// a `PodExecOptions`, for `deployments/scale` a `Scale`.
     #[must_use]
     pub fn object(&self) -> &Value {
-        &self.json["object"]
+        self.0.value(&self.0.object, |body, budget| {
+            let question = Question::<_, IgnoredAny>::read(body, budget)?;
+            Ok(question.object.unwrap_or_default())
+        })
     }
 
     /// The stored object; null on `CREATE` and `CONNECT`.
     #[must_use]
     pub fn old_object(&self) -> &Value {
-        &self.json["oldObject"]
+        self.0.value(&self.0.old_object, |body, budget| {
+            let question = Question::<IgnoredAny, _>::read(body, budget)?;
+            Ok(question.old_object.unwrap_or_default())
+        })
     }
 
-    /// The whole request: the field `request` of the `AdmissionReview` of `admission.k8s.io/v1`.
+    /// The whole request: the field `request` of the `AdmissionReview` of `admission.k8s.io/v1`. It contains the objects
+    /// once more.
     #[must_use]
     pub fn json(&self) -> &Value {
-        &self.json
+        self.0.value(&self.0.json, |body, budget| {
+            let review: Whole = from_body(body, budget)?;
+            Ok(review.request)
+        })
     }
 
     /// A client of the API server. Its requests take time, and the API server waits for the webhook meanwhile.
     #[must_use]
     pub fn client(&self) -> Client {
-        self.client.clone()
+        self.0.client.clone()
+    }
+}
+
+/// A review as it is.
+#[derive(Deserialize)]
+struct Whole {
+    request: Value,
+}
+
+impl Inner {
+    /// A part of the request, which is read when it is first asked for.
+    fn value<'a>(
+        &'a self,
+        place: &'a OnceLock<Value>,
+        read: fn(&[u8], &Budget) -> Result<Value, String>,
+    ) -> &'a Value {
+        place.get_or_init(|| {
+            let (body, budget) = (self.body.clone(), self.budget.clone());
+            let value = self.budget.spend_now(move || read(&body, &budget));
+            value.unwrap_or_else(|problem| {
+                self.problem.get_or_init(|| problem);
+                Value::Null
+            })
+        })
     }
 }
 
@@ -121,42 +169,33 @@ where
     R: Future<Output = Result<Allowed, Rejection>> + Send + 'static,
 {
     let review = Arc::new(review);
-    Arc::new(move |body, client, metrics| {
+    Arc::new(move |call| {
         let review = review.clone();
         Box::pin(async move {
-            let cost = body.cost(0);
-            if cost > MOST {
-                return too_large(&body, cost, &metrics);
-            }
-            let request = match AdmissionRequest::read(&body, client) {
+            let request = match AdmissionRequest::read(&call) {
                 Ok(request) => request,
-                Err(problem) => return not_a_review(&problem),
+                Err(problem) => return unread(&call, &problem),
             };
-            drop(body);
-            let question = request.question.clone();
+            let inner = request.0.clone();
             // The call itself is user code, too.
             let verdict = guarded(async { review(request).await }).await;
-            reply(&question, verdict, &metrics)
+            match inner.problem.get() {
+                Some(problem) => unread(&call, problem),
+                None => reply(&inner.question, verdict, &call.metrics),
+            }
         })
     })
 }
 
-fn not_a_review(problem: &str) -> Reply {
-    let problem = format!("not a review: {problem}\n");
-    Reply::text(StatusCode::BAD_REQUEST, problem)
-}
-
-/// Rejects a request that would take too much memory.
-fn too_large(body: &[u8], cost: usize, metrics: &WebhookMetrics) -> Reply {
-    let rejection = Rejection::bad_request(format!(
-        "the request would take about {} MiB of memory, and at most {} are used for one",
-        cost >> 20,
-        MOST >> 20
-    ));
-    match Question::<IgnoredAny>::read(body) {
-        Ok(question) => reply(&question, Err(rejection), metrics),
-        Err(problem) => not_a_review(&problem),
+/// The answer to a request that cannot be read, or takes too much memory.
+fn unread(call: &Call, problem: &str) -> Reply {
+    if call.budget.exceeded() {
+        return too_large(call, problem);
     }
+    Reply::text(
+        StatusCode::BAD_REQUEST,
+        format!("not a review: {problem}\n"),
+    )
 }
 
 #[cfg(test)]
@@ -240,9 +279,33 @@ mod tests {
     async fn a_request_that_would_take_too_much_memory_is_rejected() {
         let mut request = exec("ls", false);
         request["request"]["object"]["many"] = vec![json!({}); 100_000].into();
-        let message =
-            "the request would take about 73 MiB of memory, and at most 64 are used for one";
-        check_rejected(&admit(&request).await, message);
+        let response = admit(&request).await;
+        let status = &response["status"];
+        let message = status["message"].as_str().unwrap();
+        let expected = "cannot review the object: request.object.many[";
+        assert!(message.starts_with(expected), "{message}");
+        let expected = "]: the limit of 60 MiB of memory for a review is exceeded";
+        assert!(message.ends_with(expected), "{message}");
+        assert_eq!(
+            (&response["allowed"], &status["code"]),
+            (&json!(false), &json!(413))
+        );
+        assert_eq!(status["reason"], "RequestEntityTooLarge");
+    }
+
+    #[tokio::test]
+    async fn a_request_with_an_object_that_cannot_be_parsed_is_not_admitted() {
+        let text = exec("ls", false).to_string().replace("\"ls\"", "1e999");
+        let call = Call {
+            body: Arc::new(text.into_bytes().into()),
+            budget: Arc::new(Budget::all()),
+            client: FakeApi::new().client(),
+            metrics: crate::metrics::Metrics::new().webhook("/exec"),
+        };
+        let reply = reviewing(review)(call).await;
+        assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+        let expected = "not a review: number out of range";
+        assert!(reply.body.starts_with(expected), "{}", reply.body);
     }
 
     #[tokio::test]

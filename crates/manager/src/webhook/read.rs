@@ -6,10 +6,11 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use super::{
+    charged,
     review::Question,
     text::{content, fields},
 };
-use crate::{cache::object::Object, json_path::explain};
+use crate::{cache::object::Object, json_path::explain, servers::budget::Budget};
 
 /// A review as far as it can be read.
 pub(super) struct Review<K, O> {
@@ -27,26 +28,38 @@ pub(super) enum Unreadable {
     Both(String),
 }
 
-/// Reads a review of objects of `K`, the stored one as an `O`.
+/// Reads a review of objects of `K`, the stored one as an `O`, within a budget.
 ///
 /// # Errors
-/// If it is not a valid review.
-pub(super) fn read<K: Object, O: DeserializeOwned>(body: &[u8]) -> Result<Review<K, O>, String> {
+/// If it is not a valid review, or the budget is exceeded.
+pub(super) fn read<K: Object, O: DeserializeOwned>(
+    body: &[u8],
+    budget: &Budget,
+) -> Result<Review<K, O>, String> {
     // Read the review in one pass; read object by object only if that fails.
-    let problem = match Question::read(body) {
+    let problem = match Question::read(body, budget) {
         Ok(question) => {
             return Ok(Review {
                 question,
                 unreadable: None,
             });
         }
+        Err(problem) if budget.exceeded() => return Err(problem),
         Err(problem) => problem,
     };
-    let raw = Question::<&RawValue>::read(body).map_err(|_| problem)?;
-    let object = raw.object.map(parse::<K>).transpose();
-    let old_object = raw.old_object.map(parse::<O>).transpose();
+    // What was read of it until then is gone.
+    budget.back_to(0);
+    let raw = Question::<&RawValue>::read(body, budget).map_err(|_| problem)?;
+    let object = raw.object.map(|raw| parse::<K>(raw, budget)).transpose();
+    let old_object = raw
+        .old_object
+        .map(|raw| parse::<O>(raw, budget))
+        .transpose();
     let unreadable = match (&object, &old_object) {
-        (Err(problem), _) if is_untouched::<K>(&raw) => Some(Unreadable::Both(problem.clone())),
+        (Err(problem), _) | (_, Err(problem)) if budget.exceeded() => return Err(problem.clone()),
+        (Err(problem), _) if is_untouched::<K>(&raw, budget) => {
+            Some(Unreadable::Both(problem.clone()))
+        }
         (Err(problem), _) => Some(Unreadable::New(problem.clone())),
         (Ok(_), Err(problem)) => Some(Unreadable::Old(problem.clone())),
         (Ok(_), Ok(_)) => None,
@@ -58,23 +71,26 @@ pub(super) fn read<K: Object, O: DeserializeOwned>(body: &[u8]) -> Result<Review
     })
 }
 
-fn parse<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
-    serde_json::from_str(raw.get()).map_err(|error| explain(raw.get(), &error))
+fn parse<'a, T: Deserialize<'a>>(raw: &'a RawValue, budget: &Budget) -> Result<T, String> {
+    charged::from_str(raw.get(), budget).map_err(|error| explain(raw.get(), &error))
 }
 
 /// Whether an update leaves the unreadable content of an object as it is stored. Such an update is allowed: otherwise
 /// the object could neither be labelled nor, because finalizers are metadata, deleted.
-fn is_untouched<K: Object>(question: &Question<&RawValue>) -> bool {
+fn is_untouched<K: Object>(question: &Question<&RawValue>, budget: &Budget) -> bool {
     let (Some(new), Some(old)) = (question.object, question.old_object) else {
         return false;
     };
     question.operation == "UPDATE"
-        && parse::<K>(old).is_err()
-        && values(new.get()).eq(values(old.get()))
+        && parse::<K>(old, budget).is_err()
+        && values(new.get(), budget).eq(values(old.get(), budget))
 }
 
 /// The names and values of the fields beside those that every object has.
-fn values(object: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
-    let fields = content(fields(object)).into_iter();
+fn values<'a>(
+    object: &'a str,
+    budget: &Budget,
+) -> impl Iterator<Item = (Cow<'a, str>, &'a str)> + use<'a> {
+    let fields = content(fields(object, budget)).into_iter();
     fields.map(|(name, field)| (name, field.value))
 }

@@ -19,6 +19,8 @@ enum Why {
     Failed(String),
     /// The webhook cannot answer this request.
     Bad(String),
+    /// The request takes too much memory.
+    Large(String),
     Panicked(String),
 }
 
@@ -35,6 +37,11 @@ impl Rejection {
         Self(Why::Bad(message.into()))
     }
 
+    /// The request takes too much memory: code 413, reason `RequestEntityTooLarge`.
+    pub(super) fn too_large(problem: &str) -> Self {
+        Self(Why::Large(format!("cannot review the object: {problem}")))
+    }
+
     /// The webhook panicked.
     pub(super) fn panicked(message: &str) -> Self {
         Self(Why::Panicked(message.to_owned()))
@@ -44,7 +51,7 @@ impl Rejection {
     pub(super) fn failure(&self) -> Option<&str> {
         match &self.0 {
             Why::Failed(message) | Why::Panicked(message) => Some(message),
-            Why::Fields(_) | Why::Forbidden(_) | Why::Bad(_) => None,
+            Why::Fields(_) | Why::Forbidden(_) | Why::Bad(_) | Why::Large(_) => None,
         }
     }
 
@@ -62,6 +69,7 @@ impl Rejection {
             }
             Why::Forbidden(message) => (403, "Forbidden", message.clone()),
             Why::Bad(message) => (400, "BadRequest", message.clone()),
+            Why::Large(message) => (413, "RequestEntityTooLarge", message.clone()),
             Why::Failed(message) => (500, "InternalError", message.clone()),
             Why::Panicked(message) => (500, "InternalError", format!("panic: {message}")),
         };

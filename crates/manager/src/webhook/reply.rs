@@ -1,13 +1,19 @@
 //! The reply to an admission request.
 
+use hyper::StatusCode;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{
     rejection::Rejection,
     review::{Answer, GroupVersionKind, Question},
+    serve::Call,
     traits::Warnings,
 };
-use crate::{metrics::WebhookMetrics, servers::http::Reply};
+use crate::{
+    metrics::WebhookMetrics,
+    servers::{body::CHEAP, budget::Budget, http::Reply},
+};
 
 /// The answer to an admission request that is allowed.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +44,15 @@ impl Allowed {
     pub(super) fn warning(warnings: Warnings) -> Self {
         let steps = Vec::new();
         Self { steps, warnings }
+    }
+}
+
+/// The answer to a call that takes too much memory.
+pub(super) fn too_large(call: &Call, problem: &str) -> Reply {
+    // What describes the request takes little of it, unless it comes from another client than the API server.
+    match Question::<IgnoredAny>::read(&call.body, &Budget::of(CHEAP)) {
+        Ok(question) => reply(&question, Err(Rejection::too_large(problem)), &call.metrics),
+        Err(_) => Reply::text(StatusCode::PAYLOAD_TOO_LARGE, format!("{problem}\n")),
     }
 }
 

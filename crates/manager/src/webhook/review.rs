@@ -4,7 +4,8 @@ use k8s_openapi::ByteString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{cache::object::Object, user::User};
+use super::charged;
+use crate::{cache::object::Object, json_path::explain, servers::budget::Budget, user::User};
 
 /// The API version of the response, and of the request.
 const VERSION: &str = "admission.k8s.io/v1";
@@ -30,6 +31,8 @@ pub(super) struct Question<T, O = T> {
     #[serde(default)]
     pub(super) kind: GroupVersionKind,
     #[serde(default)]
+    pub(super) resource: Resource,
+    #[serde(default)]
     pub(super) sub_resource: String,
     #[serde(default)]
     pub(super) name: String,
@@ -45,6 +48,14 @@ pub(super) struct Question<T, O = T> {
     pub(super) object: Option<T>,
     #[serde(default = "none")]
     pub(super) old_object: Option<O>,
+}
+
+/// The part of a resource that its kind does not say.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Resource {
+    /// The plural.
+    pub(super) resource: String,
 }
 
 fn none<T>() -> Option<T> {
@@ -70,22 +81,32 @@ impl GroupVersionKind {
     }
 }
 
-/// Reads JSON, and checks that all of it is UTF-8: invalid bytes in a value that is skipped would go unnoticed.
+/// Reads JSON within a budget, and checks that all of it is UTF-8: invalid bytes in a value that is skipped would go
+/// unnoticed.
 ///
 /// # Errors
-/// If the JSON is invalid.
-pub(super) fn from_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, String> {
+/// If the JSON is invalid, or the budget is exceeded.
+pub(super) fn from_body<'a, T: Deserialize<'a>>(
+    body: &'a [u8],
+    budget: &Budget,
+) -> Result<T, String> {
     let text = str::from_utf8(body).map_err(|error| error.to_string())?;
-    serde_json::from_str(text).map_err(|error| error.to_string())
+    charged::from_str(text, budget).map_err(|error| {
+        if budget.exceeded() {
+            explain(text, &error)
+        } else {
+            error.to_string()
+        }
+    })
 }
 
 impl<'a, T: Deserialize<'a>, O: Deserialize<'a>> Question<T, O> {
-    /// Reads a review.
+    /// Reads a review within a budget.
     ///
     /// # Errors
-    /// If the JSON is invalid.
-    pub(super) fn read(body: &'a [u8]) -> Result<Self, String> {
-        let review: Review<T, O> = from_body(body)?;
+    /// If the JSON is invalid, or the budget is exceeded.
+    pub(super) fn read(body: &'a [u8], budget: &Budget) -> Result<Self, String> {
+        let review: Review<T, O> = from_body(body, budget)?;
         if (&*review.api_version, &*review.kind) != (VERSION, KIND) {
             return Err(format!("write {KIND} of {VERSION}"));
         }
@@ -103,6 +124,7 @@ impl<T, O> Question<T, O> {
         Question {
             uid: self.uid,
             kind: self.kind,
+            resource: self.resource,
             sub_resource: self.sub_resource,
             name: self.name,
             namespace: self.namespace,
@@ -156,8 +178,9 @@ impl Answer {
     /// Adds these changes of the object, if there are any.
     pub(super) fn with_patch(mut self, steps: &[Value]) -> Self {
         if !steps.is_empty() {
-            let patch = Value::from(steps).to_string();
-            self.patch = Some(ByteString(patch.into_bytes()));
+            // Values are JSON, so serializing cannot fail.
+            let patch = serde_json::to_vec(steps).unwrap_or_default();
+            self.patch = Some(ByteString(patch));
             self.patch_type = Some("JSONPatch");
         }
         self

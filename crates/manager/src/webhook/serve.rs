@@ -13,6 +13,7 @@ use crate::{
     options,
     servers::{
         body::{Body, Limits},
+        budget::Budget,
         http::{Handler, Reply, Request},
     },
 };
@@ -33,9 +34,16 @@ const OBJECTS: usize = 3;
 /// The time limit of an answer if the API server does not set one; it never waits longer than this.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Answers a request with this body.
-pub(crate) type Webhook =
-    Arc<dyn Fn(Body, Client, WebhookMetrics) -> BoxFuture<'static, Reply> + Send + Sync>;
+/// A call of a webhook.
+pub(crate) struct Call {
+    pub(crate) body: Arc<Body>,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) client: Client,
+    pub(crate) metrics: WebhookMetrics,
+}
+
+/// Answers a call. If that exceeds the budget, the answer does not count.
+pub(crate) type Webhook = Arc<dyn Fn(Call) -> BoxFuture<'static, Reply> + Send + Sync>;
 
 /// The task of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,13 +129,24 @@ async fn answer(
         wait: patience / 2,
     };
     let answer = async {
-        let mut body = request.body(limits).await?;
-        let cost = body.cost(if converts { OBJECTS } else { 0 });
-        body.parse(cost, limits.wait).await?;
-        let room = body.unsent(patience);
-        let mut response = Response::from(webhook(body, client, metrics).await);
-        if let Some(room) = room {
-            response.extensions_mut().insert(room);
+        let body = Arc::new(request.body(limits).await?);
+        // The answer to a conversion review may be larger than the body.
+        let cost = if converts {
+            body.cost(OBJECTS) + body.len() / 2
+        } else {
+            body.cost(0)
+        };
+        let call = Call {
+            budget: Arc::new(body.budget(cost, limits.wait).await?),
+            body: body.clone(),
+            client,
+            metrics,
+        };
+        let (reply, budget) = within_budget(webhook, call, limits.wait).await?;
+        let unsent = body.unsent(reply.body.len(), budget, patience);
+        let mut response = Response::from(reply);
+        if let Some(unsent) = unsent {
+            response.extensions_mut().insert(unsent);
         }
         Ok(response)
     };
@@ -135,6 +154,37 @@ async fn answer(
     let late = Err(StatusCode::GATEWAY_TIMEOUT);
     let answer = timeout(patience, answer).await.unwrap_or(late);
     answer.unwrap_or_else(|status| Reply::status(status).into())
+}
+
+/// The answer to a call, and the budget that it took. The first budget is an estimate, and what its types take may be
+/// more.
+async fn within_budget(
+    webhook: Webhook,
+    mut call: Call,
+    wait: Duration,
+) -> Result<(Reply, Arc<Budget>), StatusCode> {
+    loop {
+        let (body, budget) = (call.body.clone(), call.budget.clone());
+        let (client, metrics) = (call.client.clone(), call.metrics.clone());
+        let reply = webhook(call).await;
+        if !budget.exceeded() {
+            return Ok((reply, budget));
+        }
+        if budget.most() == Budget::all().most() {
+            tracing::warn!("refused a review that takes too much memory");
+            return Ok((reply, budget));
+        }
+        let more = 4 * budget.most();
+        // Two calls that wait for each other's memory would never get more.
+        drop(budget);
+        let budget = Arc::new(body.budget(more, wait).await?);
+        call = Call {
+            body,
+            budget,
+            client,
+            metrics,
+        };
+    }
 }
 
 /// Why the body of a request need not be read.

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use crate::json_path::end_of_text;
+use crate::{json_path::end_of_text, servers::budget::Budget};
 
 /// A field of an object: its name as it is written, and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,11 +15,17 @@ pub(super) struct Field<'a> {
 /// The fields of an object, by their names.
 pub(super) type Fields<'a> = BTreeMap<Cow<'a, str>, Field<'a>>;
 
-/// The fields of an object; none if the text is not an object.
-pub(super) fn fields(text: &str) -> Fields<'_> {
+/// The bytes that a field takes, in a map that may be half empty.
+const FIELD: usize = 2 * size_of::<(Cow<'_, str>, Field<'_>)>();
+
+/// The fields of an object, within a budget; none if the text is not an object.
+pub(super) fn fields<'a>(text: &'a str, budget: &Budget) -> Fields<'a> {
     let mut parts = Parts::of(text, '{');
     let mut fields = Fields::new();
     while let (Some(name), Some(value)) = (parts.next(), parts.next()) {
+        if !budget.charge(FIELD) {
+            break;
+        }
         fields.insert(unescaped(name), Field { name, value });
     }
     fields
@@ -100,6 +106,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn fields_are_charged() {
+        let budget = Budget::of(2 * FIELD);
+        assert_eq!(fields(r#"{"a":1,"b":2}"#, &budget).len(), 2);
+        assert!(!budget.exceeded());
+        assert_eq!(fields(r#"{"a":1}"#, &budget).len(), 0);
+        assert!(budget.exceeded());
+    }
+
+    #[test]
     fn an_object_has_fields_and_a_list_has_items() {
         for (text, expected) in [
             ("{}", vec![]),
@@ -116,7 +131,7 @@ mod tests {
             ("[1]", vec![]),
             ("1", vec![]),
         ] {
-            let fields = fields(text);
+            let fields = fields(text, &Budget::all());
             let found = fields.iter().map(|(name, field)| (&**name, field.value));
             assert_eq!(found.collect::<Vec<_>>(), expected, "{text}");
         }

@@ -9,16 +9,19 @@ use std::{
 use serde::Deserialize;
 
 use super::{
+    charged,
     copy::{Texts, Writer, carry_fields, metadata},
     text::{content, fields},
 };
-use crate::{cache::object::Object, json_path::explain, metrics::WebhookMetrics};
+use crate::{
+    cache::object::Object, json_path::explain, metrics::WebhookMetrics, servers::budget::Budget,
+};
 
 /// The largest object in bytes. The API server accepts objects of 3 MiB, and adds defaults.
 const MOST: usize = 4 << 20;
 
-/// Converts the text of an object from one version to another.
-type Convert = fn(&str) -> Result<String, Failed>;
+/// Converts the text of an object from one version to another, within a budget.
+type Convert = fn(&str, &Budget) -> Result<String, Failed>;
 
 /// Why an object was not converted.
 enum Failed {
@@ -119,6 +122,7 @@ impl Conversions {
         &self,
         object: &str,
         wanted: &str,
+        budget: &Budget,
         metrics: &WebhookMetrics,
     ) -> Result<String, String> {
         let head: Head = serde_json::from_str(object).unwrap_or_default();
@@ -132,15 +136,24 @@ impl Conversions {
             let error = format!("it has {} bytes, and at most {MOST} are read", object.len());
             return Err(failed(error));
         }
-        match versions.convert(object, &head.api_version, wanted) {
-            Ok(converted) => Ok(converted),
-            Err(Failed::Conversion(error)) => Err(failed(error)),
+        let used = budget.used();
+        let converted = versions.convert(object, &head.api_version, wanted, budget);
+        let converted = match converted {
+            // Its content would be lost, although its type can read it.
+            Err(Failed::Unreadable(error) | Failed::Conversion(error)) if budget.exceeded() => {
+                return Err(failed(error));
+            }
+            Ok(_) if budget.exceeded() => return Err(failed(Budget::problem())),
+            Ok(converted) => converted,
+            Err(Failed::Conversion(error)) => return Err(failed(error)),
             Err(Failed::Unreadable(problem)) => {
                 metrics.unreadable();
                 report(&head, &problem, wanted);
-                Ok(relabelled(object, wanted))
+                relabelled(object, wanted, budget)
             }
-        }
+        };
+        budget.back_to(used);
+        Ok(converted)
     }
 
     /// The versions of the kind of an object, if both its version and `wanted` are among them.
@@ -163,7 +176,13 @@ impl Versions {
     }
 
     /// `object`, which is of `version`, in another version, converted through the hub.
-    fn convert(&self, object: &str, version: &str, wanted: &str) -> Result<String, Failed> {
+    fn convert(
+        &self,
+        object: &str,
+        version: &str,
+        wanted: &str,
+        budget: &Budget,
+    ) -> Result<String, Failed> {
         if version == wanted {
             return Ok(object.to_owned());
         }
@@ -172,17 +191,20 @@ impl Versions {
         let mut steps = up.into_iter().chain(down);
         let first = steps
             .next()
-            .map_or_else(|| Ok(object.to_owned()), |step| step(object))?;
-        steps.try_fold(first, |object, step| step(&object))
+            .map_or_else(|| Ok(object.to_owned()), |step| step(object, budget))?;
+        steps.try_fold(first, |object, step| {
+            budget.charge(object.len());
+            step(&object, budget)
+        })
     }
 }
 
 /// `object` in another version, with its content as it is.
-fn relabelled(object: &str, wanted: &str) -> String {
+fn relabelled(object: &str, wanted: &str, budget: &Budget) -> String {
     let mut text = String::with_capacity(object.len() + wanted.len());
     let mut made = Writer::new(&mut text);
     made.field("\"apiVersion\"", &quoted(wanted));
-    for (name, field) in fields(object) {
+    for (name, field) in fields(object, budget) {
         if name != "apiVersion" {
             made.field(field.name, field.value);
         }
@@ -201,38 +223,44 @@ fn report(head: &Head, problem: &str, wanted: &str) {
 
 /// Converts an object. Its metadata, except for labels and annotations, and the fields that `From` does not know stay
 /// as they were sent.
-fn convert<From, To>(raw: &str) -> Result<String, Failed>
+fn convert<From, To>(raw: &str, budget: &Budget) -> Result<String, Failed>
 where
     From: Object,
     To: Object + TryFrom<From, Error: Display>,
 {
+    let used = budget.used();
     let source: From =
-        serde_json::from_str(raw).map_err(|error| Failed::Unreadable(explain(raw, &error)))?;
+        charged::from_str(raw, budget).map_err(|error| Failed::Unreadable(explain(raw, &error)))?;
+    // The target is made while there is a source, and may be as large.
+    let objects = 2 * (budget.used() - used);
+    budget.charge(objects / 2);
     let write = |error| Failed::Conversion(format!("cannot write it: {error}"));
-    let (before, known) = (Texts::of(source.meta()), text(&source).map_err(write)?);
+    let known = charged::to_string(&source, raw.len(), budget).map_err(write)?;
+    let before = Texts::of(source.meta(), budget);
     let target = To::try_from(source).map_err(|error| Failed::Conversion(error.to_string()))?;
-    let (after, converted) = (Texts::of(target.meta()), text(&target).map_err(write)?);
+    let converted = charged::to_string(&target, raw.len(), budget).map_err(write)?;
+    let after = Texts::of(target.meta(), budget);
     drop(target);
-    let mut raw = fields(raw);
+    budget.free(objects);
+    let length = raw.len() + converted.len();
+    budget.charge(length);
+    let mut raw = fields(raw, budget);
     let meta = raw.remove("metadata").map_or("null", |meta| meta.value);
-    let meta = metadata(meta, &before, after).map_err(write)?;
-    let mut made = String::with_capacity(converted.len());
+    let meta = metadata(meta, &before, after, budget).map_err(write)?;
+    let mut made = String::with_capacity(length);
     let mut object = Writer::new(&mut made);
     object.field("\"apiVersion\"", &quoted(&To::api_version(&())));
     object.field("\"kind\"", &quoted(&To::kind(&())));
     object.field("\"metadata\"", &meta);
     carry_fields(
         &content(raw),
-        &content(fields(&known)),
-        &content(fields(&converted)),
+        &content(fields(&known, budget)),
+        &content(fields(&converted, budget)),
         &mut object,
+        budget,
     );
     object.end();
     Ok(made)
-}
-
-fn text(object: &impl Object) -> serde_json::Result<String> {
-    serde_json::to_string(object)
 }
 
 /// A text in JSON, if it is a name of Kubernetes, which needs no escapes.

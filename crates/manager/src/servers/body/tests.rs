@@ -193,7 +193,8 @@ async fn unread(limit: Duration) -> (SocketAddr, Vec<TcpStream>, CancellationTok
             let sender = sender.clone();
             Box::pin(async move {
                 let body = request.body(limits).await.unwrap();
-                let unsent = body.unsent(limit).unwrap();
+                let unsent = body.unsent(body.len(), Arc::new(Budget::all()), limit);
+                let unsent = unsent.unwrap();
                 let mut response = Response::new(body.into_parts().0);
                 response.extensions_mut().insert(unsent);
                 sender.send(()).unwrap();

@@ -24,11 +24,15 @@ macro_rules! version {
             use schemars::JsonSchema;
             use serde::{Deserialize, Serialize};
 
+            use super::super::rooms::Room;
+
             #[derive(CustomResource, Clone, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq)]
             #[kube(group = "hotel.example.com", version = $text, kind = "Guest", namespaced)]
             #[serde(rename_all = "camelCase", default)]
             pub struct GuestSpec {
                 $(pub $field: $type,)*
+                #[serde(skip_serializing_if = "Vec::is_empty")]
+                pub rooms: Vec<Room>,
             }
         }
     };
@@ -60,6 +64,7 @@ impl From<v1::Guest> for v2::Guest {
             first: first.to_owned(),
             last: last.to_owned(),
             nights: nights.and_then(|nights| nights.parse().ok()),
+            rooms: guest.spec.rooms,
         };
         Self { metadata, spec }
     }
@@ -73,6 +78,7 @@ impl TryFrom<v2::Guest> for v1::Guest {
             first,
             last,
             nights,
+            rooms,
         } = guest.spec;
         if first == "unspeakable" {
             return Err("some names cannot be said".to_owned());
@@ -86,7 +92,7 @@ impl TryFrom<v2::Guest> for v1::Guest {
         let name = format!("{first} {last}").trim().to_owned();
         Ok(Self {
             metadata,
-            spec: v1::GuestSpec { name },
+            spec: v1::GuestSpec { name, rooms },
         })
     }
 }
@@ -98,6 +104,7 @@ impl From<v3::Guest> for v2::Guest {
             first: names.next().unwrap_or_default(),
             last: names.next().unwrap_or_default(),
             nights: guest.spec.nights,
+            rooms: guest.spec.rooms,
         };
         Self {
             metadata: guest.metadata,
@@ -112,10 +119,12 @@ impl From<v2::Guest> for v3::Guest {
             first,
             last,
             nights,
+            rooms,
         } = guest.spec;
         let spec = v3::GuestSpec {
             names: vec![first, last],
             nights,
+            rooms,
         };
         Self {
             metadata: guest.metadata,
@@ -133,6 +142,9 @@ impl Defaulter<v2::Guest> for GuestWebhook {
         cx: &Request<v2::Guest>,
     ) -> Result<(), Rejection> {
         guest.spec.nights.get_or_insert(1);
+        for room in &mut guest.spec.rooms {
+            room.floor.get_or_insert(0);
+        }
         if guest.spec.first == "huge" {
             guest.spec.last = "x".repeat(HUGE);
         }

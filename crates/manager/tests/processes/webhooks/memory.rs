@@ -15,11 +15,11 @@ const VALIDATE: &str = "/validate-hotel-example-com-v2-guest";
 
 /// The bytes of the largest object that etcd stores, minus room for other fields; and of the largest that the API server
 /// sends to a webhook.
-const STORED: usize = 1_450_000;
+pub const STORED: usize = 1_450_000;
 const SENT: usize = 3_000_000;
 
 /// The memory in kB that a Pod of 128 MiB has for reviews: the rest is for the operator itself.
-const MOST: u64 = 100 * 1024;
+pub const MOST: u64 = 100 * 1024;
 
 /// Lists of about this many bytes, each of another kind of item.
 fn lists(bytes: usize) -> Vec<(&'static str, String)> {

@@ -10,6 +10,7 @@ mod migrated;
 mod names;
 mod permissions;
 mod reviewed;
+mod rooms;
 mod rotation;
 mod site;
 mod spread;
@@ -18,5 +19,7 @@ mod unreadable;
 
 pub use self::{
     clients::*, cluster::*, guests::main, hostile::*, memory::*, migrated::*, names::*,
-    permissions::*, reviewed::*, rotation::*, tests::*, unreadable::*,
+    permissions::*, reviewed::*,
+    rooms::the_largest_lists_of_structs_are_answered_or_refused_within_the_memory_of_a_pod,
+    rotation::*, tests::*, unreadable::*,
 };
