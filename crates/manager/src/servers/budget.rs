@@ -10,7 +10,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::{apart, room::PARSED};
 
 /// Counts the bytes of what is made of one request. Once it is exceeded, it stays so, and nothing that was made counts
-/// any more: the answer is made again with a larger budget, or refused.
+/// any more: the answer is made again with a larger budget, or rejected.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: usize,
@@ -92,7 +92,7 @@ impl Budget {
         self.used() > self.most
     }
 
-    /// Why a request is refused that exceeds even the largest budget.
+    /// Why a request is rejected that exceeds even the largest budget.
     pub(crate) fn problem() -> String {
         format!(
             "the limit of {} MiB of memory for a review is exceeded",

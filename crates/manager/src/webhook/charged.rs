@@ -4,21 +4,15 @@
 //! or a map counts with its size before it is parsed, and so does each text. What an author's own `Deserialize` allocates
 //! besides is not counted.
 
-mod parts;
-mod value;
+mod cost;
+mod deserializer;
 
 use std::io;
 
 use serde::{Deserialize, Serialize, de::Error as _};
 
-use self::value::Charged;
+use self::{cost::charge, deserializer::Charged};
 use crate::servers::budget::Budget;
-
-/// The bytes that an allocation takes besides its content.
-const ALLOCATION: usize = 24;
-
-/// The bytes of the first items of a list or a set, if each is small: a node of a set has eleven.
-const FEW: usize = 384;
 
 /// Parses JSON within a budget.
 ///
@@ -87,32 +81,6 @@ impl io::Write for Text<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// Counts bytes that are about to be allocated.
-fn charge<E: serde::de::Error>(budget: &Budget, bytes: usize) -> Result<(), E> {
-    if budget.charge(bytes) {
-        return Ok(());
-    }
-    Err(E::custom(Budget::problem()))
-}
-
-/// The bytes that one more item of this size takes in a list or a set of `count`. A list has room for four, and doubles.
-fn item(size: usize, count: usize) -> usize {
-    match count {
-        0 => FEW.max(4 * size),
-        1..4 => 0,
-        _ => 2 * size,
-    }
-}
-
-/// The bytes that one more name or value of this size takes in a map of `count`. A node of a map has room for eleven.
-fn entry(size: usize, count: usize) -> usize {
-    match count {
-        0 => 11 * size,
-        1..11 => 0,
-        _ => 2 * size,
     }
 }
 

@@ -171,7 +171,7 @@ async fn within_budget(
             return Ok((reply, budget));
         }
         if budget.most() == Budget::all().most() {
-            tracing::warn!("refused a review that takes too much memory");
+            tracing::warn!("rejected a review that takes too much memory");
             return Ok((reply, budget));
         }
         let more = 4 * budget.most();

@@ -108,7 +108,7 @@ const TESTS: &[(&str, Test)] = tests! {
         unusual_objects_from_an_api_server_are_answered
         many_large_bodies_at_once_use_bounded_memory
         the_largest_reviews_are_answered_within_the_memory_of_a_pod
-        the_largest_lists_of_structs_are_answered_or_refused_within_the_memory_of_a_pod;
+        the_largest_lists_of_structs_are_answered_or_rejected_within_the_memory_of_a_pod;
 };
 
 fn main() -> anyhow::Result<ExitCode> {

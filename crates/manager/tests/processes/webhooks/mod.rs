@@ -20,6 +20,6 @@ mod unreadable;
 pub use self::{
     clients::*, cluster::*, guests::main, hostile::*, memory::*, migrated::*, names::*,
     permissions::*, reviewed::*,
-    rooms::the_largest_lists_of_structs_are_answered_or_refused_within_the_memory_of_a_pod,
+    rooms::the_largest_lists_of_structs_are_answered_or_rejected_within_the_memory_of_a_pod,
     rotation::*, tests::*, unreadable::*,
 };

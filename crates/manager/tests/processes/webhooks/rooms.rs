@@ -149,7 +149,7 @@ fn accepted(path: &str, (status, answer): &(u16, Value)) -> anyhow::Result<bool>
     Ok(false)
 }
 
-pub async fn the_largest_lists_of_structs_are_answered_or_refused_within_the_memory_of_a_pod(
+pub async fn the_largest_lists_of_structs_are_answered_or_rejected_within_the_memory_of_a_pod(
     world: &mut World,
 ) -> anyhow::Result<String> {
     let mut site = Site::new(world).await?;

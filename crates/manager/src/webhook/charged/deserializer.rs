@@ -1,4 +1,7 @@
-//! Visitors of values with parts, and the accesses that these get: each part gets a charged deserializer.
+//! A deserializer around another, which charges for what its values keep on the heap.
+//!
+//! The visitor of a value with parts is wrapped, so is the access to the parts that it gets, and each part gets a charged
+//! deserializer again.
 
 use std::fmt;
 
@@ -7,11 +10,118 @@ use serde::{
     de::{DeserializeSeed, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor},
 };
 
-use super::{
-    ALLOCATION, charge, entry, item,
-    value::{Charged, Seed},
-};
+use super::cost::{ALLOCATION, charge, entry, item};
 use crate::servers::budget::Budget;
+
+/// A deserializer.
+pub(super) struct Charged<'b, D> {
+    pub(super) inner: D,
+    pub(super) budget: &'b Budget,
+    /// The bytes of the place for the value, which are charged already.
+    pub(super) size: usize,
+}
+
+impl<'b, D> Charged<'b, D> {
+    /// The inner deserializer, and a visitor of the parts of the value. A value that is larger than its place is in a box
+    /// of its own.
+    fn split<'de, V: Visitor<'de>, E: Error>(
+        self,
+        visitor: V,
+        kept: Kept,
+    ) -> Result<(D, Parts<'b, V>), E> {
+        let own = size_of::<V::Value>();
+        if own > self.size {
+            charge(self.budget, own + ALLOCATION)?;
+        }
+        let parts = Parts {
+            inner: visitor,
+            budget: self.budget,
+            kept,
+            size: own.max(self.size),
+            count: 0,
+        };
+        Ok((self.inner, parts))
+    }
+}
+
+/// Values that have no parts.
+macro_rules! deserialize_plain {
+    ($($name:ident)*) => {
+        $(fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+            self.inner.$name(visitor)
+        })*
+    };
+}
+
+/// Values with parts, which are kept in this way.
+macro_rules! deserialize_parts {
+    ($($name:ident($($argument:ident: $type:ty),*) $kept:expr;)*) => {
+        $(fn $name<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, D::Error> {
+            let (inner, parts) = self.split(visitor, $kept)?;
+            inner.$name($($argument,)* parts)
+        })*
+    };
+}
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Charged<'_, D> {
+    type Error = D::Error;
+
+    deserialize_plain! {
+        deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128
+        deserialize_f32 deserialize_f64 deserialize_char deserialize_unit
+        deserialize_identifier deserialize_ignored_any
+    }
+
+    deserialize_parts! {
+        deserialize_any() Kept::Anywhere;
+        deserialize_str() Kept::Inside;
+        deserialize_string() Kept::Inside;
+        deserialize_bytes() Kept::Inside;
+        deserialize_byte_buf() Kept::Listed;
+        deserialize_option() Kept::Inside;
+        deserialize_newtype_struct(name: &'static str) Kept::Inside;
+        deserialize_seq() Kept::Listed;
+        deserialize_tuple(length: usize) Kept::Inside;
+        deserialize_tuple_struct(name: &'static str, length: usize) Kept::Inside;
+        deserialize_map() Kept::mapped::<V::Value>();
+        deserialize_struct(name: &'static str, fields: &'static [&'static str]) Kept::Inside;
+        deserialize_enum(name: &'static str, variants: &'static [&'static str]) Kept::Inside;
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.inner.deserialize_unit_struct(name, visitor)
+    }
+
+    fn is_human_readable(&self) -> bool {
+        self.inner.is_human_readable()
+    }
+}
+
+/// The seed of a part.
+struct Seed<'b, S> {
+    inner: S,
+    budget: &'b Budget,
+    /// What the place for the part takes on the heap.
+    cost: usize,
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Seed<'_, S> {
+    type Value = S::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, inner: D) -> Result<S::Value, D::Error> {
+        charge(self.budget, self.cost)?;
+        self.inner.deserialize(Charged {
+            inner,
+            budget: self.budget,
+            size: size_of::<S::Value>(),
+        })
+    }
+}
 
 /// The largest size of a map; what is larger is a struct with fields that are collected (`#[serde(flatten)]`).
 const MAP: usize = 80;
@@ -22,7 +132,7 @@ const OBJECT: usize = 1024;
 
 /// Where the parts of a value are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+enum Kept {
     /// In the place of the value, such as the fields of a struct.
     Inside,
     /// In a list or a set.
@@ -35,7 +145,7 @@ pub(super) enum Kept {
 
 impl Kept {
     /// Where the parts of a `T` are that is parsed like a map.
-    pub(super) fn mapped<T>() -> Self {
+    fn mapped<T>() -> Self {
         if size_of::<T>() > MAP {
             Self::Inside
         } else {
@@ -45,14 +155,14 @@ impl Kept {
 }
 
 /// A visitor, or an access to the parts.
-pub(super) struct Parts<'b, X> {
-    pub(super) inner: X,
-    pub(super) budget: &'b Budget,
-    pub(super) kept: Kept,
+struct Parts<'b, X> {
+    inner: X,
+    budget: &'b Budget,
+    kept: Kept,
     /// The bytes of the place for the value, which are charged already.
-    pub(super) size: usize,
+    size: usize,
     /// How many parts there were so far.
-    pub(super) count: usize,
+    count: usize,
 }
 
 impl<'b, X> Parts<'b, X> {
@@ -91,7 +201,7 @@ impl<'b, X> Parts<'b, X> {
     }
 }
 
-macro_rules! plain {
+macro_rules! visit_plain {
     ($($name:ident($type:ty))*) => {
         $(fn $name<E: Error>(self, value: $type) -> Result<V::Value, E> {
             self.inner.$name(value)
@@ -99,7 +209,7 @@ macro_rules! plain {
     };
 }
 
-macro_rules! texts {
+macro_rules! visit_texts {
     ($($name:ident($type:ty))*) => {
         $(fn $name<E: Error>(self, value: $type) -> Result<V::Value, E> {
             self.text(value.len())?;
@@ -115,13 +225,13 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Parts<'_, V> {
         self.inner.expecting(f)
     }
 
-    plain! {
+    visit_plain! {
         visit_bool(bool) visit_i8(i8) visit_i16(i16) visit_i32(i32) visit_i64(i64) visit_i128(i128)
         visit_u8(u8) visit_u16(u16) visit_u32(u32) visit_u64(u64) visit_u128(u128)
         visit_f32(f32) visit_f64(f64) visit_char(char)
     }
 
-    texts! {
+    visit_texts! {
         visit_str(&str) visit_borrowed_str(&'de str) visit_string(String)
         visit_bytes(&[u8]) visit_borrowed_bytes(&'de [u8]) visit_byte_buf(Vec<u8>)
     }
