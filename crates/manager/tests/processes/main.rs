@@ -25,6 +25,7 @@ mod proxy;
 mod replica;
 mod servers;
 mod storage;
+mod tenants;
 #[path = "../support/tls.rs"]
 mod tls;
 mod tunnel;
@@ -82,6 +83,8 @@ const TESTS: &[(&str, Test)] = tests! {
         an_idle_operator_writes_only_the_lease
         manual_edits_are_reverted_once
         no_child_change_is_lost_between_read_and_apply;
+    tenants:
+        objects_that_hang_in_one_namespace_delay_no_other;
     outage:
         watches_that_drop_every_second_miss_nothing_and_do_not_relist
         an_outage_causes_few_retries_and_all_objects_converge_afterwards

@@ -89,26 +89,15 @@ impl World {
         Api::namespaced(self.plane.client.clone(), namespace)
     }
 
-    /// Creates objects; `spec` returns the spec of each.
+    /// Creates objects named `s0`, `s1` and so on; `spec` returns the spec of each.
     pub async fn make(
         &self,
         namespace: &str,
         count: usize,
         spec: impl Fn(usize) -> SailorSpec,
     ) -> anyhow::Result<()> {
-        let api = self.sailors(namespace);
-        stream::iter(0..count)
-            .map(|number| {
-                let (api, sailor) = (
-                    api.clone(),
-                    Sailor::new(&format!("s{number}"), spec(number)),
-                );
-                async move { api.create(&PostParams::default(), &sailor).await }
-            })
-            .buffer_unordered(16)
-            .try_for_each(async |_| Ok(()))
-            .await?;
-        Ok(())
+        let sailor = |number| Sailor::new(&format!("s{number}"), spec(number));
+        self.make_all(namespace, (0..count).map(sailor)).await
     }
 
     /// Creates one object.
@@ -118,8 +107,24 @@ impl World {
         name: &str,
         spec: SailorSpec,
     ) -> anyhow::Result<()> {
+        let sailor = Sailor::new(name, spec);
+        self.make_all(namespace, [sailor].into_iter()).await
+    }
+
+    /// Creates these objects.
+    pub async fn make_all(
+        &self,
+        namespace: &str,
+        sailors: impl Iterator<Item = Sailor>,
+    ) -> anyhow::Result<()> {
         let api = self.sailors(namespace);
-        api.create(&PostParams::default(), &Sailor::new(name, spec))
+        stream::iter(sailors)
+            .map(|sailor| {
+                let api = api.clone();
+                async move { api.create(&PostParams::default(), &sailor).await }
+            })
+            .buffer_unordered(16)
+            .try_for_each(async |_| Ok(()))
             .await?;
         Ok(())
     }
