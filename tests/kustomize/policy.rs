@@ -7,9 +7,28 @@ use serde_json::{Value, json};
 
 use super::{CRD, create_api, create_conversion, create_webhooks, init, write};
 
-/// Deployed as rendered, upgraded, and moved to another namespace: `policy.sh` acts as the operator with its permissions.
+const KBR: &str = env!("CARGO_BIN_EXE_kbr");
+
 #[test]
 fn the_operator_may_change_nothing_but_its_ca_bundles() {
+    check(&mut Command::new(KBR));
+}
+
+#[test]
+#[ignore = "`make test-release` runs it: it builds another version of Kubernetes"]
+fn the_operator_may_change_nothing_but_its_ca_bundles_on_the_older_version_of_kubernetes() {
+    let kubernetes = kbr_envtest::modules::versions().last().unwrap();
+    let build = ["envtest", "build", "--kubernetes", kubernetes];
+    let assets = stdout(Command::new(KBR).args(build));
+    let printed = check(Command::new(KBR).env("KUBEBUILDER_ASSETS", assets.trim_end()));
+    let version = format!(r#""gitVersion": "v{kubernetes}""#);
+    assert!(printed.contains(&version), "{printed}");
+}
+
+/// Deployed as rendered, upgraded, and moved to another namespace: `policy.sh` acts as the operator with its permissions. Returns what
+/// the script printed.
+#[track_caller]
+fn check(kbr: &mut Command) -> String {
     let project = create_conversion(create_webhooks(create_api(init())));
     write(&project, CRD, &crd().to_string());
     let documents = ["Mutating", "Validating"].map(|kind| configuration(kind).to_string());
@@ -22,18 +41,19 @@ fn the_operator_may_change_nothing_but_its_ca_bundles() {
 
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kustomize/policy.sh");
     let empty = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_kbr"))
-        .args(["envtest", "run", "--", "sh", "-e"])
+    kbr.args(["envtest", "run", "--", "sh", "-e"])
         .args([&script, project.path()])
-        .current_dir(empty.path())
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}\n{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
+        .current_dir(empty.path());
+    stdout(kbr)
+}
+
+#[track_caller]
+fn stdout(kbr: &mut Command) -> String {
+    let output = kbr.output().unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stdout}\n{stderr}");
+    stdout
 }
 
 /// A configuration with two webhooks.

@@ -69,6 +69,8 @@ all() {
   "$@" $crd $conversion
 }
 
+kubectl get --raw /version
+
 # An operator of a release without the policy runs while one with it is deployed: none of its writes fails.
 kubectl apply --server-side --filename "$project/config/crd/bases/" >/dev/null
 render config/default | awk 'BEGIN { RS = "---\n"; ORS = "---\n" } !/kind: ValidatingAdmissionPolicy/' | apply
