@@ -28,6 +28,9 @@ pub fn register(manager: &mut Manager) {
 }
 
 async fn reconcile(foo: Arc<Foo>, cx: Context<Foo>) -> anyhow::Result<Action> {
+    if cx.name().starts_with("hang-") {
+        std::future::pending::<()>().await;
+    }
     let deployment = cx.apply(&deployment(&foo)).await?;
     let status = deployment.status.as_ref();
     let available = status.and_then(|status| status.available_replicas);

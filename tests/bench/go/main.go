@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -81,6 +82,10 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	var foo Foo
 	if err := r.Get(ctx, request.NamespacedName, &foo); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if strings.HasPrefix(foo.Name, "hang-") {
+		<-ctx.Done()
+		return ctrl.Result{}, ctx.Err()
 	}
 	key := client.ObjectKey{Namespace: foo.Namespace, Name: foo.Spec.DeploymentName}
 	var deployment appsv1.Deployment

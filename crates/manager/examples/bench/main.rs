@@ -3,10 +3,12 @@
 //! It creates the objects, starts the operator, changes one while the others are queued, waits until all are ready,
 //! changes each once, and waits again. Then it starts the operator again, and waits until its caches are filled. With
 //! `--failover`, it kills the leader instead once all are ready, and measures how long the replica that stands by needs
-//! for a change after it has won the lease. CPU and memory are measured for the operator's process, from /proc. Requests
-//! are counted by the API server.
+//! for a change after it has won the lease. With `--hanging`, it queues the objects behind ten that hang instead, and
+//! changes one of another namespace. CPU and memory are measured for the operator's process, from /proc. Requests are
+//! counted by the API server.
 
 mod failover;
+mod hanging;
 mod objects;
 mod operator;
 mod requests;
@@ -26,7 +28,8 @@ use tokio::time::sleep;
 
 use crate::{
     failover::failover,
-    objects::{Ready, change, change_last, create},
+    hanging::hanging,
+    objects::{Ready, change, change_last, create, name},
     operator::Operator,
     requests::{print_requests, requests},
 };
@@ -43,6 +46,9 @@ struct Cli {
     /// Starts two replicas, which must elect a leader, and kills the leader
     #[arg(long)]
     failover: bool,
+    /// Queues the objects behind ten that hang, and changes objects of another namespace
+    #[arg(long)]
+    hanging: bool,
     /// Where its log goes
     #[arg(long)]
     log: PathBuf,
@@ -56,8 +62,12 @@ async fn main() -> anyhow::Result<()> {
     let cli = Cli::parse();
     let client = Client::try_default().await?;
     let kind = GroupVersionKind::gvk("samplecontroller.example.com", "v1alpha1", "Foo");
-    let foos = Api::default_namespaced_with(client.clone(), &ApiResource::from_gvk(&kind));
-    create(&foos, cli.objects).await?;
+    let kind = ApiResource::from_gvk(&kind);
+    if cli.hanging {
+        return hanging(&cli, client, &kind).await;
+    }
+    let foos = Api::default_namespaced_with(client.clone(), &kind);
+    create(&foos, (0..cli.objects).map(name)).await?;
 
     let mut ready = Ready::new(foos.clone());
     ready.listed().await?;

@@ -18,19 +18,22 @@ use serde_json::{Value, json};
 /// How many of its own requests are in flight at once.
 const AT_ONCE: usize = 16;
 
-pub async fn create(foos: &Api<DynamicObject>, objects: usize) -> anyhow::Result<()> {
-    let create = |i: usize| async move {
+pub async fn create(
+    foos: &Api<DynamicObject>,
+    names: impl Iterator<Item = String>,
+) -> anyhow::Result<()> {
+    let create = |name: String| async move {
         let object = json!({
             "apiVersion": "samplecontroller.example.com/v1alpha1",
             "kind": "Foo",
-            "metadata": {"name": name(i)},
-            "spec": {"deploymentName": name(i), "replicas": 1},
+            "metadata": {"name": name},
+            "spec": {"deploymentName": name, "replicas": 1},
         });
         foos.create(&PostParams::default(), &serde_json::from_value(object)?)
             .await?;
         anyhow::Ok(())
     };
-    let all = stream::iter(0..objects).map(create);
+    let all = stream::iter(names).map(create);
     all.buffer_unordered(AT_ONCE).try_collect().await
 }
 
@@ -128,7 +131,7 @@ impl Ready {
     }
 }
 
-fn is_ready(object: &Value, generation: i64) -> bool {
+pub fn is_ready(object: &Value, generation: i64) -> bool {
     let status = &object["status"];
     let conditions = status["conditions"].as_array();
     let ready = conditions.into_iter().flatten();
