@@ -21,43 +21,34 @@ static JOBS: LazyLock<Option<mpsc::Sender<Job>>> = LazyLock::new(|| {
 
 /// Does work on the thread. It goes on if this future is dropped.
 pub(super) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let done = begin(work).await;
-    result(done)
-}
-
-/// Like [`run`], but blocks this thread.
-pub(super) fn wait<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let done = begin(work).blocking_recv();
-    result(done)
-}
-
-/// What came of some work, unless it panicked.
-type Done<T> = Result<thread::Result<T>, oneshot::error::RecvError>;
-
-fn begin<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> oneshot::Receiver<thread::Result<T>> {
     let (sender, done) = oneshot::channel();
-    let job: Job = Box::new(move || {
-        let _ = sender.send(catch_unwind(AssertUnwindSafe(work)));
-    });
+    begin(work, |result| drop(sender.send(result)));
+    finish(done.await.ok())
+}
+
+/// Like [`run`], but blocks this thread, which may run asynchronous code: what the work does would take as long here.
+pub(super) fn wait<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, done) = mpsc::channel();
+    begin(work, move |result| drop(sender.send(result)));
+    finish(done.recv().ok())
+}
+
+fn begin<T>(
+    work: impl FnOnce() -> T + Send + 'static,
+    done: impl FnOnce(thread::Result<T>) + Send + 'static,
+) {
+    let job: Job = Box::new(move || done(catch_unwind(AssertUnwindSafe(work))));
     match &*JOBS {
-        Some(jobs) => {
-            // The thread ends only with the process.
-            let _ = jobs.send(job);
-        }
+        // The thread ends only with the process.
+        Some(jobs) => drop(jobs.send(job)),
         None => job(),
     }
-    done
 }
 
-fn result<T>(done: Done<T>) -> T {
-    match done {
-        Ok(Ok(value)) => value,
-        Ok(Err(panic)) => resume_unwind(panic),
-        // The thread answers every job, even one that panics, and lives as long as the process.
-        Err(error) => panic!("the thread for large reviews has ended: {error}"),
-    }
+fn finish<T>(result: Option<thread::Result<T>>) -> T {
+    // Every job is answered, even one that panics.
+    let result = result.expect("the thread for large reviews lives as long as the process");
+    result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 #[cfg(test)]
@@ -69,11 +60,11 @@ mod tests {
     #[tokio::test]
     async fn work_is_done_on_one_thread_even_after_a_panic() {
         let first = run(|| current().id()).await;
-        let panicked = tokio::spawn(run(|| panic!("told to"))).await;
+        let panicked = tokio::spawn(run(|| panic!("as requested"))).await;
         assert!(panicked.unwrap_err().is_panic());
         assert_eq!(run(|| current().id()).await, first);
-        let waited = tokio::task::spawn_blocking(|| wait(|| current().id())).await;
-        assert_eq!(waited.unwrap(), first);
+        // The code of a webhook that asks for an object is asynchronous, and this is not.
+        assert_eq!(wait(|| current().id()), first);
         assert_ne!(current().id(), first);
     }
 }

@@ -141,9 +141,6 @@ fn accepted(path: &str, (status, answer): &(u16, Value)) -> anyhow::Result<bool>
         result
     };
     let message = result["message"].as_str().unwrap_or_default();
-    if message == "not a request to review" {
-        return Ok(true);
-    }
     ensure!(message.contains("MiB of memory"), "{answer}");
     ensure!(path == "/convert" || result["code"] == 413, "{answer}");
     Ok(false)
