@@ -92,7 +92,7 @@ impl Room {
         }
     }
 
-    /// Takes this much memory for what is made of a body. There is no more than [`PARSED`].
+    /// Takes this much memory, at most [`PARSED`], for what is made of a body.
     pub(super) async fn parse(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         // The semaphore is never closed.

@@ -139,7 +139,7 @@ impl Conversions {
         let used = budget.used();
         let converted = versions.convert(object, &head.api_version, wanted, budget);
         let converted = match converted {
-            // Its content would be lost, although its type can read it.
+            // Its type may be able to read it, so passing it on as it is could lose content.
             Err(Failed::Unreadable(error) | Failed::Conversion(error)) if budget.exceeded() => {
                 return Err(failed(error));
             }

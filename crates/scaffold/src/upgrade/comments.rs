@@ -1,4 +1,4 @@
-//! Resolves conflicts in comments, about which there is no doubt: their words, and permissions, which are a set.
+//! Resolves conflicts in comments that have one solution: new words, and permissions, which are a set.
 
 use super::merge::Hunk;
 use crate::rust::is_rust;
