@@ -1,6 +1,6 @@
 //! `kbr dev`: runs the operator on this machine, and generates, builds and restarts it whenever its sources change.
 
-mod cluster;
+mod api_server;
 mod observer;
 mod operator;
 mod options;
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use self::cluster::Cluster;
+use self::api_server::ApiServer;
 pub use self::options::Options;
 use self::screen::{Command, Screen};
 use self::session::Session;
@@ -35,17 +35,17 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let with_screen = !options.plain && output::has_screen();
     let screen = with_screen.then(|| Screen::open(&project, &stop));
     let screen = screen.transpose()?;
-    let cluster = if options.use_existing_cluster {
+    let server = if options.use_existing_cluster {
         None
     } else {
-        let started = Cluster::start(&options, &root, &stop);
+        let started = ApiServer::start(&options, &root, &stop);
         if stop.requested() {
             return Ok(stop.exit_code());
         }
         Some(started?)
     };
     // Dropped before the screen, which shows how it ends.
-    let mut session = Session::new(root, cluster, options.operator, screen.as_ref())?;
+    let mut session = Session::new(root, server, options.operator, screen.as_ref())?;
     while !stop.requested() {
         let watch = session.run_once(&stop);
         wait_for_a_change(&mut session, screen.as_ref(), &watch, &stop);

@@ -268,7 +268,7 @@ const PURE: [&str; 21] = [
     "crates/scaffold/src/upgrade",
     "crates/scaffold/src/vars",
     "crates/scaffold/src/changes/conflict",
-    "crates/scaffold/src/changes/record",
+    "crates/scaffold/src/changes/additions",
     "crates/host/src/diagnostic",
     "crates/envtest/src/address",
     "crates/envtest/src/index",

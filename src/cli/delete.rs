@@ -1,9 +1,9 @@
 //! `kbr delete`: removes from a project what `kbr create` added.
 
 mod api;
-mod cluster;
 mod controller;
 mod deletion;
+mod leftovers;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -89,7 +89,7 @@ fn delete(
         write::apply_changes(&root, args.write(), || {
             let deletion = choose(&workdir::load(&root)?, &root)?;
             let removed = deletion.resolve(&root, args.force)?;
-            let stays = cluster::stays(&deletion, &removed.changes);
+            let stays = leftovers::stays(&deletion, &removed.changes);
             Ok((removed.changes, (deletion.notes(), removed.notes, stays)))
         })?;
     for problem in notes {

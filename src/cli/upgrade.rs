@@ -4,8 +4,8 @@ mod afterwards;
 mod diff;
 mod finish;
 mod git;
+mod messages;
 mod prepare;
-mod report;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -92,7 +92,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let lock = commit::lock(&root)?;
     let project = workdir::load(&root)?;
     if project.head.kbr == KBR {
-        report::nothing_to_do();
+        messages::nothing_to_do();
         return Ok(ExitCode::SUCCESS);
     }
     let prepared = prepare::prepare(&root, &project)?;
@@ -111,12 +111,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     write(&lock, &prepared, &entries)?;
     drop(lock);
-    report::changes(&prepared);
+    messages::changes(&prepared);
     if prepared.plan.conflicts.is_empty() {
         afterwards::run(&root, args, &prepared.notes);
         return Ok(ExitCode::SUCCESS);
     }
-    report::conflicts(&prepared, mark(repository.as_ref(), &prepared, &entries));
+    messages::conflicts(&prepared, mark(repository.as_ref(), &prepared, &entries));
     Ok(ExitCode::FAILURE)
 }
 
@@ -130,7 +130,7 @@ fn preview(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let prepared = prepare::prepare(root, &project)?;
     let is_current = project.head.kbr == KBR;
     if args.check {
-        report::check(&prepared, args.output, is_current)?;
+        messages::check(&prepared, args.output, is_current)?;
         let code = if is_current {
             ExitCode::SUCCESS
         } else {
@@ -139,12 +139,12 @@ fn preview(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     if is_current {
-        report::nothing_to_do();
+        messages::nothing_to_do();
         return Ok(ExitCode::SUCCESS);
     }
     prepared.check_library(args.discard_library_changes)?;
-    report::changes(&prepared);
-    report::dry_run(&prepared)?;
+    messages::changes(&prepared);
+    messages::dry_run(&prepared)?;
     Ok(ExitCode::SUCCESS)
 }
 

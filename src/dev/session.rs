@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::time::{Instant, SystemTime};
 
-use super::cluster::Cluster;
+use super::api_server::ApiServer;
 use super::observer::{Observer, Source};
 use super::operator::Operator;
 use super::screen::{self, Screen, Update};
@@ -23,7 +23,7 @@ pub struct Session {
     root: PathBuf,
     operator: Option<Operator>,
     /// `None` with the user's own cluster.
-    cluster: Option<Cluster>,
+    server: Option<ApiServer>,
     arguments: Vec<OsString>,
     /// The warnings that were already printed.
     reported: Vec<Problem>,
@@ -40,13 +40,13 @@ pub struct Session {
 impl Session {
     pub fn new(
         root: PathBuf,
-        cluster: Option<Cluster>,
+        server: Option<ApiServer>,
         arguments: Vec<OsString>,
         screen: Option<&Screen>,
     ) -> anyhow::Result<Self> {
         let screen = screen.map(|screen| screen.updates().clone());
-        let source = match &cluster {
-            Some(cluster) => Source::Own(cluster.client()?),
+        let source = match &server {
+            Some(server) => Source::Own(server.client()?),
             None => Source::Kubectl,
         };
         let session = Self {
@@ -57,14 +57,14 @@ impl Session {
             inputs: Vec::new(),
             observer: screen.clone().map(|screen| Observer::new(source, screen)),
             root,
-            cluster,
+            server,
             arguments,
             screen,
         };
         session.report(|| {
             let existing = || "that of your kubeconfig".to_owned();
-            let cluster = session.cluster.as_ref();
-            Update::Cluster(cluster.map_or_else(existing, Cluster::export))
+            let server = session.server.as_ref();
+            Update::Cluster(server.map_or_else(existing, ApiServer::export))
         });
         Ok(session)
     }
@@ -129,16 +129,16 @@ impl Session {
         let name = &project.head.name;
         let manifests = watch::manifests(&self.root);
         let changed = self.installed.as_ref() != Some(&manifests);
-        if let Some(cluster) = self.cluster.as_mut().filter(|_| changed) {
-            cluster.install_definitions(&self.root)?;
-            cluster.install_permissions(&self.root, &manifests)?;
+        if let Some(server) = self.server.as_mut().filter(|_| changed) {
+            server.install_definitions(&self.root)?;
+            server.install_permissions(&self.root, &manifests)?;
         }
         if let Some(observer) = &mut self.observer {
             observer.observe(project);
         }
         self.notice_its_end();
-        let cluster = self.cluster.as_ref();
-        let environment = cluster.map(Cluster::environment).unwrap_or_default();
+        let server = self.server.as_ref();
+        let environment = server.map(ApiServer::environment).unwrap_or_default();
         let is_current =
             |it: &mut Operator| it.runs() && it.matches(executable, &environment) && !self.restart;
         if !self.operator.as_mut().is_some_and(is_current) {
@@ -152,9 +152,9 @@ impl Session {
             self.report(|| screen::Operator::Running(SystemTime::now()).into());
             progress("started", name);
         }
-        if let Some(cluster) = self.cluster.as_mut().filter(|_| changed) {
-            cluster.install_webhooks(&self.root)?;
-            cluster.read_samples(&self.root)?;
+        if let Some(server) = self.server.as_mut().filter(|_| changed) {
+            server.install_webhooks(&self.root)?;
+            server.read_samples(&self.root)?;
         }
         self.installed = Some(manifests);
         Ok(())
@@ -162,7 +162,7 @@ impl Session {
 
     /// The operator's flags.
     fn arguments(&self) -> Vec<OsString> {
-        let own = self.cluster.as_ref().map(Cluster::arguments);
+        let own = self.server.as_ref().map(ApiServer::arguments);
         let mut arguments = own.unwrap_or_default();
         // Any free port of the loopback, because several operators may be developed on one machine.
         let mut defaults = vec![("--health-probe-bind-address", "127.0.0.1:0")];
@@ -196,15 +196,15 @@ impl Session {
 
     /// Applies the samples if they have changed.
     pub fn apply_samples(&mut self) {
-        if let Some(cluster) = &mut self.cluster {
-            cluster.apply_samples();
+        if let Some(server) = &mut self.server {
+            server.apply_samples();
         }
     }
 
     /// Applies the samples when the user presses `a`.
     pub fn request_samples(&mut self) {
-        let requested = match &mut self.cluster {
-            Some(cluster) => cluster.request_samples(&self.root),
+        let requested = match &mut self.server {
+            Some(server) => server.request_samples(&self.root),
             None => Err(anyhow::anyhow!(
                 "kbr installs nothing in your own cluster; run kubectl apply -k config/samples"
             )),

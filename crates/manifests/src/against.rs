@@ -1,6 +1,6 @@
 //! `kbr manifests --against`: the CRDs that the types describe now, compared with earlier ones.
 
-mod cluster;
+mod deployed;
 mod finding;
 mod folder;
 mod git;
@@ -95,7 +95,7 @@ pub fn compare(root: &Path, source: &Source) -> anyhow::Result<Comparison> {
     let old = match source {
         Source::Git(name) => git::read(root, name)?,
         Source::Folder(path) => folder::read(path)?,
-        Source::Cluster => cluster::read(&now)?,
+        Source::Cluster => deployed::read(&now)?,
     };
     let old: Vec<Value> = old
         .into_iter()

@@ -2,9 +2,9 @@
 
 mod access;
 mod event;
+mod findings;
 mod granted;
 mod log;
-mod report;
 mod usage;
 
 use std::fs::File;
@@ -18,11 +18,11 @@ use super::packages::packages;
 use super::rbac::{self, Source};
 use super::sources::Sources;
 use crate::overlay::{self, Identity, OVERLAY};
+pub use findings::Report;
 use kbr_host::diagnostic::{Diagnostic, Outcome};
 use kbr_host::output;
 use kbr_scaffold::workdir;
 use log::End;
-pub use report::Report;
 use usage::Usage;
 
 /// Compares the permissions of the project at `root`, as `config/default` grants them, with the requests in the audit log at `path`.
@@ -63,7 +63,7 @@ pub fn check(kubectl: Command, root: &Path, path: &Path) -> anyhow::Result<Repor
         let help = format!("{}; the tests must start the operator", run(path));
         return Err(failed(&what, &help).into());
     }
-    Ok(report::report(&usage))
+    Ok(findings::report(&usage))
 }
 
 /// The permissions that `config/default` grants to the operator, and its identity.

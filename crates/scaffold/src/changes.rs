@@ -2,11 +2,11 @@
 //!
 //! [`resolve`] adds files and lines, [`removal`] removes them.
 
+mod additions;
 mod cargo_init;
 mod conflict;
 mod outcome;
 mod place;
-mod record;
 mod references;
 pub mod removal;
 
@@ -20,8 +20,8 @@ use crate::project::PROJECT;
 use crate::scaffold::Scaffolds;
 use kbr_host::diagnostic::{Diagnostic, Problem};
 
+pub use additions::Records;
 pub use place::{Found, Locator, Place, is_legal, locate, real};
-pub use record::Records;
 
 /// What happens to one file; each planned file has exactly one of these, and is reported with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ pub fn resolve(
         });
     }
     if !records.is_empty() {
-        add(PROJECT, &|before| record::change(records, before));
+        add(PROJECT, &|before| additions::change(records, before));
     }
     if !conflicts.is_empty() {
         return Err(Diagnostic::conflicts(conflicts).into());

@@ -6,7 +6,7 @@ mod check;
 pub mod manifests;
 pub mod name;
 mod table;
-mod upgrade;
+mod upgraded;
 pub mod values;
 mod without;
 
@@ -25,7 +25,7 @@ use kbr_host::diagnostic::Diagnostic;
 use manifests::Manifests;
 
 pub use table::Table;
-pub use upgrade::{upgraded, with_release};
+pub use upgraded::{upgraded, with_release};
 pub use without::without;
 
 /// The file's name, in the project's root; a commit writes it last.

@@ -1,6 +1,6 @@
 use clap::Parser;
 
-use super::{Command, Deletion, api, cluster, controller, webhook};
+use super::{Command, Deletion, api, controller, leftovers, webhook};
 use kbr_scaffold::changes::{Change, Verb};
 use kbr_scaffold::project::{self, Project};
 
@@ -187,7 +187,7 @@ fn everything_can_be_deleted_in_some_order() {
 
 #[test]
 fn what_stays_in_the_cluster_is_named_with_its_commands() {
-    let stays = |line: &str| cluster::stays(&choose(&after(&[]), line).unwrap(), &[]);
+    let stays = |line: &str| leftovers::stays(&choose(&after(&[]), line).unwrap(), &[]);
     let text = stays("api --group crew --version v1 --kind Mate");
     for command in [
         "kubectl delete mates.crew.example.com --all --all-namespaces\n",
@@ -225,7 +225,7 @@ fn webhook_configurations_stay_only_if_there_have_been_any() {
         before: Some(text.as_bytes().to_vec()),
         after: Vec::new(),
     };
-    let stays = |changes: &[Change]| cluster::stays(&deletion, changes);
+    let stays = |changes: &[Change]| leftovers::stays(&deletion, changes);
     assert!(stays(&[]).contains("the Service"));
     for none in [&[][..], &[generated("# generated\n[]\n")]] {
         assert!(!stays(none).contains("rejects objects"));

@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::anyhow;
 
 use super::Args;
-use super::report;
-use crate::cli::prompt;
+use super::messages;
+use crate::cli::{prompt, report};
 use kbr_host::output;
 use kbr_programs::cargo;
 use kbr_scaffold::upgrade::notes::Note;
@@ -29,7 +29,7 @@ pub fn run(root: &Path, args: &Args, notes: &[Note]) {
     if !args.no_check {
         steps(root, args);
     }
-    report::notes(notes);
+    messages::notes(notes);
 }
 
 fn steps(root: &Path, args: &Args) {
@@ -40,7 +40,7 @@ fn steps(root: &Path, args: &Args) {
     let generated = kbr_manifests::generate(root, kbr_manifests::Options::default())
         .and_then(|generated| kbr_manifests::write(root, &generated, false));
     match generated {
-        Ok(written) => super::super::report::report(&written.changes),
+        Ok(written) => report::report(&written.changes),
         Err(error) => failed("kbr manifests", &error),
     }
     match check(root, args.yes) {

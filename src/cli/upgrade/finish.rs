@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 
-use super::super::report as changes_report;
+use super::super::report;
 use super::git::Repository;
 use super::{Args, afterwards, prepare};
 use kbr_host::diagnostic::{Diagnostic, Outcome};
@@ -63,7 +63,7 @@ pub fn abort(root: &Path) -> anyhow::Result<ExitCode> {
     let upgrade = unfinished(root)?;
     let abort = suspended::abort(&upgrade, root)?;
     commit::commit(&lock, &abort.changes)?;
-    changes_report::report(&abort.changes);
+    report::report(&abort.changes);
     if let Some(repository) = Repository::find_if_usable(root) {
         let paths = upgrade.unresolved.iter().map(String::as_str);
         if let Err(error) = repository.replace(paths, &upgrade.index) {

@@ -23,7 +23,7 @@ use kbr_manifests::overlay;
 use kbr_scaffold::workdir;
 
 /// kbr's own API server, and the objects installed in it.
-pub struct Cluster {
+pub struct ApiServer {
     webhooks: Webhooks,
     definitions: Vec<Value>,
     configurations: Vec<Value>,
@@ -63,7 +63,7 @@ fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<ControlP
     Ok(plane)
 }
 
-impl Cluster {
+impl ApiServer {
     /// Starts it, and prints how to reach it. Fails after the time limit, or when `stop` is set. If the data is kept, the cluster is
     /// named after the project in `root`.
     pub fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<Self> {
@@ -75,7 +75,7 @@ impl Cluster {
             "ready",
             &format!("after {seconds:.1} s; in another terminal:"),
         );
-        let cluster = Self {
+        let server = Self {
             webhooks: Webhooks::new(plane.folder())?,
             definitions: Vec::new(),
             configurations: Vec::new(),
@@ -84,8 +84,8 @@ impl Cluster {
             samples: options.samples.then(Samples::default),
             plane,
         };
-        output::message(format_args!("{:>12} {}", "", cluster.export()));
-        Ok(cluster)
+        output::message(format_args!("{:>12} {}", "", server.export()));
+        Ok(server)
     }
 
     /// How to use it in another terminal.
