@@ -6,7 +6,6 @@ mod create;
 mod delete;
 mod dev;
 mod envtest;
-mod format;
 mod init;
 mod kind;
 mod kubebuilder;

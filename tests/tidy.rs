@@ -252,18 +252,16 @@ fn in_cycles(mut imports: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
 }
 
 /// The modules that do no I/O: they use no files, environment or processes.
-const PURE: [&str; 21] = [
+const PURE: [&str; 19] = [
     "crates/scaffold/src/blueprint",
     "crates/scaffold/src/edit",
-    "crates/scaffold/src/hash",
+    "crates/scaffold/src/edited",
     "crates/scaffold/src/library",
     "crates/scaffold/src/cargo_lock",
     "crates/scaffold/src/project",
     "crates/scaffold/src/release",
     "crates/scaffold/src/resource",
-    "crates/scaffold/src/generated",
     "crates/scaffold/src/rust",
-    "crates/scaffold/src/sample",
     "crates/scaffold/src/scaffold",
     "crates/scaffold/src/upgrade",
     "crates/scaffold/src/vars",

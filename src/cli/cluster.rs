@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::completion;
 use super::envtest::ClusterArgs;
-use super::format::Format;
+use super::report::Format;
 use kbr_envtest::cluster::{self, Status, check_name};
 use kbr_envtest::progress;
 use kbr_host::output;

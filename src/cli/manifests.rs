@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use anyhow::Context;
 use serde_json::Value;
 
-use super::format::Format;
 use super::report;
+use super::report::Format;
 use crate::watch::Watch;
 use kbr_envtest::installed;
 use kbr_host::diagnostic::{Diagnostic, Outcome};

@@ -9,6 +9,14 @@ use kbr_scaffold::changes::{Change, Verb};
 use kbr_scaffold::library;
 use kbr_scaffold::project::KBR;
 
+/// The format of a result that people and programs read: the value of `--output`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    #[default]
+    Text,
+    Json,
+}
+
 /// Prints each change with its verb on stderr.
 pub fn report(changes: &[Change]) {
     output::text(&lines(changes));

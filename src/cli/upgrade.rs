@@ -14,7 +14,7 @@ use anyhow::Context as _;
 
 use self::git::Repository;
 use self::prepare::Prepared;
-use super::format::Format;
+use super::report::Format;
 use kbr_host::diagnostic::{Diagnostic, Outcome};
 use kbr_host::output;
 use kbr_scaffold::changes::Change;

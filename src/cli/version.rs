@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::format::Format;
+use super::report::Format;
 use kbr_envtest::modules;
 use kbr_host::output;
 use kbr_scaffold::project::KBR;

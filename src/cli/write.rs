@@ -12,6 +12,14 @@ use kbr_scaffold::library;
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::workdir;
 
+/// A table that a command needs.
+#[derive(Debug)]
+pub struct Planned<T> {
+    pub value: T,
+    /// Whether PROJECT already has the table; then the command repeats it.
+    pub recorded: bool,
+}
+
 /// The project after a command, and the tables that belong to the command.
 #[derive(Debug)]
 pub struct Intent {

@@ -123,7 +123,7 @@ pub fn compare(root: &Path, source: &Source) -> anyhow::Result<Comparison> {
 fn current(root: &Path, crds: &[Crd]) -> anyhow::Result<Vec<Value>> {
     let mut now: Vec<Value> = crds.iter().map(|crd| crd.object.clone()).collect();
     for (path, text) in read::files(&root.join(CRDS))? {
-        if kbr_scaffold::generated::is_generated(text.as_bytes()) {
+        if kbr_scaffold::edited::is_generated(text.as_bytes()) {
             continue;
         }
         for mine in read::definitions(&path, &text)? {

@@ -9,7 +9,7 @@ use similar::TextDiff;
 
 use kbr_host::regular;
 use kbr_scaffold::changes::{Change, Verb};
-use kbr_scaffold::generated::is_generated;
+use kbr_scaffold::edited::is_generated;
 use kbr_scaffold::workdir::CRDS;
 
 /// A generated file.
@@ -128,7 +128,7 @@ pub fn diff(change: &Change) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kbr_scaffold::generated::header;
+    use kbr_scaffold::edited::generated_from;
 
     fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
@@ -143,7 +143,7 @@ mod tests {
     fn file(path: &str, body: &str) -> File {
         File {
             path: path.to_owned(),
-            text: header("x") + body,
+            text: generated_from("x") + body,
         }
     }
 
@@ -151,7 +151,7 @@ mod tests {
     fn a_missing_file_is_created_a_stale_one_updated_and_a_current_one_left_alone() {
         let right = file("config/b.yaml", "b: 1\n");
         let root = project(&[
-            ("config/a.yaml", &(header("x") + "a: 0\n")),
+            ("config/a.yaml", &(generated_from("x") + "a: 0\n")),
             (&right.path, &right.text),
         ]);
         let files = [
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn only_generated_crds_can_be_orphaned() {
-        let generated = header("x");
+        let generated = generated_from("x");
         let root = project(&[
             ("config/crd/bases/a.yaml", &generated),
             ("config/crd/bases/b.yaml", &generated),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::crd::Crd;
 use super::files;
 use super::problem::Problem;
-use kbr_scaffold::generated;
+use kbr_scaffold::edited;
 
 /// Whether the operator rotates its certificate itself: whether `config/default` includes that component.
 pub fn is_self_managed(root: &Path) -> anyhow::Result<bool> {
@@ -52,7 +52,7 @@ pub fn listing(root: &Path, crds: &[Crd]) -> anyhow::Result<Vec<Problem>> {
     });
     let written_by_user = |line: &str| {
         files::read(&root.join("config/crd").join(line))
-            .is_ok_and(|text| text.is_some_and(|text| !generated::is_generated(&text)))
+            .is_ok_and(|text| text.is_some_and(|text| !edited::is_generated(&text)))
     };
     let orphaned = listed.iter().filter(|line| {
         line.starts_with("bases/")

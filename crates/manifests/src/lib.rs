@@ -15,12 +15,12 @@ mod files;
 #[cfg(test)]
 #[path = "../../../tests/fuzz/driver.rs"]
 mod fuzz;
+mod generated;
 mod history;
 mod kinds;
 mod kustomization;
 mod lint;
 mod markers;
-mod output;
 pub mod overlay;
 mod packages;
 mod problem;
@@ -42,13 +42,13 @@ use allow::Allow;
 use crd::Crd;
 use files::File;
 pub use files::{Compared, diff};
+pub use generated::{Generated, summary, write};
 use kbr_programs::cargo;
 use kbr_scaffold::commit::{self, suspended};
-use kbr_scaffold::generated;
+use kbr_scaffold::edited;
 use kbr_scaffold::project::Project;
 use kbr_scaffold::workdir::{self, CRDS};
 use kinds::Kinds;
-pub use output::{Generated, summary, write};
 use packages::Package;
 pub use problem::Problem;
 use source_map::SourceMap;
@@ -239,7 +239,7 @@ fn definitions(
 }
 
 fn definition(crd: &Crd) -> anyhow::Result<File> {
-    let header = generated::header("the types in `api`");
+    let header = edited::generated_from("the types in `api`");
     Ok(File {
         path: format!("{CRDS}/{}", crd.file()),
         text: yaml::render(&header, std::slice::from_ref(&crd.object))?,
@@ -286,7 +286,7 @@ fn roles(
         let allowed = |id: &str| project.manifests.allow.iter().any(|allowed| allowed == id);
         !problem.id().is_some_and(allowed)
     });
-    let header = generated::header("the `+kbr:rbac` comments in the sources");
+    let header = edited::generated_from("the `+kbr:rbac` comments in the sources");
     let mut files = vec![File {
         path: "config/rbac/role.yaml".to_owned(),
         text: yaml::render(&header, &roles.manifests())?,

@@ -3,7 +3,6 @@
 pub mod known;
 pub mod needed;
 mod read;
-mod rule;
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::markers::Marker;
 use super::problem::Problem;
-pub use rule::{Rule, Set};
+pub use read::{Rule, Set};
 
 /// Namespace (empty: a `ClusterRole`) and name.
 type RoleKey = (String, String);

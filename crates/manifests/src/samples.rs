@@ -15,7 +15,7 @@ use super::files;
 use super::problem::Problem;
 use super::yaml;
 use kbr_scaffold::changes::{Change, Verb};
-use kbr_scaffold::sample;
+use kbr_scaffold::edited;
 use lines::Document;
 
 /// The folder of the samples.
@@ -39,7 +39,7 @@ pub fn check(root: &Path, crds: &[Crd]) -> anyhow::Result<(Vec<Change>, Vec<Prob
             warnings.push(Problem::new("is not UTF-8 text").at(&path));
             continue;
         };
-        let found = if sample::is_untouched(text) {
+        let found = if edited::is_untouched(text) {
             repair(crds, &path, text)
         } else {
             (None, validate(crds, &path, text))
@@ -85,7 +85,7 @@ fn repair(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>
         let body = yaml::render("", &[object]).ok()?;
         validate(crds, path, &body)
             .is_empty()
-            .then(|| sample::checksummed(&body))
+            .then(|| edited::checksummed(&body))
     };
     if let Some(after) = repaired() {
         return (Some(after), Vec::new());

@@ -15,18 +15,16 @@ pub mod changes;
 mod checkout;
 pub mod commit;
 pub mod edit;
+pub mod edited;
 #[cfg(test)]
 #[path = "../../../tests/fuzz/driver.rs"]
 mod fuzz;
-pub mod generated;
-pub mod hash;
 pub mod install;
 pub mod library;
 pub mod project;
 pub mod release;
 pub mod resource;
 pub mod rust;
-pub mod sample;
 pub mod scaffold;
 pub mod trust;
 pub mod upgrade;

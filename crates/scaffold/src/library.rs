@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::hash::sha256;
+use crate::edited::sha256;
 use crate::install;
 use kbr_host::diagnostic::Diagnostic;
 

@@ -3,7 +3,6 @@
 //! kbr edits PROJECT as text, whole tables at a time, and never writes back the parsed data.
 
 mod check;
-pub mod manifests;
 pub mod name;
 mod table;
 mod upgraded;
@@ -22,7 +21,6 @@ use crate::resource::webhook::Webhook;
 use crate::scaffold::LAYOUT;
 use crate::vars::Vars;
 use kbr_host::diagnostic::Diagnostic;
-use manifests::Manifests;
 
 pub use table::Table;
 pub use upgraded::{upgraded, with_release};
@@ -65,6 +63,16 @@ pub struct Head {
     /// `apache2`, `mit` or `none`.
     #[serde(default)]
     pub license: String,
+}
+
+/// `[manifests]`: options that every run of `kbr manifests` reads; flags on the command line override them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Manifests {
+    /// Ids of findings that are allowed everywhere: `unknown-function`. `kbr manifests` validates them.
+    pub allow: Vec<String>,
+    /// The default of `--max-description-length`.
+    pub max_description_length: Option<usize>,
 }
 
 impl Head {

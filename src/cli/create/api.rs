@@ -4,7 +4,6 @@ mod args;
 mod controller;
 mod messages;
 mod own;
-mod planned;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -14,10 +13,9 @@ use std::env;
 use anyhow::Context as _;
 
 use self::args::ApiParts;
-use self::planned::Planned;
 use self::target::ApiSelection;
 use super::super::prompt;
-use super::super::write::{self, Intent};
+use super::super::write::{self, Intent, Planned};
 use kbr_host::output;
 
 use kbr_scaffold::project::{Project, Table};

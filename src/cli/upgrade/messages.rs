@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::super::format::Format;
-use super::super::report;
+use super::super::report::{self, Format};
 use super::prepare::Prepared;
 use kbr_host::output;
 use kbr_scaffold::changes::{Change, Verb};

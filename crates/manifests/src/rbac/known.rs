@@ -1,10 +1,13 @@
 //! Finds unknown verbs and resources, and suggests the nearest name.
 
+use std::collections::BTreeSet;
+
 use crd_lint::nearest;
 
-use super::rule::{Rule, Set};
 use crate::problem::{self, Problem};
 use kbr_scaffold::resource::kubernetes;
+
+type Names = BTreeSet<String>;
 
 /// Verbs of Kubernetes' own APIs, and of non-resource URLs.
 const VERBS: [&str; 21] = [
@@ -53,14 +56,13 @@ const UNLISTED: [(&str, &str); 12] = [
 
 /// Verbs that the groups of Kubernetes do not have, or that look like a typo. Other groups may have verbs of their own,
 /// so a word that resembles no known verb is accepted there.
-pub fn unknown_verbs(rule: &Rule) -> Vec<Problem> {
+pub fn unknown_verbs(groups: &Names, verbs: &Names) -> Vec<Problem> {
     let own = |group: &String| !group.contains('.') || group.ends_with(".k8s.io");
-    let known_group = rule.groups.is_empty() || rule.groups.iter().any(own);
+    let known_group = groups.is_empty() || groups.iter().any(own);
     let is_known = |verb: &str| {
         VERBS.contains(&verb) || PREFIXES.iter().any(|prefix| verb.starts_with(prefix))
     };
-    let unknown = rule
-        .verbs
+    let unknown = verbs
         .iter()
         .filter(|verb| !verb.is_empty() && !is_known(verb));
     unknown
@@ -76,7 +78,11 @@ pub fn unknown_verbs(rule: &Rule) -> Vec<Problem> {
 
 /// Resources that none of the groups has. Only the groups of Kubernetes are known completely, so nothing is reported if there is
 /// any other group. A group in `own` (the project's kinds, as group and plural) may have more kinds, so only typos are reported there.
-pub fn unknown_resources(groups: &Set, resources: &Set, own: &[(String, String)]) -> Vec<Problem> {
+pub fn unknown_resources(
+    groups: &Names,
+    resources: &Names,
+    own: &[(String, String)],
+) -> Vec<Problem> {
     let listed = kubernetes::kinds().map(|kind| (kind.group, kind.plural));
     let known: Vec<(&str, &str)> = listed.chain(UNLISTED).collect();
     let is_known = |group: &String| known.iter().any(|(known, _)| known == group);
@@ -122,7 +128,7 @@ pub fn unknown_resources(groups: &Set, resources: &Set, own: &[(String, String)]
         .collect()
 }
 
-fn shown_all(groups: &Set) -> String {
+fn shown_all(groups: &Names) -> String {
     let names: Vec<String> = groups
         .iter()
         .map(|group| format!("`{}`", shown(group)))

@@ -1,9 +1,10 @@
 //! One RBAC marker -> one rule and the role that it belongs to.
 
+use std::collections::BTreeSet;
+
 use crd_lint::nearest;
 
 use super::known;
-use super::rule::{Rule, Set};
 use crate::markers::Marker;
 use crate::problem::Problem;
 
@@ -16,6 +17,19 @@ const ARGUMENTS: [&str; 7] = [
     "namespace",
     "roleName",
 ];
+
+/// Unique names, sorted.
+pub type Set = BTreeSet<String>;
+
+/// One rule of a role; `core` is already replaced by the empty group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rule {
+    pub groups: Set,
+    pub resources: Set,
+    pub names: Set,
+    pub urls: Set,
+    pub verbs: Set,
+}
 
 /// The rule of a marker, and the role that gets it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +55,7 @@ pub fn grant(marker: &Marker, own: &[(String, String)]) -> Result<Grant, Vec<Pro
         }
     }
     problems.extend(faults(&grant).map(Problem::new));
-    problems.extend(known::unknown_verbs(&grant.rule));
+    problems.extend(known::unknown_verbs(&grant.rule.groups, &grant.rule.verbs));
     problems.extend(known::unknown_resources(
         &grant.rule.groups,
         &grant.rule.resources,

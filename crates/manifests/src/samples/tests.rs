@@ -38,7 +38,7 @@ fn a_valid_sample_is_left_alone() {
     let good = format!("{HEAD}spec:\n  image: x\n  ports: [{{port: 1}}]\n");
     assert_eq!(warnings(&good), [""; 0]);
     assert_eq!(
-        repair(&crds(&spec()), "a.yaml", &sample::checksummed(&good)),
+        repair(&crds(&spec()), "a.yaml", &edited::checksummed(&good)),
         (None, vec![])
     );
 }
@@ -80,10 +80,10 @@ fn a_sample_of_a_missing_or_unserved_kind_is_reported() {
 
 #[test]
 fn an_invalid_sample_that_was_not_edited_is_repaired() {
-    let now = sample::checksummed(&format!("{HEAD}spec:\n  ports: []\n  gone: 1\n"));
+    let now = edited::checksummed(&format!("{HEAD}spec:\n  ports: []\n  gone: 1\n"));
     let (after, found) = repair(&crds(&spec()), "a.yaml", &now);
     assert!(found.is_empty());
-    let expected = sample::checksummed(&format!("{HEAD}spec:\n  image: example\n  ports: []\n"));
+    let expected = edited::checksummed(&format!("{HEAD}spec:\n  image: example\n  ports: []\n"));
     assert_eq!(after, Some(expected));
 }
 
@@ -110,7 +110,7 @@ fn a_sample_that_violates_a_rule_is_reported_with_the_rules_message_and_field() 
 
 #[test]
 fn a_sample_that_was_not_edited_is_repaired_to_follow_the_rules() {
-    let now = sample::checksummed(&format!("{HEAD}spec: {{}}\n"));
+    let now = edited::checksummed(&format!("{HEAD}spec: {{}}\n"));
     let repaired = |rule: &str| {
         let (after, found) = repair(&ruled(&json!({ "rule": rule })), "a.yaml", &now);
         assert_eq!(found, []);
@@ -122,7 +122,7 @@ fn a_sample_that_was_not_edited_is_repaired_to_follow_the_rules() {
 
 #[test]
 fn a_rule_without_known_valid_values_is_reported_and_the_sample_left_alone() {
-    let now = sample::checksummed(&format!("{HEAD}spec: {{}}\n"));
+    let now = edited::checksummed(&format!("{HEAD}spec: {{}}\n"));
     let rule = json!({ "rule": "has(self.url) && self.url.startsWith('oci://')" });
     let (after, found) = repair(&ruled(&rule), "a.yaml", &now);
     assert_eq!(after, None);
@@ -140,7 +140,7 @@ fn a_rule_without_known_valid_values_is_reported_and_the_sample_left_alone() {
 #[test]
 fn a_sample_that_kbr_cannot_repair_is_reported() {
     let spec = json!({ "type": "object", "required": ["a"], "properties": { "a": { "type": "string", "pattern": "^[xyz]{7}$" } } });
-    let now = sample::checksummed(&format!("{HEAD}spec: {{}}\n"));
+    let now = edited::checksummed(&format!("{HEAD}spec: {{}}\n"));
     let (after, found) = repair(&crds(&spec), "a.yaml", &now);
     assert_eq!(after, None);
     assert_eq!(

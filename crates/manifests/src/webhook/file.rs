@@ -18,7 +18,7 @@ use crate::kustomization::is_self_managed;
 use crate::problem::Problem;
 use crate::sources::Sources;
 use crate::yaml;
-use kbr_scaffold::generated;
+use kbr_scaffold::edited;
 use kbr_scaffold::project::Project;
 
 /// The file of the configurations.
@@ -60,7 +60,7 @@ pub fn generate(
     if configurations.is_empty() && !root.join(PATH).is_file() {
         return Ok((None, warnings));
     }
-    let header = generated::header("the `+kbr:webhook` comments in the sources");
+    let header = edited::generated_from("the `+kbr:webhook` comments in the sources");
     let file = File {
         path: PATH.to_owned(),
         text: yaml::render(&header, &configurations)?,
@@ -79,7 +79,7 @@ fn documents(root: &Path, path: &str) -> anyhow::Result<Vec<Value>> {
 /// not count as an empty one.
 fn generated_before(root: &Path) -> anyhow::Result<Vec<Value>> {
     match files::read(&root.join(PATH))? {
-        Some(text) if generated::is_generated(&text) => {
+        Some(text) if edited::is_generated(&text) => {
             let text = String::from_utf8_lossy(&text);
             serde_saphyr::from_multiple(&text).with_context(|| format!(
                 "cannot read `{PATH}`, which lists the configurations that a cluster may have; nothing was written\nhelp: choose either side of a merge conflict, or restore the file from git, then run `kbr manifests` again"

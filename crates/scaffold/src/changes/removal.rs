@@ -10,10 +10,9 @@ use super::references::Reported;
 use super::{Change, Verb, conflict, outcome, references};
 use crate::blueprint::UnwantedFile;
 use crate::edit;
-use crate::generated::is_generated;
+use crate::edited::{self, is_generated};
 use crate::project::{self, PROJECT, Table};
 use crate::rust::is_rust;
-use crate::sample;
 use crate::scaffold::Policy;
 use kbr_host::diagnostic::{Diagnostic, Problem};
 
@@ -207,7 +206,7 @@ fn is_pristine(file: &UnwantedFile, before: &[u8], pristine: &str) -> bool {
     match file.before.policy {
         Policy::Generated => is_generated(before),
         Policy::Owned | Policy::Once => {
-            text().is_some_and(|text| text == pristine || sample::is_untouched(&text))
+            text().is_some_and(|text| text == pristine || edited::is_untouched(&text))
         }
     }
 }

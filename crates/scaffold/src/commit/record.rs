@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::paths::FOLDER;
 
 use crate::changes::{self, Change, Found, Locator, Place};
-use crate::hash::sha256;
+use crate::edited::sha256;
 use kbr_host::diagnostic::{Diagnostic, Outcome, Problem};
 use kbr_host::regular;
 

@@ -4,7 +4,7 @@ use std::fs;
 use super::*;
 use crate::blueprint::Blueprint;
 use crate::checkout;
-use crate::hash::sha256;
+use crate::edited::sha256;
 use crate::project;
 
 /// The checksums that `sha256sum` wrote, by path.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use tera::{Context, Tera, Value};
 
 use super::{Form, Part, Paths, Policy, form};
-use crate::{edit, sample};
+use crate::{edit, edited};
 
 /// The files of one folder `scaffolds/v1/<set>`.
 pub struct Set<'a> {
@@ -63,7 +63,7 @@ impl<'a> Set<'a> {
             return Ok(Vec::new());
         }
         let text = if is_template(template) {
-            sample::with_checksum(self.tera.render(template, context)?)
+            edited::with_checksum(self.tera.render(template, context)?)
         } else {
             text.to_owned()
         };

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use super::merge::{self, Hunk};
 use super::{Sides, Span, comments, entries, library_names, selector};
+use crate::edited;
 use crate::library;
 use crate::rust::is_rust;
 use crate::rust::parse;
-use crate::sample;
 use crate::scaffold::Policy;
 
 /// The result for one file.
@@ -77,7 +77,7 @@ pub fn resolution(sides: &Sides, span: Span) -> Resolution {
     // `kbr manifests` writes these, cargo the lock, and an untouched sample is what kbr has written from its type.
     let is_generated = new.policy == Policy::Generated || sides.path == "Cargo.lock";
     let is_written_once = sides.ancestor.is_none() && new.policy == Policy::Once;
-    if is_generated || is_written_once || sample::is_untouched(&ours) {
+    if is_generated || is_written_once || edited::is_untouched(&ours) {
         return Resolution::Keep;
     }
     if merge::is_long(&ours) {

@@ -1,6 +1,6 @@
 //! The name of a controller.
 
-use super::planned::Planned;
+use crate::cli::write::Planned;
 use kbr_host::diagnostic::Problems;
 use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::controller::{Controller, default_names};

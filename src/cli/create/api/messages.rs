@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::planned::Planned;
 use super::target::ApiSelection;
+use crate::cli::write::Planned;
 use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::resource::{Resource, kubernetes};

@@ -1,7 +1,7 @@
 //! One of the project's own kinds, from the flags of `kbr create api`.
 
 use super::super::existing::ExistingArgs;
-use super::planned::Planned;
+use crate::cli::write::Planned;
 use kbr_host::diagnostic::Problems;
 use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::{ApiFlags, Resource, groups, shared};

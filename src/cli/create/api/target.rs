@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::super::existing::{self, Added};
 use super::args::{ApiParts, Args};
-use super::planned::Planned;
 use super::{controller, own};
+use crate::cli::write::Planned;
 use kbr_host::diagnostic::Problems;
 use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::Resource;

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::record::Suspended;
 use crate::changes::{self, Change, Locator, Verb};
 use crate::commit::paths::UPGRADE;
-use crate::hash::sha256;
+use crate::edited::sha256;
 use crate::project::{self, PROJECT};
 use kbr_host::regular;
 

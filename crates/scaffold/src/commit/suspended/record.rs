@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::changes::{self, Change};
 use crate::commit::folder;
 use crate::commit::paths::UPGRADE;
-use crate::hash::sha256;
+use crate::edited::sha256;
 use kbr_host::diagnostic::{Diagnostic, Outcome};
 use kbr_host::regular;
 
