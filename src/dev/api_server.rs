@@ -16,7 +16,7 @@ use kbr_envtest::client::Client;
 use kbr_envtest::cluster;
 use kbr_envtest::control_plane::ControlPlane;
 use kbr_envtest::supervision::Supervision;
-use kbr_envtest::{crds, installed, progress, start};
+use kbr_envtest::{Progress, crds, installed, progress, start};
 use kbr_host::output;
 use kbr_host::signals::Stop;
 use kbr_manifests::overlay;
@@ -56,6 +56,7 @@ fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<ControlP
         limit: options.start_timeout,
         stop,
         cluster: options.cluster.as_ref(),
+        progress: Progress::Reported,
         supervision: Supervision::Kbr,
     };
     let plane = start::start(&assets, &start)?;
@@ -163,6 +164,7 @@ impl ApiServer {
         }
         if definitions != self.definitions {
             crds::install(&self.plane, &definitions)?;
+            crds::report_installed(&definitions);
             self.definitions = definitions;
         }
         Ok(())

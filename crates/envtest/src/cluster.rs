@@ -21,7 +21,7 @@ use crate::folder::Folder;
 use crate::servers::{Setup, free_ports};
 use crate::start::{self, Cluster, Started};
 use crate::supervision::Supervision;
-use crate::{control, installed, progress};
+use crate::{Progress, control, installed, progress};
 use kbr_host::diagnostic::{Diagnostic, Outcome};
 use kbr_host::output;
 use kbr_host::signals::Stop;
@@ -103,6 +103,7 @@ fn launch(name: &str, options: &Options, stop: &Stop) -> anyhow::Result<Option<C
         limit: options.start_timeout,
         stop,
         cluster: Some(&options.cluster),
+        progress: Progress::Reported,
         supervision: Supervision::Kbr,
     };
     for attempt in 1.. {

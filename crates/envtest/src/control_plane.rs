@@ -21,7 +21,7 @@ use super::logs::{self, tail};
 use super::options::Options;
 use super::servers::Setup;
 use super::supervision::Supervision;
-use super::{certificates, kubeconfig, progress, relay, supervisor};
+use super::{Progress, certificates, kubeconfig, relay, supervisor};
 use kbr_host::diagnostic::{Diagnostic, Outcome};
 use kbr_host::output;
 use kbr_host::signals::Stop;
@@ -43,6 +43,7 @@ pub struct ControlPlane {
     /// Ends the wait for the servers.
     stop: Stop,
     stopping: Arc<AtomicBool>,
+    progress: Progress,
 }
 
 impl ControlPlane {
@@ -76,6 +77,7 @@ impl ControlPlane {
             folder: Some(folder),
             stop: options.stop.clone(),
             stopping: Arc::default(),
+            progress: options.progress,
             supervisor,
             supervision,
             setup,
@@ -141,7 +143,7 @@ impl ControlPlane {
             }
             if reported.elapsed() > Duration::from_secs(10) {
                 reported = Instant::now();
-                progress("waiting", "for kube-apiserver");
+                self.progress.report("waiting", "for kube-apiserver");
             }
         }
     }

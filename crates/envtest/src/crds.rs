@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
-use super::apply::{indented, report_installed};
+use super::apply::{self, indented};
 use super::client::Client;
 use super::control_plane::ControlPlane;
 use super::logs;
@@ -63,7 +63,7 @@ pub fn remove_conversion(crds: &mut [Value]) -> Vec<String> {
     names
 }
 
-/// Applies `crds`, waits until each served version can be used, and reports them.
+/// Applies `crds`, and waits until each served version can be used.
 pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
     let client = plane.client()?;
     let errors: Vec<String> = crds
@@ -92,10 +92,14 @@ pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
-    if !crds.is_empty() {
-        report_installed(crds.len(), "CRD");
-    }
     Ok(())
+}
+
+/// Reports the number of installed CRDs, if there are any.
+pub fn report_installed(crds: &[Value]) {
+    if !crds.is_empty() {
+        apply::report_installed(crds.len(), "CRD");
+    }
 }
 
 fn apply(client: &Client, crd: &Value) -> anyhow::Result<()> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::control_plane::ControlPlane;
 use super::supervision::Supervision;
-use super::{crds, installed, logs, start};
+use super::{Progress, crds, installed, logs, start};
 use kbr_host::signals::Stop;
 
 /// A running etcd and kube-apiserver. Dropping it stops them and removes their folder.
@@ -99,7 +99,6 @@ impl Builder {
     }
 
     fn plane(self) -> anyhow::Result<ControlPlane> {
-        super::say_nothing();
         let assets = installed::find(self.store)?;
         let mut definitions = Vec::new();
         for folder in &self.crds {
@@ -113,6 +112,7 @@ impl Builder {
             limit: self.start_timeout,
             stop: &Stop::default(),
             cluster: None,
+            progress: Progress::Silent,
             supervision: Supervision::Shell,
         };
         let plane = start::start(&assets, &options)?;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use rustix::fs::OFlags;
 
-use super::progress;
+use super::Progress;
 use kbr_host::output;
 use kbr_host::owner;
 use kbr_host::regular;
@@ -176,7 +176,7 @@ pub fn remove(folder: &Path) {
 }
 
 /// Removes the folders whose kbr and supervisor were both killed with SIGKILL.
-pub fn remove_stale() {
+pub fn remove_stale(progress: Progress) {
     let Ok(entries) = fs::read_dir(env::temp_dir()) else {
         return;
     };
@@ -196,7 +196,7 @@ pub fn remove_stale() {
             ));
             continue;
         }
-        progress(
+        progress.report(
             "removing",
             &format!("{}, which remained from a killed run", folder.display()),
         );

@@ -65,6 +65,7 @@ mod nodes;
 mod options;
 pub mod or_build;
 pub mod platform;
+mod progress;
 pub mod provide;
 mod receive;
 mod relay;
@@ -76,24 +77,5 @@ pub mod supervision;
 pub mod supervisor;
 pub mod work;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use kbr_host::output;
-
 pub use envtest::{Builder, Envtest, Error};
-
-/// Whether progress is left out, as in the tests of other projects.
-static QUIET: AtomicBool = AtomicBool::new(false);
-
-/// From now on, this process reports no progress.
-fn say_nothing() {
-    QUIET.store(true, Ordering::Relaxed);
-}
-
-/// Reports progress on stderr, in the format of the scaffolder's reports.
-pub fn progress(verb: &str, what: &str) {
-    if QUIET.load(Ordering::Relaxed) {
-        return;
-    }
-    output::message(format_args!("{verb:>12} {what}"));
-}
+pub use progress::{Progress, progress};

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::Progress;
 use super::egress::Services;
 use super::supervision::Supervision;
 use kbr_host::signals::Stop;
@@ -20,6 +21,8 @@ pub struct Options<'a> {
     pub stop: &'a Stop,
     /// The cluster around the control plane, if it is to be a whole one.
     pub cluster: Option<&'a Cluster>,
+    /// Whether the start is reported.
+    pub progress: Progress,
     /// The supervisor of the servers. A cluster needs kbr.
     pub supervision: Supervision,
 }

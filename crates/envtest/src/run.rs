@@ -16,7 +16,7 @@ use super::assets::Assets;
 use super::control_plane::ControlPlane;
 use super::start::{self, Cluster};
 use super::supervision::Supervision;
-use super::{crds, exec, installed, logs, progress, relay};
+use super::{Progress, crds, exec, installed, logs, progress, relay};
 use kbr_host::signals::{self, Stop};
 
 /// The command, and how to start its control plane.
@@ -59,10 +59,12 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         limit: options.start_timeout,
         stop: &Stop::default(),
         cluster: options.cluster.as_ref(),
+        progress: Progress::Reported,
         supervision: Supervision::Kbr,
     };
     let mut plane = start::start(&assets, &start)?;
     crds::install(&plane, &definitions)?;
+    crds::report_installed(&definitions);
     if !unconverted.is_empty() {
         let names = unconverted.join("`, `");
         let why = "no operator serves it yet, as it does with `kbr dev`";

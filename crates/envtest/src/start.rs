@@ -5,7 +5,7 @@ use super::control_plane::ControlPlane;
 use super::egress;
 use super::folder::{self, Folder};
 use super::servers::{Setup, free_ports};
-use super::{audit, nodes, progress};
+use super::{audit, nodes};
 
 pub use super::options::{Cluster, Options};
 
@@ -18,7 +18,7 @@ const SERVING: &str = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclud
 
 /// Starts servers that answer the administrator's requests. Call [`wait_until_ready`] next.
 pub fn start(assets: &Assets, options: &Options) -> anyhow::Result<ControlPlane> {
-    folder::remove_stale();
+    folder::remove_stale(options.progress);
     let mut attempt = 1;
     loop {
         let folder = Folder::create()?;
@@ -29,7 +29,9 @@ pub fn start(assets: &Assets, options: &Options) -> anyhow::Result<ControlPlane>
             Started::LostItsPort(error) if attempt == ATTEMPTS => return Err(error),
             Started::LostItsPort(_) => attempt += 1,
         }
-        progress("starting", "again, because another program took a port");
+        options
+            .progress
+            .report("starting", "again, because another program took a port");
     }
 }
 
@@ -49,7 +51,9 @@ pub fn start_in(folder: Folder, mut setup: Setup, options: &Options) -> anyhow::
     } else {
         ""
     };
-    progress("starting", &format!("etcd and kube-apiserver{controllers}"));
+    options
+        .progress
+        .report("starting", &format!("etcd and kube-apiserver{controllers}"));
     if let Some(log) = options.audit {
         audit::prepare(&folder.path, log)?;
         setup.audit = Some(log.to_owned());
