@@ -1,6 +1,7 @@
 //! The request handling of [`FakeApi`](super::FakeApi).
 
 mod answer;
+mod check;
 mod delete;
 mod fields;
 mod kinds;
@@ -13,6 +14,7 @@ mod select;
 mod shape;
 mod store;
 mod write;
+mod written;
 
 use std::collections::BTreeMap;
 

@@ -8,23 +8,15 @@ use serde_json::{Value, json};
 use super::{
     Call,
     answer::{Answer, ErrorResponse},
+    check::{check, check_deletion},
     delete::held,
     kinds::Kind,
     owners::{Apply, Failure, Ignored, Manager, Owners},
-    patch::{has_wrong_null, json_patch, merge, tidy, without_nulls},
-    path::Path,
+    patch::{has_wrong_null, json_patch, merge, tidy},
     shape::Shape,
     store::{Objects, Stored},
+    written::{bumps, fresh, nothing, split},
 };
-
-/// Fields of the metadata that only the server sets.
-const SERVERS: [&str; 5] = [
-    "creationTimestamp",
-    "deletionGracePeriodSeconds",
-    "deletionTimestamp",
-    "generation",
-    "selfLink",
-];
 
 impl Objects {
     /// Creates an object.
@@ -256,157 +248,6 @@ impl Objects {
         let object = self.store(&path, kind, new);
         Ok((StatusCode::OK, call.shown(object)))
     }
-}
-
-/// The parts of `changed` that a request may write: at `/status` only the status, elsewhere everything else. Fields
-/// that only the server sets keep their values.
-fn split(path: &Path, kind: &Kind, old: &Value, mut changed: Value) -> Value {
-    let mut object = if path.subresource == "status" {
-        let mut object = old.clone();
-        object["status"] = changed["status"].take();
-        if kind.built_in {
-            let labels = old["metadata"]["labels"].clone();
-            object["metadata"] = changed["metadata"].take();
-            object["metadata"]["labels"] = labels;
-        }
-        object
-    } else {
-        if kind.status {
-            changed["status"] = old["status"].clone();
-        }
-        changed
-    };
-    let (meta, old) = (&mut object["metadata"], &old["metadata"]);
-    for field in SERVERS
-        .into_iter()
-        .chain(["name", "namespace", "uid", "resourceVersion"])
-    {
-        meta[field] = old[field].clone();
-    }
-    tidy(object, kind)
-}
-
-/// Whether a change increments the generation: any change outside metadata and status. For a Deployment, a change of
-/// its annotations does, too.
-fn bumps(kind: &Kind, old: &Value, new: &Value) -> bool {
-    let counted = |object: &Value| {
-        let mut object = object.clone();
-        let annotations = object["metadata"]["annotations"].take();
-        object["metadata"] = if kind.name == "Deployment" {
-            annotations
-        } else {
-            Value::Null
-        };
-        if kind.status {
-            object["status"] = Value::Null;
-        }
-        without_nulls(object, None)
-    };
-    counted(old) != counted(new)
-}
-
-/// Rejects a write that sets the deletion timestamp, or that adds finalizers after it is set.
-fn check_deletion(
-    path: &Path,
-    kind: &Kind,
-    old: &Value,
-    new: &Value,
-    changed: &Value,
-) -> Result<(), ErrorResponse> {
-    let deleting = old["metadata"]["deletionTimestamp"].is_string();
-    if !deleting && changed["metadata"]["deletionTimestamp"].is_string() {
-        return Err(ErrorResponse::immutable(
-            path,
-            &kind.name,
-            "metadata.deletionTimestamp",
-        ));
-    }
-    let finalizers = |object: &Value| {
-        object["metadata"]["finalizers"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default()
-    };
-    let known = finalizers(old);
-    if deleting
-        && finalizers(new)
-            .iter()
-            .any(|finalizer| !known.contains(finalizer))
-    {
-        let why = "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted";
-        return Err(ErrorResponse::invalid(path, &kind.name, why));
-    }
-    Ok(())
-}
-
-/// An object for creation: without the fields that the server sets.
-fn fresh(body: &Value, kind: &Kind, path: &Path) -> Value {
-    let mut object = body.clone();
-    if kind.status {
-        object["status"] = Value::Null;
-    }
-    object["apiVersion"] = json!(path.api_version());
-    if !kind.name.is_empty() {
-        object["kind"] = json!(kind.name);
-    }
-    for field in SERVERS
-        .into_iter()
-        .chain(["uid", "managedFields", "resourceVersion"])
-    {
-        object["metadata"][field] = Value::Null;
-    }
-    tidy(object, kind)
-}
-
-/// The object before its creation. Kubernetes' own kinds are structs, so their spec always exists.
-fn nothing(kind: &Kind, object: &Value) -> Value {
-    if kind.built_in && object["spec"].is_object() {
-        return json!({"spec": {}});
-    }
-    json!({})
-}
-
-/// Rejects a body that does not match the path.
-fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), ErrorResponse> {
-    if !body.is_object() {
-        return Err(ErrorResponse::bad_request(
-            path,
-            "the body of the request is no object",
-        ));
-    }
-    let version = body["apiVersion"]
-        .as_str()
-        .filter(|version| !version.is_empty());
-    if version.is_some_and(|version| version != path.api_version())
-        || version.is_none() && !kind.built_in
-    {
-        let why = format!(
-            "the API version in the data ({}) does not match the expected API version ({})",
-            version.unwrap_or_default(),
-            path.api_version()
-        );
-        return Err(ErrorResponse::bad_request(path, why));
-    }
-    let name = body["kind"].as_str().filter(|kind| !kind.is_empty());
-    let wrong = name.is_some_and(|name| !kind.name.is_empty() && name != kind.name);
-    if wrong || name.is_none() && !kind.built_in {
-        let why = format!(
-            "the kind in the data ({}) is not that of the path ({})",
-            name.unwrap_or_default(),
-            kind.name
-        );
-        return Err(ErrorResponse::bad_request(path, why));
-    }
-    for (field, expected) in [("name", &path.name), ("namespace", &path.namespace)] {
-        let found = body["metadata"][field].as_str().unwrap_or_default();
-        if !found.is_empty() && !expected.is_empty() && found != expected {
-            let why = format!(
-                "the {field} of the object ({found}) does not match the {field} on the URL ({expected})"
-            );
-            return Err(ErrorResponse::bad_request(path, why));
-        }
-    }
-    Ok(())
 }
 
 /// The fields that a request to this subresource does not write, and so does not own.

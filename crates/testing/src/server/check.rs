@@ -1,0 +1,82 @@
+//! What a write may not contain.
+
+use serde_json::Value;
+
+use super::{answer::ErrorResponse, kinds::Kind, path::Path};
+
+/// Rejects a body that does not match the path.
+pub(super) fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), ErrorResponse> {
+    if !body.is_object() {
+        return Err(ErrorResponse::bad_request(
+            path,
+            "the body of the request is no object",
+        ));
+    }
+    let version = body["apiVersion"]
+        .as_str()
+        .filter(|version| !version.is_empty());
+    if version.is_some_and(|version| version != path.api_version())
+        || version.is_none() && !kind.built_in
+    {
+        let why = format!(
+            "the API version in the data ({}) does not match the expected API version ({})",
+            version.unwrap_or_default(),
+            path.api_version()
+        );
+        return Err(ErrorResponse::bad_request(path, why));
+    }
+    let name = body["kind"].as_str().filter(|kind| !kind.is_empty());
+    let wrong = name.is_some_and(|name| !kind.name.is_empty() && name != kind.name);
+    if wrong || name.is_none() && !kind.built_in {
+        let why = format!(
+            "the kind in the data ({}) is not that of the path ({})",
+            name.unwrap_or_default(),
+            kind.name
+        );
+        return Err(ErrorResponse::bad_request(path, why));
+    }
+    for (field, expected) in [("name", &path.name), ("namespace", &path.namespace)] {
+        let found = body["metadata"][field].as_str().unwrap_or_default();
+        if !found.is_empty() && !expected.is_empty() && found != expected {
+            let why = format!(
+                "the {field} of the object ({found}) does not match the {field} on the URL ({expected})"
+            );
+            return Err(ErrorResponse::bad_request(path, why));
+        }
+    }
+    Ok(())
+}
+
+/// Rejects a write that sets the deletion timestamp, or that adds finalizers after it is set.
+pub(super) fn check_deletion(
+    path: &Path,
+    kind: &Kind,
+    old: &Value,
+    new: &Value,
+    changed: &Value,
+) -> Result<(), ErrorResponse> {
+    let deleting = old["metadata"]["deletionTimestamp"].is_string();
+    if !deleting && changed["metadata"]["deletionTimestamp"].is_string() {
+        return Err(ErrorResponse::immutable(
+            path,
+            &kind.name,
+            "metadata.deletionTimestamp",
+        ));
+    }
+    let finalizers = |object: &Value| {
+        object["metadata"]["finalizers"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default()
+    };
+    let known = finalizers(old);
+    if deleting
+        && finalizers(new)
+            .iter()
+            .any(|finalizer| !known.contains(finalizer))
+    {
+        let why = "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted";
+        return Err(ErrorResponse::invalid(path, &kind.name, why));
+    }
+    Ok(())
+}
