@@ -42,11 +42,13 @@ fn register(manager: &mut Manager) {
     manager
         .controller::<Deployment>("reloader")
         .when(|old, new| generation_changed(old, new) || annotations_changed(old, new))
-        .watches::<ConfigMap>(|map, cached| {
-            let deployments = cached.list::<Deployment>();
-            deployments.by(config_map, Key::of(map)).keys()
-        })
-        .when(|old, new| old.data != new.data)
+        .watches_with::<ConfigMap>(
+            |map, cached| {
+                let deployments = cached.list::<Deployment>();
+                deployments.by(config_map, Key::of(map)).keys()
+            },
+            |kind| kind.when(|old, new| old.data != new.data),
+        )
         .triggered_by(&again)
         .reconcile(reconcile);
     manager.leading("again", async move |running| {

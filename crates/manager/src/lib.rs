@@ -48,11 +48,11 @@
 //! fn register(manager: &mut Manager) {
 //!     manager
 //!         .controller::<Deployment>("deployment")
-//!         .watches::<ConfigMap>(|map, cached| {
+//!         .watches_with::<ConfigMap>(
 //!             // Which ones name it? Found by an index, which is nothing but a function.
-//!             cached.list::<Deployment>().by(config_map, Key::of(map)).keys()
-//!         })
-//!         .when(|old, new| old.data != new.data)
+//!             |map, cached| cached.list::<Deployment>().by(config_map, Key::of(map)).keys(),
+//!             |kind| kind.when(|old, new| old.data != new.data),
+//!         )
 //!         .reconcile(reconcile);
 //! }
 //!
@@ -76,7 +76,7 @@
 //! |---|---|
 //! | a child changes | [`owns`](Controller::owns), or [`owns_cached`](Controller::owns_cached) to read the whole child |
 //! | an object changes that refers to mine, or that mine refers to | [`watches`](Controller::watches) |
-//! | only some updates matter | [`when`](Controller::when), with a [`predicate`] or your own, after the kind that it applies to |
+//! | only some updates matter | [`when`](Controller::when), with a [`predicate`] or your own; of other kinds [`owns_with`](Controller::owns_with), [`owns_cached_with`](Controller::owns_cached_with) and [`watches_with`](Controller::watches_with) |
 //! | something outside the cluster, or a point in time | [`triggered_by`](Controller::triggered_by); [`Action::requeue`], [`Action::requeue_at`] |
 //! | a period has passed | [`resync`](Controller::resync) |
 //! | none: the objects are only read | [`reads`](Controller::reads) |
@@ -141,6 +141,7 @@ pub use self::{
         retry::{retry_after, terminal, waiting},
         state::with,
         trigger::Trigger,
+        watched::WatchedKind,
     },
     dynamic::{Dynamic, DynamicKind},
     key::Key,

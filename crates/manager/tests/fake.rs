@@ -11,7 +11,7 @@ use kube::{
         WatchParams,
     },
 };
-use manager::Manager;
+use manager::{Manager, WatchedKind};
 use serde_json::json;
 
 fn object(name: &str, owners: &[&ConfigMap]) -> ConfigMap {
@@ -222,8 +222,7 @@ async fn a_reconcile_sees_that_an_optional_kind_is_not_installed() {
         let register = |manager: &mut Manager| {
             manager
                 .controller::<Namespace>("namespace")
-                .owns::<ConfigMap>()
-                .optional()
+                .owns_with::<ConfigMap>(WatchedKind::optional)
                 .reconcile(async |_, cx| {
                     let installed = cx.is_installed::<ConfigMap>()?;
                     anyhow::bail!("installed: {installed}")

@@ -7,7 +7,17 @@ use kbr_scaffold::rust::uses::call;
 use kbr_scaffold::rust::{Source, line};
 
 /// Methods of a registration that make the manager list and watch a kind.
-pub const WATCHING: [&str; 5] = ["controller", "owns", "owns_cached", "watches", "reads"];
+pub const WATCHING: [&str; 9] = [
+    "controller",
+    "owns",
+    "owns_with",
+    "owns_cached",
+    "owns_cached_with",
+    "watches",
+    "watches_with",
+    "reads",
+    "reads_optional",
+];
 
 /// One call such as `.owns::<Job>(…)`.
 pub struct Registration<'a> {

@@ -7,7 +7,14 @@ use super::registrations::{Registration, is_allowed, registrations};
 use super::sources::Sources;
 
 /// Methods of a registration that cache whole objects of another kind than the controller's own.
-const WHOLE: [&str; 3] = ["owns_cached", "watches", "reads"];
+const WHOLE: [&str; 6] = [
+    "owns_cached",
+    "owns_cached_with",
+    "watches",
+    "watches_with",
+    "reads",
+    "reads_optional",
+];
 
 /// Kinds of which a cluster has many or large objects that an operator does not read, as group and plural.
 const LARGE: [(&str, &str); 5] = [
@@ -66,6 +73,7 @@ fn problem(file: &str, watch: &Registration) -> Problem {
     let kind = &watch.kind.kind;
     let metadata = match watch.method {
         "owns_cached" => format!("`.owns::<{written}>()`"),
+        "owns_cached_with" => format!("`.owns_with::<{written}>()`"),
         method => format!("`.{method}::<PartialObjectMeta<{written}>>()`"),
     };
     let problem = Problem::new(format!(
@@ -116,6 +124,18 @@ mod tests {
             let found = warnings(&format!("x.watches::<k8s_openapi::api::{path}>(map);"));
             assert!(found.contains(path), "{path}: {found}");
         }
+        for code in [
+            "x.owns_cached_with::<ConfigMap>(|kind| kind.optional());",
+            "x.watches_with::<ConfigMap>(map, |kind| kind.when(changed));",
+            "x.reads_optional::<ConfigMap>();",
+        ] {
+            assert_ne!(warnings(code), "", "{code}");
+        }
+        let owned = warnings("x.owns_cached_with::<ConfigMap>(|kind| kind);");
+        assert!(
+            owned.contains("with `.owns_with::<ConfigMap>()`"),
+            "{owned}"
+        );
     }
 
     #[test]

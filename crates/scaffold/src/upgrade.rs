@@ -10,6 +10,7 @@ pub mod library;
 mod library_names;
 mod merge;
 mod moves;
+mod named_last;
 pub mod notes;
 mod selector;
 mod span;

@@ -105,7 +105,7 @@ impl FakeApi {
 
     /// Removes a kind from the server, and its objects, whatever their finalizers: as if its definition (CRD) were
     /// deleted. Its requests are answered with 404, and its watches end. For tests of an
-    /// [optional](manager::Controller::optional) kind, which may be removed before the manager starts or later.
+    /// [optional](manager::WatchedKind::optional) kind, which may be removed before the manager starts or later.
     pub fn uninstall<K: Object>(&self) {
         self.lock().objects.uninstall(&path::<K>("default", "any"));
         self.changed.send_replace(());

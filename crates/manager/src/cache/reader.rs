@@ -118,7 +118,7 @@ impl Reader {
         }
     }
 
-    /// Whether the API server serves `C`; see [`Controller::optional`](crate::Controller::optional).
+    /// Whether the API server serves `C`; see [`WatchedKind::optional`](crate::WatchedKind::optional).
     ///
     /// # Errors
     /// When the controller was registered without this kind; the error names the line to add.

@@ -18,7 +18,7 @@ impl Manager {
     ///
     /// Needs the verbs `list` and `watch` on `C`. A replica that cannot list the objects within `--cache-sync-timeout`
     /// ends with an error, also if the kind is not installed: only kinds of controllers can be
-    /// [optional](crate::Controller::optional).
+    /// [optional](crate::WatchedKind::optional).
     pub fn reads<C: Cached>(&mut self) {
         let cache = self.caches.of::<C>();
         cache.presence.set_used();

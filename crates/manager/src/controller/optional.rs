@@ -3,60 +3,42 @@
 use std::sync::Arc;
 
 use crate::{
-    cache::object::{Cached, Object},
-    controller::{context::Context, registration::Controller},
+    cache::{
+        object::{Cached, Object},
+        presence::Handler,
+    },
+    controller::{context::Context, parts::Parts, registration::Controller},
 };
 
-impl<K: Object, W: Cached> Controller<'_, K, W> {
-    /// Lets the kind be missing that the call before this names: the controller's own, or one that it owns, watches or
-    /// reads. Use it for a kind of another project, whose CRD may be installed later or never.
-    ///
-    /// While the API server does not serve the kind, its cache is empty: [`Context::get`] returns `None`, and
-    /// [`Context::list`] nothing; [`Context::is_installed`] tells that from a kind without objects. To apply an object
-    /// of it fails. The controller starts and reconciles without it, readiness and `--cache-sync-timeout` do not depend
-    /// on it, and a line in the log reports it once.
-    ///
-    /// When the CRD is installed, the kind is watched within 30 s; when it is removed, the watch ends and its objects
-    /// leave the cache. All objects of the controller are reconciled in both cases. No other kind is affected.
-    ///
-    /// If several controllers use the kind, or one names it several times, it may only be missing if each says so.
-    /// Needs no permission besides those for the kind.
-    ///
-    /// ```
-    /// # use k8s_openapi::api::apps::v1::{DaemonSet as ServiceMonitor, Deployment};
-    /// # use manager::{Action, Manager};
-    /// # fn monitor() -> ServiceMonitor { ServiceMonitor::default() }
-    /// # fn register(manager: &mut Manager) {
-    /// manager
-    ///     .controller::<Deployment>("deployment")
-    ///     .owns::<ServiceMonitor>()
-    ///     .optional()
-    ///     .reconcile(async |_, cx| {
-    ///         if cx.is_installed::<ServiceMonitor>()? {
-    ///             cx.apply(&monitor()).await?;
-    ///         }
-    ///         Ok(Action::await_change())
-    ///     });
-    /// # }
-    /// ```
+impl<K: Object> Controller<'_, K> {
+    /// Lets the controller's own kind be missing, as [`WatchedKind::optional`](crate::WatchedKind::optional) lets
+    /// another: the operator starts without it, and the controller reconciles its objects once its CRD is installed.
     pub fn optional(mut self) -> Self {
         let parts = &mut self.parts;
-        if let Some(set_optional) = parts.last.take() {
-            // A cache holds its handlers, so a handler must not keep the cache alive.
-            let (cache, queue) = (Arc::downgrade(&parts.cache), parts.queue.clone());
-            set_optional(Box::new(move || {
-                if let Some(cache) = cache.upgrade() {
-                    queue.add_all(cache.keys());
-                }
-            }));
+        if !parts.is_optional {
+            parts.is_optional = true;
+            parts.cache.presence.set_optional(parts.enqueues_all());
         }
         self
     }
 }
 
+impl<K: Object> Parts<'_, K> {
+    /// Enqueues all objects of the controller, whenever a kind is installed or removed.
+    pub(super) fn enqueues_all(&self) -> Handler {
+        // A cache holds its handlers, so a handler must not keep the cache alive.
+        let (cache, queue) = (Arc::downgrade(&self.cache), self.queue.clone());
+        Box::new(move || {
+            if let Some(cache) = cache.upgrade() {
+                queue.add_all(cache.keys());
+            }
+        })
+    }
+}
+
 impl<K: Object> Context<K> {
     /// Whether the API server serves the kind `C`, for a kind that may be missing: see
-    /// [`Controller::optional`](crate::Controller::optional). It is `true` once all its objects have been listed.
+    /// [`WatchedKind::optional`](crate::WatchedKind::optional). It is `true` once all its objects have been listed.
     ///
     /// # Errors
     /// When the controller was registered without this kind; the error names the line to add.

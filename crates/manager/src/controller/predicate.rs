@@ -47,12 +47,14 @@ type Predicate<K> = Box<dyn Fn(&K, &K) -> bool + Send + Sync>;
 /// The predicates on one kind, all of which must hold.
 pub(crate) struct Filter<K>(Vec<Predicate<K>>);
 
-impl<K> Filter<K> {
+impl<K> Default for Filter<K> {
     /// A filter that passes everything.
-    pub(crate) fn none() -> Self {
+    fn default() -> Self {
         Self(Vec::new())
     }
+}
 
+impl<K> Filter<K> {
     pub(crate) fn add(&mut self, predicate: impl Fn(&K, &K) -> bool + Send + Sync + 'static) {
         self.0.push(Box::new(predicate));
     }
@@ -148,7 +150,7 @@ mod tests {
 
     #[test]
     fn creation_and_deletion_pass_every_predicate() {
-        let mut never = Filter::none();
+        let mut never = Filter::default();
         never.add(|_, _| false);
         let now = || Some(Time(Timestamp::UNIX_EPOCH));
         let (known, going) = (
@@ -166,7 +168,7 @@ mod tests {
     #[test]
     fn every_predicate_must_hold_and_one_that_panics_counts_as_true() {
         let (old, new) = (object(|_| {}), object(|meta| meta.labels = Some(pair())));
-        let mut filter = Filter::none();
+        let mut filter = Filter::default();
         filter.add(labels_changed);
         filter.add(|_, _| panic!("no idea"));
         assert!(passes(&filter, Some(&old), Some(&new)));

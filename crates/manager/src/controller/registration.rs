@@ -1,6 +1,6 @@
 //! Registers controllers.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{api::PartialObjectMeta, core::object::HasStatus};
@@ -9,9 +9,7 @@ use serde::Serialize;
 use crate::{
     cache::{
         object::{Cached, Object},
-        presence::Handler,
         reader::Reader,
-        store::Cache,
     },
     controller::{
         action::Action,
@@ -19,15 +17,16 @@ use crate::{
         context::Context,
         core::Core,
         names,
-        predicate::Filter,
+        parts::{Parts, Predicates},
         queue::Queue,
         reconcile::{Function, Reconciler},
-        source::{self, Hook, Source},
+        source,
         trigger::Trigger,
+        watched::WatchedKind,
     },
     key::Key,
     manager::Manager,
-    writes::{applied::Applied, condition::Accessor, own::OwnWrites},
+    writes::{condition::Accessor, own::OwnWrites},
 };
 
 impl Manager {
@@ -41,37 +40,25 @@ impl Manager {
 
 /// A controller of `K` that is being registered; [`reconcile`](Self::reconcile) ends it.
 ///
-/// `W` is the kind that was named last, to which [`when`](Self::when) applies: `K` itself, or a kind that it owns or
-/// watches.
+/// Functions that take or return one write `Controller<'_, K>`. `W` and `S` exist for the methods that are deprecated: the
+/// kind to which `when` applies, and [`Later`] after a call that names another kind than `K`. After
+/// [`owns_with`](Self::owns_with) and the like, they are as at the beginning.
 #[must_use = "a controller without `.reconcile(…)` does nothing"]
-pub struct Controller<'a, K, W = K> {
+pub struct Controller<'a, K, W = K, S = Own> {
     pub(super) parts: Parts<'a, K>,
-    /// Maps a change of a `W` to keys, and filters changes; attached once both are known.
-    hook: Hook<W>,
-    filter: Filter<W>,
+    pub(super) filter: Predicates<W>,
+    state: PhantomData<S>,
 }
 
-/// The controller as registered so far.
-pub(super) struct Parts<'a, K> {
-    pub(super) manager: &'a mut Manager,
-    pub(super) name: String,
-    pub(super) queue: Arc<Queue>,
-    writes: Arc<OwnWrites>,
-    applied: Arc<Applied>,
-    pub(super) cache: Arc<Cache<K>>,
-    reader: Reader,
-    /// Makes the kind optional that was named last.
-    pub(super) last: Option<Box<dyn FnOnce(Handler)>>,
-    conditions: Option<Accessor<K>>,
-    automatic_ready: bool,
-    finalizer: Option<(String, Function<K>)>,
-    pub(super) concurrency: usize,
-    pub(super) timeout: Duration,
-    pub(super) resync: Option<Duration>,
-    sources: Vec<Source>,
-}
+/// The state of a [`Controller`] whose `when` and `optional` are about its own kind.
+#[derive(Debug)]
+pub struct Own;
 
-impl<K, W> fmt::Debug for Controller<'_, K, W> {
+/// The state of a [`Controller`] that has named another kind since.
+#[derive(Debug)]
+pub struct Later;
+
+impl<K, W, S> fmt::Debug for Controller<'_, K, W, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Controller")
             .field("name", &self.parts.name)
@@ -92,7 +79,10 @@ impl<'a, K: Object> Controller<'a, K> {
             writes: writes.clone(),
             applied: Arc::default(),
             reader: Reader::new(name),
+            own: Predicates::default(),
+            is_optional: false,
             last: None,
+            hooks: Vec::new(),
             conditions: None,
             automatic_ready: true,
             finalizer: None,
@@ -104,22 +94,21 @@ impl<'a, K: Object> Controller<'a, K> {
             cache: cache.clone(),
             manager,
         };
-        parts.need(cache.clone());
+        parts.need(&cache);
+        let own = parts.own.clone();
+        parts.hook(source::own(cache, writes), &own);
         Self {
             parts,
-            hook: source::own(cache, writes),
-            filter: Filter::none(),
+            filter: own,
+            state: PhantomData,
         }
     }
-}
 
-impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
-    /// Reconciles on an update of the kind that was named last only if `predicate` returns true. It is called with the
-    /// object before and after the update; see [`predicate`](crate::predicate). If there are several, all must return
-    /// true.
+    /// Reconciles on an update of an object only if `predicate` returns true. It is called with the object before and
+    /// after the update; see [`predicate`](crate::predicate). If there are several, all must return true.
     ///
     /// It is not called when an object is first seen, is deleted or gets a deletion timestamp: these always trigger a
-    /// reconcile.
+    /// reconcile. For updates of other kinds see [`owns_with`](Self::owns_with) and the like.
     ///
     /// ```
     /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
@@ -128,32 +117,35 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
     /// manager
     ///     .controller::<ConfigMap>("configmap")
     ///     .when(predicate::labels_changed)
-    ///     .owns_cached::<Deployment>()
-    ///     .when(|old, new| old.status != new.status)
+    ///     .owns_cached_with::<Deployment>(|kind| kind.when(|old, new| old.status != new.status))
     ///     .reconcile(async |_, _| Ok(Action::await_change()));
     /// # }
     /// ```
-    pub fn when<P>(mut self, predicate: P) -> Self
+    pub fn when<P>(self, predicate: P) -> Self
     where
-        P: Fn(&W, &W) -> bool + Send + Sync + 'static,
+        P: Fn(&K, &K) -> bool + Send + Sync + 'static,
     {
-        self.filter.add(predicate);
+        self.filter.borrow_mut().add(predicate);
         self
     }
+}
 
+impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
     /// Also reconciles an object when a `C` that it owns changes. Only the metadata of the `C` objects is cached.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
-    pub fn owns<C: Object>(self) -> Controller<'a, K, PartialObjectMeta<C>> {
-        self.enqueue_owner::<C, _>()
+    pub fn owns<C: Object>(mut self) -> Controller<'a, K, PartialObjectMeta<C>, Later> {
+        let filter = self.parts.children::<C, _>(WatchedKind::new());
+        self.later(filter)
     }
 
     /// Also reconciles an object when a `C` that it owns changes. The `C` objects are cached whole, so reading one
     /// costs no request. Use this for kinds whose status every reconcile looks at.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
-    pub fn owns_cached<C: Object>(self) -> Controller<'a, K, C> {
-        self.enqueue_owner::<C, _>()
+    pub fn owns_cached<C: Object>(mut self) -> Controller<'a, K, C, Later> {
+        let filter = self.parts.children::<C, _>(WatchedKind::new());
+        self.later(filter)
     }
 
     /// Also reconciles objects when a `C` changes that they do not own: those whose keys `map` returns.
@@ -189,40 +181,39 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
     /// }
     /// ```
     pub fn watches<C: Cached>(
-        self,
+        mut self,
         map: impl Fn(&C, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
-    ) -> Controller<'a, K, C> {
-        let mut parts = self.settle();
-        let cache = parts.manager.caches.of::<C>();
-        parts.need(cache.clone());
-        let hook = source::mapped(cache, &parts.reader, parts.queue.clone(), map);
-        Controller {
-            parts,
-            hook,
-            filter: Filter::none(),
-        }
-    }
-
-    fn enqueue_owner<C: Object, M: Cached>(self) -> Controller<'a, K, M> {
-        let mut parts = self.settle();
-        let cache = parts.manager.caches.of::<M>();
-        parts.need(cache.clone());
-        let (applied, queue) = (parts.applied.clone(), parts.queue.clone());
-        Controller {
-            hook: source::owner::<K, C, M>(cache, applied, queue),
-            parts,
-            filter: Filter::none(),
-        }
+    ) -> Controller<'a, K, C, Later> {
+        let filter = self.parts.mapped(map, WatchedKind::new());
+        self.later(filter)
     }
 
     /// Caches the objects of `C` for [`Context::get`] and [`Context::list`]. Their changes trigger no reconcile. Those
     /// are all objects of the kind, unless [`Manager::cache`] selects some.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
-    pub fn reads<C: Cached>(mut self) -> Self {
+    pub fn reads<C: Cached>(mut self) -> Controller<'a, K, W, Later> {
         let cache = self.parts.manager.caches.of::<C>();
-        self.parts.need(cache);
-        self
+        self.parts.need(&cache);
+        let filter = self.filter.clone();
+        self.later(filter)
+    }
+
+    fn later<C>(self, filter: Predicates<C>) -> Controller<'a, K, C, Later> {
+        Controller {
+            parts: self.parts,
+            filter,
+            state: PhantomData,
+        }
+    }
+
+    /// The controller whose `when` and `optional` are about its own kind.
+    pub(super) fn own(self) -> Controller<'a, K> {
+        Controller {
+            filter: self.parts.own.clone(),
+            parts: self.parts,
+            state: PhantomData,
+        }
     }
 
     /// Lets `trigger` enqueue objects of this controller.
@@ -305,7 +296,10 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
         F: Fn(Arc<K>, Context<K>) -> R + Send + Sync + 'static,
         R: Future<Output = anyhow::Result<Action>> + Send + 'static,
     {
-        let parts = self.settle();
+        let parts = self.parts;
+        for attach in parts.hooks {
+            attach();
+        }
         let manager = parts.manager;
         let field_manager = format!("{}/{}", manager.id, parts.name);
         if let Err(error) = names::check(manager, &parts.name, &field_manager, parts.concurrency) {
@@ -341,25 +335,6 @@ impl<'a, K: Object, W: Cached> Controller<'a, K, W> {
             reconcile: function(reconcile),
             finalizer: parts.finalizer,
         }));
-    }
-
-    /// Attaches the hook of the kind that was named last.
-    fn settle(self) -> Parts<'a, K> {
-        self.hook.attach(self.filter);
-        self.parts
-    }
-}
-
-impl<K> Parts<'_, K> {
-    /// Lets the controller read `cache`, and start only once `cache` has synced.
-    fn need<M: Cached>(&mut self, cache: Arc<Cache<M>>) {
-        cache.presence.set_used();
-        let last = cache.clone();
-        self.last = Some(Box::new(move |changed| last.presence.set_optional(changed)));
-        if self.reader.caches.find::<M>().is_none() {
-            self.reader.caches.add(cache.clone());
-            self.sources.push(Source::new(cache));
-        }
     }
 }
 

@@ -18,7 +18,7 @@ use kube::{
     Api, CustomResource, ResourceExt as _,
     api::{PartialObjectMeta, Patch, PatchParams},
 };
-use manager::{Action, Context, Options};
+use manager::{Action, Context, Options, WatchedKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -126,8 +126,10 @@ async fn run(Cli { manager, journal }: Cli) -> anyhow::Result<()> {
     let reconcile = move |sailor, cx| reconcile(sailor, cx, journal.clone());
     if std::env::var_os(PARROTS).is_some() {
         controller
-            .watches::<Parrot>(|_, cached| cached.list::<Sailor>().keys())
-            .optional()
+            .watches_with::<Parrot>(
+                |_, cached| cached.list::<Sailor>().keys(),
+                WatchedKind::optional,
+            )
             .reconcile(reconcile);
     } else {
         controller.reconcile(reconcile);

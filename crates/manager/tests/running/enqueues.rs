@@ -8,7 +8,7 @@ use kube::{
     ResourceExt,
     api::{ObjectMeta, PartialObjectMeta},
 };
-use manager::{Action, Context, Key, Manager, Trigger, predicate};
+use manager::{Action, Context, Controller, Key, Manager, Trigger, predicate};
 
 use crate::support::{Captain, Running, SOON, Said, captain, manager, object, options};
 
@@ -196,16 +196,14 @@ async fn a_predicate_filters_updates_but_not_creation_or_deletion() {
     assert!(api.get::<Captain>("default", "hook").is_none());
 }
 
-#[tokio::test]
-async fn a_predicate_applies_to_the_last_registered_kind() {
+/// Reconciles `hook` when a `ConfigMap` that names it has new data and new labels, and when the captain changes.
+async fn filtered<W, S>(
+    register: impl FnOnce(Controller<'_, Captain>) -> Controller<'_, Captain, W, S>,
+) {
     let api = FakeApi::new();
     api.put(&captain("hook", "one"));
     let (mut manager, said) = (manager(&api), Said::default());
-    let controller = manager
-        .controller::<Captain>("captain")
-        .watches::<ConfigMap>(|map, _| Ok(named(map)))
-        .when(|old, new| old.data != new.data)
-        .when(predicate::labels_changed);
+    let controller = register(manager.controller::<Captain>("captain"));
     saying!(controller, said);
     let running = Running::start(manager);
     said.heard("hook").await;
@@ -221,6 +219,54 @@ async fn a_predicate_applies_to_the_last_registered_kind() {
     said.heard_times("hook", 4).await;
     running.stop().await.unwrap();
     assert_eq!(said.count("hook"), 4);
+}
+
+#[tokio::test]
+async fn a_predicate_of_a_watched_kind_applies_to_that_kind_alone() {
+    filtered(|controller| {
+        controller.watches_with::<ConfigMap>(
+            |map, _| Ok(named(map)),
+            |kind| {
+                kind.when(|old, new| old.data != new.data)
+                    .when(predicate::labels_changed)
+            },
+        )
+    })
+    .await;
+}
+
+#[tokio::test]
+#[expect(deprecated, reason = "projects of 0.2.0 have it")]
+async fn a_predicate_after_a_kind_still_applies_to_that_kind() {
+    filtered(|controller| {
+        controller
+            .watches::<ConfigMap>(|map, _| Ok(named(map)))
+            .when(|old, new| old.data != new.data)
+            .reads::<Secret>()
+            .when(predicate::labels_changed)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_predicate_after_a_configured_kind_is_about_the_controllers_own() {
+    let api = FakeApi::new();
+    api.put(&captain("hook", "one"));
+    let (mut manager, said) = (manager(&api), Said::default());
+    let controller = manager
+        .controller::<Captain>("captain")
+        .watches_with::<ConfigMap>(|map, _| Ok(named(map)), |kind| kind)
+        .when(predicate::generation_changed);
+    saying!(controller, said);
+    let running = Running::start(manager);
+    said.heard("hook").await;
+    api.put(&labelled(captain("hook", "one")));
+    api.put(&naming("map", "hook"));
+    said.heard_times("hook", 2).await;
+    api.put(&object("map", "new"));
+    said.heard_times("hook", 3).await;
+    running.stop().await.unwrap();
+    assert_eq!(said.count("hook"), 3);
 }
 
 #[tokio::test]

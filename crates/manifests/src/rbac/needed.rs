@@ -233,6 +233,15 @@ mod tests {
             help: write this comment where the controller is registered: `// +kbr:rbac:groups=batch,resources=jobs,verbs=list;watch`\n    \
             help: if this is intended, write above it `// +kbr:lint:allow=missing-permission`";
         assert_eq!(warnings(&format!("{JOB}manager.owns::<Job>();")), expected);
+        let configured = |call: &str| warnings(&format!("{JOB}x.{call};"));
+        for call in [
+            "owns_with::<Job>(|kind| kind.optional())",
+            "owns_cached_with::<Job>(|kind| kind.when(changed))",
+            "watches_with::<Job>(map, |kind| kind)",
+            "reads_optional::<Job>()",
+        ] {
+            assert!(configured(call).contains("list and watch"), "{call}");
+        }
         for method in WATCHING {
             let found = warnings(&format!("{JOB}manager.{method}::<Job>();"));
             assert!(found.contains("verbs=list;watch`"), "{method}: {found}");

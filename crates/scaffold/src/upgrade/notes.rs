@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Disk, Span, Tree};
+use super::{Disk, Span, Tree, named_last};
 use crate::library;
 use crate::rust::comments::lex;
 use crate::rust::is_rust;
@@ -156,6 +156,11 @@ pub fn left(sources: &Sources, span: Span) -> Vec<Note> {
                 text: change.note.to_owned(),
             }));
         }
+        let lines = named_last::lines(text, span).into_iter();
+        notes.extend(lines.map(|(number, text)| Note {
+            place: format!("{path}:{number}"),
+            text,
+        }));
     }
     notes
 }

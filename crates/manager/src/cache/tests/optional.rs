@@ -4,7 +4,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::ObjectMeta;
 
 use super::{ConfigMap as Map, *};
-use crate::{controller::context::Context as Cx, key::Key};
+use crate::{
+    controller::{context::Context as Cx, watched::WatchedKind},
+    key::Key,
+};
 
 fn meta(name: &str) -> ObjectMeta {
     ObjectMeta {
@@ -45,8 +48,7 @@ fn manager(server: &Server) -> (Manager, Arc<Mutex<Vec<String>>>) {
     let seeing = seen.clone();
     manager
         .controller::<Map>("map")
-        .owns_cached::<Secret>()
-        .optional()
+        .owns_cached_with::<Secret>(WatchedKind::optional)
         .reconcile(move |_, cx: Cx<Map>| {
             let seen = seeing.clone();
             async move {

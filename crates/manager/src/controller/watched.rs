@@ -1,0 +1,152 @@
+//! What a controller says of another kind: which updates of it matter, and whether it may be missing.
+
+use std::fmt;
+
+use kube::api::PartialObjectMeta;
+
+use crate::{
+    cache::{
+        object::{Cached, Object},
+        reader::Reader,
+    },
+    controller::{predicate::Filter, registration::Controller},
+    key::Key,
+};
+
+/// A kind that a controller owns or watches, in the function for [`Controller::owns_with`] and the like.
+#[must_use = "return it from the function that configures the kind"]
+pub struct WatchedKind<C> {
+    pub(super) filter: Filter<C>,
+    pub(super) is_optional: bool,
+}
+
+impl<C> fmt::Debug for WatchedKind<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WatchedKind")
+            .field("is_optional", &self.is_optional)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<C> WatchedKind<C> {
+    pub(super) fn new() -> Self {
+        Self {
+            filter: Filter::default(),
+            is_optional: false,
+        }
+    }
+
+    /// Reconciles on an update of an object of this kind only if `predicate` returns true. It is called with the object
+    /// before and after the update; see [`predicate`](crate::predicate). If there are several, all must return true.
+    ///
+    /// It is not called when an object is first seen, is deleted or gets a deletion timestamp: these always trigger a
+    /// reconcile.
+    pub fn when<P>(mut self, predicate: P) -> Self
+    where
+        P: Fn(&C, &C) -> bool + Send + Sync + 'static,
+    {
+        self.filter.add(predicate);
+        self
+    }
+
+    /// Lets the kind be missing. Use it for a kind of another project, whose CRD may be installed later or never.
+    ///
+    /// While the API server does not serve the kind, its cache is empty: [`Context::get`](crate::Context::get) returns
+    /// `None`, and [`Context::list`](crate::Context::list) nothing;
+    /// [`Context::is_installed`](crate::Context::is_installed) tells that from a kind without objects. To apply an object
+    /// of it fails. The controller starts and reconciles without it, readiness and `--cache-sync-timeout` do not depend
+    /// on it, and a line in the log reports it once.
+    ///
+    /// When the CRD is installed, the kind is watched within 30 s; when it is removed, the watch ends and its objects
+    /// leave the cache. All objects of the controller are reconciled in both cases. No other kind is affected.
+    ///
+    /// If several controllers use the kind, or one names it several times, it may only be missing if each says so.
+    /// Needs no permission besides those for the kind.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::apps::v1::{DaemonSet as ServiceMonitor, Deployment};
+    /// # use manager::{Action, Manager};
+    /// # fn monitor() -> ServiceMonitor { ServiceMonitor::default() }
+    /// # fn register(manager: &mut Manager) {
+    /// manager
+    ///     .controller::<Deployment>("deployment")
+    ///     .owns_with::<ServiceMonitor>(|kind| kind.optional())
+    ///     .reconcile(async |_, cx| {
+    ///         if cx.is_installed::<ServiceMonitor>()? {
+    ///             cx.apply(&monitor()).await?;
+    ///         }
+    ///         Ok(Action::await_change())
+    ///     });
+    /// # }
+    /// ```
+    pub fn optional(mut self) -> Self {
+        self.is_optional = true;
+        self
+    }
+}
+
+impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
+    /// Like [`owns`](Self::owns); `configure` says which updates of the `C` objects matter, and whether the kind may be
+    /// missing.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+    /// # use manager::{Action, Manager, predicate};
+    /// # fn register(manager: &mut Manager) {
+    /// manager
+    ///     .controller::<Deployment>("deployment")
+    ///     .owns_with::<ConfigMap>(|kind| kind.when(predicate::labels_changed).optional())
+    ///     .reconcile(async |_, _| Ok(Action::await_change()));
+    /// # }
+    /// ```
+    pub fn owns_with<C: Object>(
+        mut self,
+        configure: impl FnOnce(WatchedKind<PartialObjectMeta<C>>) -> WatchedKind<PartialObjectMeta<C>>,
+    ) -> Controller<'a, K> {
+        self.parts.children::<C, _>(configure(WatchedKind::new()));
+        self.own()
+    }
+
+    /// Like [`owns_cached`](Self::owns_cached); `configure` says which updates of the `C` objects matter, and whether the
+    /// kind may be missing.
+    pub fn owns_cached_with<C: Object>(
+        mut self,
+        configure: impl FnOnce(WatchedKind<C>) -> WatchedKind<C>,
+    ) -> Controller<'a, K> {
+        self.parts.children::<C, _>(configure(WatchedKind::new()));
+        self.own()
+    }
+
+    /// Like [`watches`](Self::watches); `configure` says which updates of the `C` objects matter, and whether the kind
+    /// may be missing.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+    /// # use manager::{Action, Manager};
+    /// # fn register(manager: &mut Manager) {
+    /// manager
+    ///     .controller::<Deployment>("deployment")
+    ///     .watches_with::<ConfigMap>(
+    ///         |_, cached| cached.list::<Deployment>().keys(),
+    ///         |kind| kind.when(|old, new| old.data != new.data),
+    ///     )
+    ///     .reconcile(async |_, _| Ok(Action::await_change()));
+    /// # }
+    /// ```
+    pub fn watches_with<C: Cached>(
+        mut self,
+        map: impl Fn(&C, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
+        configure: impl FnOnce(WatchedKind<C>) -> WatchedKind<C>,
+    ) -> Controller<'a, K> {
+        self.parts.mapped(map, configure(WatchedKind::new()));
+        self.own()
+    }
+
+    /// Like [`reads`](Self::reads), for a kind that may be missing: see [`WatchedKind::optional`].
+    pub fn reads_optional<C: Cached>(mut self) -> Controller<'a, K> {
+        let cache = self.parts.manager.caches.of::<C>();
+        self.parts.need(&cache);
+        cache.presence.set_optional(self.parts.enqueues_all());
+        self.own()
+    }
+}
