@@ -66,10 +66,15 @@ pub fn check(version: &str) -> anyhow::Result<()> {
     if version == KBR || find(version)?.scaffolds == current()?.scaffolds {
         return Ok(());
     }
-    let text = format!("the project is of kbr {version}, and this is kbr {KBR}");
+    let text = format!("PROJECT says kbr {version}, but this is kbr {KBR}");
     Err(Diagnostic::new(text)
-        .help(format_args!("`kbr upgrade` brings the project to {KBR}; `kbr upgrade --dry-run` shows what that changes"))
-        .help(format_args!("or use the project's kbr: {}", install::hint(version)))
+        .help(format_args!(
+            "run `kbr upgrade`; `kbr upgrade --dry-run` shows what it changes"
+        ))
+        .help(format_args!(
+            "or use the project's kbr: {}",
+            install::hint(version)
+        ))
         .into())
 }
 

@@ -119,7 +119,7 @@ fn is_fresh(project: &Project) {
     assert_eq!(files(&project.root), files(&fresh));
     let report =
         project.runs("kbr upgrade --check && kbr upgrade --allow-dirty && kbr upgrade --dry-run");
-    let nothing = "nothing to do: the project is of kbr 0.3.0\n";
+    let nothing = "nothing to do: the project already uses kbr 0.3.0\n";
     assert_eq!(report, nothing.repeat(3));
 }
 
@@ -141,7 +141,10 @@ fn the_edits_of_a_project_of_0_2_0_are_kept() {
         assert!(project.read(path).ends_with(text), "{path}: {report}");
     }
     let nothing = project.runs("kbr upgrade --check --allow-dirty");
-    assert_eq!(nothing, "nothing to do: the project is of kbr 0.3.0\n");
+    assert_eq!(
+        nothing,
+        "nothing to do: the project already uses kbr 0.3.0\n"
+    );
 }
 
 #[test]
@@ -187,7 +190,10 @@ fn the_users_tests_use_the_crate_that_the_module_testing_became() {
         let left = project.output("git grep -n 'manager::testing' -- src api tests");
         assert_eq!(stdout(&left, &project.root), "", "{release}");
         let nothing = project.runs("kbr upgrade --check --allow-dirty");
-        assert_eq!(nothing, "nothing to do: the project is of kbr 0.3.0\n");
+        assert_eq!(
+            nothing,
+            "nothing to do: the project already uses kbr 0.3.0\n"
+        );
     }
 }
 
@@ -203,10 +209,10 @@ fn other_commands_name_the_upgrade_in_a_project_of_another_release() {
         format!("delete api {kind}"),
     ] {
         let error = project.fails(&format!("kbr {command}"));
-        let text = "error: the project is of kbr 0.1.0, and this is kbr 0.3.0; nothing was written";
+        let text = "error: PROJECT says kbr 0.1.0, but this is kbr 0.3.0; nothing was written";
         assert!(error.contains(text), "{command}: {error}");
         assert!(
-            error.contains("help: `kbr upgrade` brings the project to 0.3.0"),
+            error.contains("help: run `kbr upgrade`; `kbr upgrade --dry-run` shows"),
             "{command}: {error}"
         );
     }
@@ -220,7 +226,7 @@ fn what_is_not_committed_is_not_mixed_with_the_upgrade() {
     let before = files(&project.root);
     let error = project.fails("kbr upgrade --no-check");
     assert!(
-        error.contains("changes that are not committed; nothing was written\n    ?? notes\n"),
+        error.contains("the project has uncommitted changes; nothing was written\n    ?? notes\n"),
         "{error}"
     );
     assert_eq!(files(&project.root), before);
@@ -241,7 +247,7 @@ fn a_preview_writes_nothing_and_a_check_fails() {
     );
     let report = project.fails("kbr upgrade --check");
     assert!(
-        report.contains("conflicts: 1\nhelp: `kbr upgrade`"),
+        report.contains("conflicts: 1\nhelp: run `kbr upgrade`"),
         "{report}"
     );
     let json = project.fails("kbr upgrade --check --output json");
@@ -304,11 +310,11 @@ fn conflicts_are_those_of_a_merge_until_they_are_resolved() {
     let resolved = "sed -i -e '/^<<<<<<< /,/^=======$/d' -e '/^>>>>>>> /d' src/main.rs";
     project.runs(resolved);
     let report = project.runs("kbr upgrade --continue --no-check");
-    assert_eq!(report, "the project is of kbr 0.3.0 now\n");
+    assert_eq!(report, "upgraded the project to kbr 0.3.0\n");
     assert_eq!(project.runs("git status --short | grep ^U || true"), "");
     assert!(!project.root.join(".kbr").exists());
     let error = project.fails("kbr upgrade --continue");
-    assert!(error.contains("no upgrade is unfinished"), "{error}");
+    assert!(error.contains("no unfinished upgrade found"), "{error}");
 }
 
 #[test]
@@ -318,10 +324,7 @@ fn an_aborted_upgrade_leaves_the_project_as_it_was() {
     let before = files(&project.root);
     project.fails("kbr upgrade --no-check");
     let report = project.runs("kbr upgrade --abort");
-    assert!(
-        report.ends_with("the project is of kbr 0.1.0 again\n"),
-        "{report}"
-    );
+    assert!(report.ends_with("restored kbr 0.1.0\n"), "{report}");
     assert_eq!(files(&project.root), before);
     assert_eq!(project.runs("git status --short"), "");
     assert!(!project.root.join(".kbr").exists());
@@ -399,7 +402,7 @@ fn an_upgrade_that_was_stashed_is_still_unfinished() {
     assert!(error.contains("is unfinished"), "{error}");
     let error = project.fails("kbr upgrade --continue --no-check");
     assert!(
-        error.contains("`PROJECT` is of kbr 0.1.0, so the files of the upgrade are not here"),
+        error.contains("PROJECT says kbr 0.1.0: this checkout lacks the unfinished upgrade"),
         "{error}"
     );
     project.runs(&format!("{git} stash pop --quiet"));
@@ -445,7 +448,7 @@ fn an_upgrade_does_not_hide_the_conflicts_of_another_merge() {
     let before = files(&project.root);
     let error = project.fails("kbr upgrade --no-check --allow-dirty");
     assert!(
-        error.contains("conflicts of another merge; nothing was written\n    README.md\n"),
+        error.contains("unresolved merge conflicts; nothing was written\n    README.md\n"),
         "{error}"
     );
     assert_eq!(files(&project.root), before);
@@ -460,7 +463,7 @@ fn files_added_to_the_library_are_shown() {
     assert!(error.contains("+++ b/manager/src/mine.rs\n"), "{error}");
     let report = project.runs("kbr upgrade --no-check --discard-library-changes");
     assert!(
-        report.contains("keep manager/src/mine.rs (kbr 0.3.0 does not need it"),
+        report.contains("keep manager/src/mine.rs (kbr 0.3.0 does not use it"),
         "{report}"
     );
 }
@@ -477,7 +480,7 @@ fn an_edited_library_is_shown_and_replaced_only_if_its_changes_may_be_lost() {
         "{error}"
     );
     assert!(
-        error.contains("error: `manager` was edited, and an upgrade replaces it"),
+        error.contains("error: the upgrade would overwrite your changes to `manager`"),
         "{error}"
     );
     assert_eq!(files(&project.root), before);
@@ -514,7 +517,7 @@ fn the_difference_between_two_releases_is_shown_for_this_project() {
     assert_eq!(project.runs("kbr upgrade --diff 0.3.0..0.3.0"), "");
     let error = project.fails("kbr upgrade --diff 0.2.0");
     assert!(
-        error.contains("`0.2.0` is not a pair of releases\nhelp: pass two releases"),
+        error.contains("expected two releases, not `0.2.0`\nhelp: pass two releases"),
         "{error}"
     );
     let error = project.fails("kbr upgrade --diff 0.0.9..0.2.0");

@@ -28,13 +28,13 @@ pub struct Args {
 enum Command {
     /// Start a cluster, and leave it running
     ///
-    /// Does nothing if it runs already. The cluster survives this terminal, and ends with `kbr cluster stop`.
+    /// Does nothing if the cluster is running. It outlives this terminal: `kbr cluster stop` stops it.
     Start(StartArgs),
     /// Stop a cluster, and remove its data unless it was started with --keep
     Stop(StopArgs),
-    /// Show which clusters run
+    /// Show the running clusters
     ///
-    /// With NAME, the exit code is 1 unless that cluster runs.
+    /// With NAME, the exit code is 1 unless that cluster is running.
     Status(StatusArgs),
     /// Print the kubeconfig of a cluster, with certificates and key in it
     Kubeconfig(Name),
@@ -71,7 +71,7 @@ struct StartArgs {
 struct StopArgs {
     #[command(flatten)]
     name: Name,
-    /// Remove the data of a cluster that was started with --keep, too
+    /// Also remove the data of a cluster that was started with --keep
     #[arg(long)]
     delete: bool,
 }

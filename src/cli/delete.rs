@@ -23,8 +23,7 @@ use kbr_scaffold::workdir;
 
 /// Remove an API, a controller or webhooks from the project
 ///
-/// The project becomes what it would be without the command that added them. Nothing is removed from a cluster: kbr prints what
-/// stays there, and the commands that delete it.
+/// Undoes what `kbr create` did. It does not change clusters: kbr prints what remains there, and the commands that delete it.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     Api(api::Args),

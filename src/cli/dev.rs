@@ -14,7 +14,7 @@ use crate::dev::{self, Options};
 /// operator, generates the manifests, installs the CRDs, starts the operator, and lets the API server call its webhooks. If the build
 /// fails, the running operator is left alone. The operator runs as its service account, with exactly the permissions that
 /// `config/default` grants. To use the API server in another terminal, run the printed line
-/// `export KUBECONFIG=…` there. Ctrl-C stops everything and discards the objects in the API server, unless they are to be kept.
+/// `export KUBECONFIG=…` there. Ctrl-C stops everything and discards the objects in the API server, unless you pass `--keep`.
 ///
 /// With `--cluster`, Deployments are rolled out, garbage is collected and Jobs end, as in `kbr envtest run --cluster`.
 ///

@@ -22,7 +22,7 @@ use kbr_scaffold::workdir;
 
 /// Test against a real API server, without a cluster
 ///
-/// kbr shares the binaries with setup-envtest: they are in its store.
+/// kbr and setup-envtest share one store of binaries.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -43,7 +43,7 @@ enum Command {
     /// Find a version in the store, or download it, and print where it is
     ///
     /// Like `setup-envtest use`, with the same store: selectors, flags, output and exit code are the same. The archive's SHA-512 is
-    /// compared with the index. An interrupted download is continued by the next one. Examples:
+    /// compared with the index. The next download resumes an interrupted one. Examples:
     ///
     ///     kbr envtest use 1.37
     ///     source <(kbr envtest use -i -p env 1.37)
@@ -54,7 +54,7 @@ enum Command {
     List(versions::ListArgs),
     /// Remove versions from the store
     ///
-    /// Without a version, all versions for this platform are removed. Nothing is asked. Partial downloads are removed, too.
+    /// Without a version, removes all versions for this platform. Also removes partial downloads. Does not ask for confirmation.
     Cleanup(versions::CleanupArgs),
     /// Add a version to the store, from an archive on standard input
     Sideload(versions::SideloadArgs),
@@ -65,7 +65,7 @@ enum Command {
     /// Starts etcd and kube-apiserver on free ports of the loopback, installs the project's CRDs, runs the command,
     /// and removes everything again. The command gets `KUBECONFIG`, `KUBEBUILDER_ASSETS` and `KBR_ENVTEST=1` in its
     /// environment, and the matching kubectl first in PATH. kbr exits with the command's exit code.
-    /// The CRDs have no conversion, which `kbr dev` and the operator of an integration test serve. Example:
+    /// The CRDs have no conversion: only `kbr dev` and the operator of an integration test serve it. Example:
     ///
     ///     kbr envtest run -- cargo test --features envtest
     #[command(verbatim_doc_comment)]
@@ -73,7 +73,7 @@ enum Command {
     /// Start the servers, and stop them at the end of standard input
     #[command(hide = true)]
     Supervisor(SupervisorArgs),
-    /// Become a command that ends with its parent
+    /// Run a command that dies with its parent
     #[command(hide = true)]
     Exec(ExecArgs),
 }
@@ -107,7 +107,7 @@ struct RunArgs {
     #[arg(long, value_name = "DIR")]
     keep_logs: Option<PathBuf>,
     /// Log every request to this file, as JSON lines without the objects; `kbr manifests --check-permissions FILE` compares
-    /// those of the operator with its permissions. A file that exists is overwritten
+    /// those of the operator with its permissions. Overwrites an existing file
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,
     /// Timeout for the servers to become ready

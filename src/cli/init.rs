@@ -160,7 +160,7 @@ fn check(project: &Head) -> anyhow::Result<()> {
     let mut problems = Problems::default();
     if let Some(problem) = name::problem(&project.name, embedded::LOCK) {
         let name = name::propose(&project.name, embedded::LOCK);
-        let help = format!("`--project-name {name}` would do");
+        let help = format!("try `--project-name {name}`");
         problems.add(problem, help);
     }
     let manager_id = project.manager_id();
@@ -169,7 +169,7 @@ fn check(project: &Head) -> anyhow::Result<()> {
     } else if manager_id.len() + 1 + CONTROLLER_ROOM > FIELD_MANAGER_MAX {
         problems.add(
             format!("`{manager_id}` is too long: a field manager is `{manager_id}/<controller>`, of at most {FIELD_MANAGER_MAX} characters"),
-            format!("choose a shorter domain or project name, of {} characters together", FIELD_MANAGER_MAX - CONTROLLER_ROOM - 2),
+            format!("use a shorter domain or project name: together at most {} characters", FIELD_MANAGER_MAX - CONTROLLER_ROOM - 2),
         );
     }
     if let Some(problem) = values::repo_problem(&project.repo) {
@@ -193,7 +193,7 @@ fn domain_problem(domain: &str) -> Option<(String, String)> {
     if !names::is_subdomain(domain) {
         let rule = "use lower-case letters, digits, and `-` or `.` between them";
         let problem = format!("`{domain}` is not a domain: {rule}");
-        return Some((problem, format!("`--domain {nearest}` would do")));
+        return Some((problem, format!("try `--domain {nearest}`")));
     }
     let owner = protected(domain)?;
     Some((
@@ -216,7 +216,7 @@ fn check_same(wanted: &Head, found: &Head) -> anyhow::Result<()> {
     ] {
         if wanted != found {
             problems.add(
-                format!("the project already exists with `--{flag} '{found}'`, not `{wanted}`"),
+                format!("this project has `--{flag} '{found}'`, not `{wanted}`"),
                 format!("leave `--{flag}` out, or use another folder"),
             );
         }

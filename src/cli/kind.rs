@@ -8,7 +8,7 @@ use kbr_scaffold::resource::target::Target;
 /// A version of a kind.
 #[derive(Clone, Debug, clap::Args)]
 pub struct KindArgs {
-    /// API group without the project's domain, or a full group with `--domain ''`; `''` uses the domain as the group, `core` is Kubernetes' core group
+    /// API group: `crew` becomes `crew.<domain>`; use `''` for the bare domain, `core` for Pods, Services and the like
     #[arg(long, add = completion::groups())]
     pub group: String,
     /// Version of the API: `v1`, `v2beta3`, `v1alpha1`

@@ -133,7 +133,7 @@ fn no_value(word: &str, arguments: &[String]) -> Diagnostic {
         Some(flag) if !flag.contains('=') => format!("`{flag}` takes no value"),
         _ => format!("leave `{word}` out"),
     };
-    Diagnostic::new(format_args!("`{word}` does not belong to a flag")).help(help)
+    Diagnostic::new(format_args!("unexpected argument `{word}`")).help(help)
 }
 
 /// Whether this process was started as `kbr init …`: clap does not report which command an argument belongs to.

@@ -23,7 +23,7 @@ use kbr_scaffold::workdir;
 /// from comments like `// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch` in the operator's sources;
 /// webhooks to `config/webhook/manifests.yaml`, from comments that begin with `// +kbr:webhook:`. Samples below
 /// `config/samples` that do not match their type are reported; one that you have not edited is brought up to date.
-/// Files that are up to date are not touched. A file without kbr's first line is yours, and is not changed.
+/// Files that are up to date are not touched. kbr never changes a file that lacks its header.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[allow(
     clippy::struct_excessive_bools,
@@ -48,9 +48,8 @@ pub struct Args {
     pub watch: bool,
     /// Generate nothing, but compare the operator's permissions with its requests in AUDIT, a log of `kbr envtest run --audit`
     ///
-    /// Prints the permissions in `config/default` that were denied, that are wider than used (`*`), and that were never used. The last
-    /// means that no test used them, not that the operator never needs them. Fails if a permission was denied; all else is only
-    /// reported.
+    /// Prints the permissions that were denied, and those in `config/default` that are wider than used (`*`) or were never used. A
+    /// permission that no test used may still be needed. Fails only if a permission was denied.
     #[arg(
         long,
         value_name = "AUDIT",
@@ -60,7 +59,7 @@ pub struct Args {
     /// Write nothing, but compare the CRDs with earlier ones, and fail if a change breaks objects or clients
     ///
     /// FROM is a git ref (`origin/main`, `v1.2.0`), a folder with CRDs or a project, which begins with `./`, `../` or `/`, or
-    /// `cluster`: that of the current context, which also knows the versions in which objects are stored. Warnings are changes that
+    /// `cluster`: that of the current context, which also knows the stored versions. Warnings are changes that
     /// existing objects survive. A comment `// +kbr:lint:allow=<rule>` above the field or type allows one.
     #[arg(
         long,
@@ -155,9 +154,9 @@ fn against(root: &Path, source: &Source, format: Format) -> anyhow::Result<()> {
         }
     }
     let compared = match comparison.compared {
-        0 => format!("{source} has no CRDs of this project: nothing to compare with"),
-        1 => format!("1 CRD compared with {source}"),
-        count => format!("{count} CRDs compared with {source}"),
+        0 => format!("no CRDs of this project found in {source}: nothing to compare"),
+        1 => format!("compared 1 CRD with {source}"),
+        count => format!("compared {count} CRDs with {source}"),
     };
     output::message(compared);
     if errors.is_empty() {
@@ -166,12 +165,9 @@ fn against(root: &Path, source: &Source, format: Format) -> anyhow::Result<()> {
     let error = match format {
         Format::Text => {
             let errors = errors.iter().map(|it| it.problem()).collect();
-            Diagnostic::findings("incompatible changes of the CRDs", errors)
+            Diagnostic::findings("incompatible CRD changes", errors)
         }
-        Format::Json => Diagnostic::new(format_args!(
-            "incompatible changes of the CRDs: {}",
-            errors.len()
-        )),
+        Format::Json => Diagnostic::new(format_args!("incompatible CRD changes: {}", errors.len())),
     };
     Err(error.outcome(Outcome::Unmentioned).into())
 }
@@ -237,13 +233,13 @@ fn print_changes(generated: &Generated, compared: &Compared) {
 fn print_leftovers(compared: &Compared) {
     for path in &compared.kept {
         output::message(format_args!(
-            "{:>12} {path} (yours: it does not begin with kbr's first line)",
+            "{:>12} {path} (it lacks kbr's header)",
             "keep"
         ));
     }
     for Change { path, .. } in &compared.orphaned {
         output::message(format_args!(
-            "warning: no type defines `{path}` any more\n    help: `kbr manifests --prune` removes it"
+            "warning: no type defines the CRD in `{path}`\n    help: to remove it, run `kbr manifests --prune`"
         ));
     }
 }

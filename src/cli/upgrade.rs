@@ -22,11 +22,11 @@ use kbr_scaffold::commit::{self, Lock, suspended};
 use kbr_scaffold::project::KBR;
 use kbr_scaffold::workdir;
 
-/// Bring the project to the release of this kbr
+/// Upgrade the project to this kbr's release
 ///
-/// Merges what changed in the scaffolds since the project's release into your files, three ways, as git does. Your files stay yours: lines
-/// that both changed become conflicts, which an editor or `git mergetool` resolves; in controllers, types, webhooks and tests your
-/// lines stay, and the changes are shown. Needs no network. Everything is written, or nothing.
+/// Merges the scaffolds' changes since the project's release into your files, with a three-way merge as in git. Lines that both
+/// sides changed become conflicts, which you resolve in an editor or with `git mergetool`. In controllers, types, webhooks and tests,
+/// kbr keeps your lines and prints its changes instead. Needs no network, and writes everything or nothing.
 ///
 ///     kbr upgrade --dry-run
 ///     kbr upgrade
@@ -41,7 +41,7 @@ pub struct Args {
     /// Report what would be written, but write nothing
     #[arg(long, group = "verb")]
     dry_run: bool,
-    /// Write nothing, and fail if there is something to upgrade
+    /// Write nothing, and fail if the project needs an upgrade
     #[arg(long, group = "verb")]
     check: bool,
     /// Print the difference between the scaffolds of two releases for this project: `0.1.0..0.2.0`
@@ -50,13 +50,13 @@ pub struct Args {
     /// Finish an upgrade whose conflicts are resolved
     #[arg(long = "continue", group = "verb")]
     continues: bool,
-    /// Restore the files before an unfinished upgrade; files that you edited since are listed and kept
+    /// Undo an unfinished upgrade; files that you edited since are listed and kept
     #[arg(long, group = "verb")]
     abort: bool,
-    /// Upgrade although files are not committed
+    /// Upgrade even if there are uncommitted changes
     #[arg(long)]
     allow_dirty: bool,
-    /// Replace the runtime library although you edited it: your changes are lost
+    /// Overwrite local changes to the runtime library
     #[arg(long)]
     discard_library_changes: bool,
     /// Run neither `kbr manifests` nor cargo afterwards
@@ -184,9 +184,9 @@ fn check_clean(repository: &Repository, may_be_dirty: bool) -> anyhow::Result<()
     let unmerged = repository.unmerged()?;
     if !unmerged.is_empty() {
         return Err(
-            Diagnostic::new("the project has conflicts of another merge")
+            Diagnostic::new("the project has unresolved merge conflicts")
                 .details(unmerged.join("\n"))
-                .help("resolve them, and commit them, before you upgrade")
+                .help("resolve and commit them first")
                 .into(),
         );
     }
@@ -201,10 +201,10 @@ fn check_clean(repository: &Repository, may_be_dirty: bool) -> anyhow::Result<()
     if files.len() > SHOWN {
         shown.push(format!("… and {} more", files.len() - SHOWN));
     }
-    Err(Diagnostic::new("the project has changes that are not committed")
+    Err(Diagnostic::new("the project has uncommitted changes")
         .outcome(Outcome::NothingWritten)
         .details(shown.join("\n"))
-        .help("commit or stash them, so that you can review the upgrade, and take it back, by itself")
+        .help("commit or stash them, so that you can review and revert the upgrade on its own")
         .help("or pass `--allow-dirty`")
         .into())
 }

@@ -206,7 +206,7 @@ impl Session {
         let requested = match &mut self.server {
             Some(server) => server.request_samples(&self.root),
             None => Err(anyhow::anyhow!(
-                "kbr installs nothing in your own cluster; run kubectl apply -k config/samples"
+                "kbr does not change your own cluster; run kubectl apply -k config/samples"
             )),
         };
         if let Err(error) = requested {

@@ -10,7 +10,7 @@ warning: `api/src/ship.rs:9`: `Ship` of `crew.example.com/v1`, `.spec.engine.pow
     help: if this is intended, write above it `// +kbr:lint:allow=values-restricted`
 ";
 const ERROR: &str = "\
-error: incompatible changes of the CRDs: 1 problem
+error: incompatible CRD changes: 1 problem
   `api/src/ship.rs:3`: `Ship` of `crew.example.com/v1`, `.spec.size`: the field was removed: the API server drops its content [field-removed]
     help: keep the field, or remove it in a new version with conversion
     help: if this is intended, write above it `// +kbr:lint:allow=field-removed`
@@ -34,7 +34,7 @@ fn a_git_ref_shows_each_change_at_its_line_and_what_to_do() {
     let project = changed();
     let before = project.tree();
     let printed = project.manifests(&["--against", "main"]);
-    let expected = format!("{WARNING}1 CRD compared with git ref `main`\n{ERROR}");
+    let expected = format!("{WARNING}compared 1 CRD with git ref `main`\n{ERROR}");
     assert_eq!((printed.works, printed.stderr), (false, expected));
     assert_eq!(project.tree(), before);
 }
@@ -80,7 +80,7 @@ fn comments_and_project_allow_findings() {
     let printed = project.manifests(&["--against", "main"]);
     assert_eq!(
         (printed.works, &*printed.stderr),
-        (true, "1 CRD compared with git ref `main`\n")
+        (true, "compared 1 CRD with git ref `main`\n")
     );
     project.allow("version-still-stored");
     let printed = project.manifests(&["--against", "main"]);
@@ -107,7 +107,7 @@ fn a_folder_may_have_crds_or_a_project_and_those_of_others_do_not_count() {
     let printed = project.manifests(&["--against", "./released"]);
     assert_eq!(
         (printed.works, &*printed.stderr),
-        (true, "1 CRD compared with folder `./released`\n")
+        (true, "compared 1 CRD with folder `./released`\n")
     );
     let printed = project.manifests(&["--against", "../operator"]);
     assert!(
@@ -133,7 +133,7 @@ fn a_kind_that_is_gone_is_an_error_unless_a_user_keeps_its_crd() {
     let printed = project.manifests(&["--against", "HEAD"]);
     assert_eq!(
         (printed.works, &*printed.stderr),
-        (true, "1 CRD compared with git ref `HEAD`\n")
+        (true, "compared 1 CRD with git ref `HEAD`\n")
     );
 }
 
@@ -169,7 +169,7 @@ fn sources_that_do_not_exist_are_explained() {
         );
     }
     let printed = project.manifests(&["--against", "main"]);
-    let expected = "git ref `main` has no CRDs of this project: nothing to compare with\n";
+    let expected = "no CRDs of this project found in git ref `main`: nothing to compare\n";
     assert_eq!((printed.works, &*printed.stderr), (true, expected));
 }
 
@@ -187,7 +187,7 @@ fn a_cluster_knows_in_which_versions_objects_are_stored() {
     let expected = "version `v1` does not exist any more, but is in `status.storedVersions`: objects may be stored in it [version-still-stored]";
     assert!(printed.stderr.contains(expected), "{printed:?}");
     assert!(
-        printed.stderr.contains("1 CRD compared with the cluster\n"),
+        printed.stderr.contains("compared 1 CRD with the cluster\n"),
         "{printed:?}"
     );
     assert!(

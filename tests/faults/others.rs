@@ -104,7 +104,7 @@ fn an_edit_after_a_kill_stops_the_next_command_and_both_versions_are_kept() {
             let text = stderr(&next);
             assert!(
                 !next.status.success()
-                    && text.contains("another program changed `src/main.rs` meanwhile"),
+                    && text.contains("another program changed `src/main.rs` in the meantime"),
                 "step {step}: {text}"
             );
             assert!(

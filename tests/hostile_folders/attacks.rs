@@ -37,7 +37,7 @@ fn a_clone_does_not_bring_an_unfinished_command() {
         let before = fs::read(sent.root.join("README.md")).unwrap();
         let ran = sent.run(command, command);
         assert!(!ran.success, "{command}: {}", ran.printed);
-        let text = "`.kbr/commit` was not written here by this kbr";
+        let text = "`.kbr/commit` was not written by this kbr in this folder";
         assert!(ran.printed.contains(text), "{command}: {}", ran.printed);
         assert_eq!(fs::read(sent.root.join("README.md")).unwrap(), before);
         assert!(sent.root.join(".kbr/commit").exists());
@@ -138,7 +138,7 @@ fn git_runs_nothing_that_the_repository_configures() {
     let ran = sent.run("kbr upgrade --no-check --allow-dirty", filter);
     assert!(ran.success, "{}", ran.printed);
     assert!(
-        ran.printed.contains("warning: git is not used"),
+        ran.printed.contains("warning: upgrading without git"),
         "{}",
         ran.printed
     );

@@ -324,7 +324,7 @@ fn a_removed_kind_and_an_unlisted_kind_are_reported() {
     let printed = succeeds(&root, &[]);
     assert!(
         printed.contains(&format!(
-            "no type defines `{ships}` any more\n    help: `kbr manifests --prune` removes it"
+            "no type defines the CRD in `{ships}`\n    help: to remove it, run `kbr manifests --prune`"
         )),
         "{printed}"
     );

@@ -130,7 +130,7 @@ fn the_error_of_create_tells_how_to_restore_a_missing_library() {
     let output = shell(folder.path(), &script);
     let printed = stderr(&output, folder.path());
     assert!(
-        printed.ends_with("help: `kbr init` restores the library\n"),
+        printed.ends_with("help: run `kbr init` to restore the library\n"),
         "{printed}"
     );
     assert!(!folder.path().join("src/controllers/captain.rs").exists());

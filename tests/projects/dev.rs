@@ -198,7 +198,7 @@ fn on_the_users_cluster(captains: &Project) {
     screen.shows("default/a                         True");
     screen.shows("default/web");
     screen.press("a");
-    screen.shows("kbr installs nothing in your own cluster");
+    screen.shows("kbr does not change your own cluster");
     screen.press("q");
     screen.ends();
 }

@@ -111,10 +111,10 @@ fn a_guestbook_of_0_1_0_is_upgraded_with_its_users_code() {
     );
 
     let report = project.upgrade();
-    let what_failed = "the project is upgraded; repair this";
+    let what_failed = "the upgrade itself is complete; fix this";
     assert!(!report.contains(what_failed), "{report}");
     assert!(
-        report.contains("the types of Kubernetes stay those of 1.36"),
+        report.contains("the project keeps the types of Kubernetes 1.36"),
         "{report}"
     );
     // `cargo fix` has applied the compiler's suggestion.

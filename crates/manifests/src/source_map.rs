@@ -205,7 +205,7 @@ mod tests {
         let [problem] = &map.unread[..] else {
             panic!("one problem");
         };
-        let text = "`b.rs:2`: this is nested or chained too deep for kbr";
+        let text = "`b.rs:2`: this is nested or chained too deeply for kbr";
         assert_eq!(problem.text(), text);
     }
 

@@ -108,7 +108,7 @@ impl Blueprint {
             match part {
                 Part::Whole { path, policy, text } => {
                     self.whole(source, &path, policy, text).with_context(|| {
-                        format!("`{path}`: this is a mistake in kbr, please report it")
+                        format!("`{path}`: this is a bug in kbr, please report it")
                     })?;
                 }
                 Part::Lines {
@@ -139,7 +139,7 @@ impl Blueprint {
     ) -> anyhow::Result<()> {
         let file = self.files.entry(path.to_owned()).or_default();
         if policy == Policy::Owned && file.base.as_ref().is_some_and(|base| *base != text) {
-            bail!("two tables of PROJECT want it with different texts");
+            bail!("two tables of PROJECT need it with different contents");
         }
         file.base.get_or_insert(text);
         // One owner is enough, even if other tables only need the file to exist.

@@ -140,7 +140,7 @@ fn revert(root: &Path, record: &Record, failure: Problem) -> anyhow::Error {
         let (first, second) = (failure.text(), second.text());
         return Diagnostic::new(format_args!("{first}; then reverting the changes failed: {second}"))
             .outcome(Outcome::Unmentioned)
-            .help("some changes are written; fix both causes, and the next kbr command that writes will finish reverting them")
+            .help("some changes are written; fix both causes, then run any kbr command that writes: it finishes reverting them")
             .into();
     }
     recover::clear(root);

@@ -112,7 +112,7 @@ pub fn check(manifest: Option<&str>) -> anyhow::Result<()> {
     let Some(manifest) = manifest else {
         return Err(
             Diagnostic::new(format_args!("`{FOLDER}/Cargo.toml` is missing"))
-                .help("`kbr init` restores the library")
+                .help("run `kbr init` to restore the library")
                 .into(),
         );
     };
@@ -129,10 +129,10 @@ pub fn check(manifest: Option<&str>) -> anyhow::Result<()> {
         ))
         .into()),
         _ => Err(Diagnostic::new(format_args!(
-            "`{FOLDER}/Cargo.toml` has no readable version"
+            "cannot read the version in `{FOLDER}/Cargo.toml`"
         ))
         .help(format_args!(
-            "remove `{FOLDER}`; `kbr init` restores the library"
+            "remove `{FOLDER}`, then run `kbr init` to restore the library"
         ))
         .into()),
     }

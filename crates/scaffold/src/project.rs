@@ -218,7 +218,7 @@ pub fn parse(text: &str) -> anyhow::Result<Project> {
     match key("layout") {
         Some(layout) if layout != LAYOUT => {
             return Err(newer(format!(
-                "it has the layout `{layout}`, and kbr {KBR} knows `{LAYOUT}`"
+                "it has the layout `{layout}`, but kbr {KBR} supports only `{LAYOUT}`"
             ))
             .into());
         }
@@ -226,7 +226,7 @@ pub fn parse(text: &str) -> anyhow::Result<Project> {
     }
     match key("kbr") {
         Some(kbr) if release(kbr) > release(KBR) => {
-            return Err(newer(format!("it was written by kbr {kbr}, this is {KBR}")).into());
+            return Err(newer(format!("it says kbr {kbr}, but this is kbr {KBR}")).into());
         }
         _ => {}
     }

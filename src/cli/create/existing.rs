@@ -41,14 +41,13 @@ impl Added {
         let Added { line, folder } = self;
         let Some(folder) = folder else {
             return format!(
-                "note: `Cargo.lock` does not have `{line}`: the next cargo command adds it and needs the network\n"
+                "note: `Cargo.lock` lacks `{line}`: the next cargo command adds it and needs the network\n"
             );
         };
-        let lock =
-            format!("note: `Cargo.lock` does not have `{line}`: the next cargo command adds it\n");
+        let lock = format!("note: `Cargo.lock` lacks `{line}`: the next cargo command adds it\n");
         let image = if folder.starts_with("..") || folder.starts_with('/') {
             format!(
-                "note: the image is built from the project's folder only, and `{folder}` is outside: move the crate into the project before `make docker-build`\n"
+                "note: `make docker-build` copies only the project's folder: first move the crate `{folder}` into it\n"
             )
         } else {
             format!(

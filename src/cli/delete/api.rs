@@ -15,8 +15,8 @@ use kbr_scaffold::workdir;
 
 /// Remove a version of a kind, with its types, CRD, sample and roles
 ///
-/// The controllers of the kind go with its last version, and the conversion of a version goes with that version. Files that you have
-/// edited are listed, and need `--force`.
+/// Deleting the last version of a kind also removes its controllers. Deleting a spoke also removes its conversion. Files that you
+/// have edited are listed, and removed only with `--force`.
 ///
 ///     kbr delete api --group crew --version v1 --kind Captain
 #[derive(Debug, clap::Args)]
@@ -92,9 +92,9 @@ fn check_stored(
         ..
     } = api;
     problems.add(
-        format!("`{version}` is the version of `{kind}` that the API server stores, and other versions remain"),
+        format!("`{version}` is the storage version of `{kind}`, and other versions remain"),
         format!(
-            "store `{0}` first: move the line `storage = false,` from `{1}` to `{2}`, add `manager.migrate_storage::<{3}>();` to `src/main.rs`, run `make manifests deploy`, and wait until `{version}` is no longer in `status.storedVersions` of the CRD `{plural}.{full_group}`",
+            "store `{0}` first: move the line `storage = false,` from `{1}` to `{2}`, add `manager.migrate_storage::<{3}>();` to `src/main.rs`, run `make manifests deploy`, and wait until `{version}` is gone from `status.storedVersions` of the CRD `{plural}.{full_group}`",
             next.version,
             next.path(),
             api.path(),

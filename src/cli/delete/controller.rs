@@ -9,9 +9,9 @@ use kbr_host::diagnostic::Diagnostic;
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::controller::Controller;
 
-/// Remove a controller; its kind stays
+/// Remove a controller, but keep its kind
 ///
-/// Select it by its name, or by its kind if that has only one.
+/// Select it by name, or by kind if the kind has only one controller.
 ///
 ///     kbr delete controller --controller-name captain
 ///     kbr delete controller --group apps --version v1 --kind Deployment
@@ -101,9 +101,9 @@ fn missing(args: &Args, project: &Project) -> Diagnostic {
             let help = if names.is_empty() {
                 "the project has no controllers".to_owned()
             } else {
-                format!("its controllers are: {}", names.join(", "))
+                format!("controllers in PROJECT: {}", names.join(", "))
             };
-            Diagnostic::new(format_args!("PROJECT has no controller `{name}`")).help(help)
+            Diagnostic::new(format_args!("no controller `{name}` found in PROJECT")).help(help)
         }
     }
 }

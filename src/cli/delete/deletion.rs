@@ -104,7 +104,7 @@ impl Deletion {
         };
         let after = self.after();
         if !lines(&self.before).is_subset(&lines(&after)) {
-            text += "note: the next cargo command removes from `Cargo.lock` what nothing needs any more\n";
+            text += "note: the next cargo command removes unused packages from `Cargo.lock`\n";
         }
         for hub in self.before.webhooks().filter(|it| !it.spokes.is_empty()) {
             let target = &hub.target;
@@ -112,7 +112,7 @@ impl Deletion {
             if versions > 1 && after.hub(&target.full_group, &target.kind).is_none() {
                 let _ = writeln!(
                     text,
-                    "note: the versions of `{}` are no longer converted: keep their fields equal",
+                    "note: nothing converts the versions of `{}` now: keep their fields equal",
                     target.kind
                 );
                 break;

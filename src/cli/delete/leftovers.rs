@@ -38,7 +38,7 @@ pub fn stays(deletion: &Deletion, changes: &[Change]) -> String {
     if text.is_empty() {
         return text;
     }
-    format!("a cluster with the operator keeps:\n{text}")
+    format!("if the operator is deployed, its cluster still has:\n{text}")
 }
 
 /// All objects of a kind.
@@ -55,8 +55,7 @@ fn kind(api: &Resource, project: &Project) -> String {
     let role = format!("{}-{}-{}", project.head.name, api.group, api.kind_lower());
     let all = everywhere(api.namespaced);
     format!(
-        "  the CRD {crd} and every object of the kind. To delete them, first delete the objects while the operator still runs, because
-  only it removes its finalizers:
+        "  the CRD {crd} and all its objects. Delete the objects while the operator still runs, because only it removes its finalizers:
     kubectl delete {crd} {all}
     kubectl delete crd {crd}
   three roles for users of the kind:
@@ -68,7 +67,7 @@ fn kind(api: &Resource, project: &Project) -> String {
 fn version(api: &Resource) -> String {
     let (version, crd) = (&api.version, format!("{}.{}", api.plural, api.full_group));
     format!(
-        "  objects that it has stored as {version}. The API server rejects the new CRD as long as this lists {version}:
+        "  objects stored as {version}. The API server rejects the new CRD while this lists {version}:
     kubectl get crd {crd} --output jsonpath='{{.status.storedVersions}}'
 "
     )
@@ -88,11 +87,11 @@ fn finalizer(controller: &Controller, project: &Project) -> String {
         ("", "")
     };
     format!(
-        "  the finalizer {finalizer}, if the controller has set it: an object with it can no longer be deleted. These have one:
+        "  objects with the finalizer {finalizer}, if the controller set it. Without the controller, they cannot be deleted. To list finalizers:
     kubectl get {resource}{all} --output custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,FINALIZERS:.metadata.finalizers
   Delete them while the controller still runs, or remove the finalizer from each afterwards:
     kubectl edit {resource} NAME{of}
-  what the controller created: children are deleted with their owners, everything else stays
+  objects that the controller created. Kubernetes deletes children with their owners, and keeps everything else
 "
     )
 }
@@ -106,7 +105,7 @@ fn is_configuration(change: &Change) -> bool {
 fn configurations(project: &Project) -> String {
     let name = &project.head.name;
     format!(
-        "  the webhook configurations: the API server keeps calling the webhooks and rejects objects, until you delete them:
+        "  the webhook configurations. The API server calls the webhooks, and rejects objects, until you delete them:
     kubectl delete --ignore-not-found mutatingwebhookconfiguration/{name}-mutating-webhook-configuration \\
       validatingwebhookconfiguration/{name}-validating-webhook-configuration
 "

@@ -15,7 +15,7 @@ pub fn missing(args: &KindArgs, what: &str, project: &Project) -> Diagnostic {
         ..
     } = args;
     let mut error = Diagnostic::new(format_args!(
-        "PROJECT has no {what} for `{kind}` of `{group}/{version}`"
+        "no {what} for `{kind}` of `{group}/{version}` found in PROJECT"
     ));
     let (same, others): (Vec<_>, Vec<_>) = project
         .tables
@@ -36,12 +36,12 @@ pub fn missing(args: &KindArgs, what: &str, project: &Project) -> Diagnostic {
     for table in others {
         if args.select(&target(table), project) {
             let (this, command) = (type_of(table), command(table));
-            helps.push(format!("it has a {this}: `{command}`"));
+            helps.push(format!("to delete its {this}: `{command}`"));
         }
     }
     helps.dedup();
     if helps.is_empty() {
-        helps.push("the tables of PROJECT list what there is".to_owned());
+        helps.push("see PROJECT for what exists".to_owned());
     }
     for help in helps {
         error = error.help(help);

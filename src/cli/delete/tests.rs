@@ -80,7 +80,7 @@ fn a_version_that_is_needed_is_rejected_with_what_to_do_first() {
         &[],
         &format!("api {CREW} v1alpha1"),
         &[
-            "`v1alpha1` is the version of `Captain` that the API server stores, and other versions remain",
+            "`v1alpha1` is the storage version of `Captain`, and other versions remain",
             "from `api/src/crew/v1/captain.rs` to `api/src/crew/v1alpha1/captain.rs`",
             "`Captain` v1alpha1 has webhooks",
             "`kbr delete webhook --group crew --version v1alpha1 --kind Captain`",
@@ -112,7 +112,7 @@ fn what_is_not_there_is_rejected_with_what_is() {
     check_rejected(
         &[],
         "api --group apps --version v1 --kind Deployment",
-        &["it has a controller: `kbr delete controller --controller-name rollouts`"],
+        &["to delete its controller: `kbr delete controller --controller-name rollouts`"],
     );
     check_rejected(
         &[],

@@ -11,7 +11,7 @@ use kbr_scaffold::resource::webhook::{Calls, Webhook};
 
 /// Remove the webhooks of a version of a kind
 ///
-/// Without `--defaulting`, `--validation` and `--conversion`, all of them are removed.
+/// Without `--defaulting`, `--validation` and `--conversion`, removes all of them.
 ///
 ///     kbr delete webhook --group crew --version v1 --kind Captain
 ///     kbr delete webhook --group crew --version v1 --kind Captain --validation
@@ -29,7 +29,7 @@ pub struct Args {
     /// Remove the conversion of other versions to and from this one, the hub
     #[arg(long)]
     conversion: bool,
-    /// Version that is no longer converted; repeatable [default: all others]
+    /// Version to stop converting; repeatable [default: all others]
     #[arg(long = "spoke", value_name = "VERSION", value_delimiter = ',', requires = "conversion", add = completion::versions())]
     spokes: Vec<String>,
     #[command(flatten)]

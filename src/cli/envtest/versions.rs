@@ -216,7 +216,7 @@ pub fn sideload(args: &SideloadArgs) -> anyhow::Result<()> {
     let version = args.selection.version.versions.only();
     let Some(version) = version.filter(|_| platform.is_concrete()) else {
         let text = format!(
-            "`{}` for {platform} is not one version for one platform",
+            "an archive holds one version for one platform, not `{}` for {platform}",
             args.selection.version
         );
         return Err(Diagnostic::new(text)

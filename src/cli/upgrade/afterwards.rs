@@ -65,12 +65,12 @@ fn check(root: &Path, is_yes: bool) -> anyhow::Result<bool> {
 
 /// Whether `cargo fix` may apply what the compiler suggests.
 fn may_fix(is_yes: bool) -> bool {
-    let question = "Let `cargo fix` apply the suggestions that the compiler calls safe";
+    let question = "Apply the compiler's safe suggestions with `cargo fix`";
     let may =
         is_yes || prompt::is_terminal() && matches!(prompt::yes_or_no(question, ""), Ok(true));
     if !may {
         output::message(format_args!(
-            "note: `cargo {}` applies the suggestions that the compiler calls safe",
+            "note: to apply the compiler's safe suggestions, run `cargo {}`",
             FIX.join(" ")
         ));
     }
@@ -86,6 +86,6 @@ fn succeeded<T>(command: &str, result: &anyhow::Result<T>) -> bool {
 
 fn failed(command: &str, error: &anyhow::Error) {
     output::message(format_args!(
-        "warning: {error:#}\n    help: the project is upgraded; repair this, then run `{command}`"
+        "warning: {error:#}\n    help: the upgrade itself is complete; fix this, then run `{command}`"
     ));
 }

@@ -19,7 +19,7 @@ pub fn run(root: &Path, releases: &str) -> anyhow::Result<ExitCode> {
     let pair = releases.split_once("..");
     let is_release = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     let Some((from, to)) = pair.filter(|(from, to)| is_release(from) && is_release(to)) else {
-        let text = format!("`{releases}` is not a pair of releases");
+        let text = format!("expected two releases, not `{releases}`");
         let error = Diagnostic::new(text).outcome(Outcome::Unmentioned);
         return Err(error
             .help("pass two releases: `--diff 0.1.0..0.2.0`")

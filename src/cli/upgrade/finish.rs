@@ -25,17 +25,17 @@ pub fn resume(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let project = workdir::load(root)?;
     if project.head.kbr != upgrade.to {
         let text = format!(
-            "`PROJECT` is of kbr {}, so the files of the upgrade are not here",
+            "PROJECT says kbr {}: this checkout lacks the unfinished upgrade",
             project.head.kbr
         );
         return Err(Diagnostic::new(text)
-            .help("return to the branch, or apply the stash, that has them")
-            .help("or give the upgrade up: `kbr upgrade --abort`")
+            .help("switch to the branch, or apply the stash, that has it")
+            .help("or abandon the upgrade: `kbr upgrade --abort`")
             .into());
     }
     let left = unresolved(root, &upgrade)?;
     if !left.is_empty() {
-        return Err(Diagnostic::new("conflicts are unresolved")
+        return Err(Diagnostic::new("unresolved conflicts")
             .outcome(Outcome::Unmentioned)
             .details(left.join("\n"))
             .help("keep the lines that you want, remove the markers, and run `kbr upgrade --continue` again")
@@ -49,7 +49,7 @@ pub fn resume(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let notes = prepare::notes(root, &project, span(&upgrade))?;
     suspended::end(&lock)?;
     drop(lock);
-    output::message(format_args!("the project is of kbr {} now", upgrade.to));
+    output::message(format_args!("upgraded the project to kbr {}", upgrade.to));
     afterwards::run(root, args, &notes);
     Ok(ExitCode::SUCCESS)
 }
@@ -82,11 +82,11 @@ pub fn abort(root: &Path) -> anyhow::Result<ExitCode> {
     };
     suspended::end(&lock)?;
     if abort.edited.is_empty() {
-        output::message(format_args!("the project is of kbr {} again", upgrade.from));
+        output::message(format_args!("restored kbr {}", upgrade.from));
         return Ok(ExitCode::SUCCESS);
     }
     output::message(format_args!(
-        "the project is of kbr {} again, apart from the files that you edited since:",
+        "restored kbr {}; these files keep your later edits:",
         upgrade.from
     ));
     for (path, copy) in &abort.edited {
@@ -108,8 +108,8 @@ pub fn abort(root: &Path) -> anyhow::Result<ExitCode> {
 fn unfinished(root: &Path) -> anyhow::Result<Suspended> {
     let upgrade = suspended::find(root)?;
     upgrade.ok_or_else(|| {
-        Diagnostic::new("no upgrade is unfinished")
-            .help("`kbr upgrade` begins one")
+        Diagnostic::new("no unfinished upgrade found")
+            .help("to start one, run `kbr upgrade`")
             .into()
     })
 }

@@ -43,7 +43,7 @@ impl Repository {
         let named = Path::new(top).join(prefix).canonicalize();
         if !named.is_ok_and(|named| root.canonicalize().is_ok_and(|root| named == root)) {
             return Err(Diagnostic::new(format_args!(
-                "the git repository of `{}` is that of another folder, `{top}`",
+                "git uses the work tree `{top}` for `{}`",
                 root.display()
             ))
             .help("to upgrade without git, pass `--allow-dirty`")
@@ -58,7 +58,7 @@ impl Repository {
     /// The same for a command that can do without: a repository that cannot be used is a warning.
     pub fn find_if_usable(root: &Path) -> Option<Self> {
         Self::find(root).unwrap_or_else(|error| {
-            output::message(format_args!("warning: git is not used: {error:#}"));
+            output::message(format_args!("warning: upgrading without git: {error:#}"));
             None
         })
     }

@@ -13,7 +13,9 @@ use kbr_scaffold::upgrade::notes::Note;
 const SHOWN: usize = 30;
 
 pub fn nothing_to_do() {
-    output::message(format_args!("nothing to do: the project is of kbr {KBR}"));
+    output::message(format_args!(
+        "nothing to do: the project already uses kbr {KBR}"
+    ));
 }
 
 /// Prints each changed file, and the files that stay although the releases differ in them.
@@ -25,13 +27,13 @@ pub fn changes(prepared: &Prepared) {
     }
     for path in &plan.not_text {
         output::message(format_args!(
-            "{:>12} {path} (not UTF-8 text, or too long: it lacks what kbr {KBR} changes)",
+            "{:>12} {path} (not UTF-8 text, or too long: not upgraded)",
             "keep"
         ));
     }
     for path in &plan.dropped {
         output::message(format_args!(
-            "{:>12} {path} (kbr {KBR} does not need it, but you edited it)",
+            "{:>12} {path} (kbr {KBR} does not use it; kept because you edited it)",
             "keep"
         ));
     }
@@ -39,7 +41,7 @@ pub fn changes(prepared: &Prepared) {
         return;
     }
     output::message(format_args!(
-        "\nkbr {KBR} changes lines that you changed, too. Yours stay; this is what changed, from kbr {}:",
+        "\nyou and kbr {KBR} changed the same lines; kept yours. kbr's changes since {}:",
         prepared.from
     ));
     for unmerged in &plan.unmerged {
@@ -48,7 +50,7 @@ pub fn changes(prepared: &Prepared) {
         let rest = match lines.count() {
             0 => String::new(),
             more => format!(
-                "… and {more} more lines, which `kbr upgrade --diff {}..{KBR}` shows\n",
+                "… and {more} more lines: see `kbr upgrade --diff {}..{KBR}`\n",
                 prepared.from
             ),
         };
@@ -74,7 +76,7 @@ pub fn conflicts(prepared: &Prepared, is_marked: bool) {
         ""
     };
     output::message(format_args!(
-        "\nresolve the conflicts in your editor{tool}:{}\nthen:\n  kbr upgrade --continue\nor go back:\n  kbr upgrade --abort",
+        "\nresolve the conflicts in your editor{tool}:{}\nthen:\n  kbr upgrade --continue\nor undo the upgrade:\n  kbr upgrade --abort",
         files.concat()
     ));
     notes(&prepared.notes);
@@ -85,7 +87,7 @@ pub fn notes(notes: &[Note]) {
     if notes.is_empty() {
         return;
     }
-    output::message(format_args!("\nwhat kbr {KBR} leaves to you:"));
+    output::message(format_args!("\nleft for you to do:"));
     for note in notes {
         output::message(format_args!("  {}: {}", note.place, note.text));
     }
@@ -153,7 +155,7 @@ pub fn check(prepared: &Prepared, format: Format, is_current: bool) -> anyhow::R
             .count()
     };
     output::message(format_args!(
-        "error: the project is of kbr {}, and this is kbr {KBR}; conflicts: {}\nhelp: `kbr upgrade`",
+        "error: PROJECT says kbr {}, but this is kbr {KBR}; conflicts: {}\nhelp: run `kbr upgrade`",
         prepared.from,
         count(Verb::Conflict)
     ));

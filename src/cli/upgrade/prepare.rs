@@ -97,11 +97,10 @@ impl Prepared {
             output::data(diff)?;
         }
         let folder = library::folder_of(first).unwrap_or(library::FOLDER);
-        let text =
-            format!("`{folder}` was edited, and an upgrade replaces it: see the difference above");
+        let text = format!("the upgrade would overwrite your changes to `{folder}`, shown above");
         Err(Diagnostic::new(text)
-            .help("keep the difference if you need it: `kbr upgrade 2>/dev/null >../library.diff`")
-            .help("then discard it: `kbr upgrade --discard-library-changes`")
+            .help("to save them: `kbr upgrade 2>/dev/null >../library.diff`")
+            .help("to overwrite them: `kbr upgrade --discard-library-changes`")
             .into())
     }
 }

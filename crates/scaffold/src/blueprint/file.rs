@@ -50,7 +50,7 @@ impl File {
     /// A mistake in the templates: nothing writes the file at `path`, or it lacks a marker.
     pub fn text(&self, path: &str) -> anyhow::Result<String> {
         let mistake =
-            |what: &str| anyhow!("`{path}` {what}: this is a mistake in kbr, please report it");
+            |what: &str| anyhow!("`{path}` {what}: this is a bug in kbr, please report it");
         let base = self
             .base
             .as_ref()

@@ -27,14 +27,14 @@ pub fn edited(path: &str) -> Problem {
     conflict(
         path,
         "was edited",
-        "pass `--force` to remove edited files, too; what you want to keep of them, move to another file first",
+        "move anything you want to keep to another file, then pass `--force`",
     )
 }
 
 /// An edited file that goes by force.
 pub fn discarded(path: &str) -> Problem {
     Problem::new(format_args!(
-        "`{path}` was edited: `--force` removes your changes with it"
+        "`{path}` was edited: `--force` discards your changes"
     ))
 }
 
@@ -55,13 +55,13 @@ pub fn edited_block(path: &str, number: usize, line: &str) -> Problem {
         "`{path}:{number}` was edited: `{}`",
         line.trim()
     ))
-    .help("pass `--force` to remove edited functions and implementations, too; what you want to keep of them, move elsewhere first")
+    .help("move anything you want to keep elsewhere, then pass `--force`")
 }
 
 /// Edited lines that go by force.
 pub fn discarded_block(path: &str, number: usize, line: &str) -> Problem {
     Problem::new(format_args!(
-        "`{path}:{number}` was edited: `--force` removes your changes with it: `{}`",
+        "`{path}:{number}` was edited: `--force` discards your changes: `{}`",
         line.trim()
     ))
 }
@@ -69,7 +69,7 @@ pub fn discarded_block(path: &str, number: usize, line: &str) -> Problem {
 /// A line that is not as kbr wrote it, and is left to the user.
 pub fn stays(path: &str, number: usize, line: &str) -> Problem {
     Problem::new(format_args!(
-        "`{path}:{number}` was edited and stays: `{}`",
+        "kept `{path}:{number}`, because you edited it: `{}`",
         line.trim()
     ))
 }
@@ -77,7 +77,7 @@ pub fn stays(path: &str, number: usize, line: &str) -> Problem {
 /// A block of the user's that loses everything in it.
 pub fn emptied(path: &str, number: usize, line: &str) -> Problem {
     Problem::new(format_args!(
-        "`{path}:{number}` opens a block that is empty without what goes: `{}`",
+        "`{path}:{number}` opens a block that becomes empty: `{}`",
         line.trim()
     ))
 }
@@ -98,7 +98,7 @@ pub fn missing_file<'a>(path: &str, markers: impl Iterator<Item = &'a str>) -> P
     for marker in markers {
         help.extend(["\n    ", &edit::marker_line(path, marker)]);
     }
-    conflict(path, "is missing, but lines must be inserted into it", help)
+    conflict(path, "is missing, but kbr must insert lines into it", help)
 }
 
 /// `found` holds the line numbers of the marker in `text`, `place` where it belongs, and `lines` the lines to insert above it.
@@ -113,7 +113,7 @@ pub fn marker(
     let line = edit::marker_line(path, marker);
     if found.is_empty() {
         let place = place.map_or_else(
-            || "where the lines below belong".to_owned(),
+            || "where these lines belong".to_owned(),
             ToString::to_string,
         );
         let help =
@@ -206,7 +206,7 @@ pub fn broken(path: &str, format: &str, error: impl fmt::Display) -> Problem {
     let error = error.to_string().trim_end().replace('\n', "\n    ");
     conflict(
         path,
-        format_args!("would not be {format}:\n    {error}"),
+        format_args!("would not be valid {format}:\n    {error}"),
         format!("fix `{path}`, or remove the clashing lines"),
     )
 }

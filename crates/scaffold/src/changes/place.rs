@@ -92,7 +92,7 @@ impl<'a> Locator<'a> {
             Found::File => Err(conflict::conflict(
                 path,
                 format_args!("cannot be created: `{folder}` is a file"),
-                format_args!("move `{folder}` away: a folder is needed there"),
+                format_args!("move the file `{folder}` away: kbr needs a folder there"),
             )),
         }
     }
@@ -128,7 +128,7 @@ pub(super) fn read(
             return Err(vec![conflict::conflict(
                 path,
                 "is a folder",
-                format!("move `{path}` away: a file goes there"),
+                format!("move `{path}` away: kbr needs a file there"),
             )]);
         }
         Found::File => {
@@ -167,7 +167,7 @@ fn check_legal(path: &str) -> Result<(), Problem> {
     }
     Err(conflict::conflict(
         path,
-        "is not a path of a project file",
+        "is not the path of a project file",
         "use other names: this path leads out of the project, or into `.git` or `.kbr`",
     ))
 }
@@ -235,7 +235,7 @@ fn kind(found: FileType, path: &str) -> Result<Found, Problem> {
     Err(conflict::conflict(
         path,
         format_args!("is {odd} or inside one"),
-        format!("move `{path}` away: a file goes there"),
+        format!("move `{path}` away: kbr needs a file there"),
     ))
 }
 

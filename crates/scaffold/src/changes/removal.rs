@@ -111,7 +111,7 @@ fn record(tables: &[Option<Table>], before: Option<Vec<u8>>) -> Result<Change, V
         Ok(Some(after)) => Ok(cut(PROJECT, before, after.into_bytes())),
         Ok(None) => Err(vec![conflict::conflict(
             PROJECT,
-            "has tables in a form that kbr does not write",
+            "has tables in a form that kbr cannot edit",
             format_args!("write each table of `{PROJECT}` under its own header: `[[api]]`"),
         )]),
         Err(error) => Err(vec![conflict::mistake(&error)]),
@@ -152,7 +152,7 @@ fn generated(
         return Ok(Some(removed(path, before)));
     }
     found.notes.push(Problem::new(format_args!(
-        "`{path}` is yours, because it does not begin with kbr's first line, and stays"
+        "kept `{path}`: it lacks kbr's header"
     )));
     Ok(None)
 }

@@ -255,11 +255,11 @@ fn a_missing_file_or_marker_is_a_conflict_with_the_line_to_paste() {
             insert("b.yaml", "- new\n- newer\n"),
         ],
         "2 conflicts, nothing was written
-  `a.rs` is missing, but lines must be inserted into it
+  `a.rs` is missing, but kbr must insert lines into it
   `b.yaml` has no marker `+kbr:scaffold:m`
 help: restore `a.rs` (`git checkout -- a.rs`), or create it with these markers:
     // +kbr:scaffold:m
-help: add this line to `b.yaml`, where the lines below belong:
+help: add this line to `b.yaml`, where these lines belong:
     # +kbr:scaffold:m
   kbr inserts above it:
     - new
@@ -295,8 +295,8 @@ fn every_conflict_is_listed_and_each_help_printed_once() {
   `b` exists and differs
   `c` is a folder
 help: pass `--force` to overwrite the files that differ, or move them away; if kbr created them, restore their table in `PROJECT` instead
-help: move `a` away: a folder is needed there
-help: move `c` away: a file goes there",
+help: move the file `a` away: kbr needs a folder there
+help: move `c` away: kbr needs a file there",
     );
 }
 
@@ -322,7 +322,8 @@ fn an_insertion_that_breaks_toml_is_a_conflict() {
     let root = project(&[("Cargo.toml", manifest)]);
     let error = conflicts_in(root.path(), &[insert("Cargo.toml", "tokio = ")]);
     assert!(
-        error.contains("`Cargo.toml` would not be TOML:") && error.contains("TOML parse error"),
+        error.contains("`Cargo.toml` would not be valid TOML:")
+            && error.contains("TOML parse error"),
         "{error}"
     );
     check(
@@ -347,7 +348,7 @@ fn an_insertion_that_breaks_yaml_is_a_conflict() {
     let root = project(&[("kustomization.yaml", list)]);
     let error = conflicts_in(root.path(), &[insert("kustomization.yaml", "- b.yaml")]);
     assert!(
-        error.contains("`kustomization.yaml` would not be YAML:"),
+        error.contains("`kustomization.yaml` would not be valid YAML:"),
         "{error}"
     );
 }

@@ -57,7 +57,7 @@ pub fn check(root: &Path) -> anyhow::Result<bool> {
     };
     let mark = format!("{FOLDER}/{}", mark(&folder));
     if find(root, &mark)?.is_none_or(|mark| !mark.is_dir()) {
-        return Err(not_ours(left, "was not written here by this kbr"));
+        return Err(not_ours(left, "was not written by this kbr in this folder"));
     }
     Ok(true)
 }
@@ -155,7 +155,7 @@ fn what(found: &Metadata) -> &'static str {
 fn not_ours(path: &str, what: &str) -> anyhow::Error {
     Diagnostic::new(format_args!("`{path}` {what}, so kbr leaves it alone"))
         .help(format_args!(
-            "it came with a copy of the project, or from another kbr: `rm -r {FOLDER}` removes it and keeps the project as it is"
+            "it came with a copy of the project, or from another kbr: to remove it and keep the project unchanged, run `rm -r {FOLDER}`"
         ))
         .into()
 }

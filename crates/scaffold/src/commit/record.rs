@@ -137,7 +137,7 @@ impl FileRecord {
         let place = locator.locate(&self.path)?;
         let hash = match place.found {
             Found::Nothing => None,
-            Found::Folder => return Err(self.in_the_way("is a folder now")),
+            Found::Folder => return Err(self.in_the_way("is now a folder")),
             Found::File => match regular::read(&place.path) {
                 Ok(bytes) => Some(sha256(&bytes)),
                 Err(error) => return Err(self.in_the_way(&format!("cannot be read: {error}"))),
@@ -165,7 +165,7 @@ fn unknown_record(path: &str) -> Diagnostic {
     Diagnostic::new(format_args!("`{path}` is not a record of this kbr"))
         .outcome(Outcome::Unmentioned)
         .help(format_args!(
-            "if a newer kbr started the commit, finish it with that kbr; or keep the project as it is: `rm -r {FOLDER}`"
+            "if a newer kbr started the commit, finish it with that kbr; or keep the current files: `rm -r {FOLDER}`"
         ))
 }
 

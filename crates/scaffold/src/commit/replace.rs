@@ -104,7 +104,7 @@ fn changed(root: &Path, at: usize, file: &FileRecord) -> Problem {
     let path = &file.path;
     let staged = staged(root, at);
     let keep = format!(
-        "to keep everything as it is now, run `rm -r {FOLDER}` and repeat the interrupted command"
+        "to keep the current files, run `rm -r {FOLDER}` and repeat the interrupted command"
     );
     let help = if file.after.is_some() && staged.exists() {
         let staged = staged.strip_prefix(root).unwrap_or(&staged).display();
@@ -112,5 +112,5 @@ fn changed(root: &Path, at: usize, file: &FileRecord) -> Problem {
     } else {
         keep
     };
-    Problem::new(format!("another program changed `{path}` meanwhile")).help(help)
+    Problem::new(format!("another program changed `{path}` in the meantime")).help(help)
 }

@@ -16,7 +16,7 @@ fn a_missing_old_or_unreadable_library_is_an_error() {
     check(Some("\"0.1.0\""), "the project has kbr-manager 0.1.0");
     check(Some("\"0.2.99\""), "the project has kbr-manager 0.2.99");
     for unreadable in ["\"\"", "\"1.0\"", "\"a.b.c\"", "1", "]"] {
-        let expected = "`third_party/kbr-manager/Cargo.toml` has no readable version";
+        let expected = "cannot read the version in `third_party/kbr-manager/Cargo.toml`";
         check(Some(unreadable), expected);
     }
 }

@@ -82,7 +82,7 @@ fn check_spokes(project: &Project, problems: &mut Problems) {
             if !versions.any(|api| api.version == *spoke) {
                 let (kind, group) = (&hub.target.kind, hub.target.group_shown());
                 let text = format!(
-                    "`[[webhook]]` of `{kind}` converts `{group}/{spoke}`, which has no `[[api]]`"
+                    "`[[webhook]]` of `{kind}` converts `{group}/{spoke}`, but has no `[[api]]` for it"
                 );
                 problems.add(text, "");
             }

@@ -34,7 +34,7 @@ pub fn spelling(name: &str) -> Option<String> {
     }
     if name.starts_with(|first: char| first.is_ascii_digit()) {
         return Some(format!(
-            "the project name `{name}` begins with a digit, which crate names must not"
+            "the project name `{name}` starts with a digit, which a crate name cannot"
         ));
     }
     if !names::is_rfc1035_label(name) {
@@ -65,7 +65,7 @@ pub fn problem(name: &str, lock: &str) -> Option<String> {
         .map(|taken| taken.replace('_', "-"))
         .find(|taken| *taken == name || *taken == api)?;
     Some(format!(
-        "the project name `{name}` clashes with the crate `{taken}`, which every project depends on"
+        "the project name `{name}` clashes with the dependency `{taken}` of every project"
     ))
 }
 
@@ -103,8 +103,8 @@ mod tests {
             ("my_operator", "is not a project name", "my-operator"),
             ("my.operator", "is not a project name", "my-operator"),
             ("-a-", "is not a project name", "a"),
-            ("3scale", "begins with a digit", "scale"),
-            ("2024", "begins with a digit", "my-operator"),
+            ("3scale", "starts with a digit", "scale"),
+            ("2024", "starts with a digit", "my-operator"),
             ("日本", "is not a project name", "my-operator"),
             (&long, "is longer than 40 characters", &long[..40]),
             (
@@ -131,10 +131,14 @@ mod tests {
             ("type", "is reserved by cargo", "type-operator"),
             ("test", "is reserved by cargo", "test-operator"),
             ("deps", "is reserved by cargo", "deps-operator"),
-            ("kube", "clashes with the crate `kube`", "kube-operator"),
+            (
+                "kube",
+                "clashes with the dependency `kube`",
+                "kube-operator",
+            ),
             (
                 "serde-json",
-                "clashes with the crate `serde-json`",
+                "clashes with the dependency `serde-json`",
                 "serde-json-operator",
             ),
         ] {

@@ -128,7 +128,7 @@ fn a_project_of_a_newer_kbr_is_rejected() {
     );
     let error = load(&HEAD.replace("0.1.0", "99.0.0")).unwrap_err();
     assert!(
-        error.starts_with("`PROJECT` is from a newer kbr: it was written by kbr 99.0.0"),
+        error.starts_with("`PROJECT` is from a newer kbr: it says kbr 99.0.0"),
         "{error}"
     );
     load(&HEAD.replace("0.1.0", "0.0.9")).unwrap();

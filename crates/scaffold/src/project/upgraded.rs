@@ -79,7 +79,7 @@ fn checked(text: String, head: &Head, release: &str) -> anyhow::Result<String> {
 fn unable() -> anyhow::Error {
     Diagnostic::new(format_args!("kbr cannot change the release in `{PROJECT}`"))
         .help(format_args!(
-            "write it as kbr does, in one line below `layout`: `kbr = \"0.1.0\"`"
+            "write it on one line below `layout`: `kbr = \"0.1.0\"`"
         ))
         .into()
 }

@@ -65,7 +65,7 @@ impl Controller {
             let nearest = if nearest.is_empty() { "main" } else { nearest };
             problems.add(
                 format!("`{}` is not a controller name: use at most 63 lower-case letters, digits and `-`, starting with a letter", self.name),
-                format!("`--controller-name {nearest}` would do"),
+                format!("try `--controller-name {nearest}`"),
             );
             return;
         }

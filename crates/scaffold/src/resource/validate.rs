@@ -51,7 +51,7 @@ pub(super) fn check_external(resource: &Resource, problems: &mut Problems) {
     if let Some(problem) = kind_spelling(&resource.kind) {
         problems.add(
             problem,
-            format!("`--kind {}` would do", nearest_kind(&resource.kind)),
+            format!("try `--kind {}`", nearest_kind(&resource.kind)),
         );
     }
     check_label("plural", &resource.plural, problems);
@@ -81,7 +81,7 @@ pub(super) fn check_group_module(resource: &Resource, problems: &mut Problems) {
     let (group, module) = (&resource.full_group, resource.group_module());
     if module == names::CONVERSION_MODULE {
         problems.add(
-            format!("the module `{module}` of the `api` crate is for conversions between versions, so `{group}` needs another one"),
+            format!("the module `{module}` of the `api` crate is reserved for conversions, so `{group}` needs another module"),
             format!(
                 "pass the full group, so that the module is `{}`: `--group {group} --domain ''`",
                 names::module(group)
@@ -104,9 +104,9 @@ fn check_group_spelling(resource: &Resource, problems: &mut Problems) -> bool {
     let domain = group.strip_prefix(&resource.group).unwrap_or_default();
     let nearest = names::to_subdomain(&resource.group);
     let help = if names::is_subdomain(&format!("{nearest}{domain}")) {
-        format!("`--group {nearest}` would do")
+        format!("try `--group {nearest}`")
     } else {
-        "`--group crew --domain example.com` would do".to_owned()
+        "try `--group crew --domain example.com`".to_owned()
     };
     let rule = "use at most 253 lower-case letters and digits, with `-` or `.` between them";
     problems.add(format!("`{group}` is not a group: {rule}"), help);
@@ -126,7 +126,7 @@ pub(super) fn check_version(version: &str, problems: &mut Problems) {
     if !names::is_version(version) {
         problems.add(
             format!("`{version}` is not an API version such as `v1`, `v2beta3` or `v1alpha1`"),
-            format!("`--version {}` would do", nearest_version(version)),
+            format!("try `--version {}`", nearest_version(version)),
         );
     }
 }
@@ -157,13 +157,13 @@ fn nearest_version(version: &str) -> String {
 
 /// Checks the spelling of a kind, and that its file can use the name.
 pub(super) fn check_kind(kind: &str, problems: &mut Problems) {
-    let would_do = |name: String| format!("`--kind {name}` would do");
+    let proposal = |name: String| format!("try `--kind {name}`");
     if let Some(problem) = kind_spelling(kind) {
-        problems.add(problem, would_do(nearest_kind(kind)));
+        problems.add(problem, proposal(nearest_kind(kind)));
     } else if KINDS_TAKEN.contains(&kind) {
         problems.add(
             format!("a kind cannot be named `{kind}`: the generated code uses that name"),
-            would_do(format!("App{kind}")),
+            proposal(format!("App{kind}")),
         );
     } else if kind.ends_with("List") {
         let nearest = match kind.trim_end_matches("List") {
@@ -171,8 +171,8 @@ pub(super) fn check_kind(kind: &str, problems: &mut Problems) {
             stem => nearest_kind(stem),
         };
         problems.add(
-            format!("a kind cannot be named `{kind}`: Kubernetes treats it as a list kind"),
-            would_do(nearest),
+            format!("a kind cannot be named `{kind}`: Kubernetes reserves names that end with `List` for lists"),
+            proposal(nearest),
         );
     }
 }
@@ -218,7 +218,7 @@ fn check_label(flag: &str, name: &str, problems: &mut Problems) {
     let nearest = nearest.trim_start_matches(|first: char| !first.is_ascii_lowercase());
     let help = match nearest {
         "" => format!("pass another `--{flag}`"),
-        nearest => format!("`--{flag} {nearest}` would do"),
+        nearest => format!("try `--{flag} {nearest}`"),
     };
     let rule = "use at most 63 lower-case letters, digits and `-`, starting with a letter";
     problems.add(
@@ -255,7 +255,7 @@ fn check_groups(new: &Resource, old: &Resource, problems: &mut Problems) {
         )
     };
     problems.add(
-        format!("the groups `{new}` and `{old}` would both be the same module of the `api` crate"),
+        format!("the groups `{new}` and `{old}` would share one module of the `api` crate"),
         help,
     );
 }
@@ -294,7 +294,7 @@ fn check_kinds(new: &Resource, old: &Resource, problems: &mut Problems) {
     if new.kind_lower() == old.kind_lower() {
         problems.add(
             format!(
-                "`{}` and `{}` are the same name to Kubernetes, which also uses kinds in lower case",
+                "`{}` and `{}` differ only in case, and Kubernetes also uses kinds in lower case",
                 new.kind, old.kind
             ),
             format!("the existing kind is `--kind {}`", old.kind),
@@ -312,7 +312,7 @@ fn check_kinds(new: &Resource, old: &Resource, problems: &mut Problems) {
         if taken.contains(&name) {
             problems.add(
                 format!(
-                    "`{name}.{}` is already a name of `{}`",
+                    "`{name}.{}` is already a name of the kind `{}`",
                     old.full_group, old.kind
                 ),
                 format!(
@@ -340,7 +340,7 @@ fn check_types(new: &Resource, old: &Resource, problems: &mut Problems) {
                         part.to_lowercase(),
                         kind.kind
                     ),
-                    format!("`--kind App{}` would do", new.kind),
+                    format!("try `--kind App{}`", new.kind),
                 );
             }
         }

@@ -129,13 +129,13 @@ impl Webhook {
             } else if !path.is_empty() && !is_path(path) {
                 problems.add(
                     format!("`{path}` is not a webhook path: use `/`, lower-case letters, digits, `-` and `.`"),
-                    format!("`{}` would do", self.target.webhook_path(verb)),
+                    format!("try `{}`", self.target.webhook_path(verb)),
                 );
             }
         }
         if !self.defaulting.is_empty() && self.defaulting == self.validation {
             problems.add(
-                format!("`{}` is the path of both webhooks", self.defaulting),
+                format!("both webhooks have the path `{}`", self.defaulting),
                 "give each its own path, or leave both flags out",
             );
         }

@@ -44,7 +44,7 @@ impl Unread {
             Unread::Invalid => return None,
             Unread::TooDeep { line } => (
                 format!("{path}:{line}"),
-                "this is nested or chained too deep for kbr",
+                "this is nested or chained too deeply for kbr",
             ),
             Unread::TooLong => (path.to_owned(), "this file is too long for kbr"),
             Unread::NoStack => (path.to_owned(), "there is no memory to parse this file"),

@@ -97,7 +97,7 @@ const HOLDS: &[Hold] = &[Hold {
     path: "k8s_openapi::api::apps",
     paths: &["Cargo.toml", ".cargo/config.toml"],
     switch: &[("v1_36", "v1_37"), ("\"1.36\"", "\"1.37\"")],
-    note: "the types of Kubernetes stay those of 1.36. In 1.37, `spec` of a Deployment, StatefulSet or DaemonSet is not an `Option`: to change, write `v1_37` here and 1.37 in `.cargo/config.toml`, and remove `Some(…)` around these fields",
+    note: "the project keeps the types of Kubernetes 1.36. In 1.37, `spec` of a Deployment, StatefulSet or DaemonSet is not an `Option`: to switch, write `v1_37` here and 1.37 in `.cargo/config.toml`, and remove `Some(…)` around these fields",
 }];
 
 /// Switches off, in the new release's files, the changes of behaviour that the user's code is not ready for.

@@ -20,7 +20,7 @@ impl ApiSelection {
         {
             let _ = writeln!(
                 text,
-                "note: `{}` {} is served but not stored, and its versions are not converted yet: keep their fields equal, or run `kbr create webhook --group {2} --version {1} --kind {0} --conversion`",
+                "note: `{}` {} is served but not stored, and nothing converts its versions yet: keep their fields equal, or run `kbr create webhook --group {2} --version {1} --kind {0} --conversion`",
                 api.value.kind, api.value.version, api.value.group
             );
         }
@@ -40,7 +40,7 @@ impl ApiSelection {
             {
                 let _ = writeln!(
                     text,
-                    "note: the controller is named `{}`, because `{kind}` is the controller for `{}` of `{}`",
+                    "note: named the controller `{}`: `{kind}` is already the controller for `{}` of `{}`",
                     value.name,
                     other.target.kind,
                     other.target.group_shown()
@@ -59,7 +59,7 @@ impl ApiSelection {
         let stored = project.apis().find(|known| known.is_version_of(api))?;
         (!stored.matches(api)).then(|| {
             format!(
-                "note: objects are stored in {0}; to store {1}, move the line `storage = false,` from `{2}` to `{3}`, and add `manager.migrate_storage::<{4}>();` to `src/main.rs`: it rewrites the stored objects, so that {0} can be dropped later\n",
+                "note: objects are stored in {0}; to store {1}, move the line `storage = false,` from `{2}` to `{3}`, and add `manager.migrate_storage::<{4}>();` to `src/main.rs`: it rewrites the stored objects, so that you can drop {0} later\n",
                 stored.version,
                 api.version,
                 api.path(),
@@ -100,7 +100,7 @@ fn ambiguous(api: &Resource) -> String {
     let others: Vec<String> = found.map(|(name, _)| format!("`{name}`")).collect();
     let others = match &others[..] {
         [] => String::new(),
-        others => format!(", and so it is for {}", others.join(", ")),
+        others => format!(", as it does for {}", others.join(", ")),
     };
     format!(
         "note: `kubectl get {name}` shows Kubernetes' own `{kind}`{others}; type `kubectl get {full}` for this kind, or choose other names\n"
@@ -129,7 +129,7 @@ mod tests {
     fn a_name_that_kubectl_takes_for_a_built_in_kind_is_noted() {
         assert_eq!(
             note("Role", &[]),
-            "note: `kubectl get roles` shows Kubernetes' own `Role`, and so it is for `role`; type `kubectl get roles.crew.example.com` for this kind, or choose other names\n"
+            "note: `kubectl get roles` shows Kubernetes' own `Role`, as it does for `role`; type `kubectl get roles.crew.example.com` for this kind, or choose other names\n"
         );
         assert_eq!(
             note("Captain", &["cap", "svc"]),

@@ -188,7 +188,7 @@ fn one_kind_may_have_several_controllers() {
     project.rejects(
         "--group crew --version v1 --kind Captain --controller-name My_Backup",
         "`My_Backup` is not a controller name",
-        "`--controller-name my-backup` would do",
+        "try `--controller-name my-backup`",
     );
 }
 
@@ -326,7 +326,7 @@ fn a_new_group_leaves_the_module_of_conversions_to_them() {
     let mut project = Try::new("example.com");
     project.rejects(
         &format!("--group conversion {flags}"),
-        "the module `conversion` of the `api` crate is for conversions between versions",
+        "the module `conversion` of the `api` crate is reserved for conversions",
         "pass the full group, so that the module is `conversion_example_com`: `--group conversion.example.com --domain ''`",
     );
     assert_eq!(

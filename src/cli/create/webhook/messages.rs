@@ -15,7 +15,7 @@ impl WebhookSelection {
         if !self.target.is_own() && new.admits() {
             let _ = writeln!(
                 text,
-                "note: these webhooks skip objects in the operator's own namespace, because an operator that had to admit its own Pod could not start"
+                "note: these webhooks skip the operator's own namespace: an operator cannot admit its own Pod before it runs"
             );
         }
         if !new.spokes.is_empty() {
@@ -35,7 +35,7 @@ impl WebhookSelection {
         let of_hub = versions().find(|api| api.version == *hub)?;
         (stored.version != *hub).then(|| {
             format!(
-                "note: `{}` is the storage version and `{hub}` the hub, which works; to store `{hub}`, move the line `storage = false,` from `{}` to `{}`\n",
+                "note: `{}` is the storage version and `{hub}` the hub. This works; to store `{hub}`, move the line `storage = false,` from `{}` to `{}`\n",
                 stored.version,
                 of_hub.path(),
                 stored.path(),

@@ -20,7 +20,7 @@ pub fn check(wanted: &Webhook, known: &[Webhook], project: &Project) -> anyhow::
                     other.target.kind,
                     other.target.group_shown()
                 ),
-                "one of the two groups needs another short name",
+                "give one of the groups another short name",
             );
         }
         let paths = [&wanted.defaulting, &wanted.validation];

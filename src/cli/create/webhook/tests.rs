@@ -137,12 +137,12 @@ fn spokes_are_other_versions_of_the_kind() {
     project.rejects(
         &format!("{hub} --spoke v2"),
         "`v2` is the hub itself",
-        "its other versions are: v1, v3",
+        "its other versions: v1, v3",
     );
     project.rejects(
         &format!("{hub} --spoke v4"),
         "`v4` is not a version of `Captain`",
-        "its other versions are: v1, v3",
+        "its other versions: v1, v3",
     );
     assert_eq!(project.run(&format!("{hub} --spoke v1,v1")), "v1");
     project.rejects(
@@ -219,7 +219,7 @@ fn invalid_webhook_values_are_rejected() {
         (
             "--defaulting-path /Captain",
             "is not a webhook path",
-            "`/mutate-crew-example-com-v1-captain` would do",
+            "try `/mutate-crew-example-com-v1-captain`",
         ),
         (
             "--defaulting-path /convert",

@@ -231,7 +231,7 @@ fn wanted_spokes(
             };
             problems.add(
                 format!("`{spoke}` {what}"),
-                format!("its other versions are: {}", others.join(", ")),
+                format!("its other versions: {}", others.join(", ")),
             );
         }
     }

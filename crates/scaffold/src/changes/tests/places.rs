@@ -90,7 +90,7 @@ fn paths_stay_in_the_project() {
     ] {
         let error = conflicts_in(project(&[]).path(), &[create(path, "")]);
         assert!(
-            error.contains("is not a path of a project file"),
+            error.contains("is not the path of a project file"),
             "{path}: {error}"
         );
     }

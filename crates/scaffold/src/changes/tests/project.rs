@@ -46,7 +46,7 @@ fn a_broken_project_is_a_conflict() {
     let root = project(&[("PROJECT", "x = \n")]);
     assert!(
         conflicts_in(root.path(), &[record("[[api]]\n")])
-            .contains("`PROJECT` would not be TOML:\n    TOML parse error at line 1")
+            .contains("`PROJECT` would not be valid TOML:\n    TOML parse error at line 1")
     );
     fs::write(root.path().join("PROJECT"), b"x = 1 # \xff\n").unwrap();
     assert!(

@@ -51,7 +51,7 @@ fn a_moved_project_keeps_its_commit_and_a_copied_one_does_not() {
     fs::write(root.join(COMMIT), "").unwrap();
     let error = error(&root);
     assert!(
-        error.starts_with("`.kbr/commit` was not written here by this kbr"),
+        error.starts_with("`.kbr/commit` was not written by this kbr in this folder"),
         "{error}"
     );
 }

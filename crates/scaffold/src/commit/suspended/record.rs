@@ -102,12 +102,12 @@ pub fn find(root: &Path) -> anyhow::Result<Option<Suspended>> {
     let record = record.ok().filter(Suspended::is_valid).ok_or_else(|| {
         Diagnostic::new(format_args!("`{UPGRADE}` is not a record of this kbr"))
             .outcome(Outcome::Unmentioned)
-            .help("finish the upgrade with the kbr that began it; or keep the project as it is: `rm -r .kbr`")
+            .help("finish the upgrade with the kbr that started it; or keep the current files: `rm -r .kbr`")
     })?;
     Ok(Some(record))
 }
 
-/// Checks that no upgrade is unfinished.
+/// Checks that no unfinished upgrade found.
 ///
 /// # Errors
 /// One is; or the record cannot be read.

@@ -127,7 +127,7 @@ spokes = ["v9"]
     let error = parse(&format!("{PROJECT}{hub}")).unwrap_err().to_string();
     assert!(
         error.contains(
-            "`[[webhook]]` of `Captain` converts `crew.example.com/v9`, which has no `[[api]]`"
+            "`[[webhook]]` of `Captain` converts `crew.example.com/v9`, but has no `[[api]]` for it"
         ),
         "{error}"
     );

@@ -9,11 +9,11 @@ fn apis_with_a_shared_name_are_rejected() {
     for (new, reason) in [
         (
             at("crew", "v1", "CAPTAIN"),
-            "`CAPTAIN` and `Captain` are the same name to Kubernetes",
+            "`CAPTAIN` and `Captain` differ only in case",
         ),
         (
             at("crew", "v2", "CapTain"),
-            "`CapTain` and `Captain` are the same name to Kubernetes",
+            "`CapTain` and `Captain` differ only in case",
         ),
         (
             at("crew", "v1", "CaptainSpec"),
@@ -25,11 +25,11 @@ fn apis_with_a_shared_name_are_rejected() {
         ),
         (
             at("crew", "v1", "Captains"),
-            "`captains.crew.example.com` is already a name of `Captain`",
+            "`captains.crew.example.com` is already a name of the kind `Captain`",
         ),
         (
             resource("crew", "other.io", "v1", "Captain"),
-            "the groups `crew.other.io` and `crew.example.com` would both be the same module",
+            "the groups `crew.other.io` and `crew.example.com` would share one module",
         ),
     ] {
         let error = clash(&new, &captain);

@@ -34,7 +34,7 @@ fn a_controllers_name_is_a_label_and_its_field_manager_fits() {
     check("captain-backup", "captains.example.com").unwrap();
     let error = check("Captain_Backup", "captains.example.com").unwrap_err();
     assert!(
-        error.ends_with("help: `--controller-name captain-backup` would do"),
+        error.ends_with("help: try `--controller-name captain-backup`"),
         "{error}"
     );
     check("a", &"m".repeat(126)).unwrap();

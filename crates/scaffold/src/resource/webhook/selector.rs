@@ -19,7 +19,7 @@ pub fn parse(text: &str) -> Result<Option<Value>, String> {
         if let Some((key, value)) = equality(requirement) {
             let (key, value) = (key_of(key)?, value_of(value)?);
             if labels.insert(key.to_owned(), value.into()).is_some() {
-                return Err(format!("`{key}` occurs twice"));
+                return Err(format!("duplicate key `{key}`"));
             }
         } else {
             expressions.push(expression(requirement)?);

@@ -66,7 +66,7 @@ fn a_file_that_is_not_read_is_named_unless_it_is_invalid() {
     let shown = why.problem("src/a.rs").unwrap();
     assert_eq!(
         shown.text(),
-        "`src/a.rs:4`: this is nested or chained too deep for kbr"
+        "`src/a.rs:4`: this is nested or chained too deeply for kbr"
     );
     assert_eq!(parse("fn", |_| ()), Err(Unread::Invalid));
     let long = " ".repeat(LONGEST + 1);
