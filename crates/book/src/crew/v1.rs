@@ -52,6 +52,10 @@ pub struct CaptainStatus {
     #[serde(default)]
     pub available_replicas: i32,
 
+    /// One word for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+
     /// The generation of the object that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
