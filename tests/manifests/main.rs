@@ -186,7 +186,7 @@ fn a_role_that_the_user_wrote_is_kept_and_reported() {
     write(&root, ROLE, "rules: []\n");
     let printed = succeeds(&root, &[]);
     assert!(
-        printed.contains("        keep config/rbac/role.yaml (yours"),
+        printed.contains("        keep config/rbac/role.yaml (it lacks"),
         "{printed}"
     );
     assert_eq!(read(&root, ROLE), "rules: []\n");

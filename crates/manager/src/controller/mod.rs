@@ -2,6 +2,7 @@
 
 pub(crate) mod action;
 pub(crate) mod appointments;
+mod configured;
 pub(crate) mod context;
 pub(crate) mod core;
 pub(crate) mod draft;

@@ -2,18 +2,9 @@
 
 use std::fmt;
 
-use kube::api::PartialObjectMeta;
+use crate::controller::predicate::Filter;
 
-use crate::{
-    cache::{
-        object::{Cached, Object},
-        reader::Reader,
-    },
-    controller::{predicate::Filter, registration::Controller},
-    key::Key,
-};
-
-/// A kind that a controller owns or watches, in the function for [`Controller::owns_with`] and the like.
+/// A kind that a controller owns or watches, in the function for [`Controller::owns_with`](crate::Controller::owns_with) and the like.
 #[must_use = "return it from the function that configures the kind"]
 pub struct WatchedKind<C> {
     pub(super) filter: Filter<C>,
@@ -82,71 +73,5 @@ impl<C> WatchedKind<C> {
     pub fn optional(mut self) -> Self {
         self.is_optional = true;
         self
-    }
-}
-
-impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
-    /// Like [`owns`](Self::owns); `configure` says which updates of the `C` objects matter, and whether the kind may be
-    /// missing.
-    ///
-    /// ```
-    /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
-    /// # use manager::{Action, Manager, predicate};
-    /// # fn register(manager: &mut Manager) {
-    /// manager
-    ///     .controller::<Deployment>("deployment")
-    ///     .owns_with::<ConfigMap>(|kind| kind.when(predicate::labels_changed).optional())
-    ///     .reconcile(async |_, _| Ok(Action::await_change()));
-    /// # }
-    /// ```
-    pub fn owns_with<C: Object>(
-        mut self,
-        configure: impl FnOnce(WatchedKind<PartialObjectMeta<C>>) -> WatchedKind<PartialObjectMeta<C>>,
-    ) -> Controller<'a, K> {
-        self.parts.children::<C, _>(configure(WatchedKind::new()));
-        self.own()
-    }
-
-    /// Like [`owns_cached`](Self::owns_cached); `configure` says which updates of the `C` objects matter, and whether the
-    /// kind may be missing.
-    pub fn owns_cached_with<C: Object>(
-        mut self,
-        configure: impl FnOnce(WatchedKind<C>) -> WatchedKind<C>,
-    ) -> Controller<'a, K> {
-        self.parts.children::<C, _>(configure(WatchedKind::new()));
-        self.own()
-    }
-
-    /// Like [`watches`](Self::watches); `configure` says which updates of the `C` objects matter, and whether the kind
-    /// may be missing.
-    ///
-    /// ```
-    /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
-    /// # use manager::{Action, Manager};
-    /// # fn register(manager: &mut Manager) {
-    /// manager
-    ///     .controller::<Deployment>("deployment")
-    ///     .watches_with::<ConfigMap>(
-    ///         |_, cached| cached.list::<Deployment>().keys(),
-    ///         |kind| kind.when(|old, new| old.data != new.data),
-    ///     )
-    ///     .reconcile(async |_, _| Ok(Action::await_change()));
-    /// # }
-    /// ```
-    pub fn watches_with<C: Cached>(
-        mut self,
-        map: impl Fn(&C, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
-        configure: impl FnOnce(WatchedKind<C>) -> WatchedKind<C>,
-    ) -> Controller<'a, K> {
-        self.parts.mapped(map, configure(WatchedKind::new()));
-        self.own()
-    }
-
-    /// Like [`reads`](Self::reads), for a kind that may be missing: see [`WatchedKind::optional`].
-    pub fn reads_optional<C: Cached>(mut self) -> Controller<'a, K> {
-        let cache = self.parts.manager.caches.of::<C>();
-        self.parts.need(&cache);
-        cache.presence.set_optional(self.parts.enqueues_all());
-        self.own()
     }
 }

@@ -1,0 +1,78 @@
+//! The kinds that a controller names together with what it says of them.
+
+use kube::api::PartialObjectMeta;
+
+use crate::{
+    cache::{
+        object::{Cached, Object},
+        reader::Reader,
+    },
+    controller::{registration::Controller, watched::WatchedKind},
+    key::Key,
+};
+
+impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
+    /// Like [`owns`](Self::owns); `configure` says which updates of the `C` objects matter, and whether the kind may be
+    /// missing.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+    /// # use manager::{Action, Manager, predicate};
+    /// # fn register(manager: &mut Manager) {
+    /// manager
+    ///     .controller::<Deployment>("deployment")
+    ///     .owns_with::<ConfigMap>(|kind| kind.when(predicate::labels_changed).optional())
+    ///     .reconcile(async |_, _| Ok(Action::await_change()));
+    /// # }
+    /// ```
+    pub fn owns_with<C: Object>(
+        mut self,
+        configure: impl FnOnce(WatchedKind<PartialObjectMeta<C>>) -> WatchedKind<PartialObjectMeta<C>>,
+    ) -> Controller<'a, K> {
+        self.parts.children::<C, _>(configure(WatchedKind::new()));
+        self.own()
+    }
+
+    /// Like [`owns_cached`](Self::owns_cached); `configure` says which updates of the `C` objects matter, and whether the
+    /// kind may be missing.
+    pub fn owns_cached_with<C: Object>(
+        mut self,
+        configure: impl FnOnce(WatchedKind<C>) -> WatchedKind<C>,
+    ) -> Controller<'a, K> {
+        self.parts.children::<C, _>(configure(WatchedKind::new()));
+        self.own()
+    }
+
+    /// Like [`watches`](Self::watches); `configure` says which updates of the `C` objects matter, and whether the kind
+    /// may be missing.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+    /// # use manager::{Action, Manager};
+    /// # fn register(manager: &mut Manager) {
+    /// manager
+    ///     .controller::<Deployment>("deployment")
+    ///     .watches_with::<ConfigMap>(
+    ///         |_, cached| cached.list::<Deployment>().keys(),
+    ///         |kind| kind.when(|old, new| old.data != new.data),
+    ///     )
+    ///     .reconcile(async |_, _| Ok(Action::await_change()));
+    /// # }
+    /// ```
+    pub fn watches_with<C: Cached>(
+        mut self,
+        map: impl Fn(&C, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
+        configure: impl FnOnce(WatchedKind<C>) -> WatchedKind<C>,
+    ) -> Controller<'a, K> {
+        self.parts.mapped(map, configure(WatchedKind::new()));
+        self.own()
+    }
+
+    /// Like [`reads`](Self::reads), for a kind that may be missing: see [`WatchedKind::optional`].
+    pub fn reads_optional<C: Cached>(mut self) -> Controller<'a, K> {
+        let cache = self.parts.manager.caches.of::<C>();
+        self.parts.need(&cache);
+        cache.presence.set_optional(self.parts.enqueues_all());
+        self.own()
+    }
+}
