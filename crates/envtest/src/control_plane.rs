@@ -2,17 +2,15 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Arc;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 
 use super::assets::Assets;
 use super::client::Client;
@@ -20,8 +18,8 @@ use super::folder::{self, Folder};
 use super::logs::{self, tail};
 use super::options::Options;
 use super::servers::Setup;
-use super::supervision::Supervision;
-use super::{Progress, certificates, kubeconfig, relay, supervisor};
+use super::supervision::{Supervision, Supervisors};
+use super::{Progress, certificates, kubeconfig, relay};
 use kbr_host::diagnostic::{Diagnostic, Outcome};
 use kbr_host::output;
 use kbr_host::signals::Stop;
@@ -32,13 +30,10 @@ use kbr_host::signals::Stop;
 pub struct ControlPlane {
     setup: Setup,
     assets: Assets,
-    supervisor: Child,
-    supervision: Supervision,
-    /// Closing it stops the supervisor.
-    pipe: Option<ChildStdin>,
-    events: Option<Receiver<String>>,
-    /// Removed after the supervisor has ended; the supervisor removes it itself unless it was killed. `None` once detached.
-    folder: Option<Folder>,
+    supervisors: Supervisors,
+    events: Option<Mutex<Receiver<String>>>,
+    /// Removed after the supervisors have ended; these remove it themselves unless they were killed.
+    folder: Folder,
     deadline: Instant,
     /// Ends the wait for the servers.
     stop: Stop,
@@ -47,69 +42,46 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Starts a supervisor and, through it, etcd and kube-apiserver. `stop` of the options ends later waits with an error, and
-    /// they fail after `limit`.
+    /// Starts etcd and kube-apiserver through supervisors. `stop` of the options ends later waits with an error, and they fail
+    /// after `limit`.
     pub(super) fn launch(folder: Folder, setup: Setup, options: &Options) -> anyhow::Result<Self> {
         certificates::write(&folder.path)?;
         folder::write(&folder.path.join("kubeconfig"), &kubeconfig::admin(&setup))?;
-        let supervision = options.supervision;
-        if supervision == Supervision::Kbr {
+        if options.supervision == Supervision::Kbr {
             relay::write_certificate(&folder.path)?;
         }
-        let mut supervisor = supervision
-            .command(&setup)?
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(folder.lock()?)
-            // Ctrl-C is for kbr and the command, from the first moment on.
-            .process_group(0)
-            // It may outlive the folder in which kbr was called.
-            .current_dir(&setup.folder)
-            .spawn()
-            .with_context(|| format!("cannot start {}", supervision.name()))?;
+        let lock = folder.lock()?;
+        let (supervisors, events) = Supervisors::start(options.supervision, &setup, lock)?;
         Ok(Self {
-            pipe: supervisor.stdin.take(),
-            events: supervisor.stdout.take().map(events),
+            supervisors,
+            events: Some(Mutex::new(events)),
             assets: Assets {
                 folder: setup.assets.clone(),
             },
             deadline: Instant::now() + options.limit,
-            folder: Some(folder),
+            folder,
             stop: options.stop.clone(),
             stopping: Arc::default(),
             progress: options.progress,
-            supervisor,
-            supervision,
             setup,
         })
     }
 
-    /// Gives the supervisor an order.
-    fn order(&mut self, order: &str) -> anyhow::Result<()> {
-        let pipe = self.pipe.as_mut().context("the servers are stopping")?;
-        writeln!(pipe, "{order}").context("kbr envtest supervisor has ended")
-    }
-
     /// Keeps the folder when this is dropped.
     pub fn keep_folder(&mut self) {
-        if let Some(folder) = &mut self.folder {
-            folder.keep();
-        }
+        self.folder.keep();
     }
 
     /// Leaves the servers running when kbr ends.
     pub fn detach(mut self) -> anyhow::Result<()> {
-        self.order(supervisor::DETACH)?;
-        self.stopping.store(true, Ordering::Relaxed);
-        if let Some(folder) = self.folder.take() {
-            folder.leave();
-        }
+        self.supervisors.detach()?;
+        self.folder.keep();
         Ok(())
     }
 
     /// Starts the controllers of a cluster. kube-apiserver must be serving.
     pub(super) fn start_controllers(&mut self) -> anyhow::Result<()> {
-        self.order(supervisor::START_CONTROLLERS)
+        self.supervisors.start_controllers(&self.setup)
     }
 
     /// Waits until a GET of `path` succeeds with an answer that is `enough`.
@@ -138,7 +110,7 @@ impl ControlPlane {
                     errors => errors.to_owned(),
                 };
                 let what = format!("kube-apiserver did not become ready in time: {answer}");
-                let help = self.supervision.help_for_time();
+                let help = self.supervisors.kind.help_for_time();
                 return Err(self.with_log(&what, "kube-apiserver", help));
             }
             if reported.elapsed() > Duration::from_secs(10) {
@@ -153,13 +125,14 @@ impl ControlPlane {
         let Some(events) = &self.events else {
             return Ok(());
         };
+        let events = events.lock().unwrap_or_else(PoisonError::into_inner);
         match events.recv_timeout(Duration::from_millis(50)) {
             Err(RecvTimeoutError::Timeout) => Ok(()),
-            Err(RecvTimeoutError::Disconnected) => bail!("{} has ended", self.supervision.name()),
+            Err(RecvTimeoutError::Disconnected) => Err(self.supervisors.have_ended()),
             Ok(event) => match exited(&event) {
                 Some((name, status)) => {
                     let what = format!("{name} ended during startup ({status})");
-                    Err(self.with_log(&what, name, self.supervision.help_for_logs()))
+                    Err(self.with_log(&what, name, self.supervisors.kind.help_for_logs()))
                 }
                 None => Err(anyhow!("{}", event.trim_start_matches("failed "))),
             },
@@ -238,6 +211,7 @@ impl ControlPlane {
         let Some(events) = self.events.take() else {
             return;
         };
+        let events = events.into_inner().unwrap_or_else(PoisonError::into_inner);
         let (setup, stopping) = (self.setup.clone(), self.stopping.clone());
         thread::spawn(move || {
             for event in events {
@@ -259,31 +233,14 @@ impl ControlPlane {
 
 impl Drop for ControlPlane {
     fn drop(&mut self) {
-        if self.folder.is_none() {
-            return;
-        }
         self.stopping.store(true, Ordering::Relaxed);
-        drop(self.pipe.take());
-        let _ = self.supervisor.wait();
+        self.supervisors.stop();
     }
 }
 
 /// Parses a line `exited <program> <status>`.
 fn exited(event: &str) -> Option<(&str, &str)> {
     event.strip_prefix("exited ")?.split_once(' ')
-}
-
-/// The lines that the supervisor prints.
-fn events(stdout: ChildStdout) -> Receiver<String> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
 }
 
 /// The hosts that need no proxy, including the loopback.

@@ -12,13 +12,16 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::folder;
+use super::servers::Setup;
 
 /// The configuration of kube-apiserver, in the folder of the cluster.
 pub const CONFIG: &str = "egress.json";
@@ -75,23 +78,46 @@ pub struct Proxy {
     pub folder: PathBuf,
     /// kubectl, which finds the Service of a cluster IP.
     pub kubectl: PathBuf,
+    /// How to map a Service.
+    pub how_to_map: &'static str,
 }
 
 impl Proxy {
-    /// Accepts connections from now on, each in a thread of its own, as long as this process runs.
-    pub fn start(self) -> anyhow::Result<()> {
+    /// The proxy of the cluster of `setup`. `how_to_map` is part of the message about a Service that is not mapped.
+    pub fn new(setup: &Setup, how_to_map: &'static str) -> Self {
+        Self {
+            folder: setup.folder.clone(),
+            kubectl: setup.assets.join("kubectl"),
+            how_to_map,
+        }
+    }
+
+    /// Accepts connections from now on, each in a thread of its own, until the result is dropped.
+    pub fn start(self) -> anyhow::Result<Listening> {
         let socket = self.folder.join(SOCKET);
         // It may be left over from a killed run.
         let _ = fs::remove_file(&socket);
         let listener = UnixListener::bind(&socket)
             .with_context(|| format!("cannot listen on `{}`", socket.display()))?;
-        thread::spawn(move || {
-            for connection in listener.incoming().flatten() {
-                let proxy = self.clone();
-                thread::spawn(move || proxy.serve(connection));
+        let ending = Arc::new(AtomicBool::new(false));
+        let ends = ending.clone();
+        let thread = thread::spawn(move || {
+            for connection in listener.incoming() {
+                if ends.load(Ordering::Relaxed) {
+                    return;
+                }
+                if let Ok(connection) = connection {
+                    let proxy = self.clone();
+                    thread::spawn(move || proxy.serve(connection));
+                }
             }
         });
-        Ok(())
+        let thread = Some(thread);
+        Ok(Listening {
+            socket,
+            ending,
+            thread,
+        })
     }
 
     /// Connects kube-apiserver to a program, and copies in both directions until one of them closes.
@@ -137,7 +163,8 @@ impl Proxy {
         let services: Services = serde_json::from_str(&text).unwrap_or_default();
         let name = self.service(address)?;
         services.get(&name).copied().ok_or_else(|| {
-            format!("the Service {name} is not mapped to a program of this machine (--map-service)")
+            let how = self.how_to_map;
+            format!("the Service {name} is not mapped to a program of this machine ({how})")
         })
     }
 
@@ -162,6 +189,25 @@ impl Proxy {
             text(&meta["namespace"]),
             text(&meta["name"])
         ))
+    }
+}
+
+/// A proxy that accepts connections. Dropping it ends that, if its folder still exists; connections last as long as kube-apiserver.
+#[derive(Debug)]
+pub struct Listening {
+    socket: PathBuf,
+    ending: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.ending.store(true, Ordering::Relaxed);
+        // A last connection, for which the thread waits.
+        let woken = UnixStream::connect(&self.socket).is_ok();
+        if let Some(thread) = self.thread.take().filter(|_| woken) {
+            let _ = thread.join();
+        }
     }
 }
 

@@ -7,11 +7,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::control_plane::ControlPlane;
+use super::start::{self, Cluster};
 use super::supervision::Supervision;
-use super::{Progress, crds, installed, logs, start};
+use super::{Progress, crds, installed, logs};
 use kbr_host::signals::Stop;
 
-/// A running etcd and kube-apiserver. Dropping it stops them and removes their folder.
+/// A running etcd and kube-apiserver, and the controllers of a cluster. Dropping it stops them and removes their folder.
 #[derive(Debug)]
 pub struct Envtest {
     plane: ControlPlane,
@@ -22,6 +23,7 @@ impl Envtest {
     pub fn builder() -> Builder {
         Builder {
             crds: Vec::new(),
+            cluster: None,
             store: None,
             logs: None,
             start_timeout: Duration::from_secs(120),
@@ -59,6 +61,7 @@ impl Envtest {
 #[must_use = "nothing runs before `start`"]
 pub struct Builder {
     crds: Vec<PathBuf>,
+    cluster: Option<Cluster>,
     store: Option<PathBuf>,
     logs: Option<PathBuf>,
     start_timeout: Duration,
@@ -69,6 +72,32 @@ impl Builder {
     /// begins in the current folder: in `cargo test`, that of the package.
     pub fn crds(mut self, folder: impl Into<PathBuf>) -> Self {
         self.crds.push(folder.into());
+        self
+    }
+
+    /// Starts a whole cluster: also kube-controller-manager, kube-scheduler, and kwok, which plays the kubelet of a fake node.
+    ///
+    /// Deployments are rolled out, garbage is collected, namespaces are removed, Pods become `Running` and Jobs complete, but no
+    /// container runs. A Pod's annotation `kbr/pod-phase` makes it stay `Pending` or `Running`, or end as `Succeeded` or `Failed`.
+    /// The API server connects to nothing but the loopback.
+    pub fn cluster(mut self) -> Self {
+        self.cluster.get_or_insert_default();
+        self
+    }
+
+    /// Starts a whole cluster, as [`Builder::cluster`] does, with this number of fake nodes.
+    pub fn nodes(mut self, count: u16) -> Self {
+        self.cluster.get_or_insert_default().nodes = count;
+        self
+    }
+
+    /// Starts a whole cluster, as [`Builder::cluster`] does, whose API server reaches this Service at a port of this machine, for
+    /// webhooks and conversion. Can be called for several Services.
+    ///
+    /// The program on that port must have a certificate for `NAME.NAMESPACE.svc`.
+    pub fn map_service(mut self, namespace: &str, name: &str, port: u16) -> Self {
+        let cluster = self.cluster.get_or_insert_default();
+        cluster.services.insert(format!("{namespace}/{name}"), port);
         self
     }
 
@@ -99,7 +128,10 @@ impl Builder {
     }
 
     fn plane(self) -> anyhow::Result<ControlPlane> {
-        let assets = installed::find(self.store)?;
+        let assets = match &self.cluster {
+            Some(_) => installed::find_for_cluster(self.store)?,
+            None => installed::find(self.store)?,
+        };
         let mut definitions = Vec::new();
         for folder in &self.crds {
             definitions.extend(crds::read(folder)?);
@@ -111,9 +143,9 @@ impl Builder {
             audit: None,
             limit: self.start_timeout,
             stop: &Stop::default(),
-            cluster: None,
+            cluster: self.cluster.as_ref(),
             progress: Progress::Silent,
-            supervision: Supervision::Shell,
+            supervision: Supervision::Shells,
         };
         let plane = start::start(&assets, &options)?;
         crds::install(&plane, &definitions)?;

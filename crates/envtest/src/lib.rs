@@ -1,4 +1,4 @@
-//! A real etcd and kube-apiserver to test against, without a cluster and without containers.
+//! A real etcd and kube-apiserver to test against, or a whole cluster, without containers.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,10 +14,13 @@
 //! ```
 //!
 //! The programs are those in `KUBEBUILDER_ASSETS`, or in the store of setup-envtest: `kbr envtest build`, `kbr envtest use` and
-//! `setup-envtest use` put them there. If the tests are killed, even by SIGKILL, the servers end and their folder vanishes. Each
-//! [`Envtest`] is an API server of its own, which listens on the loopback and is accessible to this user only.
+//! `setup-envtest use` put them there. Those of [a cluster](Builder::cluster) are built by `kbr envtest build --cluster`. If the tests
+//! are killed, even by SIGKILL, the servers end and their folder vanishes. Each [`Envtest`] is an API server of its own, which listens
+//! on the loopback and is accessible to this user only.
 //!
-//! [`Builder::start`] blocks: in an async test, call it before the runtime starts, or in `spawn_blocking`.
+//! The tests of a program can share one in a static, which is never dropped: its servers end with the program.
+//!
+//! [`Builder::start`] blocks: in an async test whose runtime does other things meanwhile, call it in `spawn_blocking`.
 //! CRDs whose conversion is a webhook behind a Service are installed without conversion, because nothing serves it.
 //! [`Envtest`], [`Builder`] and [`Error`] are the interface for other projects; the modules belong to kbr.
 //!

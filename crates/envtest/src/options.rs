@@ -23,7 +23,7 @@ pub struct Options<'a> {
     pub cluster: Option<&'a Cluster>,
     /// Whether the start is reported.
     pub progress: Progress,
-    /// The supervisor of the servers. A cluster needs kbr.
+    /// The supervisors of the servers.
     pub supervision: Supervision,
 }
 
@@ -34,4 +34,13 @@ pub struct Cluster {
     pub nodes: u16,
     /// The Services that are programs of this machine.
     pub services: Services,
+}
+
+impl Default for Cluster {
+    fn default() -> Self {
+        Self {
+            nodes: 1,
+            services: Services::new(),
+        }
+    }
 }

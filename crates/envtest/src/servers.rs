@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::Context;
 
 use super::assets::Assets;
-use super::{audit, egress};
+use super::{audit, egress, nodes};
 
 /// The parameters of the servers of one control plane or cluster; also the command line of the supervisor.
 #[derive(Debug, Clone, clap::Args)]
@@ -45,6 +45,15 @@ pub struct Setup {
     /// Whether the folder is kept when the servers stop.
     #[arg(long)]
     pub keep: bool,
+}
+
+/// A server: the name of its program, and its arguments.
+#[derive(Debug)]
+pub struct Program {
+    /// In the folder of the programs.
+    pub name: &'static str,
+    /// Without the program itself.
+    pub args: Vec<OsString>,
 }
 
 /// The ports of etcd for clients, of etcd for peers, and of kube-apiserver.
@@ -99,8 +108,42 @@ impl Setup {
         self.logs.join(format!("{name}.log"))
     }
 
+    /// etcd and kube-apiserver.
+    pub fn control_plane(&self) -> [Program; 2] {
+        let [etcd, kube_apiserver] = [self.etcd(), self.kube_apiserver()];
+        [
+            Program {
+                name: "etcd",
+                args: etcd,
+            },
+            Program {
+                name: "kube-apiserver",
+                args: kube_apiserver,
+            },
+        ]
+    }
+
+    /// The controllers of a cluster, whose files are in its folder when this returns. kube-apiserver must be serving: they end without it.
+    pub fn controllers(&self) -> anyhow::Result<[Program; 3]> {
+        let stages = nodes::write_stages(&self.folder)?;
+        Ok([
+            Program {
+                name: "kube-controller-manager",
+                args: self.kube_controller_manager(),
+            },
+            Program {
+                name: "kube-scheduler",
+                args: self.kube_scheduler(),
+            },
+            Program {
+                name: "kwok",
+                args: self.kwok(&stages),
+            },
+        ])
+    }
+
     /// The arguments of etcd.
-    pub fn etcd(&self) -> Vec<OsString> {
+    fn etcd(&self) -> Vec<OsString> {
         let file = |name| self.folder.join(name);
         let (clients, peers) = (self.etcd_server(), loopback(self.peer_port));
         let mut args = vec![
@@ -128,7 +171,7 @@ impl Setup {
     }
 
     /// The arguments of kube-apiserver.
-    pub fn kube_apiserver(&self) -> Vec<OsString> {
+    fn kube_apiserver(&self) -> Vec<OsString> {
         let file = |name| self.folder.join(name);
         let mut prefix = OsString::from("/");
         prefix.push(self.folder.file_name().unwrap_or_default());
@@ -175,7 +218,7 @@ impl Setup {
     }
 
     /// The arguments of kube-controller-manager.
-    pub fn kube_controller_manager(&self) -> Vec<OsString> {
+    fn kube_controller_manager(&self) -> Vec<OsString> {
         let file = |name| self.folder.join(name);
         vec![
             flag("--kubeconfig", file("kubeconfig")),
@@ -194,7 +237,7 @@ impl Setup {
     }
 
     /// The arguments of kube-scheduler.
-    pub fn kube_scheduler(&self) -> Vec<OsString> {
+    fn kube_scheduler(&self) -> Vec<OsString> {
         vec![
             flag("--kubeconfig", self.folder.join("kubeconfig")),
             "--leader-elect=false".into(),
@@ -205,7 +248,7 @@ impl Setup {
     }
 
     /// The arguments of kwok, which reads what to do with nodes and Pods from `stages`.
-    pub fn kwok(&self, stages: &Path) -> Vec<OsString> {
+    fn kwok(&self, stages: &Path) -> Vec<OsString> {
         vec![
             flag("--kubeconfig", self.folder.join("kubeconfig")),
             flag("--config", stages),

@@ -1,42 +1,38 @@
-//! The two supervisors of servers: kbr itself, and a shell in the tests of other projects. Both read a pipe, stop the servers when it
+//! The two supervisors of servers: kbr itself, and shells in the tests of other projects. Both read a pipe, stop the servers when it
 //! closes, and report servers that have ended. Only the process that started them holds the other end of the pipe.
 
 use std::env;
-use std::ffi::OsString;
-use std::process::Command;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, PipeReader, PipeWriter, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
 
-use super::servers::{Setup, without_flags};
+use anyhow::Context as _;
 
-/// The script of the shell.
+use super::egress::{self, Proxy};
+use super::servers::{Program, Setup, without_flags};
+use super::supervisor;
+
+/// The script of a shell.
 const SCRIPT: &str = include_str!("supervisor.sh");
 
-/// The supervisor of the servers.
+/// What supervises the servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supervision {
     /// `kbr envtest supervisor`, for kbr itself.
     Kbr,
-    /// A shell, for any other program. It has no clusters.
-    Shell,
+    /// A shell for each server, for any other program, which itself connects the API server of a cluster.
+    Shells,
 }
 
 impl Supervision {
-    /// The command that starts the servers of `setup`.
-    pub(super) fn command(self, setup: &Setup) -> anyhow::Result<Command> {
-        if self == Supervision::Shell {
-            return Ok(shell(setup));
-        }
-        let mut command = Command::new(env::current_exe()?);
-        command
-            .args(["envtest", "supervisor"])
-            .args(setup.to_args());
-        Ok(command)
-    }
-
     /// What it is called in messages.
-    pub(super) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Supervision::Kbr => "kbr envtest supervisor",
-            Supervision::Shell => "the shell that supervises the servers",
+            Supervision::Shells => "the shell that supervises a server",
         }
     }
 
@@ -44,7 +40,7 @@ impl Supervision {
     pub(super) fn help_for_time(self) -> &'static str {
         match self {
             Supervision::Kbr => "pass a longer --start-timeout",
-            Supervision::Shell => "give `Envtest::builder()` a longer `start_timeout`",
+            Supervision::Shells => "give `Envtest::builder()` a longer `start_timeout`",
         }
     }
 
@@ -52,23 +48,161 @@ impl Supervision {
     pub(super) fn help_for_logs(self) -> &'static str {
         match self {
             Supervision::Kbr => "kbr envtest run --keep-logs DIR keeps whole logs",
-            Supervision::Shell => "`logs` of `Envtest::builder()` keeps whole logs",
+            Supervision::Shells => "`logs` of `Envtest::builder()` keeps whole logs",
         }
     }
 }
 
-fn shell(setup: &Setup) -> Command {
-    let words = |name: &str, args: Vec<OsString>| {
-        let program = setup.assets.join(name).into_os_string();
-        [program].into_iter().chain(args).collect::<Vec<_>>()
-    };
-    let etcd = words("etcd", setup.etcd());
+/// The processes that supervise the servers of one control plane. Dropping them stops the servers, and waits for their end.
+#[derive(Debug)]
+pub(super) struct Supervisors {
+    pub(super) kind: Supervision,
+    processes: Vec<Child>,
+    /// Closing it stops the servers.
+    pipe: Option<PipeWriter>,
+    /// For the shells of the controllers, until they have been started.
+    streams: Option<Streams>,
+    proxy: Option<egress::Listening>,
+}
+
+impl Supervisors {
+    /// Starts etcd and kube-apiserver through supervisors that hold the folder's `lock`. Returns the lines that these print.
+    pub(super) fn start(
+        kind: Supervision,
+        setup: &Setup,
+        lock: File,
+    ) -> anyhow::Result<(Self, Receiver<String>)> {
+        let (stdin, pipe) = io::pipe()?;
+        let (lines, stdout) = io::pipe()?;
+        let streams = Streams {
+            stdin,
+            stdout,
+            lock,
+        };
+        let mut all = Self {
+            kind,
+            processes: Vec::new(),
+            pipe: Some(pipe),
+            streams: None,
+            proxy: None,
+        };
+        match kind {
+            Supervision::Kbr => all.spawn(&streams, kbr(setup)?, setup)?,
+            Supervision::Shells => {
+                if setup.cluster {
+                    all.proxy =
+                        Some(Proxy::new(setup, "`map_service` of `Envtest::builder()`").start()?);
+                }
+                for program in setup.control_plane() {
+                    all.spawn(&streams, shell(setup, program), setup)?;
+                }
+                all.streams = setup.cluster.then_some(streams);
+            }
+        }
+        Ok((all, events(lines)))
+    }
+
+    /// Starts the controllers of a cluster.
+    pub(super) fn start_controllers(&mut self, setup: &Setup) -> anyhow::Result<()> {
+        let Some(streams) = self.streams.take() else {
+            return self.order(supervisor::START_CONTROLLERS);
+        };
+        for program in setup.controllers()? {
+            self.spawn(&streams, shell(setup, program), setup)?;
+        }
+        Ok(())
+    }
+
+    /// Leaves the servers running when this process ends. Only kbr can do that.
+    pub(super) fn detach(&mut self) -> anyhow::Result<()> {
+        self.order(supervisor::DETACH)?;
+        self.processes.clear();
+        Ok(())
+    }
+
+    /// Gives kbr an order.
+    fn order(&mut self, order: &str) -> anyhow::Result<()> {
+        let pipe = self.pipe.as_mut().context("the servers are stopping")?;
+        writeln!(pipe, "{order}").with_context(|| format!("{} has ended", self.kind.name()))
+    }
+
+    /// The error if all of them have ended.
+    pub(super) fn have_ended(&self) -> anyhow::Error {
+        anyhow::anyhow!("{} has ended", self.kind.name())
+    }
+
+    /// Stops the servers, unless they are detached.
+    pub(super) fn stop(&mut self) {
+        // Before its socket vanishes with the folder.
+        self.proxy = None;
+        self.pipe = None;
+        for mut process in self.processes.drain(..) {
+            let _ = process.wait();
+        }
+    }
+
+    fn spawn(
+        &mut self,
+        streams: &Streams,
+        mut command: Command,
+        setup: &Setup,
+    ) -> anyhow::Result<()> {
+        let process = command
+            .stdin(streams.stdin.try_clone()?)
+            .stdout(streams.stdout.try_clone()?)
+            .stderr(streams.lock.try_clone()?)
+            // Ctrl-C is for this process and its commands, from the first moment on.
+            .process_group(0)
+            // It may outlive the current folder.
+            .current_dir(&setup.folder)
+            .spawn()
+            .with_context(|| format!("cannot start {}", self.kind.name()))?;
+        self.processes.push(process);
+        Ok(())
+    }
+}
+
+impl Drop for Supervisors {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// What the supervisors of one control plane inherit.
+#[derive(Debug)]
+struct Streams {
+    stdin: PipeReader,
+    stdout: PipeWriter,
+    lock: File,
+}
+
+fn kbr(setup: &Setup) -> anyhow::Result<Command> {
+    let mut command = Command::new(env::current_exe()?);
+    command
+        .args(["envtest", "supervisor"])
+        .args(setup.to_args());
+    Ok(command)
+}
+
+fn shell(setup: &Setup, program: Program) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", SCRIPT, "kbr-envtest-supervisor"]);
-    command.arg(&setup.folder).arg(setup.log("etcd"));
-    command.arg(etcd.len().to_string()).args(etcd);
-    command.arg(setup.log("kube-apiserver"));
-    command.args(words("kube-apiserver", setup.kube_apiserver()));
+    command.arg(&setup.folder).arg(program.name);
+    command.arg(setup.log(program.name));
+    command.arg(setup.assets.join(program.name));
+    command.args(program.args);
     without_flags(&mut command);
     command
+}
+
+/// The lines that the supervisors print.
+fn events(lines: PipeReader) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        // To the end, even if nobody listens: a supervisor could not print.
+        for line in BufReader::new(lines).lines().map_while(Result::ok) {
+            let _ = sender.send(line);
+        }
+    });
+    receiver
 }

@@ -6,7 +6,6 @@
 //!
 //! A cluster that is left running is detached from kbr, and stopped through a socket in its folder (`control`).
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufRead};
 use std::process::{Child, ExitStatus, Stdio};
@@ -19,8 +18,8 @@ use rustix::fs::Mode;
 use rustix::process::{Pid, Signal};
 
 use super::control::{self, Request};
-use super::egress::Proxy;
-use super::servers::{Setup, without_flags};
+use super::egress::{Listening, Proxy};
+use super::servers::{Program, Setup, without_flags};
 use super::{exec, folder, relay};
 use kbr_host::output;
 
@@ -29,9 +28,6 @@ pub const START_CONTROLLERS: &str = "start controllers";
 
 /// The order to go on when kbr has ended.
 pub const DETACH: &str = "detach";
-
-/// What kwok does with nodes and Pods.
-const STAGES: &str = include_str!("stages.yaml");
 
 /// How long a server may take to stop before it is killed, which loses nothing because the data is removed anyway.
 /// kube-apiserver closes its connections within 20 ms of SIGTERM, then lingers for a second; without etcd, for minutes.
@@ -78,44 +74,39 @@ pub fn run(setup: &Setup) -> anyhow::Result<()> {
     if let Some(request) = asked {
         request.answer("stopped");
     }
-    started
+    started.map(drop)
 }
 
-fn start(setup: &Setup, orders: Sender<Order>, servers: &mut Vec<Server>) -> anyhow::Result<()> {
+fn start(
+    setup: &Setup,
+    orders: Sender<Order>,
+    servers: &mut Vec<Server>,
+) -> anyhow::Result<Option<Listening>> {
+    let mut proxy = None;
     follow_stdin(orders.clone());
     relay::start(&setup.folder)?;
     if setup.cluster {
         control::listen(&setup.folder, move |request| {
             orders.send(Order::Request(request)).is_ok()
         })?;
-        let (folder, kubectl) = (setup.folder.clone(), setup.assets.join("kubectl"));
-        Proxy { folder, kubectl }.start()?;
+        proxy = Some(Proxy::new(setup, "--map-service").start()?);
     }
     // Both at once, because kube-apiserver waits for etcd.
-    launch(setup, "etcd", setup.etcd(), servers)?;
-    launch(setup, "kube-apiserver", setup.kube_apiserver(), servers)
+    for program in setup.control_plane() {
+        launch(setup, program, servers)?;
+    }
+    Ok(proxy)
 }
 
 fn start_controllers(setup: &Setup, servers: &mut Vec<Server>) -> anyhow::Result<()> {
-    let stages = setup.folder.join("stages.yaml");
-    fs::write(&stages, STAGES).with_context(|| format!("cannot write `{}`", stages.display()))?;
-    let controllers = [
-        ("kube-controller-manager", setup.kube_controller_manager()),
-        ("kube-scheduler", setup.kube_scheduler()),
-        ("kwok", setup.kwok(&stages)),
-    ];
-    for (name, args) in controllers {
-        launch(setup, name, args, servers)?;
+    for program in setup.controllers()? {
+        launch(setup, program, servers)?;
     }
     Ok(())
 }
 
-fn launch(
-    setup: &Setup,
-    name: &'static str,
-    args: Vec<OsString>,
-    servers: &mut Vec<Server>,
-) -> anyhow::Result<()> {
+fn launch(setup: &Setup, program: Program, servers: &mut Vec<Server>) -> anyhow::Result<()> {
+    let Program { name, args } = program;
     let log = File::create(setup.log(name))
         .with_context(|| format!("cannot write `{}`", setup.log(name).display()))?;
     let mut command = exec::ending_with_us(setup.assets.join(name), Signal::KILL)?;

@@ -1,54 +1,35 @@
-# The supervisor of etcd and kube-apiserver in the tests of other projects. It reads a pipe whose other end only the process of the
-# test holds. When that ends, even by SIGKILL, the supervisor stops the servers and removes their folder.
+# The supervisor of one server in the tests of other projects. It reads a pipe whose other end only the process of the test holds.
+# When that ends, even by SIGKILL, the supervisor stops its server and removes the folder, which the last of them completes.
 #
-# Arguments: the folder, the log of etcd, the number of words of its command, the command; the log of kube-apiserver, its command.
-# Prints `exited <program> exit status: <number>` when a server ends. Must run in the folder.
+# Arguments: the folder, the name of the server, its log, its command. Must run in the folder.
+# Prints `exited <server> exit status: <number>` when the server ends.
 umask 077
-folder=$1
-shift
+folder=$1 name=$2 log=$3
+shift 3
 exec 3<&0
 
 until_the_test_ends() {
   while read -r _; do :; done <&3
 }
 
-# Runs a server until it ends, or until the test does. Each process is ended by its parent or a sibling, while its id is valid.
-serve() {
-  name=$1 log=$2
-  shift 2
-  "$@" </dev/null >"$log" 2>&1 3<&- &
-  server=$!
-  echo "$name $server" >>pids
-  {
-    until_the_test_ends
-    kill -TERM "$server"
-    # Nothing is lost: the data is removed anyway.
-    sleep 0.25 || sleep 1
-    kill -KILL "$server"
-  } >/dev/null 2>&1 &
-  killer=$!
-  wait "$server"
-  status=$?
-  kill "$killer"
-  echo "exited $name exit status: $status"
-}
-
-etcd_log=$1 etcd_count=$2
-shift 2
-# The arguments of etcd come first, then those of kube-apiserver.
-(
-  count=$etcd_count
-  for word; do
-    shift
-    [ "$count" -le 0 ] || set -- "$@" "$word"
-    count=$((count - 1))
-  done
-  serve etcd "$etcd_log" "$@"
-) &
-shift "$etcd_count"
-log=$1
-shift
-serve kube-apiserver "$log" "$@" &
+# The server is ended by a sibling, which ends before its parent has forgotten its id.
+"$@" </dev/null >"$log" 2>&1 3<&- &
+server=$!
+echo "$name $server" >>pids
+{
+  until_the_test_ends
+  kill -TERM "$server"
+  # Nothing is lost: the data is removed anyway.
+  sleep 0.25 || sleep 1
+  kill -KILL "$server"
+} >/dev/null 2>&1 &
+killer=$!
+wait "$server"
+status=$?
+kill "$killer"
+# Nobody may read it any more.
+trap '' PIPE
+echo "exited $name exit status: $status" 2>/dev/null
 until_the_test_ends
 wait
 cd /
