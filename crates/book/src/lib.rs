@@ -18,6 +18,7 @@ macro_rules! pages {
 pages! {
     clients: "clients.md",
     concepts: "concepts.md",
+    debugging: "debugging.md",
     markers: "markers.md",
     recipe_conditions: "recipes/conditions.md",
     recipe_external: "recipes/external.md",

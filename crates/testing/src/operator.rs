@@ -1,6 +1,7 @@
 //! Tests of the whole operator as a process, and `kubectl`.
 
 use std::{
+    ffi::OsString,
     io::{IsTerminal as _, Read, Write as _},
     process::{Child, Command, ExitStatus, Stdio},
     sync::Arc,
@@ -41,7 +42,8 @@ impl Drop for Operator {
 }
 
 impl Cluster {
-    /// Starts the operator `program` for the namespace of this test. Its warnings go to standard error.
+    /// Starts the operator `program` for the namespace of this test. Its warnings go to standard error; `RUST_LOG` in
+    /// the environment of the test, such as `debug`, selects what else does.
     ///
     /// It runs as the `ServiceAccount` of the Deployment in `config/default` and has its permissions, in the namespace
     /// of the test instead of the operator's own. The client of the test is an administrator. If the API server forbids
@@ -67,7 +69,7 @@ impl Cluster {
             .args(["--health-probe-bind-address", "127.0.0.1:0"])
             .args(["--metrics-bind-address", "0"])
             .env("WATCH_NAMESPACE", self.namespace())
-            .env("RUST_LOG", "warn")
+            .env("RUST_LOG", log_level(std::env::var_os("RUST_LOG")))
             // Where lists are streamed, a missing permission to list would not be noticed.
             .env("KUBE_FEATURE_WatchListClient", "false")
             .stdin(Stdio::null())
@@ -164,6 +166,16 @@ impl Cluster {
     }
 }
 
+/// What the operator logs: warnings, which show missing permissions, and what `RUST_LOG` of the test adds.
+fn log_level(of_test: Option<OsString>) -> OsString {
+    let Some(wanted) = of_test.filter(|wanted| !wanted.is_empty()) else {
+        return "warn".into();
+    };
+    let mut level = OsString::from("warn,");
+    level.push(wanted);
+    level
+}
+
 /// Reads the output of a command, so that the command never blocks on a full pipe.
 fn read(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
     thread::spawn(move || {
@@ -172,4 +184,20 @@ fn read(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> 
         let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
         String::from_utf8_lossy(&bytes).into_owned()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_operator_logs_warnings_and_what_the_test_selects() {
+        assert_eq!(log_level(None), "warn");
+        assert_eq!(log_level(Some(OsString::new())), "warn");
+        assert_eq!(log_level(Some("debug".into())), "warn,debug");
+        assert_eq!(
+            log_level(Some("captains=debug".into())),
+            "warn,captains=debug"
+        );
+    }
 }
