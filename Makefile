@@ -1,7 +1,7 @@
 # Targets for developers of kbr. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build static check lint deny test test-release images soak bench demo book control-plane libfaketime promtool buildah freeze pin bump-kubernetes update lock
+.PHONY: help build static check lint deny test test-release images soak bench demo book pictures control-plane libfaketime promtool buildah freeze pin bump-kubernetes update lock
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ pin: ## Pin the actions and images of kbr's and generated workflows to the newes
 
 demo: ## Scaffold an operator and watch it reconcile on a real API server
 	demo/run
+
+pictures: control-plane ## Draw the pictures of the docs again, from a run of `kbr dev`
+	cargo run --quiet --example pictures -- target/debug/kbr
 
 # A tutorial is the README of an example, whose links are relative to another folder. Links from pages to sources lead to links beside docs/.
 book: target/tools/bin/mdbook ## Build the book: target/book/docs/index.html

@@ -3,6 +3,8 @@
 
 #[path = "docs/book.rs"]
 mod book;
+#[path = "docs/pictures.rs"]
+mod pictures;
 mod support;
 #[path = "docs/tables.rs"]
 mod tables;

@@ -96,7 +96,7 @@ fn each_link_leads_to_a_file_and_a_heading() {
         .map(|page| repository().join("docs").join(page))
         .collect();
     files.extend(
-        ["README.md", "SECURITY.md", "docs/SUMMARY.md"].map(|path| repository().join(path)),
+        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/SUMMARY.md"].map(|path| repository().join(path)),
     );
     files.extend(tutorials().into_values());
     let (mut count, mut dead) = (0, Vec::new());

@@ -19,6 +19,7 @@ pages! {
     clients: "clients.md",
     concepts: "concepts.md",
     debugging: "debugging.md",
+    introduction: "introduction.md",
     markers: "markers.md",
     recipe_conditions: "recipes/conditions.md",
     recipe_external: "recipes/external.md",

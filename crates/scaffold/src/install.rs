@@ -15,6 +15,15 @@ pub fn command(version: &str) -> &'static str {
     if is_published(version) { COMMAND } else { "" }
 }
 
+/// The shell command with which the docs of the release `version` install kbr.
+pub fn shown(version: &str) -> &'static str {
+    if is_published(version) {
+        "cargo install kbr --locked"
+    } else {
+        "cargo install --locked --path ."
+    }
+}
+
 /// How to install the release `version`, for the `help:` of an error.
 pub fn hint(version: &str) -> String {
     if is_published(version) {

@@ -1,0 +1,95 @@
+//! The pictures of the docs show what kbr shows today, and the README's code is code that is compiled.
+
+use std::fs;
+
+use super::support::repository;
+
+fn read(path: &str) -> String {
+    fs::read_to_string(repository().join(path)).expect("readable")
+}
+
+/// The texts of a picture, from left to right and from top to bottom.
+fn texts(picture: &str) -> Vec<String> {
+    let parts = picture.split("<text ").skip(1);
+    let text = |part: &str| {
+        let (_, rest) = part.split_once('>').expect("an element");
+        rest.split("</text>").next().expect("a text").to_owned()
+    };
+    parts.map(text).collect()
+}
+
+/// What every screen of `kbr dev` has: the labels at its top, the titles of its parts, and the keys. The page has it from a test of the
+/// screen, so it is what kbr shows today.
+fn labels() -> Vec<String> {
+    let page = read("docs/dev.md");
+    let (_, screen) = page.split_once("```text overview\n").expect("a screen");
+    let screen = screen.split("\n```").next().expect("an end");
+    let lines: Vec<_> = screen.lines().collect();
+    let head = lines[..4]
+        .iter()
+        .map(|line| line.trim().split("  ").next().unwrap_or_default());
+    let titles = lines
+        .iter()
+        .filter_map(|line| Some(line.split_once(" ──")?.0.trim()));
+    let keys = lines.last().expect("keys").trim();
+    head.chain(titles)
+        .chain([keys])
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_picture_of_kbr_dev_has_the_texts_of_its_screen() {
+    let light = texts(&read("docs/pictures/dev-light.svg"));
+    let dark = texts(&read("docs/pictures/dev-dark.svg"));
+    assert_eq!(light, dark);
+    let labels = labels();
+    assert!(labels.len() > 7, "{labels:?}");
+    for label in labels {
+        let shown = light
+            .iter()
+            .any(|text| *text == label || text.starts_with(&format!("{label} ─")));
+        assert!(
+            shown,
+            "`make pictures`: {label:?} is not in the picture: {light:#?}"
+        );
+    }
+}
+
+#[test]
+fn the_readme_shows_both_pictures() {
+    let readme = read("README.md");
+    for picture in ["docs/pictures/dev-light.svg", "docs/pictures/dev-dark.svg"] {
+        assert!(readme.contains(&format!("=\"{picture}\"")), "{picture}");
+    }
+}
+
+#[test]
+fn the_rust_of_the_readme_is_compiled() {
+    let readme = read("README.md");
+    let (_, code) = readme.split_once("```rust\n").expect("a block");
+    let code = code.split("```").next().expect("an end");
+    assert_eq!(code.lines().count(), 12, "it says what twelve lines do");
+    // crates/book compiles the page.
+    assert!(read("docs/introduction.md").contains(code), "{code}");
+}
+
+#[test]
+fn the_readme_fits_on_a_screen() {
+    let lines = read("README.md").lines().count();
+    assert!(lines <= 90, "{lines} lines");
+}
+
+#[test]
+fn pages_say_how_kbr_is_installed_as_kbr_itself_does() {
+    let version = env!("CARGO_PKG_VERSION");
+    let command = kbr_scaffold::install::shown(version);
+    for page in [
+        "README.md",
+        "docs/guide.md",
+        "docs/ci.md",
+        "examples/README.md",
+    ] {
+        assert!(read(page).contains(command), "{page}: `{command}`");
+    }
+}
