@@ -96,7 +96,13 @@ fn each_link_leads_to_a_file_and_a_heading() {
         .map(|page| repository().join("docs").join(page))
         .collect();
     files.extend(
-        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/SUMMARY.md"].map(|path| repository().join(path)),
+        [
+            "README.md",
+            "CONTRIBUTING.md",
+            "SECURITY.md",
+            "docs/SUMMARY.md",
+        ]
+        .map(|path| repository().join(path)),
     );
     files.extend(tutorials().into_values());
     let (mut count, mut dead) = (0, Vec::new());
@@ -209,6 +215,10 @@ fn each_block_of_rust_is_compiled() {
                 continue;
             }
             assert!(!words.contains(&"ignore"), "docs/{path}: `{mark}`");
+            // A part of an example, which is compiled with it: see `each_part_of_an_example_is_in_it`.
+            if words.iter().any(|word| word.starts_with("from=")) {
+                continue;
+            }
             // A file of a project, which is compiled with the project.
             if words.iter().any(|word| word.starts_with("file=")) {
                 assert!(
@@ -224,4 +234,19 @@ fn each_block_of_rust_is_compiled() {
         compiled, with_rust,
         "the pages in crates/book/src/lib.rs, and those with Rust"
     );
+}
+
+#[test]
+fn each_part_of_an_example_is_in_it() {
+    let mut count = 0;
+    for (path, page) in pages() {
+        for block in page.split("\n```rust from=").skip(1) {
+            let (file, code) = block.split_once('\n').expect("a block");
+            let code = code.split("```").next().expect("an end");
+            let text = fs::read_to_string(repository().join(file)).expect("readable");
+            assert!(text.contains(code), "docs/{path}: not in {file}:\n{code}");
+            count += 1;
+        }
+    }
+    assert!(count > 5, "{count}");
 }
