@@ -1,4 +1,5 @@
-//! Compiles the Rust in docs/, and runs it unless it is marked `no_run`: `cargo test --doc --package book`.
+//! Compiles the Rust in docs/ and in the README of kbr-envtest, and runs it unless it is marked `no_run`:
+//! `cargo test --doc --package book`.
 //!
 //! It has the kinds that the pages use, under the names that they have in a project.
 
@@ -20,6 +21,7 @@ pages! {
     concepts: "concepts.md",
     debugging: "debugging.md",
     introduction: "introduction.md",
+    envtest: "../crates/envtest/README.md",
     markers: "markers.md",
     recipe_conditions: "recipes/conditions.md",
     recipe_external: "recipes/external.md",
