@@ -13,7 +13,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use kbr_envtest::assets::{Assets, Store};
 use kbr_envtest::modules::{self, Module};
-use kbr_envtest::servers::Setup;
+use kbr_envtest::setup::Setup;
 use kbr_envtest::start::Cluster;
 use kbr_envtest::{build, exec, installed, run, supervisor};
 use kbr_host::diagnostic::{Diagnostic, Outcome};

@@ -204,7 +204,8 @@ fn each_block_of_rust_is_compiled() {
         .split('"')
         .skip(1)
         .step_by(2)
-        .filter(|path| is_page(path))
+        // Not a README of a crate, whose links and tables are its own.
+        .filter(|path| is_page(path) && !path.starts_with("../"))
         .map(str::to_owned)
         .collect();
     let mut with_rust = BTreeSet::new();

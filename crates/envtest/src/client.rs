@@ -11,7 +11,7 @@ use serde_json::Value;
 use ureq::Agent;
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 
-use super::servers::Setup;
+use super::setup::Setup;
 
 /// How long the API server may take to accept a connection, and to begin an answer.
 const ANSWER: Duration = Duration::from_secs(30);

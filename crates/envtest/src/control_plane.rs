@@ -17,7 +17,7 @@ use super::client::Client;
 use super::folder::{self, Folder};
 use super::logs::{self, tail};
 use super::options::Options;
-use super::servers::Setup;
+use super::setup::Setup;
 use super::supervision::{Supervision, Supervisors};
 use super::{Progress, certificates, kubeconfig, relay};
 use kbr_host::diagnostic::{Diagnostic, Outcome};

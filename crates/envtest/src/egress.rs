@@ -21,7 +21,7 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::folder;
-use super::servers::Setup;
+use super::setup::Setup;
 
 /// The configuration of kube-apiserver, in the folder of the cluster.
 pub const CONFIG: &str = "egress.json";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::servers::Setup;
+use super::setup::Setup;
 
 /// The administrator's kubeconfig.
 pub fn admin(setup: &Setup) -> String {

@@ -75,6 +75,8 @@ mod relay;
 pub mod run;
 pub mod selector;
 pub mod servers;
+pub mod setup;
+mod stages;
 pub mod start;
 pub mod supervision;
 pub mod supervisor;

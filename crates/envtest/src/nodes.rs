@@ -1,23 +1,9 @@
 //! The fake nodes of a cluster, which kwok keeps ready.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::apply::apply;
 use super::control_plane::ControlPlane;
-
-/// What kwok does with nodes and Pods.
-const STAGES: &str = include_str!("stages.yaml");
-
-/// Writes the configuration of kwok to the folder of a cluster, and returns its path.
-pub fn write_stages(folder: &Path) -> anyhow::Result<PathBuf> {
-    let stages = folder.join("stages.yaml");
-    fs::write(&stages, STAGES).with_context(|| format!("cannot write `{}`", stages.display()))?;
-    Ok(stages)
-}
 
 /// Creates `node-0` and so on, unless they exist.
 pub fn create(plane: &ControlPlane, count: u16) -> anyhow::Result<()> {

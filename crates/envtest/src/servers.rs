@@ -10,42 +10,8 @@ use std::process::Command;
 use anyhow::Context;
 
 use super::assets::Assets;
-use super::{audit, egress, nodes};
-
-/// The parameters of the servers of one control plane or cluster; also the command line of the supervisor.
-#[derive(Debug, Clone, clap::Args)]
-pub struct Setup {
-    /// The folder of the programs.
-    #[arg(long)]
-    pub assets: PathBuf,
-    /// The folder of this control plane: certificates, data, kubeconfig.
-    #[arg(long)]
-    pub folder: PathBuf,
-    /// The folder of the logs.
-    #[arg(long)]
-    pub logs: PathBuf,
-    /// The audit log of kube-apiserver, if it writes one.
-    #[arg(long)]
-    pub audit: Option<PathBuf>,
-    /// The port on which etcd serves clients.
-    #[arg(long)]
-    pub etcd_port: u16,
-    /// The port on which etcd serves peers; there are none.
-    #[arg(long)]
-    pub peer_port: u16,
-    /// The port on which kube-apiserver serves HTTPS.
-    #[arg(long)]
-    pub port: u16,
-    /// The name of the context, cluster and user in its kubeconfig.
-    #[arg(long)]
-    pub context: String,
-    /// Whether it is a whole cluster.
-    #[arg(long)]
-    pub cluster: bool,
-    /// Whether the folder is kept when the servers stop.
-    #[arg(long)]
-    pub keep: bool,
-}
+use super::setup::Setup;
+use super::{audit, egress, stages};
 
 /// A server: the name of its program, and its arguments.
 #[derive(Debug)]
@@ -125,7 +91,7 @@ impl Setup {
 
     /// The controllers of a cluster, whose files are in its folder when this returns. kube-apiserver must be serving: they end without it.
     pub fn controllers(&self) -> anyhow::Result<[Program; 3]> {
-        let stages = nodes::write_stages(&self.folder)?;
+        let stages = stages::write(&self.folder)?;
         Ok([
             Program {
                 name: "kube-controller-manager",

@@ -4,7 +4,8 @@ use super::assets::Assets;
 use super::control_plane::ControlPlane;
 use super::egress;
 use super::folder::{self, Folder};
-use super::servers::{Setup, free_ports};
+use super::servers::free_ports;
+use super::setup::Setup;
 use super::{audit, nodes};
 
 pub use super::options::{Cluster, Options};

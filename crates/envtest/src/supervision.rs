@@ -12,7 +12,8 @@ use std::thread;
 use anyhow::Context as _;
 
 use super::egress::{self, Proxy};
-use super::servers::{Program, Setup, without_flags};
+use super::servers::{Program, without_flags};
+use super::setup::Setup;
 use super::supervisor;
 
 /// The script of a shell.

@@ -19,7 +19,8 @@ use rustix::process::{Pid, Signal};
 
 use super::control::{self, Request};
 use super::egress::{Listening, Proxy};
-use super::servers::{Program, Setup, without_flags};
+use super::servers::{Program, without_flags};
+use super::setup::Setup;
 use super::{exec, folder, relay};
 use kbr_host::output;
 
