@@ -224,7 +224,7 @@ fn print_changes(generated: &Generated, compared: &Compared) {
     print_leftovers(compared);
     let same = generated.same(compared);
     if same > 0 {
-        let all = generated.files.len();
+        let all = generated.total();
         output::message(format_args!("{:>12} {same} of {all} manifests", "same"));
     }
 }
@@ -237,9 +237,9 @@ fn print_leftovers(compared: &Compared) {
             "keep"
         ));
     }
-    for Change { path, .. } in &compared.orphaned {
+    for (reason, Change { path, .. }) in &compared.orphaned {
         output::message(format_args!(
-            "warning: no type defines the CRD in `{path}`\n    help: to remove it, run `kbr manifests --prune`"
+            "warning: {reason} `{path}`\n    help: to remove it, run `kbr manifests --prune`"
         ));
     }
 }

@@ -61,15 +61,17 @@ impl Drop for Watch {
 fn watching_runs_again_after_each_change_and_continues_after_errors() {
     let root = project(&json!([crd("Captain", "v1")]));
     let watch = Watch::start(&root);
-    let first = format!("manifests: create {ROLE} {CRD}, 0 same\n");
-    assert_eq!(watch.until("manifests:"), first);
+    // Without the number of files that stayed the same.
+    let changes = || {
+        let line = watch.until("manifests:");
+        let changes = line.strip_suffix(" same\n").expect("a summary");
+        changes.trim_end_matches(char::is_numeric).to_owned()
+    };
+    assert!(changes().starts_with(&format!("manifests: create {ROLE} {CRD}")));
 
     let marker = "// +kbr:rbac:groups=apps,resources=daemonsets,verbs=get\n";
     write(&root, "src/other.rs", marker);
-    assert_eq!(
-        watch.until("manifests:"),
-        "manifests: update config/rbac/role.yaml, 1 same\n"
-    );
+    assert_eq!(changes(), format!("manifests: update {ROLE}, "));
 
     write(
         &root,
@@ -87,10 +89,7 @@ fn watching_runs_again_after_each_change_and_continues_after_errors() {
     );
 
     write(&root, "src/other.rs", marker);
-    assert_eq!(watch.until("manifests:"), "manifests: 2 same\n");
+    assert_eq!(changes(), "manifests: ");
     fs::remove_file(root.path().join(ROLE)).unwrap();
-    assert_eq!(
-        watch.until("manifests:"),
-        "manifests: create config/rbac/role.yaml, 1 same\n"
-    );
+    assert_eq!(changes(), format!("manifests: create {ROLE}, "));
 }

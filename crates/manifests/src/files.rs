@@ -9,8 +9,7 @@ use similar::TextDiff;
 
 use kbr_host::regular;
 use kbr_scaffold::changes::{Change, Verb};
-use kbr_scaffold::edited::is_generated;
-use kbr_scaffold::workdir::CRDS;
+use kbr_scaffold::edited::{self, Mark};
 
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +18,35 @@ pub struct File {
     pub path: String,
     /// Its full content.
     pub text: String,
+    /// How it shows that the user has not replaced or edited it.
+    pub mark: Mark,
+}
+
+/// A file of an artifact without its mark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// Relative to the project's root, with `/`.
+    pub path: String,
+    /// What follows the mark.
+    pub text: String,
+}
+
+impl Body {
+    pub fn new(path: impl Into<String>, text: String) -> Self {
+        Self {
+            path: path.into(),
+            text,
+        }
+    }
+}
+
+/// A folder whose generated files all belong to one artifact.
+#[derive(Clone, Copy, Debug)]
+pub struct Leftovers {
+    /// Relative to the project's root.
+    pub folder: &'static str,
+    /// Why a file in it is left over; the path follows: `no type defines the CRD in`.
+    pub reason: &'static str,
 }
 
 /// The difference between the disk and the generated files.
@@ -28,18 +56,18 @@ pub struct Compared {
     pub changes: Vec<Change>,
     /// Files that a user wrote: kbr leaves them as they are.
     pub kept: Vec<String>,
-    /// Generated CRDs that no type defines any more: to be removed.
-    pub orphaned: Vec<Change>,
+    /// Generated files whose source has gone, each with the reason: to be removed.
+    pub orphaned: Vec<(&'static str, Change)>,
 }
 
-/// Compares `files` with the project at `root`.
-pub fn compare(root: &Path, files: &[File]) -> anyhow::Result<Compared> {
+/// Compares `files` with the project at `root`, and finds what is left over in `folders`.
+pub fn compare(root: &Path, files: &[File], folders: &[Leftovers]) -> anyhow::Result<Compared> {
     let mut compared = Compared::default();
     for file in files {
         let before = read(&root.join(&file.path))?;
         let (path, after) = (file.path.clone(), file.text.clone().into_bytes());
         match &before {
-            Some(text) if !is_generated(text) => compared.kept.push(path),
+            Some(text) if !file.mark.is_on(text) => compared.kept.push(path),
             Some(text) if *text == after => {}
             _ => compared.changes.push(Change {
                 path,
@@ -53,21 +81,35 @@ pub fn compare(root: &Path, files: &[File]) -> anyhow::Result<Compared> {
             }),
         }
     }
-    for name in list(&root.join(CRDS))? {
-        let path = format!("{CRDS}/{name}");
+    for folder in folders {
+        compared.orphaned.extend(orphaned(root, *folder, files)?);
+    }
+    Ok(compared)
+}
+
+/// The generated files of a folder that are not among `files`.
+fn orphaned(
+    root: &Path,
+    leftovers: Leftovers,
+    files: &[File],
+) -> anyhow::Result<Vec<(&'static str, Change)>> {
+    let mut orphaned = Vec::new();
+    for name in list(&root.join(leftovers.folder))? {
+        let path = format!("{}/{name}", leftovers.folder);
         let expected = files.iter().any(|file| file.path == path);
-        let before = read(&root.join(&path))?.filter(|text| is_generated(text));
+        let before = read(&root.join(&path))?.filter(|text| edited::is_generated(text));
         if !expected && before.is_some() {
             let (verb, after) = (Verb::Remove, Vec::new());
-            compared.orphaned.push(Change {
+            let change = Change {
                 path,
                 verb,
                 before,
                 after,
-            });
+            };
+            orphaned.push((leftovers.reason, change));
         }
     }
-    Ok(compared)
+    Ok(orphaned)
 }
 
 /// `None` if the file does not exist.
@@ -128,7 +170,8 @@ pub fn diff(change: &Change) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kbr_scaffold::edited::generated_from;
+
+    const MARK: Mark = Mark::Header("x");
 
     fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
@@ -143,7 +186,8 @@ mod tests {
     fn file(path: &str, body: &str) -> File {
         File {
             path: path.to_owned(),
-            text: generated_from("x") + body,
+            text: MARK.put_on(body),
+            mark: MARK,
         }
     }
 
@@ -151,7 +195,7 @@ mod tests {
     fn a_missing_file_is_created_a_stale_one_updated_and_a_current_one_left_alone() {
         let right = file("config/b.yaml", "b: 1\n");
         let root = project(&[
-            ("config/a.yaml", &(generated_from("x") + "a: 0\n")),
+            ("config/a.yaml", &MARK.put_on("a: 0\n")),
             (&right.path, &right.text),
         ]);
         let files = [
@@ -159,7 +203,7 @@ mod tests {
             right,
             file("config/c.yaml", "c: 1\n"),
         ];
-        let compared = compare(root.path(), &files).unwrap();
+        let compared = compare(root.path(), &files, &[]).unwrap();
         let verbs: Vec<_> = compared
             .changes
             .iter()
@@ -177,7 +221,7 @@ mod tests {
     #[test]
     fn a_file_that_the_user_wrote_is_kept() {
         let root = project(&[("config/a.yaml", "a: 0\n")]);
-        let compared = compare(root.path(), &[file("config/a.yaml", "a: 1\n")]).unwrap();
+        let compared = compare(root.path(), &[file("config/a.yaml", "a: 1\n")], &[]).unwrap();
         assert_eq!(
             (compared.changes, compared.kept),
             (vec![], vec!["config/a.yaml".to_owned()])
@@ -185,19 +229,39 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_that_was_edited_meanwhile_is_kept() {
+        let sample = |body: &str| Mark::Checksum.put_on(body);
+        let edited = sample("a: 0\n").replace('0', "2");
+        let root = project(&[("stale.yaml", &sample("a: 0\n")), ("edited.yaml", &edited)]);
+        let files = ["stale.yaml", "edited.yaml"].map(|path| File {
+            path: path.to_owned(),
+            text: sample("a: 1\n"),
+            mark: Mark::Checksum,
+        });
+        let compared = compare(root.path(), &files, &[]).unwrap();
+        assert_eq!(compared.changes[0].path, "stale.yaml");
+        assert_eq!(compared.kept, ["edited.yaml"]);
+    }
+
+    #[test]
     fn only_generated_crds_can_be_orphaned() {
-        let generated = generated_from("x");
+        let generated = MARK.put_on("");
         let root = project(&[
             ("config/crd/bases/a.yaml", &generated),
             ("config/crd/bases/b.yaml", &generated),
             ("config/crd/bases/mine.yaml", "a: 0\n"),
             ("config/crd/bases/notes.txt", &generated),
         ]);
-        let compared = compare(root.path(), &[file("config/crd/bases/a.yaml", "")]).unwrap();
+        let crds = Leftovers {
+            folder: "config/crd/bases",
+            reason: "no type defines the CRD in",
+        };
+        let files = [file("config/crd/bases/a.yaml", "")];
+        let compared = compare(root.path(), &files, &[crds]).unwrap();
         let orphaned: Vec<&str> = compared
             .orphaned
             .iter()
-            .map(|change| change.path.as_str())
+            .map(|(_, change)| change.path.as_str())
             .collect();
         assert_eq!(orphaned, ["config/crd/bases/b.yaml"]);
     }

@@ -3,18 +3,19 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::files::{self, Compared, File};
+use super::files::{self, Compared, File, Leftovers};
 use super::problem::Problem;
-use kbr_scaffold::changes::{Change, Verb};
+use kbr_scaffold::changes::Verb;
 use kbr_scaffold::commit;
+use kbr_scaffold::edited::Mark;
 
 /// The files that were generated from the code.
 #[derive(Clone, Debug, Default)]
 pub struct Generated {
     /// Every generated file.
     pub files: Vec<File>,
-    /// Samples to repair.
-    pub samples: Vec<Change>,
+    /// Where files are left over whose source has gone.
+    pub leftovers: Vec<Leftovers>,
     /// Warnings for the user.
     pub warnings: Vec<Problem>,
 }
@@ -22,9 +23,13 @@ pub struct Generated {
 impl Generated {
     /// Compares these files with the project at `root`.
     pub fn compare(&self, root: &Path) -> anyhow::Result<Compared> {
-        let mut compared = files::compare(root, &self.files)?;
-        compared.changes.extend(self.samples.iter().cloned());
-        Ok(compared)
+        files::compare(root, &self.files, &self.leftovers)
+    }
+
+    /// The number of files that are generated each time: of the samples, only those to be repaired are here.
+    pub fn total(&self) -> usize {
+        let is_sample = |file: &&File| file.mark == Mark::Checksum;
+        self.files.len() - self.files.iter().filter(is_sample).count()
     }
 
     /// The number of files that are up to date.
@@ -47,7 +52,8 @@ pub fn write(root: &Path, generated: &Generated, prune: bool) -> anyhow::Result<
     let compare = || {
         let mut compared = generated.compare(root)?;
         if prune {
-            compared.changes.append(&mut compared.orphaned);
+            let orphaned = compared.orphaned.drain(..).map(|(_, change)| change);
+            compared.changes.extend(orphaned);
         }
         anyhow::Ok(compared)
     };

@@ -8,6 +8,7 @@
 
 pub mod against;
 mod allow;
+mod artifacts;
 pub mod audit;
 mod crd;
 mod descriptions;
@@ -39,21 +40,20 @@ mod yaml;
 use std::path::Path;
 
 use allow::Allow;
+pub use artifacts::of_kind as files_of_kind;
+pub use artifacts::webhooks::PATH as WEBHOOKS;
+use artifacts::{Findings, Input};
 use crd::Crd;
-use files::File;
 pub use files::{Compared, diff};
 pub use generated::{Generated, summary, write};
 use kbr_programs::cargo;
 use kbr_scaffold::commit::{self, suspended};
-use kbr_scaffold::edited;
-use kbr_scaffold::project::Project;
-use kbr_scaffold::workdir::{self, CRDS};
+use kbr_scaffold::workdir;
 use kinds::Kinds;
 use packages::Package;
 pub use problem::Problem;
 use source_map::SourceMap;
 use sources::Sources;
-pub use webhook::PATH as WEBHOOKS;
 
 /// What to generate. An option that is not set here is read from `[manifests]` in PROJECT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,18 +136,20 @@ fn recover(root: &Path, read_only: bool) -> anyhow::Result<Option<Problem>> {
 /// # Errors
 /// The code does not compile, or the API server would reject what it describes. All problems are reported at once.
 pub fn generate(root: &Path, options: Options<'_>) -> anyhow::Result<Generated> {
-    let mut warnings = Vec::from_iter(recover(root, options.read_only)?);
+    let mut findings = Findings::default();
+    let unfinished = recover(root, options.read_only)?;
+    findings.warnings.extend(unfinished);
     let project = &workdir::load(root)?;
     let packages = packages::packages(root)?;
     let allow = &Allow::new(&project.manifests.allow);
-    let mut problems = allow::check_project(&project.manifests.allow);
-    let mut sources = sources(root, options, &packages, &mut problems)?;
+    findings.problems = allow::check_project(&project.manifests.allow);
+    let mut sources = sources(root, options, &packages, &mut findings.problems)?;
     sources.allow(&project.manifests.allow);
     let map = &SourceMap::new(&sources.files, &sources.called("lint"));
-    warnings.extend(map.unread.iter().cloned());
+    findings.warnings.extend(map.unread.iter().cloned());
     let mut crds = Vec::new();
     if let Some(generator) = generator_of(&packages) {
-        crds = definitions(root, generator, options, map, &mut problems);
+        crds = definitions(root, generator, options, map, &mut findings.problems);
     }
     let most = options.max_description_length;
     if let Some(most) = most.or(project.manifests.max_description_length) {
@@ -157,42 +159,30 @@ pub fn generate(root: &Path, options: Options<'_>) -> anyhow::Result<Generated> 
     }
     for crd in &crds {
         let (errors, doubts) = lint::check(crd, map, allow);
-        problems.extend(errors);
-        warnings.extend(doubts);
+        findings.problems.extend(errors);
+        findings.warnings.extend(doubts);
     }
-    let mut files = Vec::new();
-    if !options.crd_only {
-        let kinds = &Kinds::of(project, &crds);
-        let (roles, found) = roles(root, project, kinds, &sources, &crds, &mut problems)?;
-        files = roles;
-        warnings.extend(found);
-        let (file, found) =
-            webhook::generate(root, project, kinds, &sources, &crds, &mut problems)?;
-        files.extend(file);
-        warnings.extend(found);
-        let crd_files = root.join(CRDS);
-        warnings.extend(stored::changes(&crd_files, &crds, kinds, &sources));
+    let input = Input {
+        root,
+        project,
+        kinds: &Kinds::of(project, &crds),
+        sources: &sources,
+        crds: &crds,
+        map,
+        allow,
+        crd_only: options.crd_only,
+    };
+    let files = artifacts::generate(&input, &mut findings)?;
+    match problem::error(findings.problems) {
+        Some(error) => Err(error.into()),
+        None => Ok(Generated {
+            files,
+            leftovers: artifacts::selected(options.crd_only)
+                .filter_map(|it| it.leftovers)
+                .collect(),
+            warnings: findings.warnings,
+        }),
     }
-    if let Some(error) = problem::error(problems) {
-        return Err(error.into());
-    }
-    for crd in &crds {
-        files.push(definition(crd)?);
-    }
-    warnings.extend(version_skew(project, &crds, map, allow));
-    warnings.extend(history::differences(project, &crds));
-    warnings.extend(kustomization::listing(root, &crds)?);
-    let mut samples = Vec::new();
-    if !options.crd_only {
-        let (changes, found) = samples::check(root, &crds)?;
-        samples = changes;
-        warnings.extend(found);
-    }
-    Ok(Generated {
-        files,
-        samples,
-        warnings,
-    })
 }
 
 /// The sources with their markers. CRDs need only the lines of fields and the allowed findings, so other markers are not checked for them.
@@ -236,70 +226,4 @@ fn definitions(
             Vec::new()
         }
     }
-}
-
-fn definition(crd: &Crd) -> anyhow::Result<File> {
-    let header = edited::generated_from("the types in `api`");
-    Ok(File {
-        path: format!("{CRDS}/{}", crd.file()),
-        text: yaml::render(&header, std::slice::from_ref(&crd.object))?,
-    })
-}
-
-/// A warning for each kind whose versions lose fields in conversion, unless it is allowed.
-fn version_skew(project: &Project, crds: &[Crd], map: &SourceMap, allow: &Allow) -> Vec<Problem> {
-    const ID: &str = "versions";
-    if allow.has(ID) {
-        return Vec::new();
-    }
-    let skew = |crd: &Crd| {
-        let allowed =
-            |version: &str, path: &str| map.allows(&map.locate(&crd.kind, version, path), ID);
-        let hub = project.hub(&crd.group, &crd.kind);
-        let hub = hub.map(|hub| hub.target.version.as_str());
-        version_skew::lost_fields(crd, &project.head.domain, hub, &allowed)
-    };
-    crds.iter().filter_map(skew).collect()
-}
-
-/// The cluster roles and namespaced roles; if the project has `config/namespaced`, also its two.
-/// With warnings about permissions that the code needs but no role grants, and about what it need not watch.
-fn roles(
-    root: &Path,
-    project: &Project,
-    kinds: &Kinds,
-    sources: &Sources,
-    crds: &[Crd],
-    problems: &mut Vec<Problem>,
-) -> anyhow::Result<(Vec<File>, Vec<Problem>)> {
-    // The scaffolded bindings refer to this name.
-    let role = &format!("{}-manager-role", project.head.name);
-    let roles = rbac::Roles::new(
-        role,
-        &sources.called("rbac"),
-        &crd::resources(crds),
-        problems,
-    );
-    let mut warnings = rbac::needed::missing(&roles, kinds, sources);
-    warnings.extend(unselective::unselective(kinds, sources));
-    warnings.retain(|problem| {
-        let allowed = |id: &str| project.manifests.allow.iter().any(|allowed| allowed == id);
-        !problem.id().is_some_and(allowed)
-    });
-    let header = edited::generated_from("the `+kbr:rbac` comments in the sources");
-    let mut files = vec![File {
-        path: "config/rbac/role.yaml".to_owned(),
-        text: yaml::render(&header, &roles.manifests())?,
-    }];
-    if root.join("config/namespaced/role").is_dir() {
-        let is_cluster_scoped = |group: &str, plural: &str| kinds.is_cluster_scoped(group, plural);
-        let roles = roles.namespaced(role, is_cluster_scoped);
-        for (path, role) in ["role/role.yaml", "cluster_role.yaml"].iter().zip(roles) {
-            files.push(File {
-                path: format!("config/namespaced/{path}"),
-                text: yaml::render(&header, &[role])?,
-            });
-        }
-    }
-    Ok((files, warnings))
 }

@@ -11,10 +11,9 @@ use crd_lint::value::{self, Violation};
 use serde_json::{Map, Value, json};
 
 use super::crd::Crd;
-use super::files;
+use super::files::{self, Body};
 use super::problem::Problem;
 use super::yaml;
-use kbr_scaffold::changes::{Change, Verb};
 use kbr_scaffold::edited;
 use lines::Document;
 
@@ -24,12 +23,12 @@ const FOLDER: &str = "config/samples";
 /// The fields that each object has independent of its schema.
 const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// The samples to write, and warnings.
+/// The samples to repair. Adds what is wrong with the others to `warnings`.
 ///
 /// # Errors
 /// The folder cannot be read.
-pub fn check(root: &Path, crds: &[Crd]) -> anyhow::Result<(Vec<Change>, Vec<Problem>)> {
-    let (mut changes, mut warnings) = (Vec::new(), Vec::new());
+pub fn check(root: &Path, crds: &[Crd], warnings: &mut Vec<Problem>) -> anyhow::Result<Vec<Body>> {
+    let mut repaired = Vec::new();
     for name in files::list(&root.join(FOLDER))? {
         let path = format!("{FOLDER}/{name}");
         let Some(before) = files::read(&root.join(&path))? else {
@@ -39,22 +38,15 @@ pub fn check(root: &Path, crds: &[Crd]) -> anyhow::Result<(Vec<Change>, Vec<Prob
             warnings.push(Problem::new("is not UTF-8 text").at(&path));
             continue;
         };
-        let found = if edited::is_untouched(text) {
-            repair(crds, &path, text)
-        } else {
-            (None, validate(crds, &path, text))
-        };
-        warnings.extend(found.1);
-        if let Some(after) = found.0 {
-            changes.push(Change {
-                path,
-                verb: Verb::Update,
-                before: Some(before),
-                after: after.into_bytes(),
-            });
+        if !edited::is_untouched(text) {
+            warnings.extend(validate(crds, &path, text));
+            continue;
         }
+        let (body, found) = repair(crds, &path, text);
+        warnings.extend(found);
+        repaired.extend(body.map(|text| Body::new(path, text)));
     }
-    Ok((changes, warnings))
+    Ok(repaired)
 }
 
 /// The problems of each object of a file.
@@ -69,7 +61,7 @@ fn validate(crds: &[Crd], path: &str, text: &str) -> Vec<Problem> {
         .collect()
 }
 
-/// The repaired text of a sample that was not edited; `None` if it is valid, or if it cannot be repaired.
+/// The repaired text, without the checksum, of a sample that was not edited; `None` if it is valid, or if it cannot be repaired.
 fn repair(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>) {
     let found = validate(crds, path, text);
     if found.is_empty() {
@@ -82,13 +74,11 @@ fn repair(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>
         };
         let version = version(crds, &document.value).ok()??;
         let object = filled(schema(version), &document.value);
-        let body = yaml::render("", &[object]).ok()?;
-        validate(crds, path, &body)
-            .is_empty()
-            .then(|| edited::checksummed(&body))
+        let body = yaml::render(&[object]).ok()?;
+        validate(crds, path, &body).is_empty().then_some(body)
     };
-    if let Some(after) = repaired() {
-        return (Some(after), Vec::new());
+    if let Some(body) = repaired() {
+        return (Some(body), Vec::new());
     }
     let known = is_ours(crds, text);
     let text = "this sample was never edited, but kbr found no values that make it valid, and leaves it as it is";

@@ -1,17 +1,14 @@
 //! Webhook markers -> `MutatingWebhookConfiguration` and `ValidatingWebhookConfiguration`, like controller-gen's.
 
 mod arguments;
-mod configurations;
-mod converted;
-mod entry;
-mod file;
+pub mod configurations;
+pub mod converted;
+pub mod entry;
 mod object;
-mod own_namespace;
-mod permissions;
+pub mod own_namespace;
+pub mod permissions;
 mod read;
-mod served;
-
-pub use file::{PATH, generate};
+pub mod served;
 
 #[cfg(test)]
 mod golden;

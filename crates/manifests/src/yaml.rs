@@ -7,9 +7,9 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_saphyr::DoubleQuoted;
 
-/// Renders each document as block YAML with sorted keys, separated by `---`, below `header` (comment lines).
-pub fn render(header: &str, documents: &[Value]) -> anyhow::Result<String> {
-    let mut text = header.to_owned();
+/// Renders each document as block YAML with sorted keys, separated by `---`.
+pub fn render(documents: &[Value]) -> anyhow::Result<String> {
+    let mut text = String::new();
     for (position, document) in documents.iter().enumerate() {
         if position > 0 {
             text.push_str("---\n");
@@ -187,8 +187,8 @@ mod tests {
     #[test]
     fn files_have_the_usual_yaml_style() {
         let role = json!({ "rules": [{ "apiGroups": ["", "apps"], "verbs": ["*"] }], "kind": "Role", "empty": [] });
-        let text = render("# header\n", &[role, json!({ "a": 1 })]).unwrap();
-        let expected = "# header\nempty: []\nkind: Role\nrules:\n- apiGroups:\n  - \"\"\n  - apps\n  verbs:\n  - \"*\"\n---\na: 1\n";
+        let text = render(&[role, json!({ "a": 1 })]).unwrap();
+        let expected = "empty: []\nkind: Role\nrules:\n- apiGroups:\n  - \"\"\n  - apps\n  verbs:\n  - \"*\"\n---\na: 1\n";
         assert_eq!(text, expected);
     }
 }

@@ -23,14 +23,38 @@ pub fn sha256(bytes: &[u8]) -> String {
         })
 }
 
-/// The first line of a file generated from `what`.
-pub fn generated_from(what: &str) -> String {
-    format!("{GENERATED}from {what}: change those, not this file.\n")
+/// How a file that kbr generates shows that the user has not made it theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// A first line that names what the file is generated from. The user replaces the file by removing that line.
+    Header(&'static str),
+    /// A first line with the checksum of the rest. The user replaces the file by editing it.
+    Checksum,
 }
 
-/// Whether kbr generated the file, and may overwrite it.
+impl Mark {
+    /// The text of the file.
+    pub fn put_on(self, body: &str) -> String {
+        match self {
+            Mark::Header(source) => {
+                format!("{GENERATED}from {source}: change those, not this file.\n{body}")
+            }
+            Mark::Checksum => checksummed(body),
+        }
+    }
+
+    /// Whether the file has the mark, so that kbr may overwrite it.
+    pub fn is_on(self, text: &[u8]) -> bool {
+        match self {
+            Mark::Header(_) => text.starts_with(GENERATED.as_bytes()),
+            Mark::Checksum => str::from_utf8(text).is_ok_and(is_untouched),
+        }
+    }
+}
+
+/// Whether kbr generated the file, whatever it is, and may overwrite it.
 pub fn is_generated(text: &[u8]) -> bool {
-    text.starts_with(GENERATED.as_bytes())
+    Mark::Header("").is_on(text) || Mark::Checksum.is_on(text)
 }
 
 /// The sample with its first line: `# kbr:sample <first 12 hexadecimal digits of the SHA-256 of the rest>`.

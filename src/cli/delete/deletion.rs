@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::embedded;
+use kbr_manifests::files_of_kind;
 use kbr_scaffold::blueprint::{self, Blueprint, Source};
 use kbr_scaffold::changes::removal::{self, Removal, Removed};
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::Resource;
-use kbr_scaffold::workdir::CRDS;
 
 /// What a command removes from PROJECT.
 #[derive(Clone, Debug)]
@@ -84,10 +84,10 @@ impl Deletion {
         let release = embedded::current()?;
         let before = Blueprint::around(&self.changed(), &self.before, &release)?;
         let after = Blueprint::same_files(&before, &self.after(), &release)?;
-        let crd = |api: &Resource| format!("{CRDS}/{}_{}.yaml", api.full_group, api.plural);
+        let generated = self.last_versions().into_iter();
         let removal = Removal {
             files: blueprint::removal(&before, &after)?,
-            generated: self.last_versions().into_iter().map(crd).collect(),
+            generated: generated.flat_map(files_of_kind).collect(),
             tables: self.tables.clone(),
             api: format!("{}_api", self.before.head.name.replace('-', "_")),
             force,

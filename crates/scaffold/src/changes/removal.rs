@@ -203,12 +203,8 @@ fn is_pristine(file: &UnwantedFile, before: &[u8], pristine: &str) -> bool {
             .ok()
             .map(|it| it.replace("\r\n", "\n"))
     };
-    match file.before.policy {
-        Policy::Generated => is_generated(before),
-        Policy::Owned | Policy::Once => {
-            text().is_some_and(|text| text == pristine || edited::is_untouched(&text))
-        }
-    }
+    let is_written = || text().is_some_and(|text| text == pristine);
+    is_generated(before) || file.before.policy != Policy::Generated && is_written()
 }
 
 /// An edited file without the lines that are as kbr wrote them. `kept` is the file as kbr would write it afterwards.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::merge::{self, Hunk};
 use super::{Sides, Span, comments, entries, library_names, selector};
-use crate::edited;
+use crate::edited::is_generated;
 use crate::library;
 use crate::rust::is_rust;
 use crate::rust::parse;
@@ -74,10 +74,10 @@ pub fn resolution(sides: &Sides, span: Span) -> Resolution {
     if ancestor == new.text && ours == text.text {
         return Resolution::Same;
     }
-    // `kbr manifests` writes these, cargo the lock, and an untouched sample is what kbr has written from its type.
-    let is_generated = new.policy == Policy::Generated || sides.path == "Cargo.lock";
+    // `kbr manifests` writes these again, samples included, and cargo the lock.
+    let is_generated = new.policy == Policy::Generated || is_generated(ours.as_bytes());
     let is_written_once = sides.ancestor.is_none() && new.policy == Policy::Once;
-    if is_generated || is_written_once || edited::is_untouched(&ours) {
+    if is_generated || is_written_once || sides.path == "Cargo.lock" {
         return Resolution::Keep;
     }
     if merge::is_long(&ours) {

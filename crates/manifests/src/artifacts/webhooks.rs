@@ -1,55 +1,50 @@
-//! Generates the file of the webhook configurations.
+//! The webhook configurations, from the `+kbr:webhook` comments.
 
 use std::path::Path;
 
 use anyhow::Context;
 use serde_json::Value;
 
-use super::configurations::{configurations, emptied, read, unmanaged};
-use super::converted::check_conversions;
-use super::entry::Names;
-use super::own_namespace;
-use super::permissions;
-use super::served::compare;
-use crate::crd::{Crd, resources};
-use crate::files::{self, File};
-use crate::kinds::Kinds;
+use super::{Artifact, Findings, Input};
+use crate::crd::resources;
+use crate::files::{self, Body};
 use crate::kustomization::is_self_managed;
 use crate::problem::Problem;
-use crate::sources::Sources;
+use crate::webhook::configurations::{configurations, emptied, read, unmanaged};
+use crate::webhook::converted::check_conversions;
+use crate::webhook::entry::Names;
+use crate::webhook::served::compare;
+use crate::webhook::{own_namespace, permissions};
 use crate::yaml;
-use kbr_scaffold::edited;
-use kbr_scaffold::project::Project;
+use kbr_scaffold::edited::{self, Mark};
+
+pub const WEBHOOKS: Artifact = Artifact {
+    mark: Mark::Header("the `+kbr:webhook` comments in the sources"),
+    is_definition: false,
+    generate,
+    leftovers: None,
+    of_kind: None,
+};
 
 /// The file of the configurations.
 pub const PATH: &str = "config/webhook/manifests.yaml";
 
 /// The webhook configurations, unless the project has never had any; and warnings about them.
-pub fn generate(
-    root: &Path,
-    project: &Project,
-    kinds: &Kinds,
-    sources: &Sources,
-    crds: &[Crd],
-    problems: &mut Vec<Problem>,
-) -> anyhow::Result<(Option<File>, Vec<Problem>)> {
+fn generate(input: &Input, findings: &mut Findings) -> anyhow::Result<Vec<Body>> {
+    let (root, project, kinds) = (input.root, input.project, input.kinds);
+    let (sources, crds) = (input.sources, input.crds);
+    let Findings { problems, warnings } = findings;
     let names = Names::of(project);
     let markers = sources.called("webhook");
     let webhooks = read(&names, &markers, &resources(crds), problems);
     let own = sources.called("webhookconfiguration");
     let mut configurations = configurations(&names, &own, &webhooks, problems);
     emptied(&generated_before(root)?, &mut configurations);
-    let mut warnings = compare(kinds, &sources.files, &webhooks, problems);
+    warnings.extend(compare(kinds, &sources.files, &webhooks, problems));
     if is_self_managed(root)? {
         let unmanaged = unmanaged(&names, &own);
         if unmanaged.is_empty() {
-            let roles = documents(root, permissions::ROLE)?;
-            let policies = documents(root, permissions::POLICY)?;
-            let objects = configurations
-                .iter()
-                .chain(crds.iter().map(|crd| &crd.object));
-            warnings.extend(permissions::missing(&roles, objects.clone()));
-            warnings.extend(permissions::unrestricted(&policies, &roles, objects));
+            warnings.extend(unpermitted(input, &configurations)?);
         }
         warnings.extend(unmanaged);
     }
@@ -58,14 +53,20 @@ pub fn generate(
     check_conversions(kinds, &sources.files, project, crds, problems);
     // `config/webhook/kustomization.yaml` may still list the file when the last webhook is gone, so an empty one is kept.
     if configurations.is_empty() && !root.join(PATH).is_file() {
-        return Ok((None, warnings));
+        return Ok(Vec::new());
     }
-    let header = edited::generated_from("the `+kbr:webhook` comments in the sources");
-    let file = File {
-        path: PATH.to_owned(),
-        text: yaml::render(&header, &configurations)?,
-    };
-    Ok((Some(file), warnings))
+    Ok(vec![Body::new(PATH, yaml::render(&configurations)?)])
+}
+
+/// Warnings about the permissions of an operator that rotates its certificate itself.
+fn unpermitted(input: &Input, configurations: &[Value]) -> anyhow::Result<Vec<Problem>> {
+    let roles = documents(input.root, permissions::ROLE)?;
+    let policies = documents(input.root, permissions::POLICY)?;
+    let crds = input.crds.iter().map(|crd| &crd.object);
+    let objects = configurations.iter().chain(crds);
+    let mut warnings = permissions::missing(&roles, objects.clone());
+    warnings.extend(permissions::unrestricted(&policies, &roles, objects));
+    Ok(warnings)
 }
 
 /// The objects in a file of YAML; none if it does not exist.
