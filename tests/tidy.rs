@@ -252,7 +252,7 @@ fn in_cycles(mut imports: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
 }
 
 /// The modules that do no I/O: they use no files, environment or processes.
-const PURE: [&str; 19] = [
+const PURE: [&str; 20] = [
     "crates/scaffold/src/blueprint",
     "crates/scaffold/src/edit",
     "crates/scaffold/src/edited",
@@ -263,6 +263,7 @@ const PURE: [&str; 19] = [
     "crates/scaffold/src/resource",
     "crates/scaffold/src/rust",
     "crates/scaffold/src/scaffold",
+    "crates/scaffold/src/tables",
     "crates/scaffold/src/upgrade",
     "crates/scaffold/src/vars",
     "crates/scaffold/src/changes/conflict",

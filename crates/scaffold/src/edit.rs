@@ -70,9 +70,13 @@ pub fn position(path: &str, source: &str, marker: &str) -> Option<(usize, bool)>
 
 /// The name of the TOML table that contains the marker, if it occurs exactly once and in a table.
 pub fn table(path: &str, source: &str, marker: &str) -> Option<String> {
+    let (_, format) = path.rsplit_once('.')?;
+    if format != "toml" {
+        return None;
+    }
     let at = only_marker(path, source, marker).ok()?;
     let lines: Vec<String> = source.split_inclusive('\n').map(str::to_owned).collect();
-    scope::header(&lines, at).map(str::to_owned)
+    scope::header(&lines, at)
 }
 
 fn only_marker(path: &str, text: &str, marker: &str) -> Result<usize, Vec<usize>> {

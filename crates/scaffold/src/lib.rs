@@ -26,6 +26,7 @@ pub mod release;
 pub mod resource;
 pub mod rust;
 pub mod scaffold;
+mod tables;
 pub mod trust;
 pub mod upgrade;
 pub mod vars;

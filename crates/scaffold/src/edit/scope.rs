@@ -12,6 +12,7 @@ use std::ops::Range;
 use crate::rust::comments::lex;
 use crate::rust::is_rust;
 use crate::rust::uses::{Import, imports};
+use crate::tables::{Table, tables};
 
 /// The most lines of a `use` item after its first one.
 const LONGEST_USE: usize = 200;
@@ -129,26 +130,77 @@ fn word(text: &str) -> &str {
 }
 
 fn in_toml(lines: &[String], at: usize, line: &str) -> Vec<usize> {
-    let range = table(lines, at);
-    let header = header(lines, at).unwrap_or_default();
+    let toml = Toml::read(lines);
+    let here = toml.around(at);
     let Some(key) = key(line) else {
-        return range.filter(|index| lines[*index].trim() == line).collect();
+        let is_same = |index: &usize| lines[*index].trim() == line && toml.around(*index) == here;
+        return (0..lines.len()).filter(is_same).collect();
     };
+    let is_key = |path: &[String]| path.first().map(|part| as_crate(part)).as_ref() == Some(&key);
+    let scope = &toml.tables[here];
+    let entries = scope.entries.iter().filter(|entry| is_key(&entry.path));
     // `[dependencies.kube]` is a key of `[dependencies]`.
-    let table_of_key = |have: &String| {
-        let name = have.trim().strip_prefix('[')?.split(']').next()?.to_owned();
-        let name = name
-            .strip_prefix(header)?
-            .strip_prefix('.')?
-            .replace('_', "-");
-        Some(name == key)
-    };
-    let is_there = |index: &usize| {
-        let have = &lines[*index];
-        range.contains(index) && self::key(have).as_ref() == Some(&key)
-            || table_of_key(have) == Some(true)
-    };
-    (0..lines.len()).filter(is_there).collect()
+    let tables = toml.tables.iter().filter(|table| {
+        let rest = table.path.strip_prefix(&scope.path[..]);
+        rest.is_some_and(|rest| rest.len() == 1 && is_key(rest))
+    });
+    let starts = entries.map(|entry| entry.key.start);
+    let starts = starts.chain(tables.map(|table| table.header.start));
+    let mut found: Vec<usize> = starts.map(|start| toml.line(start)).collect();
+    found.sort_unstable();
+    found
+}
+
+/// The name of the TOML table around line `at`; `None` above the first table.
+pub fn header(lines: &[String], at: usize) -> Option<String> {
+    let mut toml = Toml::read(lines);
+    let path = toml.tables.swap_remove(toml.around(at)).path;
+    (!path.is_empty()).then(|| path.join("."))
+}
+
+/// A text of TOML in lines.
+struct Toml {
+    tables: Vec<Table>,
+    /// The offset of each line.
+    starts: Vec<usize>,
+}
+
+impl Toml {
+    fn read(lines: &[String]) -> Self {
+        let offset = |end: &mut usize, line: &String| {
+            let start = *end;
+            *end += line.len();
+            Some(start)
+        };
+        Self {
+            tables: tables(&lines.concat()),
+            starts: lines.iter().scan(0, offset).collect(),
+        }
+    }
+
+    /// The line of a byte.
+    fn line(&self, byte: usize) -> usize {
+        self.starts.partition_point(|start| *start <= byte) - 1
+    }
+
+    /// The index of the table around line `at`.
+    fn around(&self, at: usize) -> usize {
+        let start = self.starts[at];
+        let above = |table: &Table| table.header.start <= start;
+        self.tables.partition_point(above) - 1
+    }
+}
+
+/// The first part of the key in a line of TOML.
+fn key(line: &str) -> Option<String> {
+    let tables = tables(line);
+    let entry = tables.first()?.entries.first()?;
+    Some(as_crate(entry.path.first()?))
+}
+
+/// With `-` for `_`, which cargo treats as equal in the names of crates.
+fn as_crate(name: &str) -> String {
+    name.replace('_', "-")
 }
 
 /// The lines inside each top-level block of a Rust file, without those that open and close it.
@@ -170,35 +222,6 @@ fn outermost_blocks(code: &[&str]) -> Vec<Range<usize>> {
         }
     }
     blocks
-}
-
-/// The name of the TOML table around line `at`, as written; `None` above the first table.
-pub fn header(lines: &[String], at: usize) -> Option<&str> {
-    let header = lines[table(lines, at).start.checked_sub(1)?].trim();
-    let (name, _) = header.rsplit_once(']')?;
-    Some(name.trim_matches(['[', ']', ' ']))
-}
-
-/// The TOML table around line `at`.
-fn table(lines: &[String], at: usize) -> Range<usize> {
-    let header = |line: &String| line.trim_start().starts_with('[');
-    let start = lines[..at]
-        .iter()
-        .rposition(header)
-        .map_or(0, |header| header + 1);
-    let end = lines[at..]
-        .iter()
-        .position(header)
-        .map_or(lines.len(), |end| at + end);
-    start..end
-}
-
-/// The first part of the key in a line of TOML, with `-` for `_`, which cargo treats as equal in crate names.
-fn key(line: &str) -> Option<String> {
-    let (key, _) = line.split_once('=')?;
-    let key = key.split('.').next()?.trim();
-    let plain = !key.is_empty() && !key.starts_with('#');
-    plain.then(|| key.trim_matches(['"', '\'']).replace('_', "-"))
 }
 
 /// An item of a YAML list without its comment, its quotes and a slash at its end.

@@ -1,10 +1,7 @@
 //! PROJECT of another release. It is edited as text, so that comments and unknown keys survive.
 
-use std::ops::Range;
-
-use toml::de::DeTable;
-
-use super::{Head, PROJECT, Project, broken, parse};
+use super::{Head, PROJECT, Project, parse};
+use crate::tables::{lines, tables};
 use kbr_host::diagnostic::Diagnostic;
 
 /// The keys of the head that an earlier release wrote, and this one does not.
@@ -22,12 +19,9 @@ pub fn upgraded(text: &str, release: &str) -> anyhow::Result<String> {
     let head = parse(text)?.head;
     let mut text = with_release(text, release)?;
     for key in OLD_KEYS {
-        if let Some((key, value)) = find(&text, key)? {
-            // Up to the next line.
-            let end = text[value.end..]
-                .find('\n')
-                .map_or(text.len(), |at| value.end + at + 1);
-            text.replace_range(key.start..end, "");
+        if let Some(entry) = tables(&text)[0].find(key) {
+            let lines = lines(&text, &(entry.key.start..entry.value.end));
+            text.replace_range(lines, "");
         }
     }
     let comment = head.text()?;
@@ -45,23 +39,11 @@ pub fn upgraded(text: &str, release: &str) -> anyhow::Result<String> {
 /// # Errors
 /// kbr cannot edit it.
 pub fn with_release(text: &str, release: &str) -> anyhow::Result<String> {
-    let Some((_, value)) = find(text, "kbr")? else {
-        return Err(unable());
-    };
+    let tables = tables(text);
+    let entry = tables[0].find("kbr").ok_or_else(unable)?;
     let mut text = text.to_owned();
-    text.replace_range(value, &format!("{release:?}"));
+    text.replace_range(entry.value.clone(), &format!("{release:?}"));
     Ok(text)
-}
-
-/// The positions of a key of the head and its value.
-fn find(text: &str, key: &str) -> anyhow::Result<Option<(Range<usize>, Range<usize>)>> {
-    let mark = text.len() - text.trim_start_matches('\u{feff}').len();
-    let table = DeTable::parse(&text[mark..]).map_err(|error| broken(&error))?;
-    let entries = table.get_ref().iter();
-    let mut found = entries.filter(|(known, _)| known.get_ref() == key);
-    let shift = |span: Range<usize>| span.start + mark..span.end + mark;
-    let found = found.next();
-    Ok(found.map(|(key, value)| (shift(key.span()), shift(value.span()))))
 }
 
 /// Checks that `text` is the same project, of `release`.

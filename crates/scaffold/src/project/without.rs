@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
-
 use super::{Project, Table, parse};
+use crate::tables;
 
 /// The text of PROJECT with `after` in place of its tables, in their order: `None` removes a table, a changed one loses or changes
 /// keys. Comments above a table stay. `None` if the text has a form in which the tables cannot be separated from the rest.
@@ -13,26 +11,25 @@ use super::{Project, Table, parse};
 /// # Errors
 /// A value cannot be written as TOML.
 pub fn without(text: &str, after: &[Option<Table>]) -> anyhow::Result<Option<String>> {
-    let plain = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (Ok(parsed), Ok(mut wanted)) = (DeTable::parse(plain), parse(plain)) else {
+    let Ok(mut wanted) = parse(text) else {
         return Ok(None);
     };
-    let tables = tables(parsed.get_ref());
+    let all = tables::tables(text);
+    let tables: Vec<&[tables::Table]> = recorded(&all).collect();
     if tables.len() != after.len() || wanted.tables.len() != after.len() {
         return Ok(None);
     }
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
-    for ((before, table), spanned) in wanted.tables.iter().zip(after).zip(&tables) {
+    for ((before, table), found) in wanted.tables.iter().zip(after).zip(tables) {
         match table {
             Some(table) if table == before => {}
-            Some(table) => edits.extend(changed_keys(plain, before, table, spanned.get_ref())?),
-            None => edits.push((whole(plain, spanned), String::new())),
+            Some(table) => edits.extend(changed_keys(text, before, table, found)?),
+            None => edits.push((whole(text, found), String::new())),
         }
     }
     wanted.tables = after.iter().flatten().cloned().collect();
-    let new = edited(plain, edits);
-    let mark = &text[..text.len() - plain.len()];
-    Ok(is(&new, &wanted).then(|| format!("{mark}{new}")))
+    let new = edited(text, edits);
+    Ok(is(&new, &wanted).then_some(new))
 }
 
 /// Whether `text` describes exactly `project`.
@@ -40,21 +37,19 @@ fn is(text: &str, project: &Project) -> bool {
     parse(text).is_ok_and(|found| found == *project)
 }
 
-/// All tables, in the order of the file, as in [`Project::tables`].
-fn tables<'a>(parsed: &'a DeTable<'a>) -> Vec<&'a Spanned<DeValue<'a>>> {
-    let names = ["api", "controller", "webhook"];
-    let arrays = names.iter().filter_map(|name| parsed.get(*name));
-    let mut tables: Vec<_> = arrays
-        .filter_map(|array| array.get_ref().as_array())
-        .flat_map(|array| array.iter())
-        .collect();
-    tables.sort_by_key(|table| table.span().start);
-    tables
+/// Each table that commands record, with the tables in it, in the order of the file, as in [`Project::tables`].
+fn recorded(all: &[tables::Table]) -> impl Iterator<Item = &[tables::Table]> {
+    let name = |table: &tables::Table| table.path.first().cloned().unwrap_or_default();
+    let is_in = move |a: &tables::Table, b: &tables::Table| b.path.len() > 1 && name(a) == name(b);
+    let chunks = all.chunk_by(is_in);
+    chunks.filter(move |chunk| ["api", "controller", "webhook"].contains(&&*name(&chunk[0])))
 }
 
 /// The lines of a table from its header to its last key, with the blank line above.
-fn whole(text: &str, table: &Spanned<DeValue>) -> Range<usize> {
-    let mut lines = lines(text, table.span().start..end(table));
+fn whole(text: &str, table: &[tables::Table]) -> Range<usize> {
+    let end = table.iter().map(tables::Table::end).max();
+    let start = table[0].header.start;
+    let mut lines = tables::lines(text, &(start..end.unwrap_or(start)));
     if let Some(above) = text[..lines.start].strip_suffix('\n') {
         let start = above.rfind('\n').map_or(0, |at| at + 1);
         if above[start..].trim().is_empty() {
@@ -64,40 +59,25 @@ fn whole(text: &str, table: &Spanned<DeValue>) -> Range<usize> {
     lines
 }
 
-/// The end of the last value in it.
-fn end(value: &Spanned<DeValue>) -> usize {
-    let inner = match value.get_ref() {
-        DeValue::Table(table) => table.values().map(end).max(),
-        DeValue::Array(array) => array.iter().map(end).max(),
-        _ => None,
-    };
-    inner.unwrap_or_default().max(value.span().end)
-}
-
-/// The whole lines around `range`.
-fn lines(text: &str, range: Range<usize>) -> Range<usize> {
-    let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
-    let end = text[range.end..].find('\n');
-    start..end.map_or(text.len(), |at| range.end + at + 1)
-}
-
 /// Edits that turn the keys of `before` into those of `after`, which has no new ones.
 fn changed_keys(
     text: &str,
     before: &Table,
     after: &Table,
-    table: &DeValue,
+    found: &[tables::Table],
 ) -> anyhow::Result<Vec<(Range<usize>, String)>> {
     let (before, after) = (before.fields()?, after.fields()?);
     let mut edits = Vec::new();
-    for (key, value) in table.as_table().into_iter().flatten() {
-        let name: &str = key.get_ref();
+    for entry in &found[0].entries {
+        let name = entry.path[0].as_str();
         match (before.get(name), after.get(name)) {
             (Some(_), None) => {
-                let range = key.span().start..end(value);
-                edits.push((lines(text, range), String::new()));
+                let range = entry.key.start..entry.value.end;
+                edits.push((tables::lines(text, &range), String::new()));
             }
-            (Some(old), Some(new)) if old != new => edits.push((value.span(), new.to_string())),
+            (Some(old), Some(new)) if old != new => {
+                edits.push((entry.value.clone(), new.to_string()));
+            }
             _ => {}
         }
     }

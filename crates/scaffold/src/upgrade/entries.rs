@@ -4,7 +4,10 @@
 //! An entry is a key with its value, or an item of a list, with the comments above it. Entries of kbr that changed replace those in
 //! the user's text, which otherwise stays as it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use crate::tables::{lines, tables};
 
 /// A table of TOML, or a top-level key of YAML, with its entries. What precedes the first one has the name "".
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -153,17 +156,7 @@ fn merge_entry(
 
 /// A list of texts in one line of TOML, such as `members`, merged as a set; `None` if it is none.
 fn merge_list(ancestor: &str, ours: &str, new: &str) -> Option<String> {
-    let items = |line: &str| -> Option<Vec<String>> {
-        if line.trim_end().contains('\n') || line.contains('#') {
-            return None;
-        }
-        let table: toml::Table = toml::from_str(line).ok()?;
-        let list = table.values().next()?.as_array()?;
-        list.iter()
-            .map(|item| Some(item.as_str()?.to_owned()))
-            .collect()
-    };
-    let (key, _) = ours.trim_end().strip_suffix(']')?.split_once('=')?;
+    let value = tables(ours).first()?.entries.first()?.value.clone();
     let (ancestor, mut merged, new) = (items(ancestor)?, items(ours)?, items(new)?);
     merged.retain(|item| new.contains(item) || !ancestor.contains(item));
     for item in new {
@@ -175,7 +168,24 @@ fn merge_list(ancestor: &str, ours: &str, new: &str) -> Option<String> {
         .into_iter()
         .map(|item| toml::Value::String(item).to_string())
         .collect();
-    Some(format!("{key}= [{}]\n", merged.join(", ")))
+    let mut text = ours.to_owned();
+    text.replace_range(value, &format!("[{}]", merged.join(", ")));
+    Some(text)
+}
+
+/// The items of the list in an entry, which are texts, each once: in a list such as `["-C", "a", "-C", "b"]` their order matters.
+fn items(entry: &str) -> Option<Vec<String>> {
+    let value = tables(entry).first()?.entries.first()?.value.clone();
+    // Comments would be lost.
+    if entry[value].contains('\n') {
+        return None;
+    }
+    let table: toml::Table = toml::from_str(entry).ok()?;
+    let list = table.values().next()?.as_array()?;
+    let items = list.iter().map(|item| Some(item.as_str()?.to_owned()));
+    let items: Vec<String> = items.collect::<Option<_>>()?;
+    let is_set = items.iter().collect::<BTreeSet<_>>().len() == items.len();
+    is_set.then_some(items)
 }
 
 /// Whether a section repeats an entry, which makes a manifest invalid and a kustomization fail.
@@ -194,11 +204,11 @@ pub fn has_duplicates(path: &str, text: &str) -> bool {
 
 fn sections(format: Format, text: &str) -> Vec<Section> {
     let mut reader = Reader::default();
-    for line in text.split_inclusive('\n') {
-        match format {
-            Format::Toml => reader.toml(line),
-            Format::Yaml => reader.yaml(line),
-        }
+    match format {
+        Format::Toml => reader.toml(text),
+        Format::Yaml => text
+            .split_inclusive('\n')
+            .for_each(|line| reader.yaml(line)),
     }
     reader.end()
 }
@@ -209,28 +219,31 @@ struct Reader {
     current: Section,
     /// Blank lines and comments since the last entry.
     lead: String,
-    /// Whether a value of TOML continues on the next line.
-    is_open: bool,
     /// The indentation of the entries of the current section of YAML, once one was read.
     indent: Option<usize>,
+    /// How often each section of the file, and each key of the current section, was read.
+    sections: BTreeMap<String, usize>,
+    keys: BTreeMap<String, usize>,
 }
 
 impl Reader {
-    fn toml(&mut self, line: &str) {
-        let trimmed = line.trim();
-        if self.is_open {
-            self.continues(line);
-        } else if trimmed.is_empty() || trimmed.starts_with('#') {
-            self.lead += line;
-            return;
-        } else if trimmed.starts_with('[') {
-            return self.section(trimmed, line);
-        } else {
-            let key = trimmed.split('=').next().unwrap_or(trimmed).trim();
-            self.entry(key, line);
+    fn toml(&mut self, text: &str) {
+        let mut end = 0;
+        for table in tables(text) {
+            if !table.header.is_empty() {
+                let (lead, lines) = next(text, end, &table.header);
+                end = lines.end;
+                self.lead += lead;
+                self.section(&table.path.join("."), &text[lines]);
+            }
+            for entry in &table.entries {
+                let (lead, lines) = next(text, end, &(entry.key.start..entry.value.end));
+                end = lines.end;
+                self.lead += lead;
+                self.entry(&entry.path.join("."), &text[lines]);
+            }
         }
-        let body = self.current.entries.last().map_or("", |entry| &entry.body);
-        self.is_open = toml::from_str::<toml::Table>(body).is_err() && is_unclosed(body);
+        self.lead += &text[end..];
     }
 
     fn yaml(&mut self, line: &str) {
@@ -269,14 +282,8 @@ impl Reader {
         let own = self.lead.split_off(split);
         self.loose();
         self.done.push(std::mem::take(&mut self.current));
-        let same = self
-            .done
-            .iter()
-            .filter(|it| it.name.split('\0').next() == Some(name));
-        let name = match same.count() {
-            0 => name.to_owned(),
-            number => format!("{name}\0{number}"),
-        };
+        let name = numbered(name, &mut self.sections);
+        self.keys.clear();
         self.current = Section {
             name,
             head: Entry {
@@ -289,11 +296,7 @@ impl Reader {
     }
 
     fn entry(&mut self, key: &str, line: &str) {
-        let same = |it: &&Entry| it.key.split('\0').next() == Some(key);
-        let key = match self.current.entries.iter().filter(same).count() {
-            0 => key.to_owned(),
-            number => format!("{key}\0{number}"),
-        };
+        let key = numbered(key, &mut self.keys);
         self.current.entries.push(Entry {
             key,
             lead: std::mem::take(&mut self.lead),
@@ -320,14 +323,23 @@ impl Reader {
     }
 }
 
-/// Whether a bracket or a string over several lines is open at the end of `text`. Brackets in strings are rare enough in manifests:
-/// the value must also be invalid.
-fn is_unclosed(text: &str) -> bool {
-    let count = |sign: char| text.matches(sign).count();
-    count('[') > count(']')
-        || count('{') > count('}')
-        || text.matches("\"\"\"").count() % 2 == 1
-        || text.matches("'''").count() % 2 == 1
+/// What lies between `end` and the lines around `range`, and these lines.
+fn next<'a>(text: &'a str, end: usize, range: &Range<usize>) -> (&'a str, Range<usize>) {
+    let mut lines = lines(text, range);
+    // Two entries in one line are not valid.
+    lines.start = lines.start.max(end);
+    lines.end = lines.end.max(end);
+    (&text[end..lines.start], lines)
+}
+
+/// `name`, with a number from its second time on.
+fn numbered(name: &str, known: &mut BTreeMap<String, usize>) -> String {
+    let times = known.entry(name.to_owned()).or_default();
+    *times += 1;
+    match *times - 1 {
+        0 => name.to_owned(),
+        number => format!("{name}\0{number}"),
+    }
 }
 
 #[cfg(test)]
