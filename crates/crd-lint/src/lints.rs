@@ -1,6 +1,6 @@
 //! The registry of lints. Findings at the same path are reported in this order.
 //!
-//! To add a lint, write a function with tests in a file below `lints/`, and add a row here.
+//! To add a lint, write a function with tests in a file below `lints/`, and add a row and a case here.
 
 mod columns;
 mod cost;
@@ -72,7 +72,13 @@ pub const LINTS: &[Lint] = &[
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::{Finding, Severity, lint};
 
     #[test]
     fn ids_are_unique_and_in_kebab_case() {
@@ -86,5 +92,224 @@ mod tests {
                 lint.id
             );
         }
+    }
+
+    /// A definition without a finding, with two versions.
+    fn sound() -> Value {
+        let schema = json!({ "openAPIV3Schema": { "type": "object", "properties": {
+            "spec": { "type": "object", "properties": { "name": { "type": "string", "maxLength": 9 } } },
+            "status": { "type": "object", "properties": { "replicas": { "type": "integer" } } },
+        } } });
+        let version = |name: &str, storage: bool| json!({ "name": name, "served": true, "storage": storage, "schema": schema, "subresources": { "status": {} } });
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": { "name": "ships.example.com" },
+            "spec": {
+                "group": "example.com", "scope": "Namespaced", "names": { "kind": "Ship", "plural": "ships" },
+                "versions": [version("v1", true), version("v1beta1", false)],
+            },
+        })
+    }
+
+    const VERSION: &str = "/spec/versions/0";
+    const SPEC: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+
+    /// The ids whose cases were run.
+    #[derive(Default)]
+    struct Cases(RefCell<BTreeSet<&'static str>>);
+
+    impl Cases {
+        /// Asserts that all findings have this id after `key` of the value at `pointer` is set to `value`.
+        #[track_caller]
+        fn check(&self, id: &'static str, pointer: &str, key: &str, value: Value) -> Vec<Finding> {
+            let mut crd = sound();
+            crd.pointer_mut(pointer).expect("the pointer exists")[key] = value;
+            let findings = lint(&crd);
+            assert!(!findings.is_empty(), "{id}: no findings");
+            for finding in &findings {
+                assert_eq!(finding.id, id, "{finding}");
+            }
+            self.0.borrow_mut().insert(id);
+            findings
+        }
+
+        /// Like [`Cases::check`], for a field of `spec`, where the findings must be.
+        #[track_caller]
+        fn field(&self, id: &'static str, schema: Value) {
+            for finding in self.check(id, SPEC, "it", schema) {
+                assert!(finding.path.starts_with(".spec.it"), "{finding}");
+                assert_eq!(finding.version.as_deref(), Some("v1"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_valid_definition_has_no_findings() {
+        assert_eq!(lint(&sound()), []);
+    }
+
+    #[test]
+    fn a_value_that_is_not_a_definition_has_one_finding() {
+        for value in [json!(null), json!([]), json!({ "kind": "Pod" })] {
+            let ids: Vec<_> = lint(&value).iter().map(|finding| finding.id).collect();
+            assert_eq!(ids, ["definition"], "{value}");
+        }
+    }
+
+    #[test]
+    fn a_finding_is_shown_with_its_id_path_and_helps() {
+        let cases = Cases::default();
+        let schema = json!({ "type": "number" });
+        let findings = cases.check("float", SPEC, "it", schema);
+        assert_eq!(findings[0].severity, Severity::Warning);
+        let expected = "warning[float]: v1, `.spec.it`: floats are rounded differently by different clients\n  help: use an integer of a smaller unit, or `Quantity`";
+        assert_eq!(findings[0].to_string(), expected);
+    }
+
+    #[test]
+    fn each_lint_has_a_case_that_it_finds() {
+        let cases = Cases::default();
+        of_definitions(&cases);
+        of_versions(&cases);
+        of_schemas(&cases);
+        of_lists(&cases);
+        of_rules(&cases);
+        // Reported only for webhooks.
+        cases.0.borrow_mut().insert("match-condition");
+        for lint in LINTS {
+            assert!(cases.0.borrow().contains(lint.id), "no case of {}", lint.id);
+        }
+    }
+
+    fn of_definitions(cases: &Cases) {
+        let spec = "/spec";
+        cases.check("definition", "", "kind", json!("Pod"));
+        cases.check("group", spec, "group", json!("ships"));
+        cases.check("group", spec, "group", json!("ships.k8s.io"));
+        cases.check("name", "/spec/names", "plural", json!("Ships"));
+        cases.check("name", "/spec/names", "shortNames", json!(["s_h"]));
+        cases.check("stored-version", VERSION, "storage", json!(false));
+        cases.check("stored-version", "/spec/versions/1", "storage", json!(true));
+        cases.check("duplicate-version", VERSION, "name", json!("v1beta1"));
+        let mut unserved = sound()["spec"]["versions"].clone();
+        unserved[0]["served"] = json!(false);
+        unserved[1]["served"] = json!(false);
+        cases.check("served-version", spec, "versions", unserved);
+        let mut selectable = sound()["spec"]["versions"].clone();
+        for version in [0, 1] {
+            selectable[version]["selectableFields"] = json!([{ "jsonPath": ".spec.name" }]);
+        }
+        selectable[1]["schema"]["openAPIV3Schema"]["description"] = json!("Another one.");
+        cases.check("selectable-fields-differ", spec, "versions", selectable);
+        let long = "x".repeat(300_000);
+        cases.check("size", "/metadata", "annotations", json!({ "x": long }));
+    }
+
+    fn of_versions(cases: &Cases) {
+        cases.check("version-name", VERSION, "name", json!("V1"));
+        let columns = "additionalPrinterColumns";
+        let column = |name: &str, kind: &str, path: &str| json!([{ "name": name, "type": kind, "jsonPath": path }]);
+        let unnamed = column("", "string", ".spec.name");
+        cases.check("printer-column", VERSION, columns, unnamed);
+        let misspelled = column("Name", "string", ".spec.nmae");
+        cases.check("printer-column", VERSION, columns, misspelled);
+        let untyped = column("Name", "text", ".spec.name");
+        cases.check("unknown-column-type", VERSION, columns, untyped);
+        let selectable = |path: &str, times| json!(vec![json!({ "jsonPath": path }); times]);
+        for path in [".spec", ".spec.nmae", "spec.name", ".metadata.name"] {
+            let fields = selectable(path, 1);
+            cases.check("selectable-field", VERSION, "selectableFields", fields);
+        }
+        let duplicate = selectable(".spec.name", 2);
+        cases.check("selectable-field", VERSION, "selectableFields", duplicate);
+        let mut crd = sound();
+        let names: Vec<_> = (0..9).map(|number| format!("f{number}")).collect();
+        for name in &names {
+            crd.pointer_mut(SPEC).expect("the pointer exists")[name] = json!({ "type": "string" });
+        }
+        let mut versions = crd["spec"]["versions"].clone();
+        let fields = names
+            .iter()
+            .map(|name| json!({ "jsonPath": format!(".spec.{name}") }));
+        versions[0]["selectableFields"] = fields.collect();
+        cases.check("selectable-field-limit", "/spec", "versions", versions);
+        let scale = json!({ "status": {}, "scale": { "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas" } });
+        cases.check("scale", VERSION, "subresources", scale);
+        let warning = "deprecationWarning";
+        cases.check("deprecation-warning", VERSION, warning, json!("soon"));
+        let root = "/spec/versions/0/schema/openAPIV3Schema";
+        cases.check("root-restriction", root, "maxProperties", json!(3));
+    }
+
+    fn of_schemas(cases: &Cases) {
+        let text = json!({ "type": "string" });
+        cases.field("unsupported-keyword", json!({ "$ref": "#/definitions/It" }));
+        let set = json!({ "type": "array", "items": text, "uniqueItems": true });
+        cases.field("unsupported-keyword", set);
+        cases.field("schema-type", json!({}));
+        cases.field("schema-type", json!({ "type": "null" }));
+        cases.field("schema-type", json!({ "type": "array" }));
+        cases.field(
+            "map-values",
+            json!({ "type": "object", "additionalProperties": true }),
+        );
+        cases.field(
+            "map-values",
+            json!({ "type": "object", "properties": { "a": text }, "additionalProperties": text }),
+        );
+        let root = "/spec/versions/0/schema/openAPIV3Schema";
+        cases.check("object-fields", root, "type", json!("string"));
+        cases.check("object-fields", root, "nullable", json!(true));
+        let both = json!({ "x-kubernetes-int-or-string": true, "x-kubernetes-preserve-unknown-fields": true });
+        cases.field("extension", both);
+        cases.field("float", json!({ "type": "number" }));
+        let byte = json!({ "type": "integer", "minimum": 0, "maximum": 255 });
+        cases.field("bytes", json!({ "type": "array", "items": byte }));
+        cases.field("format", json!({ "type": "string", "format": "semver" }));
+        let typed = json!({ "type": "string", "anyOf": [{ "type": "string" }] });
+        cases.field("restriction", typed);
+        cases.field("default", json!({ "type": "integer", "default": "3" }));
+        let patterned = json!({ "type": "string", "pattern": "(?!a)" });
+        cases.field("pattern", patterned);
+    }
+
+    fn of_lists(cases: &Cases) {
+        let list = |kind: &str, keys: Value| {
+            json!({ "type": "array", "x-kubernetes-list-type": kind, "x-kubernetes-list-map-keys": keys,
+            "items": { "type": "object", "properties": { "name": { "type": "string" } } } })
+        };
+        cases.field("list-keys", list("map", json!(["name"])));
+        cases.field("list-keys", list("map", json!(["nmae"])));
+        cases.field("list-keys", list("set", json!(null)));
+        let lists = json!({ "type": "array", "items": { "type": "string" } });
+        let set = json!({ "type": "array", "x-kubernetes-list-type": "set", "items": lists });
+        cases.field("set-items", set);
+        cases.field("unknown-merge-strategy", list("newest", json!(null)));
+        let text = json!({ "type": "string", "x-kubernetes-list-type": "atomic" });
+        cases.field("merge-strategy", text);
+        let status = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties";
+        let conditions = list("atomic", json!(null));
+        cases.check("conditions", status, "conditions", conditions);
+    }
+
+    fn of_rules(cases: &Cases) {
+        let with = |rule: Value| json!({ "type": "string", "maxLength": 9, "x-kubernetes-validations": [rule] });
+        let ruled = |rule: &str| with(json!({ "rule": rule }));
+        cases.field("rule-form", ruled(" "));
+        let reason = json!({ "rule": "self != ''", "reason": "Newest" });
+        cases.field("unknown-reason", with(reason));
+        for rule in ["self >", "self > 3", "self.size()", "self.a == 'x'"] {
+            cases.field("rule", ruled(rule));
+        }
+        for rule in ["future(self)", "self.future()", "future.sail(self)"] {
+            cases.field("unknown-function", ruled(rule));
+        }
+        cases.field("unknown-overload", ruled("self.startsWith(3)"));
+        cases.field("unknown-variable", ruled("future == self"));
+        let unused = json!({ "rule": "self != ''", "optionalOldSelf": true });
+        cases.field("old-self", with(unused));
+        let costly = json!({ "type": "array", "items": { "type": "string" },
+            "x-kubernetes-validations": [{ "rule": "self.all(a, self.all(b, a == b))" }] });
+        cases.field("cost", costly);
     }
 }
