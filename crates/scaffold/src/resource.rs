@@ -15,7 +15,7 @@ use crate::vars::Vars;
 use kbr_host::diagnostic::Problems;
 
 pub use plural::plural;
-pub use validate::{protected, shared};
+pub use validate::protected;
 
 /// The parameters of an API from the command line.
 #[derive(Clone, Debug, Default)]
@@ -97,6 +97,20 @@ impl Resource {
             kind: wanted.kind.clone(),
             short_names: wanted.short_names.clone(),
             namespaced: wanted.namespaced,
+        }
+    }
+
+    /// Checks the values of flags that nothing else depends on.
+    fn check_flags(&self, problems: &mut Problems) {
+        validate::check_label("singular", &self.singular, problems);
+        for (index, name) in self.short_names.iter().enumerate() {
+            validate::check_label("short-name", name, problems);
+            if self.short_names[..index].contains(name) {
+                problems.add(
+                    format!("duplicate short name `{name}`"),
+                    format!("pass `--short-name {name}` once"),
+                );
+            }
         }
     }
 
@@ -221,6 +235,21 @@ impl Resource {
         vars.api = serde_json::to_value(self).unwrap_or_default();
         vars.own_kind = true;
     }
+}
+
+/// The parameters that all versions of a kind share, by flag, with the values of both.
+pub fn shared(new: &Resource, old: &Resource) -> Vec<(&'static str, String, String)> {
+    let names = |resource: &Resource| resource.short_names.join(",");
+    vec![
+        ("plural", new.plural.clone(), old.plural.clone()),
+        ("singular", new.singular.clone(), old.singular.clone()),
+        ("short-name", names(new), names(old)),
+        (
+            "namespaced",
+            new.namespaced.to_string(),
+            old.namespaced.to_string(),
+        ),
+    ]
 }
 
 /// The short and the full group: with an empty `domain`, `group` is the full group; with an empty `group`, the domain is.

@@ -1,6 +1,6 @@
 //! The rules of Kubernetes, Rust and the generated code for the names of an API.
 
-use super::{Resource, names};
+use super::{Resource, names, shared};
 use kbr_host::diagnostic::Problems;
 
 /// Longest kind: the API server requires the list kind, `<Kind>List`, to be a DNS label of at most 63 characters.
@@ -22,16 +22,7 @@ pub(super) fn check(resource: &Resource, problems: &mut Problems) {
         return;
     }
     check_label("plural", &resource.plural, problems);
-    check_label("singular", &resource.singular, problems);
-    for (index, name) in resource.short_names.iter().enumerate() {
-        check_label("short-name", name, problems);
-        if resource.short_names[..index].contains(name) {
-            problems.add(
-                format!("duplicate short name `{name}`"),
-                format!("pass `--short-name {name}` once"),
-            );
-        }
-    }
+    resource.check_flags(problems);
     let name = format!("{}.{}", resource.plural, resource.full_group);
     if name.len() > names::SUBDOMAIN_MAX {
         problems.add(
@@ -210,7 +201,8 @@ fn nearest_kind(kind: &str) -> String {
     }
 }
 
-fn check_label(flag: &str, name: &str, problems: &mut Problems) {
+/// Checks a name that the API server wants to be a label of DNS.
+pub(super) fn check_label(flag: &str, name: &str, problems: &mut Problems) {
     if names::is_rfc1035_label(name) {
         return;
     }
@@ -273,21 +265,6 @@ fn check_versions(new: &Resource, old: &Resource, problems: &mut Problems) {
             );
         }
     }
-}
-
-/// The parameters that all versions of a kind share, by flag, with the values of both.
-pub fn shared(new: &Resource, old: &Resource) -> Vec<(&'static str, String, String)> {
-    let names = |resource: &Resource| resource.short_names.join(",");
-    vec![
-        ("plural", new.plural.clone(), old.plural.clone()),
-        ("singular", new.singular.clone(), old.singular.clone()),
-        ("short-name", names(new), names(old)),
-        (
-            "namespaced",
-            new.namespaced.to_string(),
-            old.namespaced.to_string(),
-        ),
-    ]
 }
 
 fn check_kinds(new: &Resource, old: &Resource, problems: &mut Problems) {
