@@ -249,7 +249,9 @@ impl Reader {
     fn yaml(&mut self, line: &str) {
         let trimmed = line.trim();
         let indent = line.len() - line.trim_start().len();
-        if trimmed.is_empty() || trimmed.starts_with('#') {
+        // In a text of several lines, this is no comment.
+        let is_inside = self.indent.is_some_and(|of_entries| indent > of_entries);
+        if trimmed.is_empty() || trimmed.starts_with('#') && !is_inside {
             self.lead += line;
         } else if indent == 0 && !trimmed.starts_with("- ") {
             self.indent = None;

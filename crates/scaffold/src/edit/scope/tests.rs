@@ -19,6 +19,20 @@ fn in_toml_the_scope_is_the_table() {
 }
 
 #[test]
+fn in_toml_strings_and_quotes_are_read_as_cargo_reads_them() {
+    let text = "[dependencies]\na = \"1\"\nt = \"\"\"\n[b]\nc = 1\n\"\"\"\n'd' = \"1\"\n[ dependencies . \"e\" ]\nversion = \"1\"\n";
+    let text = text.replace("'d'", "# HERE\n'd'");
+    for (line, expected) in [
+        ("a = \"2\"", true),
+        ("d = \"2\"", true),
+        ("e = \"2\"", true),
+    ] {
+        assert_eq!(found("Cargo.toml", &text, line), expected, "{line}");
+    }
+    assert!(!found("Cargo.toml", &text, "c = \"2\""));
+}
+
+#[test]
 fn in_yaml_the_scope_is_the_list() {
     let text = "resources:\n  - ../rbac\n  # HERE\n# - ../crd\ncomponents:\n  - ../other\n";
     assert!(found("k.yaml", text, "- ../rbac"));

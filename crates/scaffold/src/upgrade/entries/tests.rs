@@ -37,6 +37,18 @@ fn a_list_that_both_sides_changed_is_merged_as_a_set() {
 }
 
 #[test]
+fn a_list_whose_order_matters_is_not_merged() {
+    let text = |rest: &str| format!("rustflags = [\"-C\", \"a\"{rest}] # why\n");
+    let merged = |ours: &str, new: &str, expected: Option<&str>| {
+        let expected = expected.map(text);
+        let (ours, new) = (text(ours), text(new));
+        check("config.toml", &text(""), &ours, &new, expected.as_deref());
+    };
+    merged(", \"b\"", ", \"d\"", Some(", \"b\", \"d\""));
+    merged(", \"-C\", \"b\"", ", \"-C\", \"d\"", None);
+}
+
+#[test]
 fn a_value_of_several_lines_is_one_entry() {
     check(
         "Cargo.toml",
@@ -79,6 +91,18 @@ fn patches_of_several_lines_are_items() {
         "patches:\n  - path: a.yaml\n    target:\n      kind: A\n  - path: mine.yaml\n",
         "patches:\n  - path: a.yaml\n    target:\n      kind: B\n",
         Some("patches:\n  - path: a.yaml\n    target:\n      kind: B\n  - path: mine.yaml\n"),
+    );
+}
+
+#[test]
+fn a_line_of_a_text_that_looks_like_a_comment_stays_in_its_entry() {
+    let script = "- a: |\n    b\n    # c\n";
+    check(
+        "kustomization.yaml",
+        &format!("x:\n{script}- gone\n"),
+        &format!("x:\n{script}- mine\n- gone\n"),
+        &format!("x:\n{script}"),
+        Some(&format!("x:\n{script}- mine\n")),
     );
 }
 
