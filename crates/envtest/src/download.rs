@@ -1,6 +1,5 @@
 //! Downloads an index, or an archive that can be resumed and whose checksum is compared.
 
-use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -15,6 +14,7 @@ use super::index::PublishedArchive;
 use super::progress;
 use super::receive::{self, Stopped};
 use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::notation::hex;
 
 /// The largest index, in bytes; the real one has 70 kB.
 const INDEX_LIMIT: u64 = 8 << 20;
@@ -193,12 +193,7 @@ fn sha512(file: &Path) -> anyhow::Result<String> {
         }
     };
     add().with_context(|| format!("cannot read `{}`", file.display()))?;
-    let mut hex = String::new();
-    for byte in hash.finalize() {
-        // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-    }
-    Ok(hex)
+    Ok(hex(&hash.finalize()))
 }
 
 fn megabytes(bytes: u64) -> String {

@@ -3,45 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A released version of Kubernetes. Pre-releases are not versions here: setup-envtest ignores them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
-    /// 1 in 1.37.2.
-    pub major: u32,
-    /// 37 in 1.37.2.
-    pub minor: u32,
-    /// 2 in 1.37.2.
-    pub patch: u32,
-}
-
-impl Version {
-    /// Whether both have the same minor version: `1.36.2` and `1.36.3`.
-    pub fn same_minor(self, other: Version) -> bool {
-        (self.major, self.minor) == (other.major, other.minor)
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
-    }
-}
-
-/// `1.36.2`, with nothing before or after it.
-impl FromStr for Version {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let Some((major, minor, Some(Patch::Is(patch)))) = parts(text) else {
-            return Err(format!("`{text}` is not a version such as 1.36.2"));
-        };
-        Ok(Version {
-            major,
-            minor,
-            patch,
-        })
-    }
-}
+// Pre-releases are not versions here: setup-envtest ignores them.
+pub use kbr_host::notation::Version;
+use kbr_host::notation::number;
 
 /// Which versions to use, and where to look for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,13 +162,6 @@ fn parts(text: &str) -> Option<(u32, u32, Option<Patch>)> {
         Some(patch) => Some(Patch::Is(number(patch)?)),
     };
     parts.next().is_none().then_some((major, minor, patch))
-}
-
-/// Decimal digits without leading zeros.
-fn number(text: &str) -> Option<u32> {
-    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-    let leading_zero = text.len() > 1 && text.starts_with('0');
-    (is_number && !leading_zero).then(|| text.parse().ok())?
 }
 
 #[cfg(test)]

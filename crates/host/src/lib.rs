@@ -1,4 +1,4 @@
-//! What kbr needs of the machine it runs on: its terminal, its files and its signals.
+//! What kbr needs of the machine it runs on: its terminal, its files and its signals; and how it writes values.
 
 #![allow(
     clippy::must_use_candidate,
@@ -7,6 +7,7 @@
 )]
 
 pub mod diagnostic;
+pub mod notation;
 pub mod output;
 pub mod owner;
 pub mod regular;

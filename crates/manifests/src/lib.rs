@@ -32,7 +32,6 @@ mod source_map;
 mod sources;
 mod stored;
 mod unselective;
-mod version;
 mod version_skew;
 mod webhook;
 mod yaml;

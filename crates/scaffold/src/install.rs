@@ -1,6 +1,6 @@
 //! How kbr is installed: the only place that says so.
 
-use crate::project::release as number;
+use kbr_host::notation::Version;
 
 /// The first release that a registry has; `None` while there is none. Until then anyone may publish a crate called `kbr`, so no command
 /// names it. An archived release keeps its workflows, so this is never an earlier release than the one that sets it.
@@ -34,5 +34,6 @@ pub fn hint(version: &str) -> String {
 }
 
 fn is_published(version: &str) -> bool {
+    let number = Version::of_release;
     FIRST_PUBLISHED.is_some_and(|first| number(first) <= number(version))
 }

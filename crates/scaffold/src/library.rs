@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::edited::sha256;
 use crate::install;
 use kbr_host::diagnostic::Diagnostic;
+use kbr_host::notation::Version;
 
 /// The folder of kbr-manager in a project.
 pub const FOLDER: &str = "third_party/kbr-manager";
@@ -117,9 +118,9 @@ pub fn check(manifest: Option<&str>) -> anyhow::Result<()> {
         );
     };
     let version = version_in(manifest);
-    let release = version.as_deref().and_then(release);
+    let release = version.as_deref().and_then(Version::of_release);
     match (version, release) {
-        (Some(_), Some(found)) if Some(found) >= self::release(OLDEST) => Ok(()),
+        (Some(_), Some(found)) if Some(found) >= Version::of_release(OLDEST) => Ok(()),
         (Some(version), Some(_)) => Err(Diagnostic::new(format_args!(
             "the project has kbr-manager {version}, but this kbr needs {OLDEST} or newer"
         ))
@@ -148,13 +149,6 @@ fn version_in(manifest: &str) -> Option<String> {
             .as_str()?
             .to_owned(),
     )
-}
-
-/// `[0, 2, 0]` for `0.2.0` and for its pre-releases, `0.2.0-rc.1`.
-fn release(version: &str) -> Option<[u64; 3]> {
-    let (numbers, _) = version.split_once(['-', '+']).unwrap_or((version, ""));
-    let numbers: Result<Vec<u64>, _> = numbers.split('.').map(str::parse).collect();
-    numbers.ok()?.try_into().ok()
 }
 
 #[cfg(test)]

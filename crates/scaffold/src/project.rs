@@ -21,6 +21,7 @@ use crate::resource::webhook::Webhook;
 use crate::scaffold::LAYOUT;
 use crate::vars::Vars;
 use kbr_host::diagnostic::Diagnostic;
+use kbr_host::notation::Version;
 
 pub use table::Table;
 pub use upgraded::{upgraded, with_release};
@@ -225,7 +226,7 @@ pub fn parse(text: &str) -> anyhow::Result<Project> {
         _ => {}
     }
     match key("kbr") {
-        Some(kbr) if release(kbr) > release(KBR) => {
+        Some(kbr) if Version::of_release(kbr) > Version::of_release(KBR) => {
             return Err(newer(format!("it says kbr {kbr}, but this is kbr {KBR}")).into());
         }
         _ => {}
@@ -277,15 +278,6 @@ impl Tables {
             .map(|(_, table)| table.with_facts())
             .collect()
     }
-}
-
-/// `[0, 1, 0]` for `0.1.0`.
-pub fn release(version: &str) -> Vec<u64> {
-    let (numbers, _) = version.split_once(['-', '+']).unwrap_or((version, ""));
-    numbers
-        .split('.')
-        .map(|number| number.parse().unwrap_or(0))
-        .collect()
 }
 
 fn is_kubebuilders(text: &str) -> bool {

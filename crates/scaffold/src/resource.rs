@@ -1,5 +1,6 @@
 //! Group, version and kind of an API, and every name derived from them.
 
+pub mod api_version;
 pub mod controller;
 pub mod external;
 pub mod kubernetes;

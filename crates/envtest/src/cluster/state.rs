@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::servers::Ports;
 use crate::{assets, folder};
 use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::notation::Version;
 
 /// The record, in the folder of the cluster.
 const FILE: &str = "cluster.json";
@@ -68,14 +69,11 @@ impl State {
 
     /// Fails if the data is of another minor version than `kubernetes`, which may not be able to read it.
     pub fn check_version(&self, name: &str, kubernetes: &str) -> anyhow::Result<()> {
-        let minor = |version: &str| {
-            version
-                .splitn(3, '.')
-                .take(2)
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        };
-        if minor(&self.kubernetes) == minor(kubernetes) {
+        let [kept, wanted] = [&*self.kubernetes, kubernetes].map(Version::of_release);
+        let is_same = kept
+            .zip(wanted)
+            .is_some_and(|(kept, wanted)| kept.same_minor(wanted));
+        if is_same || self.kubernetes == kubernetes {
             return Ok(());
         }
         let text = format!(

@@ -1,5 +1,7 @@
 //! The rules of Kubernetes and Rust for names.
 
+use super::api_version;
+
 /// Rust's keywords in every edition, including reserved ones.
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
@@ -147,31 +149,23 @@ pub fn module(name: &str) -> String {
     module
 }
 
-/// Whether `version` is an API version by Kubernetes' rule: `v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?`.
+/// Whether `version` is an API version by Kubernetes' rule.
 pub fn is_version(version: &str) -> bool {
-    let Some(rest) = version.strip_prefix('v') else {
-        return false;
-    };
-    let is_number = |text: &str| {
-        !text.starts_with('0') && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    let stage = rest.split_once("alpha").or_else(|| rest.split_once("beta"));
-    version.len() <= LABEL_MAX
-        && stage.map_or_else(
-            || is_number(rest),
-            |(major, minor)| is_number(major) && is_number(minor),
-        )
+    version.len() <= LABEL_MAX && api_version::is_valid(version)
 }
 
 /// Whether `name` is a label of RFC 1123: at most 63 characters of `a-z`, `0-9` and `-`, without `-` at either end.
 pub fn is_label(name: &str) -> bool {
-    !name.is_empty()
-        && name.len() <= LABEL_MAX
-        && !name.starts_with('-')
-        && !name.ends_with('-')
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    name.len() <= LABEL_MAX && is_part(name)
+}
+
+/// Whether `text` is a part of a name between dots. Kubernetes limits only the length of the whole name, not of each part.
+fn is_part(text: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !text.is_empty()
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+        && text.bytes().all(is_allowed)
 }
 
 /// Whether `name` is a label of RFC 1035: a label of RFC 1123 that starts with a letter.
@@ -181,16 +175,7 @@ pub fn is_rfc1035_label(name: &str) -> bool {
 
 /// Whether `name` is a DNS name by Kubernetes' rules: labels of RFC 1123 separated by dots, at most 253 characters.
 pub fn is_subdomain(name: &str) -> bool {
-    name.len() <= SUBDOMAIN_MAX
-        && name.split('.').all(|label| {
-            // Kubernetes limits only the length of the whole name, not of each label.
-            !label.is_empty()
-                && !label.starts_with('-')
-                && !label.ends_with('-')
-                && label
-                    .bytes()
-                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-        })
+    name.len() <= SUBDOMAIN_MAX && name.split('.').all(is_part)
 }
 
 /// The label nearest to `text`: in lower case, with a single `-` for each run of other characters, and none at either end.

@@ -1,6 +1,6 @@
 //! The two releases of an upgrade.
 
-use crate::project::release as number;
+use kbr_host::notation::Version;
 
 /// Where an upgrade begins and ends.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,7 @@ pub struct Span<'a> {
 impl Span<'_> {
     /// Whether a change that was made in `release` is part of the upgrade.
     pub fn includes(self, release: &str) -> bool {
+        let number = Version::of_release;
         number(self.from) < number(release) && number(release) <= number(self.to)
     }
 }
