@@ -152,5 +152,5 @@ pub use self::{
     options::{Address, Options, WebhookCertificate},
     task::Running,
     user::User,
-    writes::condition::ConditionStatus,
+    writes::{condition::ConditionStatus, error::WriteError},
 };

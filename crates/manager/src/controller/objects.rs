@@ -37,6 +37,7 @@ impl<K: Object> Context<K> {
     /// cluster-scoped child of a namespaced object); when the controller caches the kind, and
     /// [`Manager::cache`](crate::Manager::cache) does not select its labels; when an object of that name exists and is not a child of this one. If that object is a child of an
     /// earlier object of the same name, the garbage collector is about to remove it, and the retry succeeds.
+    /// A [`WriteError`](crate::WriteError) tells the last three apart.
     pub async fn apply<C: Object>(&self, child: &C) -> anyhow::Result<Arc<C>> {
         apply(&self.core, &*self.object, child).await
     }

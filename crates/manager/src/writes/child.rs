@@ -8,12 +8,8 @@ use serde::Serialize;
 use crate::{
     cache::object::{Object, namespaced},
     key::Key,
-    writes::{kind::KindData, serialized::Serialized},
+    writes::{error::WriteError, kind::KindData, serialized::Serialized},
 };
-
-/// The advice in an error about a child of an earlier owner.
-const WAIT: &str =
-    "help: wait until the garbage collector has removed it; the reconcile is retried";
 
 /// The key of a child of `owner`, whose name may yet have to be generated, and the child to send.
 pub(crate) fn prepare<K: Object, C: Resource + Serialize>(
@@ -78,14 +74,14 @@ fn own<K: Object>(owner: &K, child: &mut ObjectMeta, what: &str) -> anyhow::Resu
     Ok(())
 }
 
-/// Fails if the existing object of this kind under `key` is not a child of `owner`. `rest` is the end of the error: what
+/// Fails if the existing object of this kind under `key` is not a child of `owner`. `hint` is the end of the error: what
 /// was not done, and what to do.
 pub(crate) fn ensure_child<K: Object>(
     owner: &K,
     kind: &str,
     there: &ObjectMeta,
     key: &Key,
-    rest: &str,
+    hint: &'static str,
 ) -> anyhow::Result<()> {
     let owners = there.owner_references.as_deref().unwrap_or_default();
     let uid = owner.meta().uid.as_ref();
@@ -93,17 +89,22 @@ pub(crate) fn ensure_child<K: Object>(
         return Ok(());
     }
     let controller = owners.iter().find(|other| other.controller == Some(true));
-    let Some(other) = controller.or(owners.first()) else {
-        anyhow::bail!("{kind} `{key}` exists and has no owner; {rest}");
+    let (kind, key) = (kind.to_owned(), key.clone());
+    let error = match controller.or(owners.first()).cloned() {
+        Some(other) if has_name_of(owner, &other) => WriteError::ChildOfEarlier {
+            kind,
+            key,
+            owner: other,
+            done: hint.lines().next().unwrap_or_default(),
+        },
+        owner => WriteError::NotChild {
+            kind,
+            key,
+            owner,
+            hint,
+        },
     };
-    let (whose, name) = (&other.kind, &other.name);
-    if has_name_of(owner, other) {
-        let done = rest.lines().next().unwrap_or_default();
-        anyhow::bail!(
-            "{kind} `{key}` is a child of an earlier {whose} `{name}`, which was deleted; {done}\n{WAIT}"
-        );
-    }
-    anyhow::bail!("{kind} `{key}` exists and is a child of {whose} `{name}`; {rest}")
+    Err(error.into())
 }
 
 /// Whether a reference has the kind, in any version, and the name of `owner`.

@@ -7,6 +7,7 @@ pub(crate) mod condition;
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod difference;
+pub(crate) mod error;
 pub(crate) mod finalizer;
 pub(crate) mod gone;
 pub(crate) mod kind;

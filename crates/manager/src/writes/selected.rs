@@ -10,6 +10,7 @@ use crate::{
     },
     controller::core::Core,
     key::Key,
+    writes::error::WriteError,
 };
 
 /// Fails if the controller caches this kind, and the labels of `child` keep it out of the cache: it could not be read
@@ -30,12 +31,13 @@ pub(crate) fn ensure_selected<K: Object, C: Object>(
     }) else {
         return Ok(());
     };
-    anyhow::bail!(
-        "{} `{key}` would not be in the cache, which holds only those with the labels `{selector}`: \
-         it could not be read there, and its changes would be missed; it was not written\n\
-         help: give it these labels, or let `manager.cache::<{name}>()` select more",
-        C::kind(&()),
-    )
+    let error = WriteError::NotSelected {
+        kind: C::kind(&()).into_owned(),
+        key: key.clone(),
+        selector,
+        code: name,
+    };
+    Err(error.into())
 }
 
 /// The label selector that keeps `child` out of a cache, and the kind as code names it; `None` if it is selected.

@@ -15,7 +15,13 @@ use crate::{
     controller::core::Core,
     key::Key,
     leader::election::jitter,
-    writes::{difference::difference, gone::stored, kind::KindData, replace::replace},
+    writes::{
+        difference::difference,
+        error::WriteError,
+        gone::{found, read_again, stored},
+        kind::KindData,
+        replace::replace,
+    },
 };
 
 /// How often a change is attempted, and the delay in between: `DefaultRetry` of client-go's `util/retry`.
@@ -29,6 +35,10 @@ pub(crate) async fn update<K: Object, C: Object>(
     change: impl Fn(&mut C),
 ) -> anyhow::Result<Arc<C>> {
     let (key, kind) = (Key::of(object), C::kind(&()));
+    let gone = || WriteError::Gone {
+        kind: kind.clone().into_owned(),
+        key: key.clone(),
+    };
     let api = api::<C>(core.client.clone(), &key);
     let mut known = object.clone();
     for step in 1..=STEPS {
@@ -66,19 +76,32 @@ pub(crate) async fn update<K: Object, C: Object>(
             }
             Err(kube::Error::Api(error)) if error.code == 409 && step < STEPS => {}
             Err(error) => {
+                let uid = object.meta().uid.as_deref();
+                if is_missing(&error)
+                    && read_again(&core.client, &KindData::of::<C>(), &key, uid)
+                        .await?
+                        .is_none()
+                {
+                    return Err(gone().into());
+                }
                 return Err(error).with_context(|| format!("cannot update {kind} `{key}`"));
             }
         }
         sleep(jitter(PAUSE)).await;
-        let fresh = api.get(key.name()).await;
-        Stripped(known) = fresh.with_context(|| format!("cannot read {kind} `{key}` again"))?;
-        anyhow::ensure!(
-            object.meta().uid.is_none() || known.meta().uid == object.meta().uid,
-            "{kind} `{key}` was deleted meanwhile; the new object of the same name was not changed"
-        );
+        let fresh = found(api.get(key.name()).await, key.name());
+        let fresh = fresh.with_context(|| format!("cannot read {kind} `{key}` again"))?;
+        let is_same =
+            |known: &C| object.meta().uid.is_none() || known.meta().uid == object.meta().uid;
+        let fresh = fresh.map(|Stripped(known)| known).filter(is_same);
+        known = fresh.ok_or_else(gone)?;
     }
     // The last step returns.
     anyhow::bail!("cannot update {kind} `{key}`")
+}
+
+/// Whether a write may have failed because there is no such object.
+fn is_missing(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 404)
 }
 
 /// Whether the change lets the API server delete the object: it is being deleted, and loses its last finalizer.

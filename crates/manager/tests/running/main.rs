@@ -4,6 +4,7 @@ mod children;
 mod conditions;
 mod dynamic;
 mod enqueues;
+mod errors;
 mod events;
 mod everywhere;
 mod faults;
