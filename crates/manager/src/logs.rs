@@ -9,7 +9,6 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::ValueEnum;
 use tracing::Level;
 use tracing_subscriber::{
     Layer, Registry,
@@ -22,7 +21,8 @@ use tracing_subscriber::{
 use crate::error::{chain, panic_message};
 
 /// The format of log lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum LogFormat {
     /// For people
     Text,

@@ -1,224 +1,342 @@
 //! The flags of an operator.
 
-use std::{path::PathBuf, str::FromStr, time::Duration};
+mod values;
 
-use clap::{ArgAction, Args};
-use k8s_openapi::jiff::SignedDuration;
+use std::{path::PathBuf, time::Duration};
 
+#[cfg(feature = "clap")]
+use clap::ArgAction;
+
+pub(crate) use self::values::duration;
+pub use self::values::{Address, WebhookCertificate};
+#[cfg(feature = "clap")]
+use self::values::{no_http2, not_false};
 use crate::logs::LogFormat;
 
 /// The flags that every operator has; those that kubebuilder has, too, under its names.
 ///
 /// Flatten it into your own: `#[command(flatten)] manager: Options`. To set some in code, change the fields of
-/// `Options::default()`.
-#[derive(Clone, Debug, Args)]
+/// `Options::default()`; it reads no environment. An operator that parses its flags without clap leaves out the feature
+/// `clap` of this crate, which is on by default.
+///
+/// ```
+/// # use manager::Options;
+/// let mut options = Options::default();
+/// options.leader_elect = true;
+/// options.metrics_bind_address = ":8443".parse()?;
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct Options {
     /// Serve metrics on this address, such as `:8443`; `0` turns them off
-    #[arg(long, value_name = "ADDRESS", default_value = "0")]
-    #[arg(help_heading = "Metrics")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "ADDRESS",
+            default_value = "0",
+            help_heading = "Metrics"
+        )
+    )]
     pub metrics_bind_address: Address,
 
     /// Serve metrics over TLS, and only to those whom the cluster allows
-    #[arg(
-        long,
-        value_name = "BOOL",
-        default_value_t = true,
-        default_missing_value = "true"
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "BOOL",
+            default_value_t = true,
+            default_missing_value = "true"
+        )
     )]
-    #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
-    #[arg(help_heading = "Metrics")]
+    #[cfg_attr(feature = "clap", arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set, help_heading = "Metrics"))]
     pub metrics_secure: bool,
 
     /// The directory with the certificate of the metrics server; without one it makes its own
-    #[arg(long, value_name = "DIRECTORY")]
-    #[arg(help_heading = "Metrics")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "DIRECTORY", help_heading = "Metrics")
+    )]
     pub metrics_cert_path: Option<PathBuf>,
 
     /// The file of the certificate in that directory
-    #[arg(long, value_name = "FILE", default_value = "tls.crt")]
-    #[arg(help_heading = "Metrics")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "FILE",
+            default_value = "tls.crt",
+            help_heading = "Metrics"
+        )
+    )]
     pub metrics_cert_name: String,
 
     /// The file of its key
-    #[arg(long, value_name = "FILE", default_value = "tls.key")]
-    #[arg(help_heading = "Metrics")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "FILE",
+            default_value = "tls.key",
+            help_heading = "Metrics"
+        )
+    )]
     pub metrics_cert_key: String,
 
     /// Serve `/healthz` and `/readyz` on this address; `0` turns them off
-    #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
-    #[arg(help_heading = "Probes")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "ADDRESS",
+            default_value = ":8081",
+            help_heading = "Probes"
+        )
+    )]
     pub health_probe_bind_address: Address,
 
     /// Serve webhooks; anything but `false` means yes
-    #[arg(
-        long,
-        value_name = "BOOL",
-        env = "ENABLE_WEBHOOKS",
-        default_value = "true",
-        default_missing_value = "true"
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "BOOL",
+            env = "ENABLE_WEBHOOKS",
+            default_value = "true",
+            default_missing_value = "true"
+        )
     )]
-    #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = not_false)]
-    #[arg(help_heading = "Webhooks")]
+    #[cfg_attr(feature = "clap", arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = not_false, help_heading = "Webhooks"))]
     pub enable_webhooks: bool,
 
     /// Serve webhooks on this port
-    #[arg(long, value_name = "PORT", default_value_t = 9443)]
-    #[arg(help_heading = "Webhooks")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "PORT",
+            default_value_t = 9443,
+            help_heading = "Webhooks"
+        )
+    )]
     pub webhook_port: u16,
 
     /// Serve webhooks on this address of the host only; on all, if not given
-    #[arg(long, value_name = "ADDRESS")]
-    #[arg(help_heading = "Webhooks")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "ADDRESS", help_heading = "Webhooks")
+    )]
     pub webhook_host: Option<String>,
 
     /// Where the certificate of webhooks comes from; from files if their directory is given, and from memory if not
-    #[arg(long, value_enum, value_name = "SOURCE")]
-    #[arg(help_heading = "Webhooks")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_enum, value_name = "SOURCE", help_heading = "Webhooks")
+    )]
     pub webhook_certificate: Option<WebhookCertificate>,
 
     /// The namespace of the operator, where the Secret of a self-managed certificate is
-    #[arg(long, value_name = "NAMESPACE", env = "POD_NAMESPACE")]
-    #[arg(help_heading = "Webhooks")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "NAMESPACE",
+            env = "POD_NAMESPACE",
+            help_heading = "Webhooks"
+        )
+    )]
     pub webhook_namespace: Option<String>,
 
     /// The directory with the certificate of the webhook server
-    #[arg(long, value_name = "DIRECTORY")]
-    #[arg(help_heading = "Webhooks")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "DIRECTORY", help_heading = "Webhooks")
+    )]
     pub webhook_cert_path: Option<PathBuf>,
 
     /// The file of the certificate in that directory
-    #[arg(long, value_name = "FILE", default_value = "tls.crt")]
-    #[arg(help_heading = "Webhooks")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "FILE",
+            default_value = "tls.crt",
+            help_heading = "Webhooks"
+        )
+    )]
     pub webhook_cert_name: String,
 
     /// The file of its key
-    #[arg(long, value_name = "FILE", default_value = "tls.key")]
-    #[arg(help_heading = "Webhooks")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "FILE",
+            default_value = "tls.key",
+            help_heading = "Webhooks"
+        )
+    )]
     pub webhook_cert_key: String,
 
     /// Admit objects only for clients with a certificate of a CA in this file, which the API server must be given;
     /// conversion needs none
-    #[arg(long, value_name = "FILE")]
-    #[arg(help_heading = "Webhooks")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "FILE", help_heading = "Webhooks")
+    )]
     pub webhook_client_ca: Option<PathBuf>,
 
     /// Keep the connections of webhooks open between requests. Behind a relay that connects each to one of several operators, an
     /// operator could not end without closing one that is about to be used
-    #[arg(
-        long,
-        hide = true,
-        value_name = "BOOL",
-        default_value_t = true,
-        default_missing_value = "true"
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            hide = true,
+            value_name = "BOOL",
+            default_value_t = true,
+            default_missing_value = "true"
+        )
     )]
-    #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
+    #[cfg_attr(feature = "clap", arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set))]
     pub webhook_keep_alive: bool,
 
     /// Never: servers speak HTTP/1.1 only. The flag exists to say so to users of kubebuilder
-    #[arg(
-        long,
-        hide = true,
-        default_value = "false",
-        default_missing_value = "true"
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            hide = true,
+            default_value = "false",
+            default_missing_value = "true"
+        )
     )]
-    #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = no_http2)]
+    #[cfg_attr(feature = "clap", arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = no_http2))]
     pub enable_http2: bool,
 
     /// Run controllers in one replica at a time, the one that holds the Lease
-    #[arg(
-        long,
-        value_name = "BOOL",
-        default_value_t = false,
-        default_missing_value = "true"
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "BOOL",
+            default_value_t = false,
+            default_missing_value = "true"
+        )
     )]
-    #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
-    #[arg(help_heading = "Leader election")]
+    #[cfg_attr(feature = "clap", arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set, help_heading = "Leader election"))]
     pub leader_elect: bool,
 
     /// The namespace of the Lease; that of the Pod, or of the kubeconfig, if not given
-    #[arg(long, value_name = "NAMESPACE", env = "POD_NAMESPACE")]
-    #[arg(help_heading = "Leader election")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "NAMESPACE",
+            env = "POD_NAMESPACE",
+            help_heading = "Leader election"
+        )
+    )]
     pub leader_election_namespace: Option<String>,
 
     /// How long another replica waits before it takes an unrenewed Lease
-    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration)]
-    #[arg(help_heading = "Leader election")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration, help_heading = "Leader election"))]
     pub leader_election_lease_duration: Duration,
 
     /// How long the leader may fail to renew its Lease before it stops leading
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
-    #[arg(help_heading = "Leader election")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration, help_heading = "Leader election"))]
     pub leader_election_renew_deadline: Duration,
 
     /// How often the Lease is renewed, or tried for
-    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
-    #[arg(help_heading = "Leader election")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration, help_heading = "Leader election"))]
     pub leader_election_retry_period: Duration,
 
     /// Fill the caches before this replica leads, so that it reconciles at once when it does; it needs as much memory
     /// as the leader then, and sends the API server as many watches. Without `--leader-elect` it has no effect
-    #[arg(
-        long,
-        value_name = "BOOL",
-        default_value_t = false,
-        default_missing_value = "true"
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "BOOL",
+            default_value_t = false,
+            default_missing_value = "true"
+        )
     )]
-    #[arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
-    #[arg(help_heading = "Leader election")]
+    #[cfg_attr(feature = "clap", arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set, help_heading = "Leader election"))]
     pub warm_standby: bool,
 
     /// How many objects each controller reconciles at once; one more if there are several, and those of one namespace hold
     /// up the others
-    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
-    #[arg(help_heading = "Reconciling")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "NUMBER",
+            default_value_t = 10,
+            help_heading = "Reconciling"
+        )
+    )]
     pub max_concurrent_reconciles: usize,
 
     /// How long one reconcile may take before it is cancelled and tried again
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
-    #[arg(help_heading = "Reconciling")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, help_heading = "Reconciling"))]
     pub reconcile_timeout: Duration,
 
     /// How long the leader may take to list the objects of each kind for the first time before it ends with an error;
     /// counted once it serves webhooks, which the API server may need to convert them
-    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
-    #[arg(help_heading = "Reconciling")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration, help_heading = "Reconciling"))]
     pub cache_sync_timeout: Duration,
 
     /// How long reconciles that are under way at SIGTERM may take to end
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
-    #[arg(help_heading = "Shutdown")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration, help_heading = "Shutdown"))]
     pub shutdown_timeout: Duration,
 
     /// How long webhooks are served on after SIGTERM, as the API server goes on to call them; 0s in development
-    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
-    #[arg(help_heading = "Shutdown")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration, help_heading = "Shutdown"))]
     pub shutdown_delay: Duration,
 
     /// Watch these namespaces only, separated by commas; all, if none is given
-    #[arg(
-        long,
-        value_name = "NAMESPACE",
-        env = "WATCH_NAMESPACE",
-        value_delimiter = ','
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "NAMESPACE",
+            env = "WATCH_NAMESPACE",
+            value_delimiter = ',',
+            help_heading = "Reconciling"
+        )
     )]
-    #[arg(help_heading = "Reconciling")]
     pub watch_namespace: Vec<String>,
 
     /// The kubeconfig file; the usual places, or the cluster that this runs in, if not given
-    #[arg(long, value_name = "FILE")]
-    #[arg(help_heading = "API server")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "FILE", help_heading = "API server")
+    )]
     pub kubeconfig: Option<PathBuf>,
 
     /// How log lines are written; text on a terminal and json otherwise, if not given
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    #[arg(help_heading = "Logs")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_enum, value_name = "FORMAT", help_heading = "Logs")
+    )]
     pub log_format: Option<LogFormat>,
 
     /// What is logged: a level, or one for each crate, such as `info,kube=debug`
-    #[arg(long, value_name = "LEVEL", env = "RUST_LOG", default_value = "info")]
-    #[arg(help_heading = "Logs")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "LEVEL",
+            env = "RUST_LOG",
+            default_value = "info",
+            help_heading = "Logs"
+        )
+    )]
     pub log_level: String,
 }
 
@@ -226,12 +344,12 @@ impl Default for Options {
     /// What the flags are when none is given.
     fn default() -> Self {
         Self {
-            metrics_bind_address: Address(None),
+            metrics_bind_address: Address::none(),
             metrics_secure: true,
             metrics_cert_path: None,
             metrics_cert_name: "tls.crt".to_owned(),
             metrics_cert_key: "tls.key".to_owned(),
-            health_probe_bind_address: Address(Some(":8081".to_owned())),
+            health_probe_bind_address: Address::at(":8081"),
             enable_webhooks: true,
             webhook_port: 9443,
             webhook_host: None,
@@ -277,67 +395,5 @@ impl Options {
     }
 }
 
-/// An address to serve on, `HOST:PORT` or `:PORT`; or none, written `0`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address(Option<String>);
-
-impl Address {
-    /// The address; `None` if it is turned off.
-    #[must_use]
-    pub fn get(&self) -> Option<&str> {
-        self.0.as_deref()
-    }
-}
-
-impl FromStr for Address {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "0" {
-            return Ok(Self(None));
-        }
-        match text.rsplit_once(':') {
-            Some((_, port)) if port.parse::<u16>().is_ok() => Ok(Self(Some(text.to_owned()))),
-            _ => Err("write `HOST:PORT`, `:PORT`, or `0` for none".to_owned()),
-        }
-    }
-}
-
-/// Where the certificate of webhooks comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum WebhookCertificate {
-    /// The operator makes it, shares it between its replicas in a Secret, has the API server trust it, and renews it
-    SelfManaged,
-    /// It lies in files, such as those of a Secret that cert-manager keeps
-    Files,
-    /// It is made at start and known to nobody: for running on a developer's machine
-    Memory,
-}
-
-/// What operators in Go make of `ENABLE_WEBHOOKS`.
-// The form that clap asks for.
-#[allow(clippy::unnecessary_wraps)]
-fn not_false(text: &str) -> Result<bool, String> {
-    Ok(text != "false")
-}
-
-/// HTTP/2 cannot be had: it is what `CVE-2023-44487` and `CVE-2023-39325` were about, and kubebuilder's default.
-fn no_http2(text: &str) -> Result<bool, String> {
-    if text == "false" {
-        return Ok(false);
-    }
-    Err(
-        "servers speak HTTP/1.1 only, as HTTP/2 lets clients exhaust them\nhelp: leave it out"
-            .to_owned(),
-    )
-}
-
-/// Reads `15s`, `1m30s`, `500ms`, as Go writes durations.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let duration: Option<SignedDuration> = text.parse().ok();
-    let duration = duration.and_then(|duration| Duration::try_from(duration).ok());
-    duration.ok_or_else(|| "write it as `15s`, `1m30s` or `500ms`".to_owned())
-}
-
-#[cfg(test)]
+#[cfg(all(test, feature = "clap"))]
 mod tests;
