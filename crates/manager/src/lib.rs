@@ -113,6 +113,7 @@ mod migration;
 mod options;
 mod request;
 mod run;
+mod secret;
 mod servers;
 mod shutdown;
 mod spawn;
@@ -150,7 +151,11 @@ pub use self::{
     manager::Manager,
     migration::settings::StorageMigration,
     options::{Address, Options, WebhookCertificate},
+    secret::{SecretError, value_of},
     task::Running,
     user::User,
-    writes::{condition::ConditionStatus, error::WriteError},
+    writes::{
+        condition::{ConditionStatus, is_ready},
+        error::WriteError,
+    },
 };

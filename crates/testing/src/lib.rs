@@ -101,6 +101,7 @@ mod turns;
 mod webhooks;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+pub use manager::is_ready;
 
 pub use self::{
     admission::{Admitted, review},
@@ -113,14 +114,6 @@ pub use self::{
     round_trip::{round_trip, round_trip_with},
     run::Run,
 };
-
-/// Whether the condition `Ready` is `True`.
-#[must_use]
-pub fn is_ready(conditions: &[Condition]) -> bool {
-    conditions
-        .iter()
-        .any(|condition| condition.type_ == "Ready" && condition.status == "True")
-}
 
 /// The reason of a condition; `None` if there is not a condition of this type.
 #[must_use]

@@ -88,6 +88,14 @@ fn path_to_mark(value: &Value) -> Option<Vec<String>> {
 /// The type of the condition that summarizes all others.
 pub(crate) const READY: &str = "Ready";
 
+/// Whether the condition `Ready` is `True`.
+#[must_use]
+pub fn is_ready(conditions: &[Condition]) -> bool {
+    conditions
+        .iter()
+        .any(|condition| condition.type_ == READY && condition.status == "True")
+}
+
 /// The longest message that `metav1.Condition` allows, in bytes.
 const LONGEST_MESSAGE: usize = 32_768;
 
@@ -215,6 +223,15 @@ mod tests {
                 "{statuses:?}"
             );
         }
+    }
+
+    #[test]
+    fn an_object_is_ready_if_its_condition_says_so() {
+        let at = "2020-01-01T00:00:00Z";
+        assert!(is_ready(&[condition("Ready", true.into(), "A", at)]));
+        assert!(!is_ready(&[condition("Ready", FALSE, "A", at)]));
+        assert!(!is_ready(&[condition("Deployed", true.into(), "A", at)]));
+        assert!(!is_ready(&[]));
     }
 
     #[test]
