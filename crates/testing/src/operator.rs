@@ -58,31 +58,46 @@ impl Cluster {
     /// webhooks within three minutes, or the API server does not call them within another three. The error names what
     /// was missing, and the last answer.
     pub fn operator(&self, program: &str) -> anyhow::Result<Operator> {
+        self.operator_with(program, |_| {})
+    }
+
+    /// Like [`operator`](Self::operator), with flags and an environment of your own. A variable that `configure` sets
+    /// replaces that of this crate; a flag may not be given twice.
+    ///
+    /// A missing permission is found in the log, so errors must stay in it.
+    ///
+    /// ```no_run
+    /// # async fn test() -> anyhow::Result<()> {
+    /// let cluster = kbr_testing::Cluster::connect().await?;
+    /// let operator = cluster.operator_with("target/debug/captains", |command| {
+    ///     command.args(["--harbor", "http://127.0.0.1:9000"]).env("RUST_LOG", "warn,captains=debug");
+    /// })?;
+    /// # drop(operator);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`operator`](Self::operator).
+    pub fn operator_with(
+        &self,
+        program: &str,
+        configure: impl FnOnce(&mut Command),
+    ) -> anyhow::Result<Operator> {
         let account = ServiceAccount::create(self)?;
         if self.operators.have_ended() {
             // Earlier operators were killed, so they have not released their lease.
             self.kubectl(&["delete", "leases", "--all"])?;
         }
         let webhooks = Webhooks::prepare()?;
-        let mut command = Command::new(program);
-        command
-            .args(["--health-probe-bind-address", "127.0.0.1:0"])
-            .args(["--metrics-bind-address", "0"])
-            .env("WATCH_NAMESPACE", self.namespace())
-            .env("RUST_LOG", log_level(std::env::var_os("RUST_LOG")))
-            // Where lists are streamed, a missing permission to list would not be noticed.
-            .env("KUBE_FEATURE_WatchListClient", "false")
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped());
-        if std::io::stderr().is_terminal() {
-            command.args(["--log-format", "text"]);
-        }
+        let mut command = command(program, self.namespace());
         if let Some(account) = &account {
             account.tell(&mut command);
         }
         if let Some(webhooks) = &webhooks {
             webhooks.tell(&mut command);
         }
+        configure(&mut command);
         let mut process = command
             .spawn()
             .with_context(|| format!("cannot run `{program}`"))?;
@@ -174,6 +189,24 @@ fn log_level(of_test: Option<OsString>) -> OsString {
     let mut level = OsString::from("warn,");
     level.push(wanted);
     level
+}
+
+/// Runs the operator for this namespace.
+fn command(program: &str, namespace: &str) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(["--health-probe-bind-address", "127.0.0.1:0"])
+        .args(["--metrics-bind-address", "0"])
+        .env("WATCH_NAMESPACE", namespace)
+        .env("RUST_LOG", log_level(std::env::var_os("RUST_LOG")))
+        // Where lists are streamed, a missing permission to list would not be noticed.
+        .env("KUBE_FEATURE_WatchListClient", "false")
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped());
+    if std::io::stderr().is_terminal() {
+        command.args(["--log-format", "text"]);
+    }
+    command
 }
 
 /// Reads the output of a command, so that the command never blocks on a full pipe.
