@@ -42,7 +42,7 @@ promtool: ## Install promtool, which tests alerts, unless it is installed
 check: ## Run what needs no API server and compiles no project, after each change: 3 minutes on two cores
 	tests/run check
 
-test: libfaketime promtool ## Run the tests: 20 minutes on two cores, 30 from empty caches
+test: libfaketime promtool ## Run the tests: 20 minutes on two cores, 25 from empty caches
 	tests/run
 
 test-release: libfaketime promtool ## Run these tests and those that take too long for every change, before a release: about 2 hours
