@@ -169,7 +169,7 @@ fn agree([server, kbr, crdify, olm]: &[String; 4]) -> bool {
 
 #[test]
 fn the_page_gives_a_reason_for_each_difference_and_for_nothing_else() {
-    let page = include_str!("../../docs/compatibility.md");
+    let page = include_str!("../../docs/crdify.md");
     let table = page
         .split_once("| Change | API server | kbr | crdify | OLM v1 | Why |")
         .expect("a table")

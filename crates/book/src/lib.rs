@@ -20,6 +20,7 @@ pages! {
     clients: "clients.md",
     concepts: "concepts.md",
     debugging: "debugging.md",
+    from_kube: "from-kube.md",
     introduction: "introduction.md",
     envtest: "../crates/envtest/README.md",
     markers: "markers.md",
