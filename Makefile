@@ -84,12 +84,9 @@ demo: ## Scaffold an operator and watch it reconcile on a real API server
 pictures: control-plane ## Draw the pictures of the docs again, from a run of `kbr dev`
 	cargo run --quiet --example pictures -- target/debug/kbr
 
-# A tutorial is the README of an example, whose links are relative to another folder. Links from pages to sources lead to links beside docs/.
+# Links from pages to sources lead to links beside docs/.
 book: target/tools/bin/mdbook ## Build the book: target/book/docs/index.html
 	@rm -rf target/book && mkdir -p target/book && cp -R docs target/book/source
-	@for page in $(patsubst docs/tutorials/%.md,%,$(wildcard docs/tutorials/*.md)); do \
-	  sed -E "s|]\(([^)#:]+)|](../../examples/$$page/\1|g" examples/$$page/README.md >target/book/source/tutorials/$$page.md || exit 1; \
-	done
 	target/tools/bin/mdbook build target/book/source --dest-dir "$(CURDIR)/target/book/docs"
 	@ln -s ../../examples target/book/examples
 

@@ -104,7 +104,9 @@ fn each_link_leads_to_a_file_and_a_heading() {
         ]
         .map(|path| repository().join(path)),
     );
-    files.extend(tutorials().into_values());
+    let examples = fs::read_dir(repository().join("examples")).expect("examples");
+    let readmes = examples.map(|entry| entry.expect("readable").path().join("README.md"));
+    files.extend(readmes.filter(|path| path.exists()));
     let (mut count, mut dead) = (0, Vec::new());
     for file in files {
         for link in links(&fs::read_to_string(&file).expect("readable")) {
@@ -133,46 +135,33 @@ fn each_page_has_one_title() {
             .lines()
             .filter(|line| line.starts_with("# "))
             .count();
-        let included = path.starts_with("tutorials/");
-        assert_eq!(titles, usize::from(!included), "{path}");
+        assert_eq!(titles, 1, "{path}");
     }
-}
-
-/// The READMEs that the tutorials include, by the name of the example.
-fn tutorials() -> BTreeMap<String, PathBuf> {
-    let mut tutorials = BTreeMap::new();
-    for (path, page) in pages() {
-        let Some(name) = path.strip_prefix("tutorials/") else {
-            continue;
-        };
-        let name = name.trim_end_matches(".md");
-        let readme = format!("examples/{name}/README.md");
-        assert_eq!(
-            page,
-            format!("{{{{#include ../../{readme}}}}}\n"),
-            "docs/{path}"
-        );
-        tutorials.insert(name.to_owned(), repository().join(readme));
-    }
-    tutorials
 }
 
 #[test]
-fn each_example_is_a_tutorial_with_a_title() {
+fn each_example_has_a_tutorial_and_its_readme_leads_there() {
     let examples = fs::read_dir(repository().join("examples")).expect("examples");
     let examples = examples.map(|entry| entry.expect("readable").path());
     let with_readme = examples.filter(|path| path.join("README.md").exists());
     let names = with_readme.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
-    let tutorials = tutorials();
-    assert_eq!(
-        names.collect::<BTreeSet<_>>(),
-        tutorials.keys().cloned().collect()
-    );
-    for (name, readme) in tutorials {
-        let text = fs::read_to_string(readme).expect("readable");
+    let names: BTreeSet<_> = names.collect();
+    let tutorials = pages().into_iter().filter_map(|(path, page)| {
+        let name = path.strip_prefix("tutorials/")?.strip_suffix(".md")?;
+        Some((name.to_owned(), page))
+    });
+    let tutorials: BTreeMap<_, _> = tutorials.collect();
+    assert_eq!(names, tutorials.keys().cloned().collect());
+    for (name, page) in tutorials {
         assert!(
-            text.starts_with("# "),
-            "examples/{name}/README.md has no title"
+            page.contains(&format!("(../../examples/{name}/README.md)")),
+            "{name}"
+        );
+        let readme = repository().join(format!("examples/{name}/README.md"));
+        let readme = fs::read_to_string(readme).expect("readable");
+        assert!(
+            readme.contains(&format!("(../../docs/tutorials/{name}.md)")),
+            "{name}"
         );
     }
 }
