@@ -5,6 +5,8 @@
 mod book;
 #[path = "docs/pictures.rs"]
 mod pictures;
+#[path = "docs/sentences.rs"]
+mod sentences;
 mod support;
 #[path = "docs/tables.rs"]
 mod tables;
