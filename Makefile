@@ -1,7 +1,7 @@
 # Targets for developers of kbr. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build static check lint deny test test-release images soak bench demo book pictures control-plane libfaketime promtool buildah freeze pin bump-kubernetes update lock
+.PHONY: help build static check lint deny test test-release images soak bench demo book book-check pictures control-plane libfaketime promtool chromium buildah freeze pin bump-kubernetes update lock
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,7 @@ test: libfaketime promtool ## Run the tests: 20 minutes on two cores, 25 from em
 test-release: libfaketime promtool ## Run these tests and those that take too long for every change, before a release: about 2 hours
 	KBR_TESTS=release tests/run
 	tests/package/release
+	$(MAKE) book-check
 	$(MAKE) images
 
 buildah: ## Install buildah and mmdebstrap, which build images without a daemon, unless they are installed
@@ -84,14 +85,22 @@ demo: ## Scaffold an operator and watch it reconcile on a real API server
 pictures: control-plane ## Draw the pictures of the docs again, from a run of `kbr dev`
 	cargo run --quiet --example pictures -- target/debug/kbr
 
-# Links from pages to sources lead to links beside docs/.
-book: target/tools/bin/mdbook ## Build the book: target/book/docs/index.html
-	@rm -rf target/book && mkdir -p target/book && cp -R docs target/book/source
-	target/tools/bin/mdbook build target/book/source --dest-dir "$(CURDIR)/target/book/docs"
-	@ln -s ../../examples target/book/examples
+book: target/tools/bin/mdbook target/tools/bin/mdbook-mermaid ## Build the book as a site: target/book/index.html
+	PATH="$(CURDIR)/target/tools/bin:$$PATH" docs/build
+
+book-check: book chromium ## Open each page of the book in a browser, follow its links, and look whether it fits a phone
+	cargo test --all-features --test site -- --ignored
 
 target/tools/bin/mdbook:
 	cargo install --root target/tools --locked mdbook@0.5.4
+
+target/tools/bin/mdbook-mermaid:
+	cargo install --root target/tools --locked mdbook-mermaid@0.17.1
+
+chromium: ## Install Chromium, which opens the book in a test, unless it is installed
+	@command -v chromium >/dev/null \
+	  || { apt-get update --quiet && apt-get install --yes --quiet --no-install-recommends chromium; } \
+	  || { echo "help: install chromium, as root or with your system's packages" >&2; exit 1; }
 
 bump-kubernetes: ## Build another version of Kubernetes, and name it everywhere: VERSION=1.2.3
 	releases/bump-kubernetes '$(VERSION)'

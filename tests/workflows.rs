@@ -105,7 +105,10 @@ fn a_job_that_builds_may_only_read_and_sees_no_secret() {
         }
     }
     built.sort();
-    assert_eq!(built, ["kbr", "lint", "manifests", "test", "upgrade"]);
+    assert_eq!(
+        built,
+        ["book", "kbr", "lint", "manifests", "test", "upgrade"]
+    );
 }
 
 #[test]
