@@ -1,10 +1,13 @@
 //! The command line: parse, run, print the error once.
 
+mod bundle;
+mod chart;
 mod cluster;
 mod completion;
 mod create;
 mod delete;
 mod dev;
+mod dist;
 mod envtest;
 mod init;
 mod kind;
@@ -49,6 +52,8 @@ enum Command {
     #[command(subcommand)]
     Delete(delete::Command),
     Manifests(manifests::Args),
+    Chart(chart::Args),
+    Bundle(bundle::Args),
     Envtest(envtest::Args),
     Dev(dev::Args),
     Cluster(cluster::Args),
@@ -102,6 +107,8 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Create(command) => create::run(&command)?,
         Command::Delete(command) => delete::run(&command)?,
         Command::Manifests(args) => manifests::run(&args)?,
+        Command::Chart(args) => chart::run(&args)?,
+        Command::Bundle(args) => bundle::run(&args)?,
         Command::Envtest(args) => return envtest::run(args),
         Command::Dev(args) => return dev::run(args),
         Command::Cluster(args) => return cluster::run(args),

@@ -30,9 +30,11 @@ const PRINTS: [&str; 5] = ["print!(", "println!(", "dbg!(", "stdout()", "stderr(
 
 /// The modules that may change files: the commit in projects, the test environment in its store and temporary folders, and the build
 /// script in cargo's output folder.
-const WRITERS: [&str; 5] = [
+const WRITERS: [&str; 6] = [
     "src/build.rs",
     "crates/envtest/src/",
+    // It writes a copy of `config` to a temporary folder.
+    "crates/manifests/src/render.rs",
     "crates/scaffold/src/commit.rs",
     "crates/scaffold/src/commit/",
     // It renders an earlier release, for tests only.

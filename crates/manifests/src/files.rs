@@ -130,6 +130,20 @@ pub fn list(folder: &Path) -> anyhow::Result<Vec<String>> {
     Ok(names.filter(is_yaml).collect())
 }
 
+/// The paths of all files below a folder of the project, without links; none if the folder does not exist.
+pub fn all(root: &Path, folder: &str) -> anyhow::Result<Vec<String>> {
+    let mut paths = Vec::new();
+    for entry in entries(&root.join(folder))? {
+        let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => paths.extend(all(root, &path)?),
+            Ok(kind) if kind.is_file() => paths.push(path),
+            _ => {}
+        }
+    }
+    Ok(paths)
+}
+
 /// The folders in a folder, sorted, without links; empty if the folder does not exist.
 pub fn folders(folder: &Path) -> anyhow::Result<Vec<String>> {
     let entries = entries(folder)?.into_iter();

@@ -10,8 +10,11 @@ pub mod against;
 mod allow;
 mod artifacts;
 pub mod audit;
+pub mod bundle;
+pub mod chart;
 mod crd;
 mod descriptions;
+pub mod dist;
 mod files;
 #[cfg(test)]
 #[path = "../../../tests/fuzz/driver.rs"]
@@ -27,6 +30,7 @@ mod packages;
 mod problem;
 mod rbac;
 mod registrations;
+mod render;
 mod samples;
 mod source_map;
 mod sources;

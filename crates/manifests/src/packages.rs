@@ -19,6 +19,8 @@ const CRDGEN: &str = "crdgen";
 pub struct Package {
     /// The absolute path of the folder with its `Cargo.toml`.
     pub folder: PathBuf,
+    /// Its version.
+    pub version: String,
     /// The name of its binary that prints the CRDs.
     pub crdgen: Option<String>,
 }
@@ -31,6 +33,7 @@ struct Metadata {
 #[derive(Deserialize)]
 struct MetadataPackage {
     manifest_path: PathBuf,
+    version: String,
     targets: Vec<BuildTarget>,
 }
 
@@ -41,6 +44,7 @@ pub fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
         serde_json::from_slice(&text).context("cannot parse the output of `cargo metadata`")?;
     let package = |package: MetadataPackage| Package {
         folder: package.manifest_path.parent().unwrap_or(root).to_owned(),
+        version: package.version,
         crdgen: package
             .targets
             .iter()

@@ -132,6 +132,7 @@ mod tests {
             fs::write(path, file).unwrap();
         }
         let package = |folder: &str| Package {
+            version: "0.1.0".to_owned(),
             folder: root.path().join(folder),
             crdgen: None,
         };

@@ -1,0 +1,190 @@
+//! The bundle of a project for the Operator Lifecycle Manager (OLM), in the format registry+v1, from what kustomize renders of `config`.
+//!
+//! The format: <https://olm.operatorframework.io/docs/tasks/creating-operator-bundle/>. OLM supplies the certificate of webhooks, so the
+//! bundle has neither of the components that do.
+
+mod csv;
+mod image;
+mod metadata;
+mod objects;
+mod permissions;
+mod webhooks;
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+use crate::dist::{self, Dist};
+use crate::files::File;
+use crate::render::Scratch;
+use crate::{overlay, packages, yaml};
+use kbr_scaffold::workdir;
+use metadata::Metadata;
+
+/// What a bundle is made with, besides the project.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// A semantic version; that of the package if there is none.
+    pub version: Option<String>,
+    /// The name of the package; that of the project if there is none.
+    pub package: Option<String>,
+    /// `alpha` if there are none.
+    pub channels: Vec<String>,
+    /// The channel of users who choose none.
+    pub default_channel: Option<String>,
+    /// The image of the operator; that of `config` if there is none.
+    pub image: Option<String>,
+    /// When the release was made, as in RFC 3339. Nothing is read from a clock, so that two runs write the same bytes.
+    pub created_at: Option<String>,
+    /// Whether each image must be a digest.
+    pub digests: bool,
+    /// Where it goes, relative to the project.
+    pub folder: String,
+}
+
+/// Builds the image of the bundle, which has nothing but its files.
+pub const DOCKERFILE: &str = "bundle.Dockerfile";
+
+/// The components that supply a certificate for webhooks, and the part of them that does not.
+const CERTIFICATES: [&str; 2] = ["webhook-self-signed", "webhook-certmanager"];
+const WEBHOOKS: &str = "webhook";
+
+/// The files of the bundle of the project at `root`. `kubectl` makes a command without arguments.
+///
+/// # Errors
+/// `config` cannot be rendered, or it has what OLM does not install; all of that at once.
+pub fn generate(
+    root: &Path,
+    inputs: &Inputs,
+    kubectl: &dyn Fn() -> Command,
+) -> anyhow::Result<Dist> {
+    let project = workdir::load(root)?;
+    let metadata = Metadata::read(root)?;
+    let packages = packages::packages(root)?;
+    let own = packages.iter().find(|package| package.folder == root);
+    let own_version = own.map_or("0.1.0", |package| &package.version);
+    let package = inputs
+        .package
+        .clone()
+        .unwrap_or_else(|| project.head.name.clone());
+    let version = inputs.version.as_deref().unwrap_or(own_version);
+    let rendered = without_certificates(root, kubectl)?;
+    let samples = if overlay::exists(root, "config/samples") {
+        overlay::render(kubectl(), root, "config/samples")?
+    } else {
+        Vec::new()
+    };
+    let mut parts = objects::sort(rendered)?;
+    if let Some(image) = &inputs.image {
+        image::set(&mut parts.deployment, image)?;
+    }
+    if inputs.digests {
+        image::require_digests(&parts.deployment)?;
+    }
+    let csv = csv::Csv {
+        package: &package,
+        version,
+        inputs,
+        metadata: &metadata,
+        samples: &samples,
+        provider: if project.head.owner.is_empty() {
+            &project.head.domain
+        } else {
+            &project.head.owner
+        },
+    };
+    let header = dist::header("bundle");
+    let text = yaml::render(&header, &[csv.object(&mut parts)?])?;
+    let manifests = format!("{}/manifests", inputs.folder);
+    let first = format!("{manifests}/{package}.clusterserviceversion.yaml");
+    let mut files = vec![File {
+        path: first.clone(),
+        text,
+    }];
+    for object in parts.crds.iter().chain(&parts.others) {
+        let path = format!("{manifests}/{}", objects::file(object));
+        files.push(File {
+            path,
+            text: yaml::render(&header, std::slice::from_ref(object))?,
+        });
+    }
+    files.extend(annotations(&package, &header, inputs)?);
+    Ok(Dist {
+        name: "bundle",
+        files,
+        first,
+        folders: vec![manifests],
+    })
+}
+
+/// What `config/default` renders with webhooks, if it has any, but without a certificate for them.
+fn without_certificates(root: &Path, kubectl: &dyn Fn() -> Command) -> anyhow::Result<Vec<Value>> {
+    let scratch = Scratch::new(root)?;
+    let mut components: Vec<String> = Vec::new();
+    for component in scratch.listed() {
+        let certificate = CERTIFICATES.contains(&component.as_str());
+        let component = if certificate {
+            WEBHOOKS.to_owned()
+        } else {
+            component
+        };
+        if !components.contains(&component) {
+            components.push(component);
+        }
+    }
+    let components: Vec<&str> = components.iter().map(String::as_str).collect();
+    scratch.render(&components, kubectl)
+}
+
+/// `metadata/annotations.yaml`, and the Dockerfile with the same as labels.
+fn annotations(package: &str, header: &str, inputs: &Inputs) -> anyhow::Result<[File; 2]> {
+    let channels = if inputs.channels.is_empty() {
+        "alpha".to_owned()
+    } else {
+        inputs.channels.join(",")
+    };
+    if channels.split(',').any(|channel| channel.trim().is_empty()) {
+        bail!("a channel has no name: `--channels {channels}`; nothing was written");
+    }
+    let mut pairs = vec![
+        ("mediatype.v1", "registry+v1".to_owned()),
+        ("manifests.v1", "manifests/".to_owned()),
+        ("metadata.v1", "metadata/".to_owned()),
+        ("package.v1", package.to_owned()),
+        ("channels.v1", channels),
+    ];
+    if let Some(default) = &inputs.default_channel {
+        pairs.push(("channel.default.v1", default.clone()));
+    }
+    let name = |key: &str| format!("operators.operatorframework.io.bundle.{key}");
+    let annotations: Value = pairs
+        .iter()
+        .map(|(key, value)| (name(key), Value::from(value.as_str())))
+        .collect();
+    let labels: Vec<String> = pairs
+        .iter()
+        .map(|(key, value)| format!("LABEL {}={value}", name(key)))
+        .collect();
+    let labels = labels.join(
+        "
+",
+    );
+    let folder = &inputs.folder;
+    let docker = format!(
+        "{header}FROM scratch\n\n{labels}\n\nCOPY {folder}/manifests /manifests/\nCOPY {folder}/metadata /metadata/\n"
+    );
+    let text = yaml::render(header, &[serde_json::json!({ "annotations": annotations })])
+        .context("cannot write annotations")?;
+    Ok([
+        File {
+            path: format!("{folder}/metadata/annotations.yaml"),
+            text,
+        },
+        File {
+            path: DOCKERFILE.to_owned(),
+            text: docker,
+        },
+    ])
+}

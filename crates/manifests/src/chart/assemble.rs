@@ -1,0 +1,209 @@
+//! The objects of all cases -> the files of the chart.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::bail;
+use serde_json::{Value, json};
+
+use super::about::{self, About};
+use super::condition::Cases;
+use super::merge::{Choice, merge};
+use super::names::{self, Names};
+use super::place::{self, Placed};
+use super::switches::{self, Switches};
+use super::text::Writer;
+use super::values::{self, Row};
+use super::{FOLDER, is_manager, own};
+use crate::dist;
+use crate::files::File;
+use crate::yaml;
+
+const CRD: &str = "CustomResourceDefinition";
+
+/// A chart that is being made.
+pub struct Chart<'a> {
+    pub root: &'a Path,
+    pub about: About<'a>,
+    pub switches: &'a Switches,
+    pub names: &'a Names,
+    /// All cases.
+    pub all: Cases,
+}
+
+/// What makes an object the same in all cases: its API version, kind, namespace and name.
+type Identity = [String; 4];
+
+fn identity(object: &Value) -> Identity {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let metadata = &object["metadata"];
+    [
+        &object["apiVersion"],
+        &object["kind"],
+        &metadata["namespace"],
+        &metadata["name"],
+    ]
+    .map(text)
+}
+
+impl Chart<'_> {
+    /// The files of the chart.
+    ///
+    /// # Errors
+    /// An object has parts that a chart cannot express, or `config/chart` has errors.
+    pub fn files(&self, cases: &BTreeMap<usize, Vec<Value>>) -> anyhow::Result<Vec<File>> {
+        let mut objects: BTreeMap<Identity, BTreeMap<usize, &Value>> = BTreeMap::new();
+        for (case, rendered) in cases {
+            for object in rendered {
+                objects
+                    .entry(identity(object))
+                    .or_default()
+                    .insert(*case, object);
+            }
+        }
+        let mut files = Vec::new();
+        let mut rows = self.rows_of_release();
+        let mut crds = Vec::new();
+        for (identity, by_case) in &objects {
+            let mut merged = merge(by_case);
+            if identity[1] == CRD {
+                crds.push((identity, merged));
+                continue;
+            }
+            if by_case.values().any(|object| is_manager(object)) {
+                rows.extend(image(&mut merged)?);
+                rows.extend(place::place(&mut merged).into_iter().map(row));
+            }
+            files.push(self.template(&self.path(identity), &merged)?);
+        }
+        rows.extend(self.rows_of_switches());
+        let mut kinds = Vec::new();
+        if !crds.is_empty() {
+            rows.extend(about::crd_values());
+            for (identity, merged) in crds {
+                kinds.push(identity[3].clone());
+                files.push(self.crd(&self.names.plain(&identity[3]), merged)?);
+            }
+            files.extend(self.crds()?);
+        }
+        own::defaults(self.root, &mut rows)?;
+        files.extend(own::templates(self.root, FOLDER)?);
+        files.extend(self.others(&rows, &kinds)?);
+        Ok(files)
+    }
+
+    pub(super) fn template(&self, path: &str, merged: &Choice) -> anyhow::Result<File> {
+        let writer = Writer {
+            switches: &self.switches.values,
+            names: self.names,
+        };
+        Ok(Self::file(path, &writer.object(merged, &self.all)?))
+    }
+
+    pub(super) fn file(path: &str, text: &str) -> File {
+        File {
+            path: format!("{FOLDER}/{path}"),
+            text: dist::header("chart") + text,
+        }
+    }
+
+    /// The file of an object: below `templates/`, in a folder for each concern.
+    fn path(&self, [api, kind, _, name]: &Identity) -> String {
+        let group = api.split_once('/').map_or("", |(group, _)| group);
+        let name = self.names.plain(name);
+        let name = self.names.suffix(&name);
+        let folder = match (group, kind.as_str()) {
+            ("rbac.authorization.k8s.io", _) | ("", "ServiceAccount") => "rbac",
+            ("apps" | "policy", _) => "manager",
+            ("admissionregistration.k8s.io", _) => "webhook",
+            ("", "Service") if name.contains("webhook") => "webhook",
+            ("", "Service") if name.contains("metrics") => "metrics",
+            ("cert-manager.io", _) => "cert-manager",
+            ("monitoring.coreos.com", _) => "prometheus",
+            ("networking.k8s.io", _) => "network-policy",
+            _ => "extras",
+        };
+        format!("templates/{folder}/{}-{name}.yaml", kind.to_lowercase())
+    }
+
+    fn rows_of_release(&self) -> Vec<Row> {
+        let name = self.about.name;
+        let label = json!({ "type": "string", "pattern": "^([a-z]([-a-z0-9]*[a-z0-9])?)?$", "maxLength": 30 });
+        let about = format!("What the names of all objects begin with, instead of `{name}`");
+        vec![
+            Row::new("nameOverride", json!(""), label.clone(), about.clone()),
+            Row::new(
+                "fullnameOverride",
+                json!(""),
+                label,
+                format!("{about}; it has precedence"),
+            ),
+        ]
+    }
+
+    fn rows_of_switches(&self) -> Vec<Row> {
+        let row = |(number, value): (usize, &String)| {
+            let default = self.switches.default & (1 << number) != 0;
+            Row::new(
+                value.clone(),
+                json!(default),
+                json!({ "type": "boolean" }),
+                switches::about(value),
+            )
+        };
+        self.switches.values.iter().enumerate().map(row).collect()
+    }
+
+    /// What is not an object.
+    fn others(&self, rows: &[Row], crds: &[String]) -> anyhow::Result<Vec<File>> {
+        let name = self.about.name;
+        let schema = serde_json::to_string_pretty(&values::schema(rows, name))? + "\n";
+        let chart = yaml::render("", &[about::chart(&self.about, !crds.is_empty())])?;
+        let file = |path: &str, text: String| File {
+            path: format!("{FOLDER}/{path}"),
+            text,
+        };
+        Ok(vec![
+            Self::file("Chart.yaml", &chart),
+            Self::file("values.yaml", &values::text(rows)?),
+            Self::file(".helmignore", about::IGNORED),
+            file("values.schema.json", schema),
+            file("templates/_helpers.tpl", about::helpers(name)),
+            file("templates/NOTES.txt", about::notes(name, crds)),
+            file("README.md", about::readme(name, &values::table(rows))),
+        ])
+    }
+}
+
+fn row((setting, default): Placed) -> Row {
+    let path = format!("manager.{}", setting.value);
+    Row::new(path, default, (setting.schema)(), setting.about)
+}
+
+/// Replaces the image of the manager's container, and returns the values for it.
+fn image(deployment: &mut Choice) -> anyhow::Result<Vec<Row>> {
+    let image = place::find(deployment, "spec.template.spec.*.image");
+    let Some(Value::String(image)) = image else {
+        bail!("the image of the manager differs between components, which a chart cannot express");
+    };
+    let whole = std::mem::replace(image, names::IMAGE.to_owned());
+    let (repository, tag) = match whole.rsplit_once(':') {
+        Some((repository, tag)) if !tag.contains('/') && !whole.contains('@') => (repository, tag),
+        _ => (whole.as_str(), ""),
+    };
+    let text = json!({ "type": "string" });
+    Ok(vec![
+        Row::new(
+            "manager.image.repository",
+            json!(repository),
+            json!({ "type": "string", "minLength": 1 }),
+            "The image without its tag; with a digest, the tag is ignored",
+        ),
+        Row::new(
+            "manager.image.tag",
+            json!(tag),
+            text,
+            "The tag or the digest of the image; the version of the chart if it is empty",
+        ),
+    ])
+}

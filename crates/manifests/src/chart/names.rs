@@ -1,0 +1,205 @@
+//! The names and the namespace of a project in its rendered objects -> those of a release.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::merge::Choice;
+
+/// Stands for `{{` of the objects, which templates would read. Templates have no other special text.
+const BRACES: &str = "kbrOpeningBracesKbr";
+const NAMESPACE: &str = "kbrNamespaceKbr";
+const FULL_NAME: &str = "kbrFullNameKbr";
+/// The image of the operator.
+pub const IMAGE: &str = "kbrImageKbr";
+/// The value of an annotation that only some charts have.
+pub const KEEP: &str = "kbrKeepKbr";
+
+/// What a release names by itself.
+#[derive(Clone, Debug)]
+pub struct Names {
+    chart: String,
+    namespace: String,
+    /// Names that begin with that of the project, a hyphen, and the rest.
+    prefixed: BTreeSet<String>,
+}
+
+impl Names {
+    /// The names in `objects` of the project `chart` that runs in `namespace`: those of objects, and those that permissions, volumes and
+    /// labels of kbr refer to. Other text that begins with the project's name, such as an image, is none of them.
+    pub fn new(chart: &str, namespace: &str, objects: &[Value]) -> Self {
+        let mut prefixed = BTreeSet::new();
+        let prefix = format!("{chart}-");
+        for object in objects {
+            collect(object, &mut |key, text| {
+                let names = matches!(
+                    key,
+                    "name" | "resourceNames" | "secretName" | "serviceAccountName"
+                ) || key.starts_with("kbr/");
+                let plain = text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+                if names && plain && text.starts_with(&prefix) && text != namespace {
+                    prefixed.insert(text.to_owned());
+                }
+            });
+        }
+        Self {
+            chart: chart.to_owned(),
+            namespace: namespace.to_owned(),
+            prefixed,
+        }
+    }
+
+    /// The name of the chart, which is that of the project.
+    pub fn chart(&self) -> &str {
+        &self.chart
+    }
+
+    /// Replaces the names in all strings of `value` with text that survives YAML; [`Self::expand`] makes templates of it.
+    pub fn mark(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.marked(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mark(item)),
+            Value::Object(parts) => {
+                for (key, part) in parts {
+                    match part {
+                        Value::String(text) if key == "namespace" && *text == self.namespace => {
+                            NAMESPACE.clone_into(text);
+                        }
+                        other => self.mark(other),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn marked(&self, text: &str) -> String {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        let mut marked = String::with_capacity(text.len());
+        let mut rest = text;
+        while !rest.is_empty() {
+            let word = rest.bytes().take_while(|byte| is_word(*byte)).count();
+            let (word, behind) = rest.split_at(word);
+            // The namespace may be an ordinary word: it is one only beside a name, as in `namespace/name` and `name.namespace.svc`.
+            let qualifies =
+                behind.starts_with('/') || marked.ends_with('.') && marked.contains(FULL_NAME);
+            if word == self.namespace && qualifies {
+                marked.push_str(NAMESPACE);
+            } else if self.prefixed.contains(word) {
+                marked.push_str(FULL_NAME);
+                marked.push_str(&word[self.chart.len()..]);
+            } else {
+                marked.push_str(word);
+            }
+            let other = behind.bytes().take_while(|byte| !is_word(*byte)).count();
+            let (other, behind) = behind.split_at(other);
+            marked.push_str(&other.replace("{{", BRACES));
+            rest = behind;
+        }
+        marked
+    }
+
+    /// Replaces what [`Self::mark`] wrote with actions of a template.
+    pub fn expand(&self, text: &str) -> String {
+        let full_name = format!("{{{{ include \"{}.fullname\" . }}}}", self.chart);
+        text.replace(BRACES, "{{ \"{{\" }}")
+            .replace(NAMESPACE, "{{ .Release.Namespace }}")
+            .replace(FULL_NAME, &full_name)
+            .replace(
+                IMAGE,
+                &format!("{{{{ include \"{}.image\" . }}}}", self.chart),
+            )
+    }
+
+    /// Whether there is a name of the release in a part of `choice`.
+    pub fn prefixes(choice: &Choice) -> bool {
+        format!("{choice:?}").contains(FULL_NAME)
+    }
+
+    /// The name of an object as it is in the project, after [`Self::mark`].
+    pub fn plain(&self, marked: &str) -> String {
+        marked
+            .replace(FULL_NAME, &self.chart)
+            .replace(NAMESPACE, &self.namespace)
+    }
+
+    /// The name of an object without that of the project: `webhook` for `cronjob-webhook`.
+    pub fn suffix<'a>(&self, name: &'a str) -> &'a str {
+        let suffix = name
+            .strip_prefix(&self.chart)
+            .and_then(|it| it.strip_prefix('-'));
+        suffix.unwrap_or(name)
+    }
+}
+
+/// Calls `found` for each string with the key that it is below, also through lists.
+fn collect(value: &Value, found: &mut dyn FnMut(&str, &str)) {
+    fn below(key: &str, value: &Value, found: &mut dyn FnMut(&str, &str)) {
+        match value {
+            Value::String(text) => found(key, text),
+            Value::Array(items) => items.iter().for_each(|item| below(key, item, found)),
+            Value::Object(parts) => parts.iter().for_each(|(key, part)| below(key, part, found)),
+            _ => {}
+        }
+    }
+    below("", value, found);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn check(text: &str, expected: &str) {
+        let names = Names::new(
+            "shop",
+            "shop-system",
+            &[
+                json!({ "metadata": { "name": "shop-webhook", "namespace": "shop-system" } }),
+                json!({ "spec": { "image": "shop-image", "containers": [{ "name": "shop" }] } }),
+            ],
+        );
+        let mut value = json!(text);
+        names.mark(&mut value);
+        assert_eq!(names.expand(value.as_str().unwrap()), expected);
+    }
+
+    #[test]
+    fn whole_words_are_replaced_and_nothing_else() {
+        check("shop-webhook", "{{ include \"shop.fullname\" . }}-webhook");
+        check(
+            "shop-webhook.shop-system.svc",
+            "{{ include \"shop.fullname\" . }}-webhook.{{ .Release.Namespace }}.svc",
+        );
+        check(
+            "shop-webhooks my-shop-webhook shop_shop-webhook",
+            "shop-webhooks my-shop-webhook shop_shop-webhook",
+        );
+        check("shop", "shop");
+        check("shop-image", "shop-image");
+        check(
+            "über shop-webhook",
+            "über {{ include \"shop.fullname\" . }}-webhook",
+        );
+        check(
+            "shop-system/shop-webhook",
+            "{{ .Release.Namespace }}/{{ include \"shop.fullname\" . }}-webhook",
+        );
+    }
+
+    #[test]
+    fn the_namespace_is_replaced_where_it_is_one() {
+        let names = Names::new("shop", "monitoring", &[]);
+        let mut object = json!({ "metadata": { "namespace": "monitoring" }, "text": "monitoring", "list": ["monitoring"] });
+        names.mark(&mut object);
+        let expected = json!({ "metadata": { "namespace": NAMESPACE }, "text": "monitoring", "list": ["monitoring"] });
+        assert_eq!(object, expected);
+    }
+
+    #[test]
+    fn actions_of_other_templates_stay_text() {
+        check("a {{ $labels.pod }} b", "a {{ \"{{\" }} $labels.pod }} b");
+    }
+}

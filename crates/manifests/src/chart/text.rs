@@ -1,0 +1,277 @@
+//! A tree of cases -> a template in YAML.
+
+use std::fmt::Write as _;
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+
+use super::condition::{Cases, condition};
+use super::merge::{Choice, Node};
+use super::names::Names;
+use super::place::open;
+use super::settings::{Form, Setting};
+use crate::yaml;
+
+/// Writes templates of a chart with these switches.
+#[derive(Clone, Copy, Debug)]
+pub struct Writer<'a> {
+    /// The values that are the switches, by number.
+    pub switches: &'a [String],
+    /// What stands for other text in strings.
+    pub names: &'a Names,
+}
+
+impl Writer<'_> {
+    /// One object, which exists in the cases of `choice` out of `all`.
+    ///
+    /// # Errors
+    /// It cannot be written as YAML.
+    pub fn object(&self, choice: &Choice, all: &Cases) -> anyhow::Result<String> {
+        let mut text = String::new();
+        self.choice(&mut text, choice, all, &mut |text, node, scope| {
+            self.node(text, node, 0, scope)
+        })?;
+        Ok(self.names.expand(&text))
+    }
+
+    /// Each variant, below the condition for it.
+    fn choice(
+        &self,
+        text: &mut String,
+        choice: &Choice,
+        scope: &Cases,
+        write: &mut dyn FnMut(&mut String, &Node, &Cases) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut left = scope.clone();
+        for (position, (cases, node)) in choice.variants.iter().enumerate() {
+            let word = if position == 0 { "if" } else { "else if" };
+            match condition(cases, &left, self.switches) {
+                Some(expression) => writeln!(text, "{{{{- {word} {expression} }}}}")?,
+                None if position > 0 => writeln!(text, "{{{{- else }}}}")?,
+                None => {}
+            }
+            write(text, node, cases)?;
+            left = left.difference(cases).copied().collect();
+        }
+        let conditional = choice.variants.len() > 1 || !left.is_empty();
+        if conditional {
+            writeln!(text, "{{{{- end }}}}")?;
+        }
+        Ok(())
+    }
+
+    /// A node that begins a line of its own.
+    fn node(
+        &self,
+        text: &mut String,
+        node: &Node,
+        indent: usize,
+        scope: &Cases,
+    ) -> anyhow::Result<()> {
+        match node {
+            Node::Same(value) => plain(text, value, indent),
+            Node::Map(parts) => parts.iter().try_for_each(|(key, part)| {
+                self.choice(text, part, scope, &mut |text, node, scope| {
+                    self.entry(text, key, node, indent, scope)
+                })
+            }),
+            Node::List(items) => items.iter().try_for_each(|item| {
+                self.choice(text, item, scope, &mut |text, node, scope| {
+                    self.item(text, node, indent, scope)
+                })
+            }),
+            Node::Set(setting, _) => bail!("the whole object would be `{}`", setting.value),
+        }
+    }
+
+    fn entry(
+        &self,
+        text: &mut String,
+        key: &str,
+        node: &Node,
+        indent: usize,
+        scope: &Cases,
+    ) -> anyhow::Result<()> {
+        let (key_alone, deeper) = match node {
+            Node::Same(value) => return plain(text, &json!({ key: value }), indent),
+            Node::Map(_) => (key, indent + 2),
+            Node::List(_) => (key, indent),
+            Node::Set(setting, before) => {
+                return self.set(text, key, setting, before, indent, scope);
+            }
+        };
+        let mut line = String::new();
+        plain(&mut line, &json!({ key_alone: null }), indent)?;
+        let line = line.trim_end().trim_end_matches("null").trim_end();
+        writeln!(text, "{line}")?;
+        self.node(text, node, deeper, scope)
+    }
+
+    /// What the values set, or else what is there without them.
+    fn set(
+        &self,
+        text: &mut String,
+        key: &str,
+        setting: &Setting,
+        before: &Choice,
+        indent: usize,
+        scope: &Cases,
+    ) -> anyhow::Result<()> {
+        let value = format!(".Values.manager.{}", setting.value);
+        let deeper = indent + 2;
+        match setting.form {
+            Form::Items | Form::Entries => self.extended(text, key, setting, before, indent, scope),
+            Form::Scalar | Form::Tree => {
+                writeln!(text, "{{{{- if not (kindIs \"invalid\" {value}) }}}}")?;
+                if setting.form == Form::Scalar {
+                    writeln!(text, "{:indent$}{key}: {{{{ toJson {value} }}}}", "")?;
+                } else {
+                    writeln!(
+                        text,
+                        "{:indent$}{key}:\n{:deeper$}{{{{- toYaml {value} | nindent {deeper} }}}}",
+                        "", ""
+                    )?;
+                }
+                if !before.variants.is_empty() {
+                    writeln!(text, "{{{{- else }}}}")?;
+                    self.choice(text, before, scope, &mut |text, node, scope| {
+                        self.entry(text, key, node, indent, scope)
+                    })?;
+                }
+                writeln!(text, "{{{{- end }}}}")?;
+                Ok(())
+            }
+        }
+    }
+
+    /// The chart's own items or entries, and behind them those of the values.
+    fn extended(
+        &self,
+        text: &mut String,
+        key: &str,
+        setting: &Setting,
+        before: &Choice,
+        indent: usize,
+        scope: &Cases,
+    ) -> anyhow::Result<()> {
+        let value = format!(".Values.manager.{}", setting.value);
+        let own = own(before)?;
+        let cases = before.cases();
+        match condition(&cases, scope, self.switches) {
+            Some(_) if cases.is_empty() => writeln!(text, "{{{{- if {value} }}}}")?,
+            Some(expression) => writeln!(text, "{{{{- if or ({expression}) {value} }}}}")?,
+            None => {}
+        }
+        writeln!(text, "{:indent$}{key}:", "")?;
+        let mut keys = String::new();
+        let below = if setting.form == Form::Items {
+            indent
+        } else {
+            indent + 2
+        };
+        for (name, part) in &own {
+            let replaced = format!(
+                "include \"{}.names\" (list {value} {name:?})",
+                self.names.chart()
+            );
+            if setting.form == Form::Items {
+                writeln!(text, "{{{{- if not ({replaced}) }}}}")?;
+            } else {
+                write!(keys, " {name:?}")?;
+            }
+            self.choice(text, part, scope, &mut |text, node, scope| {
+                if setting.form == Form::Items {
+                    self.item(text, node, indent, scope)
+                } else {
+                    self.entry(text, name, node, below, scope)
+                }
+            })?;
+            if setting.form == Form::Items {
+                writeln!(text, "{{{{- end }}}}")?;
+            }
+        }
+        let added = if keys.is_empty() {
+            value
+        } else {
+            format!("omit {value}{keys}")
+        };
+        writeln!(
+            text,
+            "{{{{- with {added} }}}}\n{:below$}{{{{- toYaml . | nindent {below} }}}}\n{{{{- end }}}}",
+            ""
+        )?;
+        if !scope.is_subset(&cases) {
+            writeln!(text, "{{{{- end }}}}")?;
+        }
+        Ok(())
+    }
+
+    /// The dash has a line of its own if the item is not the same in all cases, because its first line may be conditional.
+    fn item(
+        &self,
+        text: &mut String,
+        node: &Node,
+        indent: usize,
+        scope: &Cases,
+    ) -> anyhow::Result<()> {
+        if let Node::Same(value) = node {
+            return plain(text, &json!([value]), indent);
+        }
+        writeln!(text, "{:indent$}-", "")?;
+        self.node(text, node, indent + 2, scope)
+    }
+}
+
+/// Block YAML, indented. Lines that are empty stay so.
+fn plain(text: &mut String, value: &Value, indent: usize) -> anyhow::Result<()> {
+    let rendered =
+        yaml::render("", std::slice::from_ref(value)).context("cannot write the chart")?;
+    for line in rendered.lines() {
+        if line.is_empty() {
+            text.push('\n');
+        } else {
+            writeln!(text, "{:indent$}{line}", "")?;
+        }
+    }
+    Ok(())
+}
+
+/// The items or entries of a list or mapping with their names: the flag of an argument, the name of any other item, the key of an entry.
+fn own(choice: &Choice) -> anyhow::Result<Vec<(String, Choice)>> {
+    let mut variants = choice.variants.iter().map(|(cases, node)| {
+        let mut node = node.clone();
+        open(&mut node, cases);
+        node
+    });
+    let parts = match variants.next() {
+        None => Vec::new(),
+        Some(Node::Map(parts)) => parts,
+        Some(Node::List(items)) => items.into_iter().map(|item| (name(&item), item)).collect(),
+        Some(_) => bail!("the Deployment has a part that a chart cannot add to"),
+    };
+    if variants.next().is_some() {
+        bail!("a component reorders a list of the Deployment, which a chart cannot add to");
+    }
+    Ok(parts)
+}
+
+fn name(item: &Choice) -> String {
+    let named = |node: &Node| match node {
+        Node::Same(Value::String(text)) => {
+            Some(text.split('=').next().unwrap_or_default().to_owned())
+        }
+        Node::Same(value) => value["name"].as_str().map(str::to_owned),
+        Node::Map(parts) => {
+            let (_, part) = parts.iter().find(|(key, _)| key == "name")?;
+            match part.variants.as_slice() {
+                [(_, Node::Same(value))] => value.as_str().map(str::to_owned),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    item.variants
+        .iter()
+        .find_map(|(_, node)| named(node))
+        .unwrap_or_default()
+}

@@ -1,0 +1,217 @@
+//! `kbr bundle`: OLM's own validators accept it, and it has what the project has.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+#[path = "../support/mod.rs"]
+mod support;
+
+const TABLE: &str = r#"
+[bundle]
+display_name = "Home"
+description = "Describes homes."
+provider = "The Home Project"
+maintainers = [{ name = "Home Maintainers", email = "home@example.com" }]
+links = [{ name = "Home", url = "https://example.com" }]
+icon = "icon.svg"
+min_kube_version = "1.36.0"
+categories = ["Developer Tools"]
+capabilities = "Seamless Upgrades"
+replaces = "home.v0.3.0"
+"#;
+
+/// A copy of an example, which is a complete project.
+fn example(name: &str) -> TempDir {
+    let project = tempfile::tempdir().unwrap();
+    let source = support::repository().join("examples").join(name);
+    for part in [
+        "PROJECT",
+        "Cargo.toml",
+        "Cargo.lock",
+        "api",
+        "config",
+        "src",
+        "third_party",
+    ] {
+        let copied = Command::new("cp")
+            .arg("-R")
+            .arg(source.join(part))
+            .arg(project.path())
+            .status();
+        assert!(copied.unwrap().success(), "{part}");
+    }
+    project
+}
+
+fn bundle(project: &Path, args: &[&str]) -> Output {
+    let kbr = Command::new(env!("CARGO_BIN_EXE_kbr"))
+        .arg("bundle")
+        .args(args)
+        .current_dir(project)
+        .output();
+    kbr.unwrap()
+}
+
+fn succeeds(project: &Path, args: &[&str]) {
+    let output = bundle(project, args);
+    assert!(
+        output.status.success(),
+        "{}",
+        support::stderr(&output, project)
+    );
+}
+
+fn fails(project: &Path, args: &[&str], message: &str) {
+    let output = bundle(project, args);
+    let printed = support::stderr(&output, project);
+    assert!(
+        !output.status.success() && printed.contains(message),
+        "{printed}"
+    );
+    assert!(!project.join("bundle").exists());
+}
+
+/// Builds `validate/main.go`, once.
+fn validator() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bundle-validate");
+        let built = Command::new("go")
+            .args(["build", "-trimpath", "-buildvcs=false", "-o"])
+            .arg(&program)
+            .arg(".")
+            .current_dir(support::repository().join("tests/bundle/validate"))
+            .envs([("GOWORK", "off"), ("GOFLAGS", "-mod=readonly")])
+            .status()
+            .expect("Go is not installed; install it from https://go.dev/dl/");
+        assert!(built.success());
+        program
+    })
+}
+
+/// The warnings of OLM's validators; fails with their errors.
+fn validate(project: &Path) -> Vec<String> {
+    let output = Command::new(validator())
+        .arg(project.join("bundle"))
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success(),
+        "{printed}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    printed.lines().map(str::to_owned).collect()
+}
+
+fn csv(project: &Path, name: &str) -> Value {
+    let path = format!("bundle/manifests/{name}.clusterserviceversion.yaml");
+    serde_saphyr::from_str(&std::fs::read_to_string(project.join(path)).unwrap()).unwrap()
+}
+
+#[test]
+fn olm_accepts_a_project_with_webhooks_and_conversion_and_two_runs_are_equal() {
+    let project = example("home");
+    let path = project.path().join("PROJECT");
+    let tables = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, tables + TABLE).unwrap();
+    support::write(
+        &project.path().join("icon.svg"),
+        b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>",
+    );
+    let digest = format!("registry.example.com/home@sha256:{}", "0".repeat(64));
+    let args = [
+        "--version",
+        "0.4.0",
+        "--channels",
+        "stable",
+        "--image",
+        &digest,
+        "--use-image-digests",
+    ];
+    succeeds(project.path(), &args);
+    assert_eq!(validate(project.path()), [""; 0]);
+    let first = support::tree(project.path());
+    succeeds(project.path(), &args);
+    assert_eq!(support::tree(project.path()), first);
+    succeeds(project.path(), &[&args[..], &["--check"]].concat());
+
+    let spec = &csv(project.path(), "home")["spec"];
+    let supported: Vec<_> = spec["installModes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|it| it["supported"] == true)
+        .collect();
+    assert_eq!(
+        supported,
+        [&json!({ "type": "AllNamespaces", "supported": true })]
+    );
+    let kinds: Vec<_> = spec["webhookdefinitions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "MutatingAdmissionWebhook",
+            "ValidatingAdmissionWebhook",
+            "ConversionWebhook"
+        ]
+    );
+    let args = &spec["install"]["spec"]["deployments"][0]["spec"]["template"]["spec"]["containers"]
+        [0]["args"];
+    assert!(
+        args.as_array().unwrap().contains(&json!(
+            "--webhook-cert-path=/tmp/k8s-webhook-server/serving-certs"
+        )),
+        "{args}"
+    );
+    assert!(!args.to_string().contains("self-managed"), "{args}");
+}
+
+#[test]
+fn a_project_without_a_table_has_only_the_warnings_that_a_table_would_answer() {
+    let project = example("guestbook");
+    succeeds(project.path(), &[]);
+    let warnings = validate(project.path()).join("\n");
+    for part in ["minKubeVersion", "Icon", "channel-naming"] {
+        assert!(warnings.contains(part), "{warnings}");
+    }
+    let name = csv(project.path(), "guestbook")["metadata"]["name"].clone();
+    assert!(name.as_str().unwrap().starts_with("guestbook.v"), "{name}");
+}
+
+#[test]
+fn what_olm_does_not_take_is_refused_and_nothing_is_written() {
+    let project = example("guestbook");
+    fails(
+        project.path(),
+        &["--use-image-digests"],
+        "the image `controller:latest` has no digest",
+    );
+    fails(
+        project.path(),
+        &["--channels", "a,,b"],
+        "a channel has no name",
+    );
+    let lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: guestbook-lease\n  namespace: guestbook-system\n";
+    support::write(
+        &project.path().join("config/manager/lease.yaml"),
+        lease.as_bytes(),
+    );
+    let path = project.path().join("config/manager/kustomization.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text + "  - lease.yaml\n").unwrap();
+    fails(
+        project.path(),
+        &[],
+        "OLM does not install these objects of `config/default`: Lease `guestbook-lease`",
+    );
+}

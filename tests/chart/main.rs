@@ -1,0 +1,194 @@
+//! `kbr chart`: Helm renders what kustomize does, with every set of components.
+
+mod peer;
+mod settings;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use peer::{NAMESPACE, Rendered, render};
+
+#[path = "../support/mod.rs"]
+mod support;
+
+/// The components in the order in which a chart applies them (that of `config/default`, then by name), and the values that choose each.
+const COMPONENTS: [(&str, &[(&str, bool)]); 6] = [
+    (
+        "webhook-self-signed",
+        &[("webhook", true), ("certManager", false)],
+    ),
+    ("high-availability", &[("highAvailability", true)]),
+    ("namespaced", &[("rbac", true)]),
+    ("network-policy", &[("networkPolicy", true)]),
+    ("prometheus", &[("prometheus", true)]),
+    (
+        "webhook-certmanager",
+        &[("webhook", true), ("certManager", true)],
+    ),
+];
+const VALUES: [&str; 6] = [
+    "prometheus",
+    "networkPolicy",
+    "rbac",
+    "highAvailability",
+    "webhook",
+    "certManager",
+];
+
+/// A copy of an example, which is a complete project.
+fn example(name: &str) -> TempDir {
+    let project = tempfile::tempdir().unwrap();
+    let source = support::repository().join("examples").join(name);
+    for part in [
+        "PROJECT",
+        "Cargo.toml",
+        "Cargo.lock",
+        "api",
+        "config",
+        "src",
+        "third_party",
+    ] {
+        let copied = Command::new("cp")
+            .arg("-R")
+            .arg(source.join(part))
+            .arg(project.path())
+            .status();
+        assert!(copied.unwrap().success(), "{part}");
+    }
+    project
+}
+
+fn kbr(project: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_kbr"))
+        .args(args)
+        .current_dir(project)
+        .output()
+        .unwrap()
+}
+
+fn chart(project: &Path) {
+    let output = kbr(project, &["chart"]);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn values(case: usize) -> Value {
+    let on = |number: usize| json!(case & (1 << number) != 0);
+    let mut values = json!({ "crd": { "keep": false } });
+    for (number, name) in VALUES.iter().enumerate() {
+        let key = if *name == "rbac" {
+            "namespaced"
+        } else {
+            "enabled"
+        };
+        values[*name] = json!({ key: on(number) });
+    }
+    values
+}
+
+/// What kustomize renders with the components of a case, in the namespace and with the names of a release.
+fn expected(project: &Path, case: usize) -> Vec<Value> {
+    let is_on = |name: &str| case & (1 << VALUES.iter().position(|it| *it == name).unwrap()) != 0;
+    let chosen = COMPONENTS
+        .iter()
+        .filter(|(_, needs)| needs.iter().all(|(name, on)| is_on(name) == *on));
+    let path = project.join("config/default/kustomization.yaml");
+    let before = fs::read_to_string(&path).unwrap();
+    let (resources, _) = before.split_once("\ncomponents:\n").unwrap();
+    let listed: Vec<String> = chosen
+        .map(|(folder, _)| {
+            format!(
+                "  - ../{folder}
+"
+            )
+        })
+        .collect();
+    let listed = listed.concat();
+    let components = if listed.is_empty() {
+        String::new()
+    } else {
+        format!("\ncomponents:\n{listed}")
+    };
+    fs::write(&path, format!("{resources}{components}")).unwrap();
+    let objects = peer::kustomize(project);
+    fs::write(&path, before).unwrap();
+    objects
+}
+
+fn by_identity(objects: &[Value]) -> BTreeMap<String, &Value> {
+    let identity = |object: &Value| {
+        let metadata = &object["metadata"];
+        format!(
+            "{} {} {} {}",
+            object["apiVersion"], object["kind"], metadata["namespace"], metadata["name"]
+        )
+    };
+    objects
+        .iter()
+        .map(|object| (identity(object), object))
+        .collect()
+}
+
+/// Fails with the paths and values in which they differ.
+fn assert_equal(case: &str, rendered: &[Value], expected: &[Value]) {
+    let (rendered, expected) = (by_identity(rendered), by_identity(expected));
+    let names =
+        |objects: &BTreeMap<String, &Value>| objects.keys().cloned().collect::<BTreeSet<_>>();
+    assert_eq!(names(&rendered), names(&expected), "{case}");
+    for (identity, object) in expected {
+        let found = rendered[&identity];
+        assert_eq!(
+            found, object,
+            "{case}: {identity}\nrendered: {found:#}\nexpected: {object:#}"
+        );
+    }
+}
+
+/// The objects of kustomize as those of the release in [`peer`].
+fn released(objects: Vec<Value>, project: &str) -> Vec<Value> {
+    let objects = objects
+        .into_iter()
+        .filter(|object| object["kind"] != "Namespace");
+    let text = |object: Value| {
+        object
+            .to_string()
+            .replace(&format!("{project}-system"), NAMESPACE)
+    };
+    objects
+        .map(|object| serde_json::from_str(&text(object)).unwrap())
+        .collect()
+}
+
+#[test]
+fn helm_renders_what_kustomize_does_with_every_set_of_components() {
+    let project = example("home");
+    chart(project.path());
+    let all: Vec<Value> = (0..1 << VALUES.len()).map(values).collect();
+    let rendered = render(&project.path().join("dist/chart"), &all);
+    let mut expectations: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
+    for (case, rendered) in rendered.iter().enumerate() {
+        // Without webhooks, it does not matter who would issue their certificate.
+        let case = if case & 0b01_0000 == 0 {
+            case & 0b00_1111
+        } else {
+            case
+        };
+        match rendered {
+            Rendered::Objects(objects) => {
+                let expected = expectations
+                    .entry(case)
+                    .or_insert_with(|| released(expected(project.path(), case), "home"));
+                assert_equal(&all[case].to_string(), objects, expected);
+            }
+            Rendered::Error(error) => panic!("{}: {error}", all[case]),
+        }
+    }
+}
