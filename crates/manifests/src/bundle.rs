@@ -13,11 +13,11 @@ mod webhooks;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use serde_json::Value;
 
 use crate::dist::{self, Dist};
-use crate::files::File;
+use crate::files::Body;
 use crate::render::Scratch;
 use crate::{overlay, packages, yaml};
 use kbr_scaffold::workdir;
@@ -96,18 +96,18 @@ pub fn generate(
         },
     };
     let header = dist::header("bundle");
-    let text = yaml::render(&header, &[csv.object(&mut parts)?])?;
+    let text = header.clone() + &yaml::render(&[csv.object(&mut parts)?])?;
     let manifests = format!("{}/manifests", inputs.folder);
     let first = format!("{manifests}/{package}.clusterserviceversion.yaml");
-    let mut files = vec![File {
+    let mut files = vec![Body {
         path: first.clone(),
         text,
     }];
     for object in parts.crds.iter().chain(&parts.others) {
         let path = format!("{manifests}/{}", objects::file(object));
-        files.push(File {
+        files.push(Body {
             path,
-            text: yaml::render(&header, std::slice::from_ref(object))?,
+            text: header.clone() + &yaml::render(std::slice::from_ref(object))?,
         });
     }
     files.extend(annotations(&package, &header, inputs)?);
@@ -139,7 +139,7 @@ fn without_certificates(root: &Path, kubectl: &dyn Fn() -> Command) -> anyhow::R
 }
 
 /// `metadata/annotations.yaml`, and the Dockerfile with the same as labels.
-fn annotations(package: &str, header: &str, inputs: &Inputs) -> anyhow::Result<[File; 2]> {
+fn annotations(package: &str, header: &str, inputs: &Inputs) -> anyhow::Result<[Body; 2]> {
     let channels = if inputs.channels.is_empty() {
         "alpha".to_owned()
     } else {
@@ -175,14 +175,14 @@ fn annotations(package: &str, header: &str, inputs: &Inputs) -> anyhow::Result<[
     let docker = format!(
         "{header}FROM scratch\n\n{labels}\n\nCOPY {folder}/manifests /manifests/\nCOPY {folder}/metadata /metadata/\n"
     );
-    let text = yaml::render(header, &[serde_json::json!({ "annotations": annotations })])
-        .context("cannot write annotations")?;
+    let text = yaml::render(&[serde_json::json!({ "annotations": annotations })])?;
+    let text = header.to_owned() + &text;
     Ok([
-        File {
+        Body {
             path: format!("{folder}/metadata/annotations.yaml"),
             text,
         },
-        File {
+        Body {
             path: DOCKERFILE.to_owned(),
             text: docker,
         },

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::files::{self, File};
+use crate::files::{self, Body};
 use kbr_host::diagnostic::{Diagnostic, Outcome};
 use kbr_scaffold::changes::{Change, Verb};
 use kbr_scaffold::commit;
@@ -21,7 +21,7 @@ pub struct Dist {
     /// `chart`: the subcommand that makes it.
     pub name: &'static str,
     /// All of its files.
-    pub files: Vec<File>,
+    pub files: Vec<Body>,
     /// The file that shows by its first line that kbr made the distribution.
     pub first: String,
     /// The folders in which there are no other files.

@@ -58,7 +58,7 @@ impl Scratch {
             .iter()
             .map(|it| json!(format!("../{it}")))
             .collect();
-        let text = yaml::render("", &[selected])?;
+        let text = yaml::render(&[selected])?;
         fs::write(self.folder.path().join(DEFAULT), text).context("cannot select components")?;
         overlay::render(kubectl(), self.folder.path(), overlay::OVERLAY)
     }

@@ -16,7 +16,7 @@ use super::text::Writer;
 use super::values::{self, Row};
 use super::{FOLDER, is_manager, own};
 use crate::dist;
-use crate::files::File;
+use crate::files::Body;
 use crate::yaml;
 
 const CRD: &str = "CustomResourceDefinition";
@@ -51,7 +51,7 @@ impl Chart<'_> {
     ///
     /// # Errors
     /// An object has parts that a chart cannot express, or `config/chart` has errors.
-    pub fn files(&self, cases: &BTreeMap<usize, Vec<Value>>) -> anyhow::Result<Vec<File>> {
+    pub fn files(&self, cases: &BTreeMap<usize, Vec<Value>>) -> anyhow::Result<Vec<Body>> {
         let mut objects: BTreeMap<Identity, BTreeMap<usize, &Value>> = BTreeMap::new();
         for (case, rendered) in cases {
             for object in rendered {
@@ -92,7 +92,7 @@ impl Chart<'_> {
         Ok(files)
     }
 
-    pub(super) fn template(&self, path: &str, merged: &Choice) -> anyhow::Result<File> {
+    pub(super) fn template(&self, path: &str, merged: &Choice) -> anyhow::Result<Body> {
         let writer = Writer {
             switches: &self.switches.values,
             names: self.names,
@@ -100,8 +100,8 @@ impl Chart<'_> {
         Ok(Self::file(path, &writer.object(merged, &self.all)?))
     }
 
-    pub(super) fn file(path: &str, text: &str) -> File {
-        File {
+    pub(super) fn file(path: &str, text: &str) -> Body {
+        Body {
             path: format!("{FOLDER}/{path}"),
             text: dist::header("chart") + text,
         }
@@ -155,11 +155,11 @@ impl Chart<'_> {
     }
 
     /// What is not an object.
-    fn others(&self, rows: &[Row], crds: &[String]) -> anyhow::Result<Vec<File>> {
+    fn others(&self, rows: &[Row], crds: &[String]) -> anyhow::Result<Vec<Body>> {
         let name = self.about.name;
         let schema = serde_json::to_string_pretty(&values::schema(rows, name))? + "\n";
-        let chart = yaml::render("", &[about::chart(&self.about, !crds.is_empty())])?;
-        let file = |path: &str, text: String| File {
+        let chart = yaml::render(&[about::chart(&self.about, !crds.is_empty())])?;
+        let file = |path: &str, text: String| Body {
             path: format!("{FOLDER}/{path}"),
             text,
         };

@@ -9,7 +9,7 @@ use super::names::{KEEP, Names};
 use super::place::open;
 use super::values::Row;
 use super::{about, values};
-use crate::files::File;
+use crate::files::Body;
 use crate::yaml;
 
 /// The folder of the subchart.
@@ -20,7 +20,7 @@ impl Chart<'_> {
     ///
     /// # Errors
     /// It cannot be written as YAML.
-    pub(super) fn crd(&self, name: &str, mut merged: Choice) -> anyhow::Result<File> {
+    pub(super) fn crd(&self, name: &str, mut merged: Choice) -> anyhow::Result<Body> {
         let same =
             matches!(merged.variants.as_slice(), [(cases, Node::Same(_))] if *cases == self.all);
         let (path, keep) = if same && !Names::prefixes(&merged) {
@@ -44,7 +44,7 @@ impl Chart<'_> {
     }
 
     /// The other files of the subchart.
-    pub(super) fn crds(&self) -> anyhow::Result<Vec<File>> {
+    pub(super) fn crds(&self) -> anyhow::Result<Vec<Body>> {
         let rows: Vec<Row> = about::crd_values()
             .into_iter()
             .map(|row| Row {
@@ -56,10 +56,10 @@ impl Chart<'_> {
         Ok(vec![
             Self::file(
                 &format!("{FOLDER}/Chart.yaml"),
-                &yaml::render("", &[about::crds(&self.about)])?,
+                &yaml::render(&[about::crds(&self.about)])?,
             ),
             Self::file(&format!("{FOLDER}/values.yaml"), &values::text(&rows)?),
-            File {
+            Body {
                 path: format!("{}/{FOLDER}/values.schema.json", super::FOLDER),
                 text: schema,
             },

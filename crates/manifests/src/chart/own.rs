@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
 use super::values::Row;
-use crate::files::{self, File};
+use crate::files::{self, Body};
 
 /// Defaults that differ from kbr's, and further values.
 const VALUES: &str = "config/chart/values.patch.yaml";
@@ -87,13 +87,13 @@ fn accepts(schema: &Value, value: &Value) -> bool {
 ///
 /// # Errors
 /// A file cannot be read, or is not text.
-pub fn templates(root: &Path, folder: &str) -> anyhow::Result<Vec<File>> {
+pub fn templates(root: &Path, folder: &str) -> anyhow::Result<Vec<Body>> {
     let read = |path: String| {
         let text = files::read(&root.join(&path))?.unwrap_or_default();
         let text = String::from_utf8(text)
             .with_context(|| format!("`{path}` is not text; nothing was written"))?;
         let path = path.replacen(TEMPLATES, &format!("{folder}/templates/own"), 1);
-        Ok(File { path, text })
+        Ok(Body { path, text })
     };
     files::all(root, TEMPLATES)?.into_iter().map(read).collect()
 }

@@ -224,8 +224,7 @@ impl Writer<'_> {
 
 /// Block YAML, indented. Lines that are empty stay so.
 fn plain(text: &mut String, value: &Value, indent: usize) -> anyhow::Result<()> {
-    let rendered =
-        yaml::render("", std::slice::from_ref(value)).context("cannot write the chart")?;
+    let rendered = yaml::render(std::slice::from_ref(value)).context("cannot write the chart")?;
     for line in rendered.lines() {
         if line.is_empty() {
             text.push('\n');

@@ -60,7 +60,7 @@ fn section(text: &mut String, rows: &[(Vec<&str>, &Row)], depth: usize) -> anyho
         done.push(key);
         if path.len() == depth + 1 {
             writeln!(text, "{:indent$}# {}.", "", row.about)?;
-            let entry = yaml::render("", &[json!({ key: row.default })])
+            let entry = yaml::render(&[json!({ key: row.default })])
                 .context("cannot write `values.yaml`")?;
             entry
                 .lines()

@@ -10,7 +10,7 @@ use super::references::Reported;
 use super::{Change, Verb, conflict, outcome, references};
 use crate::blueprint::UnwantedFile;
 use crate::edit;
-use crate::edited::{self, is_generated};
+use crate::edited::is_generated;
 use crate::project::{self, PROJECT, Table};
 use crate::rust::is_rust;
 use crate::scaffold::Policy;
