@@ -28,11 +28,12 @@ pub fn manifests(root: &Path) -> Seen {
     seen
 }
 
-/// The Rust files below a folder, without build output.
-pub fn rust(root: &Path) -> Vec<PathBuf> {
-    let seen = look(root).into_keys();
-    seen.filter(|path| path.extension().is_some_and(|it| it == "rs"))
-        .collect()
+/// The Rust files and the manifests of cargo below a folder, without build output.
+pub fn code(root: &Path) -> Vec<PathBuf> {
+    let is_code = |path: &PathBuf| {
+        path.extension().is_some_and(|it| it == "rs") || path.ends_with("Cargo.toml")
+    };
+    look(root).into_keys().filter(is_code).collect()
 }
 
 /// A snapshot of the sources below a folder, and of other files.

@@ -104,7 +104,7 @@ pub fn paths<'a>(ancestor: &'a Tree, new: &'a Tree) -> BTreeSet<&'a str> {
         .collect()
 }
 
-/// What the upgrade from `ancestor` to `new` does to the files in `disk`: those of both trees, and the project's other Rust files. The
+/// What the upgrade from `ancestor` to `new` does to the files in `disk`: those of both trees, and the project's other Rust files and manifests. The
 /// library is replaced: whether it may be is up to
 /// [`library::edited`].
 pub fn plan(ancestor: &Tree, new: &Tree, disk: &Disk, span: Span) -> Plan {

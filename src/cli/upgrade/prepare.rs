@@ -119,7 +119,7 @@ fn record(root: &Path) -> anyhow::Result<Change> {
     })
 }
 
-/// The files of both trees, and the project's other Rust files: the user's, and those in the folder of the library.
+/// The files of both trees, and the project's other Rust files and manifests: the user's, and those in the folder of the library.
 fn read(root: &Path, ancestor: &Tree, new: &Tree) -> anyhow::Result<Disk> {
     let root = &changes::real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
     let locator = Locator::new(root);
@@ -130,7 +130,7 @@ fn read(root: &Path, ancestor: &Tree, new: &Tree) -> anyhow::Result<Disk> {
         }
     }
     let mut left = MOST;
-    for file in watch::rust(root) {
+    for file in watch::code(root) {
         let path = file
             .strip_prefix(root)
             .unwrap_or(&file)

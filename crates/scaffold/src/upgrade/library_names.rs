@@ -1,5 +1,6 @@
 //! Names of the library that a release changed, and that an upgrade changes in the user's code as well.
 
+mod manifest;
 mod replace;
 mod testing;
 
@@ -26,8 +27,11 @@ const RENAMED: &[Renamed] = &[Renamed {
     to: "Rejection",
 }];
 
-/// The Rust file at `path` with the new names; any other file as it is.
+/// The Rust file or the manifest at `path` with the new names; any other file as it is.
 pub fn renewed(path: &str, text: &str, span: Span) -> String {
+    if manifest::is(path) {
+        return manifest::with_crate(text, span);
+    }
     let mut text = text.to_owned();
     if !is_rust(path) {
         return text;

@@ -278,3 +278,23 @@ fn apply(plan: &Plan, disk: &mut Disk) {
         };
     }
 }
+
+#[test]
+fn the_manifest_of_another_crate_depends_on_the_crate_for_tests() {
+    let span = Span {
+        from: "0.2.0",
+        to: "0.3.0",
+    };
+    let text = "[dev-dependencies]\nmanager = { workspace = true, features = [\"testing\"] }\n";
+    let disk = Disk::from([("tools/Cargo.toml".to_owned(), text.as_bytes().to_vec())]);
+    let plan = plan(&Tree::new(), &Tree::new(), &disk, span);
+    let [change] = &plan.changes[..] else {
+        panic!("{plan:?}");
+    };
+    assert_eq!(change.verb, Verb::Merge);
+    let after = String::from_utf8_lossy(&change.after);
+    assert!(
+        after.contains("kbr-testing = { workspace = true }"),
+        "{after}"
+    );
+}

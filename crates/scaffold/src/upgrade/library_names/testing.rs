@@ -5,7 +5,7 @@ use crate::edit;
 use crate::upgrade::Span;
 
 /// The first release with the crate.
-const RELEASE: &str = "0.3.0";
+pub const RELEASE: &str = "0.3.0";
 
 const MODULE: &str = "manager::testing";
 const CRATE: &str = "kbr_testing";
