@@ -12,7 +12,11 @@ use manager::{
 use serde_json::{Value, json, value::RawValue};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 
-use super::{conversion, register, review, server::Server, thing};
+use super::{
+    conversions::{conversion, thing},
+    register, review,
+    server::Server,
+};
 
 /// How many reviews are sent to each webhook: `KBR_FUZZ_ROUNDS`, or 2000.
 fn rounds() -> usize {

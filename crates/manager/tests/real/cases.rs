@@ -3,6 +3,8 @@
 mod apply;
 mod delete;
 mod read;
+mod refused;
+mod status;
 mod write;
 
 use hyper::Method;

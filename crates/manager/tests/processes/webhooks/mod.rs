@@ -5,6 +5,7 @@ mod clients;
 mod cluster;
 mod guests;
 mod hostile;
+mod lodges;
 mod memory;
 mod migrated;
 mod names;
@@ -18,8 +19,8 @@ mod tests;
 mod unreadable;
 
 pub use self::{
-    clients::*, cluster::*, guests::main, hostile::*, memory::*, migrated::*, names::*,
-    permissions::*, reviewed::*,
+    clients::*, cluster::*, guests::main, hostile::*, lodges::lodges_main, memory::*, migrated::*,
+    names::*, permissions::*, reviewed::*,
     rooms::the_largest_lists_of_structs_are_answered_or_rejected_within_the_memory_of_a_pod,
     rotation::*, tests::*, unreadable::*,
 };
