@@ -18,7 +18,7 @@ provider = "The Home Project"
 maintainers = [{ name = "Home Maintainers", email = "home@example.com" }]
 links = [{ name = "Home", url = "https://example.com" }]
 icon = "icon.svg"
-min_kube_version = "1.36.0"
+min_kube_version = "1.30.0"
 categories = ["Developer Tools"]
 capabilities = "Seamless Upgrades"
 replaces = "home.v0.3.0"

@@ -22,11 +22,13 @@ type NodeMeta = PartialObjectMeta<Node>;
 pub fn register(manager: &mut Manager) {
     manager
         .controller::<EcsBinding>("ecsbinding")
-        .watches::<NodeMeta>(|node, cached| {
-            let bindings = cached.list::<EcsBinding>();
-            bindings.by(nodename, node.name_any()).keys()
-        })
-        .when(predicate::labels_changed)
+        .watches_with::<NodeMeta>(
+            |node, cached| {
+                let bindings = cached.list::<EcsBinding>();
+                bindings.by(nodename, node.name_any()).keys()
+            },
+            |kind| kind.when(predicate::labels_changed),
+        )
         .reconcile(reconcile);
 }
 

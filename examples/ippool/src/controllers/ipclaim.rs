@@ -29,10 +29,8 @@ const AGAIN: Duration = Duration::from_secs(300);
 pub fn register(manager: &mut Manager) {
     manager
         .controller::<IPClaim>("ipclaim")
-        .watches::<IPPool>(waiting)
-        .when(predicate::generation_changed)
-        .watches::<IPAllocation>(affected)
-        .when(predicate::generation_changed)
+        .watches_with::<IPPool>(waiting, |kind| kind.when(predicate::generation_changed))
+        .watches_with::<IPAllocation>(affected, |kind| kind.when(predicate::generation_changed))
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         // Claims that are served at once would all try the same address.
         .max_concurrent_reconciles(1)
