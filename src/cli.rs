@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
-use kbr_host::diagnostic::Diagnostic;
+use kbr_host::diagnostic::{Diagnostic, Outcome, nothing_written};
 use kbr_host::output;
 
 /// Scaffold Kubernetes operators in Rust, generate their manifests, and run them against a real API server
@@ -107,8 +107,8 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Create(command) => create::run(&command)?,
         Command::Delete(command) => delete::run(&command)?,
         Command::Manifests(args) => manifests::run(&args)?,
-        Command::Chart(args) => chart::run(&args)?,
-        Command::Bundle(args) => bundle::run(&args)?,
+        Command::Chart(args) => chart::run(&args).map_err(nothing_written)?,
+        Command::Bundle(args) => bundle::run(&args).map_err(nothing_written)?,
         Command::Envtest(args) => return envtest::run(args),
         Command::Dev(args) => return dev::run(args),
         Command::Cluster(args) => return cluster::run(args),
@@ -129,6 +129,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         .collect();
     if let Some(answer) = kubebuilder::answer(error, &text).or_else(|| not_text(error, &arguments))
     {
+        let answer = answer.outcome(Outcome::NothingWritten);
         output::message(format_args!("error: {answer}"));
         return ExitCode::from(2);
     }

@@ -165,7 +165,7 @@ mod tests {
     fn an_unknown_release_is_an_error() {
         let error = kept("0.0.1").err().unwrap().to_string();
         let expected = format!(
-            "kbr {KBR} does not know the release 0.0.1; nothing was written\nhelp: it knows 0.1.0, 0.2.0, {KBR}"
+            "kbr {KBR} does not know the release 0.0.1\nhelp: it knows 0.1.0, 0.2.0, {KBR}"
         );
         assert_eq!(error, expected);
     }

@@ -82,7 +82,7 @@ fn run(root: &Path) -> anyhow::Result<()> {
             after,
         });
     }
-    commit::commit(&lock, &changes)
+    commit::commit(&lock, &changes).map(drop)
 }
 
 /// The changes of a command. `kbr create` removes no files, but `kbr manifests` does.

@@ -116,6 +116,32 @@ fn init_asks_for_the_domain_and_create_api_for_what_to_create() {
 }
 
 #[test]
+fn what_changes_before_the_answer_counts() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let kbr = |line: &str| {
+        let mut kbr = Command::new(env!("CARGO_BIN_EXE_kbr"));
+        let output = kbr
+            .args(line.split(' '))
+            .current_dir(folder.path())
+            .output();
+        assert!(output.expect("kbr runs").status.success(), "{line}");
+    };
+    kbr("init --domain example.com --project-name captains");
+    let api = "create api --group crew --version v2 --kind Captain";
+    let mut create = Session::start(folder.path(), &api.split(' ').collect::<Vec<_>>());
+    create.answer("Create Resource [y/n]", "y");
+    // A question locks nothing.
+    kbr("create api --group crew --version v1 --kind Captain --resource --controller=false");
+    create.answer("Create Controller [y/n]", "n");
+    let printed = create.end();
+    let note = "note: `Captain` v2 is served but not stored";
+    assert!(printed.contains(note), "{printed}");
+    let types = std::fs::read_to_string(folder.path().join("api/src/crew/v2/captain.rs"));
+    let types = types.expect("the types");
+    assert!(types.contains("storage = false"), "{types}");
+}
+
+#[test]
 fn an_invalid_answer_is_asked_again_and_enter_selects_the_default() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut init = Session::start(folder.path(), &["init", "--project-name", "captains"]);

@@ -318,6 +318,34 @@ fn conflicts_are_those_of_a_merge_until_they_are_resolved() {
 }
 
 #[test]
+fn what_fails_after_an_upgrade_does_not_say_that_nothing_was_written() {
+    let project = Project::new();
+    let allow = "\n[manifests]\nallow = [\"no-such-rule\"]\n";
+    fs::write(
+        project.root.join("PROJECT"),
+        project.read("PROJECT") + allow,
+    )
+    .expect("a file");
+    project.commits();
+    let cargo = "#!/bin/sh\n[ $1 != metadata ] || echo '{\"packages\": []}'\n";
+    support::write(&project.root.join("../bin/cargo"), cargo.as_bytes());
+    let report = project.runs("chmod +x ../bin/cargo && PATH=$PWD/../bin:$PATH kbr upgrade");
+    assert!(
+        report.contains("warning: cannot generate the manifests: 1 problem\n")
+            && report.contains(
+                "help: the upgrade itself is complete; fix this, then run `kbr manifests`"
+            ),
+        "{report}"
+    );
+    assert!(!report.contains("nothing was written"), "{report}");
+    let error = project.fails("PATH=$PWD/../bin:$PATH kbr manifests");
+    assert!(
+        error.contains("1 problem, nothing was written\n"),
+        "{error}"
+    );
+}
+
+#[test]
 fn an_aborted_upgrade_leaves_the_project_as_it_was() {
     let project = Project::new();
     project.conflicts();

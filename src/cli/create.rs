@@ -4,6 +4,8 @@ mod api;
 mod existing;
 mod webhook;
 
+use super::write;
+
 /// Add an API, a controller or webhooks to the project
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
@@ -14,10 +16,10 @@ pub enum Command {
 /// Runs the command.
 ///
 /// # Errors
-/// The command failed; nothing was written.
+/// As [`write::run`].
 pub fn run(command: &Command) -> anyhow::Result<()> {
-    match command {
-        Command::Api(args) => api::run(args),
-        Command::Webhook(args) => webhook::run(args),
-    }
+    write::run(match command {
+        Command::Api(args) => api::plan(args),
+        Command::Webhook(args) => webhook::plan(args),
+    })
 }

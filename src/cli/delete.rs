@@ -9,17 +9,9 @@ mod tables;
 mod tests;
 mod webhook;
 
-use std::env;
-use std::path::Path;
-
-use anyhow::Context as _;
-
-use self::deletion::Deletion;
 use super::WriteArgs;
-use super::write;
-use kbr_host::output;
-use kbr_scaffold::project::Project;
-use kbr_scaffold::workdir;
+use super::write::{self, Plan};
+use kbr_scaffold::changes::removal::Removed;
 
 /// Remove an API, a controller or webhooks from the project
 ///
@@ -63,41 +55,33 @@ impl DeleteArgs {
 /// Runs the command.
 ///
 /// # Errors
-/// The command failed; nothing was written.
+/// As [`write::run`].
 pub fn run(command: &Command) -> anyhow::Result<()> {
-    match command {
-        Command::Api(args) => delete(args.write, |project, root| {
-            api::choose(args, project, &|api| api::is_stored(root, project, api))
-        }),
-        Command::Controller(args) => {
-            delete(args.write, |project, _| controller::choose(args, project))
-        }
-        Command::Webhook(args) => delete(args.write, |project, _| webhook::choose(args, project)),
-    }
+    write::run(plan(command).map(Some))
 }
 
-/// Removes what `choose` selects in the project of the current folder.
-fn delete(
-    args: DeleteArgs,
-    choose: impl Fn(&Project, &Path) -> anyhow::Result<Deletion>,
-) -> anyhow::Result<()> {
-    let current = env::current_dir().context("cannot find the current folder")?;
-    let root = workdir::find_root(&current)?;
-    write::open(&root, args.write())?;
-    let (written, (consequences, notes, stays)) =
-        write::apply_changes(&root, args.write(), || {
-            let deletion = choose(&workdir::load(&root)?, &root)?;
-            let removed = deletion.resolve(&root, args.force)?;
-            let stays = leftovers::stays(&deletion, &removed.changes);
-            Ok((removed.changes, (deletion.notes(), removed.notes, stays)))
-        })?;
-    for problem in notes {
-        output::message(format_args!("note: {problem}"));
-    }
-    output::text(&consequences);
-    output::text(&stays);
-    if written {
-        output::text("next:\n  make manifests\n  make test\n");
-    }
-    Ok(())
+fn plan(command: &Command) -> anyhow::Result<Plan> {
+    let args = match command {
+        Command::Api(args) => args.write,
+        Command::Controller(args) => args.write,
+        Command::Webhook(args) => args.write,
+    };
+    let (session, project) = write::open(args.write())?;
+    let root = session.root();
+    let deletion = match command {
+        Command::Api(args) => {
+            api::choose(args, &project, &|api| api::is_stored(root, &project, api))?
+        }
+        Command::Controller(args) => controller::choose(args, &project)?,
+        Command::Webhook(args) => webhook::choose(args, &project)?,
+    };
+    let Removed { changes, notes } = deletion.resolve(root, args.force)?;
+    let notes = notes.iter().map(|it| format!("note: {it}\n"));
+    let notes = notes.collect::<Vec<_>>().concat();
+    Ok(Plan {
+        notes: notes + &deletion.notes() + &leftovers::stays(&deletion, &changes),
+        changes,
+        session,
+        next_steps: "next:\n  make manifests\n  make test\n".to_owned(),
+    })
 }

@@ -16,7 +16,7 @@ use kbr_envtest::modules::{self, Module};
 use kbr_envtest::setup::Setup;
 use kbr_envtest::start::Cluster;
 use kbr_envtest::{build, exec, installed, run, supervisor};
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 use kbr_host::output;
 use kbr_scaffold::workdir;
 
@@ -156,10 +156,7 @@ impl ClusterArgs {
         };
         let text = format!("`{flag}` has no effect without `--cluster`");
         let help = format!("add `--cluster`, or leave `{flag}` out");
-        Err(Diagnostic::new(text)
-            .outcome(Outcome::Unmentioned)
-            .help(help)
-            .into())
+        Err(Diagnostic::new(text).help(help).into())
     }
 
     /// As the options of a cluster.

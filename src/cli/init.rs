@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::write::{self, Intent};
+use super::write::{self, Intent, Plan};
 use super::{WriteArgs, prompt};
 use crate::embedded;
 use kbr_host::diagnostic::Problems;
@@ -81,48 +81,68 @@ impl License {
 /// Runs the command.
 ///
 /// # Errors
-/// The command failed; nothing was written.
+/// As [`write::run`].
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    write::run(plan(args).map(Some))
+}
+
+fn plan(args: &Args) -> anyhow::Result<Plan> {
     let current = env::current_dir().context("cannot find the current folder")?;
     let root = current.join(&args.directory);
     let root = root.canonicalize().unwrap_or(root);
     if root.exists() {
         trust::check_existing(&root)?;
-        write::recover(&root, args.write)?;
     }
-    let found = workdir::load_if_any(&root)?.map(|project| project.head);
+    let domain = ask(args, &root)?;
+    let session = write::lock(root, args.write)?;
+    let found = workdir::load_if_any(session.root())?;
+    let package = package(session.root());
+    let head = wanted(
+        args,
+        domain.as_deref(),
+        session.root(),
+        found.as_ref().map(|found| &found.head),
+        package.as_deref(),
+    );
     if let Some(found) = &found {
-        embedded::check(&found.kbr)?;
+        embedded::check(&found.head.kbr)?;
     }
-    let package = package(&root);
-    let mut wanted = wanted(args, &root, found.as_ref(), package.as_deref());
-    check(&wanted)?;
+    check(&head)?;
     if let Some(found) = &found {
-        check_same(&wanted, found)?;
-    } else if args.domain.is_none() && !args.write.yes && prompt::is_terminal() {
-        wanted.domain = prompt::text("Domain", DOMAIN, |domain| {
-            domain_problem(domain).map_or(Ok(()), |(problem, _)| Err(problem))
-        })?;
-        check(&wanted)?;
+        check_same(&head, &found.head)?;
     }
     let named_by = match package {
         Some(_) => "from `Cargo.toml`",
         None => "from the folder",
     };
-    output::text(&summary(args, &wanted, found.is_some(), named_by));
-    let (written, presence) = write::apply(&root, args.write, || {
-        let found = workdir::load_if_any(&root)?;
-        let presence = match found {
-            Some(_) => Presence::Recorded,
-            None => Presence::New,
-        };
-        let project = found.unwrap_or_else(|| Project::new(wanted));
-        Ok((Intent::head(project, presence), presence))
-    })?;
-    if written && presence == Presence::New {
-        next_steps(args);
+    output::text(&summary(args, &head, found.is_some(), named_by));
+    let (intent, next_steps) = match found {
+        Some(found) => (Intent::head(found, Presence::Recorded), String::new()),
+        None => (
+            Intent::head(Project::new(head), Presence::New),
+            next_steps(args),
+        ),
+    };
+    session.plan(&intent, String::new(), next_steps)
+}
+
+/// The domain, from the flag or from the user; `None` for that of PROJECT, or the default. Errors that no answer avoids are reported before
+/// the question.
+fn ask(args: &Args, root: &Path) -> anyhow::Result<Option<String>> {
+    if args.domain.is_some() || args.write.yes || !prompt::is_terminal() {
+        return Ok(args.domain.clone());
     }
-    Ok(())
+    if root.exists() {
+        write::recover(root, args.write)?;
+    }
+    if workdir::load_if_any(root)?.is_some() {
+        return Ok(None);
+    }
+    check(&wanted(args, None, root, None, package(root).as_deref()))?;
+    let domain = prompt::text("Domain", DOMAIN, |domain| {
+        domain_problem(domain).map_or(Ok(()), |(problem, _)| Err(problem))
+    });
+    domain.map(Some)
 }
 
 /// The name of the package in the folder, as `cargo init` leaves one.
@@ -132,27 +152,32 @@ fn package(root: &Path) -> Option<String> {
     Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
 }
 
-/// Resolves the parameters from the flags, then PROJECT, then defaults. `package` is the name of the package in the folder.
-fn wanted(args: &Args, root: &Path, found: Option<&Head>, package: Option<&str>) -> Head {
-    let or = |flag: &Option<String>, recorded: fn(&Head) -> &String, default: &str| {
+/// Resolves the parameters from the flags and the answer, then PROJECT, then defaults. `package` is the name of the package in the folder.
+fn wanted(
+    args: &Args,
+    domain: Option<&str>,
+    root: &Path,
+    found: Option<&Head>,
+    package: Option<&str>,
+) -> Head {
+    let or = |flag: Option<&str>, recorded: fn(&Head) -> &String, default: &str| {
         let recorded = || found.map_or(default.to_owned(), |project| recorded(project).clone());
-        flag.as_ref()
-            .map_or_else(recorded, |flag| flag.trim().to_owned())
+        flag.map_or_else(recorded, |flag| flag.trim().to_owned())
     };
     let folder = root.file_name().unwrap_or_default().to_string_lossy();
-    let license = args.license.map(|license| license.name().to_owned());
+    let license = args.license.map(License::name);
     Head {
         layout: LAYOUT.to_owned(),
         kbr: KBR.to_owned(),
         name: or(
-            &args.project_name,
+            args.project_name.as_deref(),
             |head| &head.name,
             &name::propose(package.unwrap_or(&folder), embedded::LOCK),
         ),
-        domain: or(&args.domain, |head| &head.domain, DOMAIN),
-        repo: or(&args.repo, |head| &head.repo, ""),
-        owner: or(&args.owner, |head| &head.owner, ""),
-        license: or(&license, |head| &head.license, "apache2"),
+        domain: or(domain, |head| &head.domain, DOMAIN),
+        repo: or(args.repo.as_deref(), |head| &head.repo, ""),
+        owner: or(args.owner.as_deref(), |head| &head.owner, ""),
+        license: or(license, |head| &head.license, "apache2"),
     }
 }
 
@@ -268,10 +293,10 @@ fn summary(args: &Args, project: &Head, again: bool, named_by: &str) -> String {
     text
 }
 
-fn next_steps(args: &Args) {
-    output::message("next:");
+fn next_steps(args: &Args) -> String {
+    let mut text = "next:\n".to_owned();
     if args.directory != Path::new(".") {
-        output::message(format_args!("  cd {}", args.directory.display()));
+        let _ = writeln!(text, "  cd {}", args.directory.display());
     }
-    output::message("  kbr create api --group crew --version v1 --kind Captain");
+    text + "  kbr create api --group crew --version v1 --kind Captain\n"
 }

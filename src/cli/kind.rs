@@ -1,8 +1,8 @@
 //! The flags that select a version of a kind.
 
 use super::completion;
+use kbr_scaffold::existing::Named;
 use kbr_scaffold::project::Project;
-use kbr_scaffold::resource::groups;
 use kbr_scaffold::resource::target::Target;
 
 /// A version of a kind.
@@ -23,15 +23,18 @@ pub struct KindArgs {
 }
 
 impl KindArgs {
-    /// Whether the flags select this version of a kind: by its full group, or by its short group.
+    /// The kind that the flags name.
+    pub fn named(&self) -> Named<'_> {
+        Named {
+            group: &self.group,
+            domain: self.domain.as_deref(),
+            version: &self.version,
+            kind: &self.kind,
+        }
+    }
+
+    /// Whether the flags select this version of a kind.
     pub fn select(&self, target: &Target, project: &Project) -> bool {
-        let domain = self.domain.as_ref().unwrap_or(&project.head.domain);
-        let (_, full_group) = groups(&self.group, domain);
-        // A domain changes nothing for the groups of Kubernetes and of other crates.
-        let is_fixed = self.domain.is_none() || !target.is_own();
-        let by_word = is_fixed && [&target.group, &target.full_group].contains(&&self.group);
-        self.kind == target.kind
-            && self.version == target.version
-            && (by_word || target.full_group == full_group)
+        self.named().is(target, project)
     }
 }

@@ -10,7 +10,7 @@ use super::report;
 use super::report::Format;
 use crate::watch::Watch;
 use kbr_envtest::installed;
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::{Diagnostic, nothing_written};
 use kbr_host::output;
 use kbr_manifests::against::{Finding, Source};
 use kbr_manifests::{self as manifests, Compared, Generated, Options, Run, audit};
@@ -102,14 +102,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.watch {
         watch(&root, args);
     }
-    let generated = manifests::generate(&root, args.options())?;
+    generate(&root, args).map_err(nothing_written)
+}
+
+/// Generates the manifests once, and writes or checks them.
+fn generate(root: &Path, args: &Args) -> anyhow::Result<()> {
+    let generated = manifests::generate(root, args.options())?;
     for warning in &generated.warnings {
         output::message(format_args!("warning: {warning}"));
     }
     if args.check {
-        return check(&root, &generated);
+        return check(root, &generated);
     }
-    let compared = manifests::write(&root, &generated, args.prune)?;
+    let compared = manifests::write(root, &generated, args.prune)?;
     print_changes(&generated, &compared);
     Ok(())
 }
@@ -132,7 +137,7 @@ fn check_permissions(root: &Path, log: &Path) -> anyhow::Result<()> {
         };
         let help = "add the comments, run `kbr manifests`, and test again with `--audit`";
         let error = Diagnostic::new(format_args!("{permissions} denied"));
-        return Err(error.outcome(Outcome::Unmentioned).help(help).into());
+        return Err(error.help(help).into());
     }
     Ok(())
 }
@@ -169,7 +174,7 @@ fn against(root: &Path, source: &Source, format: Format) -> anyhow::Result<()> {
         }
         Format::Json => Diagnostic::new(format_args!("incompatible CRD changes: {}", errors.len())),
     };
-    Err(error.outcome(Outcome::Unmentioned).into())
+    Err(error.into())
 }
 
 /// Runs again whenever a source changes, until kbr is interrupted.
@@ -182,7 +187,10 @@ fn watch(root: &Path, args: &Args) -> ! {
                 print(&run);
                 run.written.iter().for_each(|path| watch.wrote(path));
             }
-            Err(error) => output::message(format_args!("error: {error:#}")),
+            Err(error) => {
+                let error = nothing_written(error);
+                output::message(format_args!("error: {error:#}"));
+            }
         }
         while !watch.changed() {}
     }

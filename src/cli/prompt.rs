@@ -22,7 +22,7 @@ pub fn yes_or_no(question: &str, help: &str) -> anyhow::Result<bool> {
         let line = text_input(&format!("{question} [y/n]"))
             .validate_with(|line: &String| answer(line).map(drop).ok_or("please answer `y` or `n`"))
             .interact_text()
-            .with_context(|| format!("no answer to `{question}`; nothing was written"))?;
+            .with_context(|| format!("no answer to `{question}`"))?;
         return Ok(answer(&line) == Some(true));
     }
     loop {
@@ -30,7 +30,7 @@ pub fn yes_or_no(question: &str, help: &str) -> anyhow::Result<bool> {
         let mut line = String::new();
         let read = io::stdin()
             .read_line(&mut line)
-            .context("cannot read the answer, nothing was written")?;
+            .context("cannot read the answer")?;
         output::message("");
         if read == 0 {
             let text = format!("no answer to `{question} [y/n]`");
@@ -71,7 +71,7 @@ pub fn text(
         .default(default.to_owned())
         .validate_with(|text: &String| check(text))
         .interact_text()
-        .with_context(|| format!("no answer to `{question}`; nothing was written"))
+        .with_context(|| format!("no answer to `{question}`"))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use anyhow::Context as _;
 use self::git::Repository;
 use self::prepare::Prepared;
 use super::report::Format;
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::{Diagnostic, nothing_written};
 use kbr_host::output;
 use kbr_scaffold::changes::Change;
 use kbr_scaffold::commit::{self, Lock, suspended};
@@ -87,28 +87,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return finish::resume(&root, args);
     }
     if args.dry_run || args.check {
-        return preview(&root, args);
+        return preview(&root, args).map_err(nothing_written);
     }
-    let lock = commit::lock(&root)?;
-    let project = workdir::load(&root)?;
-    if project.head.kbr == KBR {
+    let Some(ready) = ready(&root, args).map_err(nothing_written)? else {
         messages::nothing_to_do();
         return Ok(ExitCode::SUCCESS);
-    }
-    let prepared = prepare::prepare(&root, &project)?;
-    prepared.check_library(args.discard_library_changes)?;
-    let repository = if args.allow_dirty {
-        Repository::find_if_usable(&root)
-    } else {
-        Repository::find(&root)?
     };
-    if let Some(repository) = &repository {
-        check_clean(repository, args.allow_dirty)?;
-    }
-    let entries = match &repository {
-        Some(repository) => repository.entries(prepared.conflicting())?,
-        None => String::new(),
-    };
+    let Ready {
+        lock,
+        prepared,
+        repository,
+        entries,
+    } = ready;
     write(&lock, &prepared, &entries)?;
     drop(lock);
     messages::changes(&prepared);
@@ -118,6 +108,44 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     messages::conflicts(&prepared, mark(repository.as_ref(), &prepared, &entries));
     Ok(ExitCode::FAILURE)
+}
+
+/// An upgrade that may be committed.
+struct Ready {
+    lock: Lock,
+    prepared: Prepared,
+    repository: Option<Repository>,
+    /// The entries of git's index for the files with conflicts.
+    entries: String,
+}
+
+/// Locks the project and plans the upgrade; `None` if the project is of this release.
+fn ready(root: &Path, args: &Args) -> anyhow::Result<Option<Ready>> {
+    let lock = commit::lock(root)?;
+    let project = workdir::load(root)?;
+    if project.head.kbr == KBR {
+        return Ok(None);
+    }
+    let prepared = prepare::prepare(root, &project)?;
+    prepared.check_library(args.discard_library_changes)?;
+    let repository = if args.allow_dirty {
+        Repository::find_if_usable(root)
+    } else {
+        Repository::find(root)?
+    };
+    if let Some(repository) = &repository {
+        check_clean(repository, args.allow_dirty)?;
+    }
+    let entries = match &repository {
+        Some(repository) => repository.entries(prepared.conflicting())?,
+        None => String::new(),
+    };
+    Ok(Some(Ready {
+        lock,
+        prepared,
+        repository,
+        entries,
+    }))
 }
 
 /// Reports the upgrade without writing.
@@ -149,7 +177,7 @@ fn preview(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Commits the upgrade; one with conflicts keeps the files before it.
-fn write(lock: &Lock, prepared: &Prepared, entries: &str) -> anyhow::Result<()> {
+fn write(lock: &Lock, prepared: &Prepared, entries: &str) -> anyhow::Result<bool> {
     let changes: &[Change] = &prepared.plan.changes;
     if prepared.plan.conflicts.is_empty() {
         return commit::commit(lock, changes);
@@ -202,7 +230,6 @@ fn check_clean(repository: &Repository, may_be_dirty: bool) -> anyhow::Result<()
         shown.push(format!("… and {} more", files.len() - SHOWN));
     }
     Err(Diagnostic::new("the project has uncommitted changes")
-        .outcome(Outcome::NothingWritten)
         .details(shown.join("\n"))
         .help("commit or stash them, so that you can review and revert the upgrade on its own")
         .help("or pass `--allow-dirty`")

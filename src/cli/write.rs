@@ -1,13 +1,17 @@
-//! The common steps of all commands that write: from their tables to the report.
+//! The steps of all commands that write: ask, lock, read the project once, choose once, plan, commit, report.
 
-use std::path::Path;
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
 
 use super::{WriteArgs, report};
 use crate::embedded;
+use kbr_host::diagnostic::nothing_written;
 use kbr_host::output;
 use kbr_scaffold::blueprint::{self, Blueprint, Presence, Source};
 use kbr_scaffold::changes::{self, Change, Records};
-use kbr_scaffold::commit;
+use kbr_scaffold::commit::{self, Lock};
 use kbr_scaffold::library;
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::workdir;
@@ -85,68 +89,135 @@ impl Intent {
     }
 }
 
-/// Completes an interrupted commit, so that the next read sees the whole project; a dry run only reports it.
-///
-/// # Errors
-/// Another kbr is running in the project, or the commit cannot be finished.
-pub fn recover(root: &Path, args: WriteArgs) -> anyhow::Result<()> {
-    if !args.dry_run {
-        commit::lock(root)?;
-    } else if let Some(unfinished) = commit::unfinished(root)? {
-        output::message(format_args!("note: {unfinished}"));
-    }
-    Ok(())
+/// A project to which a command writes: locked, unless the command only reports what it would do.
+#[derive(Debug)]
+pub struct Session {
+    root: PathBuf,
+    args: WriteArgs,
+    lock: Option<Lock>,
 }
 
-/// Reads the project at `root` for a command that extends or reduces it, after completing an interrupted commit.
+/// What a command does, and what it says about it: all of it from one look at the project.
+#[derive(Debug)]
+pub struct Plan {
+    pub session: Session,
+    pub changes: Vec<Change>,
+    /// Consequences that the user might not expect.
+    pub notes: String,
+    /// What to do next, if anything is written.
+    pub next_steps: String,
+}
+
+/// The root of the project that the current folder belongs to.
 ///
 /// # Errors
-/// As [`recover`]; PROJECT cannot be read; the project is of another release; its library is missing or too old.
-pub fn open(root: &Path, args: WriteArgs) -> anyhow::Result<Project> {
-    recover(root, args)?;
+/// There is none, or it belongs to another user.
+fn root() -> anyhow::Result<PathBuf> {
+    let current = env::current_dir().context("cannot find the current folder")?;
+    workdir::find_root(&current)
+}
+
+/// Reads the project at `root`, for a command that extends or reduces it.
+///
+/// # Errors
+/// PROJECT cannot be read; the project is of another release; its library is missing or too old.
+fn load(root: &Path) -> anyhow::Result<Project> {
     let project = workdir::load(root)?;
     embedded::check(&project.head.kbr)?;
     library::check(workdir::library_manifest(root)?.as_deref())?;
     Ok(project)
 }
 
-/// Computes the intent while the project is locked, and applies it; with `--dry-run` it only reports the changes. Returns whether
-/// anything was written, and what comes with the intent: messages about the same project.
+/// The project as it is now, with its root, to ask questions about it. Not for plans: it may change before the answer.
 ///
 /// # Errors
-/// The command failed; nothing was written.
-pub fn apply<T>(
-    root: &Path,
-    args: WriteArgs,
-    intent: impl FnOnce() -> anyhow::Result<(Intent, T)>,
-) -> anyhow::Result<(bool, T)> {
-    apply_changes(root, args, || {
-        let (intent, messages) = intent()?;
-        Ok((intent.resolve(root, args.force)?, messages))
-    })
+/// As [`open`].
+pub fn peek(args: WriteArgs) -> anyhow::Result<(PathBuf, Project)> {
+    let root = root()?;
+    recover(&root, args)?;
+    let project = load(&root)?;
+    Ok((root, project))
 }
 
-/// The same for changes that are already resolved.
+/// Completes an interrupted commit, so that the next read sees the whole project. A dry run does not.
 ///
 /// # Errors
-/// As [`apply`].
-pub fn apply_changes<T>(
-    root: &Path,
-    args: WriteArgs,
-    changes: impl FnOnce() -> anyhow::Result<(Vec<Change>, T)>,
-) -> anyhow::Result<(bool, T)> {
-    if args.dry_run {
-        let (changes, messages) = changes()?;
-        report::dry_run(&changes)?;
-        return Ok((false, messages));
+/// Another kbr is running in the project, or the commit cannot be finished.
+pub fn recover(root: &Path, args: WriteArgs) -> anyhow::Result<()> {
+    if !args.dry_run {
+        commit::lock(root)?;
     }
-    let lock = commit::lock(root)?;
-    let (changes, messages) = changes()?;
-    commit::commit(&lock, &changes)?;
-    report::report(&changes);
-    let written = changes.iter().any(Change::writes);
-    if !written {
-        output::message("nothing to do: the project is up to date");
+    Ok(())
+}
+
+/// Locks and reads the project of the current folder, for a command that extends or reduces it.
+///
+/// # Errors
+/// As [`lock`]; PROJECT cannot be read; the project is of another release; its library is missing or too old.
+pub fn open(args: WriteArgs) -> anyhow::Result<(Session, Project)> {
+    let session = lock(root()?, args)?;
+    let project = load(&session.root)?;
+    Ok((session, project))
+}
+
+/// Locks the project at `root`, after completing an interrupted commit; a dry run only reports that commit.
+///
+/// # Errors
+/// Another kbr is running in the project, or the commit cannot be finished.
+pub fn lock(root: PathBuf, args: WriteArgs) -> anyhow::Result<Session> {
+    let lock = if args.dry_run {
+        if let Some(unfinished) = commit::unfinished(&root)? {
+            output::message(format_args!("note: {unfinished}"));
+        }
+        None
+    } else {
+        Some(commit::lock(&root)?)
+    };
+    Ok(Session { root, args, lock })
+}
+
+impl Session {
+    /// The root of the project.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
-    Ok((written, messages))
+
+    /// Plans what `intent` adds to the project.
+    ///
+    /// # Errors
+    /// Every conflict.
+    pub fn plan(self, intent: &Intent, notes: String, next_steps: String) -> anyhow::Result<Plan> {
+        let changes = intent.resolve(&self.root, self.args.force)?;
+        Ok(Plan {
+            session: self,
+            changes,
+            notes,
+            next_steps,
+        })
+    }
+}
+
+/// Commits a plan and reports it; a dry run only reports it. Without a plan, there is nothing to do.
+///
+/// # Errors
+/// There is no plan, and nothing was written; or the commit failed, and the error says what was.
+pub fn run(plan: anyhow::Result<Option<Plan>>) -> anyhow::Result<()> {
+    let Some(plan) = plan.map_err(nothing_written)? else {
+        return Ok(());
+    };
+    let mut is_written = false;
+    if let Some(lock) = &plan.session.lock {
+        is_written = commit::commit(lock, &plan.changes)?;
+        report::report(&plan.changes);
+        if !is_written {
+            output::message("nothing to do: the project is up to date");
+        }
+    } else {
+        report::dry_run(&plan.changes)?;
+    }
+    output::text(&plan.notes);
+    if is_written {
+        output::text(&plan.next_steps);
+    }
+    Ok(())
 }

@@ -97,7 +97,11 @@ fn a_merge_conflict_in_the_generated_file_loses_no_configuration() {
             printed.contains("error: cannot read `config/webhook/manifests.yaml`"),
             "{printed}"
         );
-        assert!(printed.contains("nothing was written\nhelp: "), "{printed}");
+        assert!(
+            printed.contains("; nothing was written\n    error: line 7 ")
+                && printed.contains("\nhelp: choose either side of a merge conflict"),
+            "{printed}"
+        );
     }
     assert_eq!(read(&root, WEBHOOKS), conflict);
 

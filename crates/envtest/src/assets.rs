@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 
 /// The programs of a control plane.
 pub const PROGRAMS: [&str; 3] = ["etcd", "kube-apiserver", "kubectl"];
@@ -59,7 +59,6 @@ impl Store {
     pub fn new(root: Option<PathBuf>) -> anyhow::Result<Self> {
         let root = root.or_else(default_root).ok_or_else(|| {
             Diagnostic::new("no home folder found for the store of binaries")
-                .outcome(Outcome::Unmentioned)
                 .help("pass --store DIR, or set HOME")
         })?;
         let root = std::path::absolute(&root).with_context(|| format!("`{}`", root.display()))?;
@@ -90,7 +89,6 @@ pub fn check(folder: &Path, programs: &[&str], help: &str) -> anyhow::Result<()>
     if !missing.is_empty() {
         let (folder, missing) = (folder.display(), missing.join(", no "));
         return Err(Diagnostic::new(format_args!("`{folder}` has no {missing}"))
-            .outcome(Outcome::Unmentioned)
             .help(help)
             .into());
     }

@@ -23,7 +23,7 @@ use crate::setup::Setup;
 use crate::start::{self, Cluster, Started};
 use crate::supervision::Supervision;
 use crate::{Progress, control, installed, progress};
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 use kbr_host::output;
 use kbr_host::signals::Stop;
 
@@ -146,7 +146,7 @@ fn context(name: &str) -> String {
 }
 
 fn failure(text: impl Display, help: impl Display) -> anyhow::Error {
-    let error = Diagnostic::new(text).outcome(Outcome::Unmentioned);
+    let error = Diagnostic::new(text);
     error.help(help).into()
 }
 

@@ -20,7 +20,7 @@ use super::options::Options;
 use super::setup::Setup;
 use super::supervision::{Supervision, Supervisors};
 use super::{Progress, certificates, kubeconfig, relay};
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 use kbr_host::output;
 use kbr_host::signals::Stop;
 
@@ -142,7 +142,7 @@ impl ControlPlane {
     fn with_log(&self, what: &str, name: &str, help: &str) -> anyhow::Error {
         let log = tail(&self.setup.log(name), 20);
         let text = format!("{what}; the end of its log:\n{}", log.trim_end());
-        let error = Diagnostic::new(text).outcome(Outcome::Unmentioned);
+        let error = Diagnostic::new(text);
         error.help(help).into()
     }
 

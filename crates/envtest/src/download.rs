@@ -13,7 +13,7 @@ use super::http::{self, Answer, Unavailable};
 use super::index::PublishedArchive;
 use super::progress;
 use super::receive::{self, Stopped};
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 use kbr_host::notation::hex;
 
 /// The largest index, in bytes; the real one has 70 kB.
@@ -75,7 +75,6 @@ pub fn unverified(archive: &PublishedArchive, file: &Path) -> anyhow::Result<()>
 
 fn wrong(url: &str, reason: &str) -> Diagnostic {
     Diagnostic::new(format_args!("`{url}` is wrong: {reason}"))
-        .outcome(Outcome::Unmentioned)
         .help("try again, or pass the URL of another index with --index")
 }
 

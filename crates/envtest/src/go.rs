@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use super::{assets, progress};
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 
 /// The packages with the version that a Kubernetes program reports.
 const VERSION_PACKAGES: [&str; 2] = [
@@ -53,9 +53,7 @@ pub fn check(module: &Path, wanted: &str) -> anyhow::Result<()> {
 }
 
 fn failure(text: impl Display, help: impl Display) -> Diagnostic {
-    Diagnostic::new(text)
-        .outcome(Outcome::Unmentioned)
-        .help(help)
+    Diagnostic::new(text).help(help)
 }
 
 /// Whether `found` (`go1.24.5`, `go1.26rc1`) is an older release than `wanted` (`1.26.0`); a development version is not.

@@ -11,7 +11,7 @@ use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
 use super::address::{self, Reach};
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 
 /// Time to find and to reach a server, each.
 const CONNECT: Duration = Duration::from_secs(30);
@@ -29,11 +29,7 @@ impl Unavailable {
     pub fn new(text: impl Display) -> Self {
         let help =
             "check the network and HTTPS_PROXY, or pass the URL of a reachable index with --index";
-        Unavailable(
-            Diagnostic::new(text)
-                .outcome(Outcome::Unmentioned)
-                .help(help),
-        )
+        Unavailable(Diagnostic::new(text).help(help))
     }
 }
 
@@ -92,11 +88,8 @@ pub fn get(url: &str, start: u64) -> anyhow::Result<Answer> {
 }
 
 fn agent(url: &str) -> anyhow::Result<Agent> {
-    let reach = address::reach(url).map_err(|reason| {
-        Diagnostic::new(reason)
-            .outcome(Outcome::Unmentioned)
-            .help("pass an https:// URL")
-    })?;
+    let reach = address::reach(url)
+        .map_err(|reason| Diagnostic::new(reason).help("pass an https:// URL"))?;
     let tls = TlsConfig::builder()
         .root_certs(RootCerts::PlatformVerifier)
         .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))

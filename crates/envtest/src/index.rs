@@ -7,7 +7,7 @@ use anyhow::bail;
 use super::address::{self, Reach};
 use super::platform::{self, Platform};
 use super::selector::{Selector, Version};
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 
 /// The index that setup-envtest uses.
 pub const DEFAULT_URL: &str =
@@ -111,7 +111,6 @@ pub fn parse(text: &str, url: &str) -> anyhow::Result<PublishedArchives> {
 
 fn wrong(url: &str, reason: &str) -> Diagnostic {
     Diagnostic::new(format_args!("the index `{url}` is wrong: {reason}"))
-        .outcome(Outcome::Unmentioned)
         .help("pass the URL of another index with --index")
 }
 

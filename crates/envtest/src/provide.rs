@@ -14,7 +14,7 @@ use super::platform::{self, Platform};
 use super::selector::{Lookup, Selector, Version};
 use super::work::WorkFolder;
 use super::{download, progress};
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 
 /// Begins each error after which the store is as before.
 pub const UNCHANGED: &str = "the store is unchanged";
@@ -236,5 +236,5 @@ fn not_published(options: &Options) -> Unavailable {
 
 /// A diagnostic of what never changes the store.
 pub fn failure(text: impl std::fmt::Display) -> Diagnostic {
-    Diagnostic::new(text).outcome(Outcome::Unmentioned)
+    Diagnostic::new(text)
 }

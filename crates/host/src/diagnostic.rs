@@ -91,8 +91,8 @@ pub enum Outcome {
     NothingElseWritten,
     /// The command reverted what it had written.
     Restored,
-    /// The command does not write project files, or the text describes their state.
-    Unmentioned,
+    /// The text describes it.
+    Described,
 }
 
 impl Outcome {
@@ -101,7 +101,7 @@ impl Outcome {
             Outcome::NothingWritten => Some("nothing was written"),
             Outcome::NothingElseWritten => Some("nothing else was written, and nothing is lost"),
             Outcome::Restored => Some("the project is unchanged"),
-            Outcome::Unmentioned => None,
+            Outcome::Described => None,
         }
     }
 }
@@ -122,13 +122,14 @@ enum Form {
 pub struct Diagnostic {
     form: Form,
     problems: Vec<Problem>,
-    outcome: Outcome,
+    /// Unless the command that failed says it: see [`nothing_written`].
+    outcome: Option<Outcome>,
     /// Lines below the text: the output of another program, or the location of an error in a file.
     details: Option<String>,
 }
 
 impl Diagnostic {
-    /// One problem; nothing was written.
+    /// One problem.
     pub fn new(text: impl Display) -> Self {
         Diagnostic::from(Problem::new(text))
     }
@@ -139,9 +140,9 @@ impl Diagnostic {
         self
     }
 
-    /// Sets another state of the project's files.
+    /// Sets the state of the project's files.
     pub fn outcome(mut self, outcome: Outcome) -> Self {
-        self.outcome = outcome;
+        self.outcome = Some(outcome);
         self
     }
 
@@ -156,7 +157,7 @@ impl Diagnostic {
         Diagnostic {
             form: Form::Conflicts,
             problems,
-            outcome: Outcome::NothingWritten,
+            outcome: None,
             details: None,
         }
     }
@@ -166,7 +167,7 @@ impl Diagnostic {
         Diagnostic {
             form: Form::Findings(heading),
             problems,
-            outcome: Outcome::NothingWritten,
+            outcome: None,
             details: None,
         }
     }
@@ -177,7 +178,7 @@ impl From<Problem> for Diagnostic {
         Diagnostic {
             form: Form::Problems,
             problems: vec![problem],
-            outcome: Outcome::NothingWritten,
+            outcome: None,
             details: None,
         }
     }
@@ -187,7 +188,8 @@ impl std::error::Error for Diagnostic {}
 
 impl Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let outcome = |sign| self.outcome.text().map(|text| format!("{sign} {text}"));
+        let outcome = self.outcome.and_then(Outcome::text);
+        let outcome = |sign| outcome.map(|text| format!("{sign} {text}"));
         let texts = match self.form {
             Form::Findings(_) => self.problems.iter().map(|it| &it.text).collect(),
             _ => distinct(self.problems.iter().map(|it| &it.text)),
@@ -226,6 +228,19 @@ impl Display for Diagnostic {
         }
         Ok(())
     }
+}
+
+/// The error of a command that writes, and that stopped before its commit: whatever went wrong, nothing was written.
+pub fn nothing_written(mut error: anyhow::Error) -> anyhow::Error {
+    if let Some(diagnostic) = error.downcast_mut::<Diagnostic>() {
+        diagnostic.outcome.get_or_insert(Outcome::NothingWritten);
+        return error;
+    }
+    let text = format!("{error:#}");
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let mut diagnostic = Diagnostic::new(first).outcome(Outcome::NothingWritten);
+    diagnostic.details = (!rest.is_empty()).then(|| rest.to_owned());
+    diagnostic.into()
 }
 
 /// Equal texts are printed once.
@@ -275,7 +290,7 @@ impl Problems {
         let all = Diagnostic {
             form: Form::Problems,
             problems: self.0,
-            outcome: Outcome::NothingWritten,
+            outcome: None,
             details: None,
         };
         Err(all.into())
@@ -293,16 +308,13 @@ mod tests {
     #[test]
     fn one_problem_is_a_sentence_with_the_outcome_and_help() {
         let diagnostic = Diagnostic::new("`a` is wrong").help("type `b`");
-        check(
-            &diagnostic,
-            "`a` is wrong; nothing was written\nhelp: type `b`",
-        );
+        check(&diagnostic, "`a` is wrong\nhelp: type `b`");
         let diagnostic = diagnostic
-            .outcome(Outcome::Unmentioned)
+            .outcome(Outcome::NothingWritten)
             .details("line 1\nline 2\n");
         check(
             &diagnostic,
-            "`a` is wrong\n    line 1\n    line 2\nhelp: type `b`",
+            "`a` is wrong; nothing was written\n    line 1\n    line 2\nhelp: type `b`",
         );
     }
 
@@ -316,7 +328,7 @@ mod tests {
         assert!(!problems.is_empty());
         assert_eq!(
             problems.into_result().unwrap_err().to_string(),
-            "3 problems, nothing was written\n  `a` is wrong\n  `c` is wrong\n  `d` is wrong\nhelp: type `b`\nhelp: type `e`"
+            "3 problems\n  `a` is wrong\n  `c` is wrong\n  `d` is wrong\nhelp: type `b`\nhelp: type `e`"
         );
         assert!(Problems::default().into_result().is_ok());
     }
@@ -328,12 +340,12 @@ mod tests {
         problems.add("`a` is wrong", "type `c`");
         assert_eq!(
             problems.into_result().unwrap_err().to_string(),
-            "`a` is wrong; nothing was written\nhelp: type `b`\nhelp: type `c`"
+            "`a` is wrong\nhelp: type `b`\nhelp: type `c`"
         );
         let [a, d] = ["`a` differs", "`d` differs"].map(Problem::new);
         check(
             &Diagnostic::conflicts(vec![a.clone(), d, a]),
-            "2 conflicts, nothing was written\n  `a` differs\n  `d` differs",
+            "2 conflicts\n  `a` differs\n  `d` differs",
         );
     }
 
@@ -342,7 +354,7 @@ mod tests {
         let one = Problem::new("`a` differs").help("pass `--force`");
         check(
             &Diagnostic::conflicts(vec![one]),
-            "a conflict, nothing was written\n  `a` differs\nhelp: pass `--force`",
+            "a conflict\n  `a` differs\nhelp: pass `--force`",
         );
     }
 
@@ -354,7 +366,38 @@ mod tests {
         ];
         check(
             &Diagnostic::findings("cannot generate the manifests", two),
-            "cannot generate the manifests: 2 problems, nothing was written\n  `a`: b\n    help: type c\n    help: type d\n  `d`: e",
+            "cannot generate the manifests: 2 problems\n  `a`: b\n    help: type c\n    help: type d\n  `d`: e",
+        );
+    }
+
+    #[test]
+    fn an_error_of_a_plan_says_that_nothing_was_written() {
+        let check = |error: anyhow::Error, expected: &str| {
+            assert_eq!(format!("{:#}", nothing_written(error)), expected);
+        };
+        let conflict = || Diagnostic::conflicts(vec![Problem::new("`a` differs")]);
+        check(
+            conflict().into(),
+            "a conflict, nothing was written\n  `a` differs",
+        );
+        let restored = conflict().outcome(Outcome::Restored);
+        check(
+            restored.into(),
+            "a conflict, the project is unchanged\n  `a` differs",
+        );
+        let inner = Diagnostic::new("`a` is wrong").help("type `b`");
+        check(
+            anyhow::Error::from(inner).context("cannot plan"),
+            "cannot plan: `a` is wrong; nothing was written\nhelp: type `b`",
+        );
+        let plain = anyhow::anyhow!("it is a folder").context("cannot read `a`");
+        check(
+            plain,
+            "cannot read `a`: it is a folder; nothing was written",
+        );
+        check(
+            anyhow::anyhow!("expected `=`\n1 | a\n"),
+            "expected `=`; nothing was written\n    1 | a",
         );
     }
 }

@@ -19,7 +19,7 @@ use super::rbac::{self, Source};
 use super::sources::Sources;
 use crate::overlay::{self, Identity, OVERLAY};
 pub use findings::Report;
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 use kbr_host::output;
 use kbr_scaffold::workdir;
 use log::End;
@@ -98,7 +98,5 @@ fn run(path: &Path) -> String {
 }
 
 fn failed(what: &str, help: &str) -> Diagnostic {
-    Diagnostic::new(what)
-        .outcome(Outcome::Unmentioned)
-        .help(help)
+    Diagnostic::new(what).help(help)
 }

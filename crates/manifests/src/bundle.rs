@@ -146,7 +146,7 @@ fn annotations(package: &str, header: &str, inputs: &Inputs) -> anyhow::Result<[
         inputs.channels.join(",")
     };
     if channels.split(',').any(|channel| channel.trim().is_empty()) {
-        bail!("a channel has no name: `--channels {channels}`; nothing was written");
+        bail!("a channel has no name: `--channels {channels}`");
     }
     let mut pairs = vec![
         ("mediatype.v1", "registry+v1".to_owned()),

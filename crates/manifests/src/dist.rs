@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::files::{self, Body};
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 use kbr_scaffold::changes::{Change, Verb};
 use kbr_scaffold::commit;
 
@@ -36,14 +36,10 @@ pub fn compare(root: &Path, dist: &Dist) -> anyhow::Result<Vec<Change>> {
     let (first, name, files) = (&dist.first, dist.name, &dist.files);
     let before = files::read(&root.join(first))?;
     if before.is_some_and(|text| !text.starts_with(HEADER.as_bytes())) {
-        let text = format!(
-            "`{first}` does not begin with kbr's first line, so the {name} is yours; nothing was written"
-        );
+        let text =
+            format!("`{first}` does not begin with kbr's first line, so the {name} is yours");
         let help = format!("move it, and run `kbr {name}` again");
-        return Err(Diagnostic::new(text)
-            .outcome(Outcome::Unmentioned)
-            .help(help)
-            .into());
+        return Err(Diagnostic::new(text).help(help).into());
     }
     let mut changes = Vec::new();
     for file in files {

@@ -117,8 +117,7 @@ pub fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     match path.canonicalize().and_then(|path| regular::read(&path)) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error)
-            .with_context(|| format!("cannot read `{}`, nothing was written", path.display())),
+        Err(error) => Err(error).with_context(|| format!("cannot read `{}`", path.display())),
     }
 }
 
@@ -154,7 +153,7 @@ pub fn folders(folder: &Path) -> anyhow::Result<Vec<String>> {
 }
 
 fn entries(folder: &Path) -> anyhow::Result<Vec<DirEntry>> {
-    let shown = || format!("cannot list `{}`, nothing was written", folder.display());
+    let shown = || format!("cannot list `{}`", folder.display());
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),

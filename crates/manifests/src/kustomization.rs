@@ -32,7 +32,7 @@ fn read(root: &Path, path: &str) -> anyhow::Result<Option<Value>> {
         return Ok(None);
     };
     let parsed = serde_saphyr::from_str(&String::from_utf8_lossy(&text));
-    let parsed = parsed.with_context(|| format!("cannot read `{path}`, nothing was written"))?;
+    let parsed = parsed.with_context(|| format!("cannot read `{path}`"))?;
     Ok(Some(parsed))
 }
 

@@ -28,10 +28,9 @@ impl Scratch {
         let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
         copy(&root.join("config"), &folder.path().join("config"))?;
         let text = fs::read_to_string(folder.path().join(DEFAULT));
-        let text = text.with_context(|| format!("cannot read `{DEFAULT}`, nothing was written"))?;
+        let text = text.with_context(|| format!("cannot read `{DEFAULT}`"))?;
         let default = serde_saphyr::from_str(&text);
-        let default =
-            default.with_context(|| format!("cannot read `{DEFAULT}`, nothing was written"))?;
+        let default = default.with_context(|| format!("cannot read `{DEFAULT}`"))?;
         Ok(Self { folder, default })
     }
 
@@ -82,10 +81,7 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
             fs::write(&target, text)
                 .with_context(|| format!("cannot write `{}`", target.display()))?;
         } else {
-            bail!(
-                "`{}` is a link, which is not followed; nothing was written",
-                path.display()
-            );
+            bail!("`{}` is a link, which is not followed", path.display());
         }
     }
     Ok(())

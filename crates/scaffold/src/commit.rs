@@ -34,16 +34,16 @@ pub use suspended::Suspended;
 use paths::{BEFORE, COMMIT, DRAFT, FOLDER, STAGED, UNDO, copy_before, staged};
 use record::Record;
 
-/// Writes `changes`: all of them, or none.
+/// Writes `changes`: all of them, or none. Returns whether there was anything to write.
 ///
 /// # Errors
 /// The failure, what to do, and the state of the project. Some changes stay written only if the reversal fails, too.
-pub fn commit(lock: &Lock, changes: &[Change]) -> anyhow::Result<()> {
+pub fn commit(lock: &Lock, changes: &[Change]) -> anyhow::Result<bool> {
     let root = lock.root();
     let mut changes: Vec<&Change> = changes.iter().filter(|change| change.writes()).collect();
     changes.sort_by_key(|change| change.path == PROJECT);
     if changes.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     let record = stage(root, &changes).map_err(|failure| {
         recover::clear(root);
@@ -58,11 +58,11 @@ pub fn commit(lock: &Lock, changes: &[Change]) -> anyhow::Result<()> {
             "everything was written, but {}",
             failure.text()
         ))
-        .outcome(Outcome::Unmentioned)
+        .outcome(Outcome::Described)
         .help(format_args!("remove the folder yourself: `rm -r {FOLDER}`"))
     })?;
     recover::clear(root);
-    Ok(())
+    Ok(true)
 }
 
 /// Locks the project at `root` as [`lock_suspended`] does, for every command but `kbr upgrade`.
@@ -139,7 +139,7 @@ fn revert(root: &Path, record: &Record, failure: Problem) -> anyhow::Error {
     if let Err(second) = back {
         let (first, second) = (failure.text(), second.text());
         return Diagnostic::new(format_args!("{first}; then reverting the changes failed: {second}"))
-            .outcome(Outcome::Unmentioned)
+            .outcome(Outcome::Described)
             .help("some changes are written; fix both causes, then run any kbr command that writes: it finishes reverting them")
             .into();
     }

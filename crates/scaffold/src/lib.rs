@@ -16,6 +16,7 @@ mod checkout;
 pub mod commit;
 pub mod edit;
 pub mod edited;
+pub mod existing;
 #[cfg(test)]
 #[path = "../../../tests/fuzz/driver.rs"]
 mod fuzz;

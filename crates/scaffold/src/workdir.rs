@@ -85,7 +85,7 @@ fn read(root: &Path) -> anyhow::Result<Option<String>> {
     let kind = match fs::symlink_metadata(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         result => result
-            .with_context(|| format!("cannot read `{}`, nothing was written", path.display()))?
+            .with_context(|| format!("cannot read `{}`", path.display()))?
             .file_type(),
     };
     if !kind.is_file() {
@@ -98,8 +98,8 @@ fn read(root: &Path) -> anyhow::Result<Option<String>> {
         };
         return Err(misplaced(format_args!("`{}` is {what}", path.display())).into());
     }
-    let bytes = regular::read(&path)
-        .with_context(|| format!("cannot read `{}`, nothing was written", path.display()))?;
+    let bytes =
+        regular::read(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let text = String::from_utf8(bytes).map_err(|_| project::broken(&"it is not UTF-8 text"))?;
     Ok(Some(text))
 }
@@ -194,10 +194,10 @@ mod tests {
         assert!(error().contains("not UTF-8"));
         fs::remove_file(root.join("PROJECT")).unwrap();
         fs::create_dir(root.join("PROJECT")).unwrap();
-        assert!(error().contains("is a folder; nothing was written"));
+        assert!(error().contains("is a folder"));
         fs::remove_dir(root.join("PROJECT")).unwrap();
         std::os::unix::fs::symlink("elsewhere", root.join("PROJECT")).unwrap();
-        assert!(error().contains("is a link; nothing was written"));
+        assert!(error().contains("is a link"));
     }
 
     #[test]

@@ -8,65 +8,52 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use std::env;
-
-use anyhow::Context as _;
-
 use self::args::ApiParts;
 use self::target::ApiSelection;
 use super::super::prompt;
-use super::super::write::{self, Intent, Planned};
+use super::super::write::{self, Intent, Plan, Planned};
 use kbr_host::output;
-
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::webhook::Webhook;
-use kbr_scaffold::workdir;
 
 pub use self::args::Args;
 
-/// Runs the command.
+/// Plans the command.
 ///
 /// # Errors
-/// The command failed; nothing was written.
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let current = env::current_dir().context("cannot find the current folder")?;
-    let root = workdir::find_root(&current)?;
-    let project = write::open(&root, args.write)?;
-    let resource = match args.of.external_crate {
-        Some(_) => Some(args.resource.unwrap_or(false)),
-        None => args.resource,
-    };
-    // Report errors before asking questions.
-    target::check(args, resource, &project, &root)?;
-    let parts = ask(args, resource)?;
+/// All problems of the flags, or all conflicts.
+pub fn plan(args: &Args) -> anyhow::Result<Option<Plan>> {
+    let parts = ask(args)?;
+    let (session, project) = write::open(args.write)?;
+    let chosen = target::choose(args, parts, &project, session.root())?;
     if !(parts.resource || parts.controller) {
         output::message("nothing to do: you chose neither a resource nor a controller");
-        return Ok(());
+        return Ok(None);
     }
-    let (written, (notes, next_steps)) = write::apply(&root, args.write, || {
-        let project = workdir::load(&root)?;
-        let chosen = target::choose(args, parts, &project, &root)?;
-        let messages = (chosen.notes(&project), chosen.next_steps(&project));
-        Ok((intent(chosen, &project), messages))
-    })?;
-    output::text(&notes);
-    if written {
-        output::text(&next_steps);
-    }
-    Ok(())
+    let (notes, next_steps) = (chosen.notes(&project), chosen.next_steps(&project));
+    let intent = intent(chosen, &project);
+    session.plan(&intent, notes, next_steps).map(Some)
 }
 
-fn ask(args: &Args, resource: Option<bool>) -> anyhow::Result<ApiParts> {
+/// What to create, from the flags or from the user. Errors that no answer avoids are reported before the questions.
+fn ask(args: &Args) -> anyhow::Result<ApiParts> {
     const HELP: &str = "pass `--resource` or `--resource=false`, and `--controller` or `--controller=false`; `--yes` creates both";
-    let answer = |flag: Option<bool>, question: &str| match flag {
-        Some(flag) => Ok(flag),
-        None if args.write.yes => Ok(true),
-        None => prompt::yes_or_no(question, HELP),
+    let (resource, controller) = args.parts();
+    if let (Some(resource), Some(controller)) = (resource, controller) {
+        return Ok(ApiParts {
+            resource,
+            controller,
+        });
+    }
+    let (root, project) = write::peek(args.write)?;
+    let least = ApiParts {
+        resource: resource != Some(false),
+        controller: controller.unwrap_or(resource == Some(false)),
     };
-    let controller = match args.controller_name {
-        Some(_) => args.controller.or(Some(true)),
-        None => args.controller,
+    target::choose(args, least, &project, &root)?;
+    let answer = |flag: Option<bool>, question: &str| {
+        flag.map_or_else(|| prompt::yes_or_no(question, HELP), Ok)
     };
     Ok(ApiParts {
         resource: answer(resource, "Create Resource")?,

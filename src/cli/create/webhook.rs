@@ -8,72 +8,46 @@ mod others;
 mod tests;
 mod wanted;
 
-use std::env;
-
-use anyhow::Context as _;
-
 use self::args::WebhookParts;
 use self::chosen::WebhookSelection;
 use super::super::prompt;
-use super::super::write::{self, Intent};
+use super::super::write::{self, Intent, Plan};
 use kbr_host::output;
 use kbr_scaffold::project::{Project, Table};
-use kbr_scaffold::resource::target::Target;
-use kbr_scaffold::workdir;
 
 pub use self::args::Args;
 
-/// Runs the command.
+/// Plans the command.
 ///
 /// # Errors
-/// The command failed; nothing was written.
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let current = env::current_dir().context("cannot find the current folder")?;
-    let root = workdir::find_root(&current)?;
-    let project = write::open(&root, args.write)?;
-    // Report errors before asking questions.
-    let given = WebhookParts {
-        defaulting: args.defaulting,
-        validation: args.validation,
-        conversion: args.conversion,
-    };
-    let target = chosen::choose(args, given, &project, &root)?.target;
-    let parts = if given.any() {
-        given
-    } else {
-        ask(args, &project, &target)?
-    };
+/// All problems of the flags, or all conflicts.
+pub fn plan(args: &Args) -> anyhow::Result<Option<Plan>> {
+    let parts = ask(args)?;
+    let (session, project) = write::open(args.write)?;
+    let chosen = chosen::choose(args, parts, &project, session.root())?;
     if !parts.any() {
         output::message("nothing to do: you chose no webhook");
-        return Ok(());
+        return Ok(None);
     }
-    let (written, (notes, next_steps)) = write::apply(&root, args.write, || {
-        let project = workdir::load(&root)?;
-        let chosen = chosen::choose(args, parts, &project, &root)?;
-        let messages = (chosen.notes(&project), chosen.next_steps());
-        Ok((intent(chosen, &project), messages))
-    })?;
-    output::text(&notes);
-    if written {
-        output::text(&next_steps);
-    }
-    Ok(())
+    let (notes, next_steps) = (chosen.notes(&project), chosen.next_steps());
+    let intent = intent(chosen, &project);
+    session.plan(&intent, notes, next_steps).map(Some)
 }
 
-fn ask(args: &Args, project: &Project, target: &Target) -> anyhow::Result<WebhookParts> {
+/// What to create, from the flags or from the user. Errors that no answer avoids are reported before the questions.
+fn ask(args: &Args) -> anyhow::Result<WebhookParts> {
     const HELP: &str = "pass one or more of `--defaulting`, `--validation` and `--conversion`; `--yes` creates the first two";
-    let answer = |question: &str, otherwise: bool| {
-        if args.write.yes {
-            Ok(otherwise)
-        } else {
-            prompt::yes_or_no(question, HELP)
-        }
-    };
-    let versions = project.versions(target).count();
+    let given = args.parts();
+    if given.any() {
+        return Ok(given);
+    }
+    let (root, project) = write::peek(args.write)?;
+    let target = chosen::choose(args, given, &project, &root)?.target;
+    let ask = |question: &str| prompt::yes_or_no(question, HELP);
     Ok(WebhookParts {
-        defaulting: answer("Create Defaulting Webhook", true)?,
-        validation: answer("Create Validation Webhook", true)?,
-        conversion: versions > 1 && answer("Create Conversion Webhook", false)?,
+        defaulting: ask("Create Defaulting Webhook")?,
+        validation: ask("Create Validation Webhook")?,
+        conversion: project.versions(&target).count() > 1 && ask("Create Conversion Webhook")?,
     })
 }
 

@@ -1,6 +1,7 @@
 use clap::Parser;
 
-use super::{Command, Deletion, api, controller, leftovers, webhook};
+use super::deletion::Deletion;
+use super::{Command, api, controller, leftovers, webhook};
 use kbr_scaffold::changes::{Change, Verb};
 use kbr_scaffold::project::{self, Project};
 

@@ -10,7 +10,7 @@ use kbr_envtest::install;
 use kbr_envtest::provide::{self, Provided};
 use kbr_envtest::work::WorkFolder;
 use kbr_envtest::{installed, or_build};
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 use kbr_host::output;
 
 /// What to print about a version.
@@ -220,7 +220,6 @@ pub fn sideload(args: &SideloadArgs) -> anyhow::Result<()> {
             args.selection.version
         );
         return Err(Diagnostic::new(text)
-            .outcome(Outcome::Unmentioned)
             .help("name the version of the archive: kbr envtest sideload 1.37.2 < ARCHIVE")
             .into());
     };

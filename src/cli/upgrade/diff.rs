@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::embedded;
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 use kbr_host::output;
 use kbr_scaffold::changes::{Change, Verb};
 use kbr_scaffold::library;
@@ -20,7 +20,7 @@ pub fn run(root: &Path, releases: &str) -> anyhow::Result<ExitCode> {
     let is_release = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     let Some((from, to)) = pair.filter(|(from, to)| is_release(from) && is_release(to)) else {
         let text = format!("expected two releases, not `{releases}`");
-        let error = Diagnostic::new(text).outcome(Outcome::Unmentioned);
+        let error = Diagnostic::new(text);
         return Err(error
             .help("pass two releases: `--diff 0.1.0..0.2.0`")
             .into());

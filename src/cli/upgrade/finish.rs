@@ -8,10 +8,11 @@ use anyhow::Context as _;
 use super::super::report;
 use super::git::Repository;
 use super::{Args, afterwards, prepare};
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::{Diagnostic, nothing_written};
 use kbr_host::output;
 use kbr_scaffold::changes::{self, Locator};
-use kbr_scaffold::commit::{self, Suspended, suspended};
+use kbr_scaffold::commit::{self, Lock, Suspended, suspended};
+use kbr_scaffold::project::Project;
 use kbr_scaffold::upgrade::{Span, marked};
 use kbr_scaffold::workdir;
 
@@ -20,23 +21,10 @@ use kbr_scaffold::workdir;
 /// # Errors
 /// There is no unfinished upgrade, or a conflict is unresolved.
 pub fn resume(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
-    let lock = commit::lock_suspended(root)?;
-    let upgrade = unfinished(root)?;
-    let project = workdir::load(root)?;
-    if project.head.kbr != upgrade.to {
-        let text = format!(
-            "PROJECT says kbr {}: this checkout lacks the unfinished upgrade",
-            project.head.kbr
-        );
-        return Err(Diagnostic::new(text)
-            .help("switch to the branch, or apply the stash, that has it")
-            .help("or abandon the upgrade: `kbr upgrade --abort`")
-            .into());
-    }
+    let (lock, upgrade, project) = resumed(root).map_err(nothing_written)?;
     let left = unresolved(root, &upgrade)?;
     if !left.is_empty() {
         return Err(Diagnostic::new("unresolved conflicts")
-            .outcome(Outcome::Unmentioned)
             .details(left.join("\n"))
             .help("keep the lines that you want, remove the markers, and run `kbr upgrade --continue` again")
             .into());
@@ -54,14 +42,34 @@ pub fn resume(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The unfinished upgrade of the project, if its files are here.
+fn resumed(root: &Path) -> anyhow::Result<(Lock, Suspended, Project)> {
+    let (lock, upgrade) = unfinished(root)?;
+    let project = workdir::load(root)?;
+    if project.head.kbr != upgrade.to {
+        let text = format!(
+            "PROJECT says kbr {}: this checkout lacks the unfinished upgrade",
+            project.head.kbr
+        );
+        return Err(Diagnostic::new(text)
+            .help("switch to the branch, or apply the stash, that has it")
+            .help("or abandon the upgrade: `kbr upgrade --abort`")
+            .into());
+    }
+    Ok((lock, upgrade, project))
+}
+
 /// Restores the files before the upgrade.
 ///
 /// # Errors
 /// There is no unfinished upgrade; the files cannot be written.
 pub fn abort(root: &Path) -> anyhow::Result<ExitCode> {
-    let lock = commit::lock_suspended(root)?;
-    let upgrade = unfinished(root)?;
-    let abort = suspended::abort(&upgrade, root)?;
+    let plan = || {
+        let (lock, upgrade) = unfinished(root)?;
+        let abort = suspended::abort(&upgrade, root)?;
+        Ok((lock, upgrade, abort))
+    };
+    let (lock, upgrade, abort) = plan().map_err(nothing_written)?;
     commit::commit(&lock, &abort.changes)?;
     report::report(&abort.changes);
     if let Some(repository) = Repository::find_if_usable(root) {
@@ -105,13 +113,13 @@ pub fn abort(root: &Path) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-fn unfinished(root: &Path) -> anyhow::Result<Suspended> {
-    let upgrade = suspended::find(root)?;
-    upgrade.ok_or_else(|| {
-        Diagnostic::new("no unfinished upgrade found")
-            .help("to start one, run `kbr upgrade`")
-            .into()
-    })
+/// Locks the project, and reads what is unfinished in it.
+fn unfinished(root: &Path) -> anyhow::Result<(Lock, Suspended)> {
+    let lock = commit::lock_suspended(root)?;
+    let upgrade = suspended::find(root)?.ok_or_else(|| {
+        Diagnostic::new("no unfinished upgrade found").help("to start one, run `kbr upgrade`")
+    })?;
+    Ok((lock, upgrade))
 }
 
 fn span(upgrade: &Suspended) -> Span<'_> {

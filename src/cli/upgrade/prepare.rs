@@ -108,8 +108,8 @@ impl Prepared {
 /// The change of PROJECT.
 fn record(root: &Path) -> anyhow::Result<Change> {
     let path = root.join(PROJECT);
-    let before = regular::text(&path)
-        .with_context(|| format!("cannot read `{}`, nothing was written", path.display()))?;
+    let before =
+        regular::text(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let after = project::upgraded(&before, KBR)?;
     Ok(Change {
         path: PROJECT.to_owned(),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::servers::Ports;
 use crate::{assets, folder};
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 use kbr_host::notation::Version;
 
 /// The record, in the folder of the cluster.
@@ -81,10 +81,7 @@ impl State {
             self.kubernetes
         );
         let help = format!("delete the data with kbr cluster stop {name} --delete");
-        Err(Diagnostic::new(text)
-            .outcome(Outcome::Unmentioned)
-            .help(help)
-            .into())
+        Err(Diagnostic::new(text).help(help).into())
     }
 }
 
@@ -121,9 +118,7 @@ pub fn create_root() -> anyhow::Result<()> {
 
 fn root() -> anyhow::Result<PathBuf> {
     let data = assets::data_folder().ok_or_else(|| {
-        Diagnostic::new("no home folder found for clusters")
-            .outcome(Outcome::Unmentioned)
-            .help("set HOME or XDG_DATA_HOME")
+        Diagnostic::new("no home folder found for clusters").help("set HOME or XDG_DATA_HOME")
     })?;
     Ok(std::path::absolute(data.join("kbr/clusters"))?)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::Value;
 
-use kbr_host::diagnostic::{Outcome, Problem};
+use kbr_host::diagnostic::Diagnostic;
 use kbr_host::regular;
 
 /// Path and text of the YAML and JSON files in a folder, sorted; empty if the folder does not exist.
@@ -53,6 +53,5 @@ pub fn name(crd: &Value) -> &str {
 
 /// A problem with the source of the earlier CRDs.
 pub fn unreadable(text: impl Display, help: impl Display) -> anyhow::Error {
-    let problem = Problem::new(text).help(help);
-    problem.outcome(Outcome::Unmentioned).into()
+    Diagnostic::new(text).help(help).into()
 }

@@ -16,6 +16,7 @@ use crate::webhook::entry::Names;
 use crate::webhook::served::compare;
 use crate::webhook::{own_namespace, permissions};
 use crate::yaml;
+use kbr_host::diagnostic::Diagnostic;
 use kbr_scaffold::edited::{self, Mark};
 
 pub const WEBHOOKS: Artifact = Artifact {
@@ -82,9 +83,13 @@ fn generated_before(root: &Path) -> anyhow::Result<Vec<Value>> {
     match files::read(&root.join(PATH))? {
         Some(text) if edited::is_generated(&text) => {
             let text = String::from_utf8_lossy(&text);
-            serde_saphyr::from_multiple(&text).with_context(|| format!(
-                "cannot read `{PATH}`, which lists the configurations that a cluster may have; nothing was written\nhelp: choose either side of a merge conflict, or restore the file from git, then run `kbr manifests` again"
-            ))
+            serde_saphyr::from_multiple(&text).map_err(|error| {
+                let what = "which lists the configurations that a cluster may have";
+                Diagnostic::new(format_args!("cannot read `{PATH}`, {what}"))
+                    .details(error)
+                    .help("choose either side of a merge conflict, or restore the file from git, then run `kbr manifests` again")
+                    .into()
+            })
         }
         _ => Ok(Vec::new()),
     }

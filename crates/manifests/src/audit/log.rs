@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use anyhow::Context;
 
 use super::event::Event;
-use kbr_host::diagnostic::{Diagnostic, Outcome};
+use kbr_host::diagnostic::Diagnostic;
 
 /// The longest line, in bytes: two objects of the largest size, which an API server logs at most, with room to spare.
 const LIMIT: u64 = 16 * 1024 * 1024;
@@ -55,7 +55,6 @@ fn broken(number: usize, reason: &str) -> Diagnostic {
     Diagnostic::new(format_args!(
         "line {number} is not an audit event: {reason}"
     ))
-    .outcome(Outcome::Unmentioned)
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub fn require_digests(deployment: &Value) -> anyhow::Result<()> {
     for image in all(deployment) {
         if !image.contains("@sha256:") {
             bail!(
-                "the image `{image}` has no digest, which `--use-image-digests` needs; pass `--image NAME@sha256:…`; nothing was written"
+                "the image `{image}` has no digest, which `--use-image-digests` needs; pass `--image NAME@sha256:…`"
             );
         }
     }

@@ -88,30 +88,30 @@ impl Metadata {
                 "gif" => "image/gif",
                 "svg" => "image/svg+xml",
                 _ => bail!(
-                    "the icon `{path}` in `[bundle]` of {PROJECT} must be a png, jpeg, gif or svg; nothing was written"
+                    "the icon `{path}` in `[bundle]` of {PROJECT} must be a png, jpeg, gif or svg"
                 ),
             };
             if path.starts_with('/') || path.split('/').any(|part| part == "..") {
-                bail!(
-                    "the icon `{path}` in `[bundle]` of {PROJECT} must be in the project; nothing was written"
-                );
+                bail!("the icon `{path}` in `[bundle]` of {PROJECT} must be in the project");
             }
             let bytes = files::read(&root.join(path))?;
-            let bytes = bytes.with_context(|| format!("the icon `{path}` in `[bundle]` of {PROJECT} does not exist; nothing was written"))?;
+            let bytes = bytes.with_context(|| {
+                format!("the icon `{path}` in `[bundle]` of {PROJECT} does not exist")
+            })?;
             metadata.image = Some((kind, BASE64_STANDARD.encode(bytes)));
         }
         Ok(metadata)
     }
 
     fn parse(text: &str) -> anyhow::Result<Self> {
-        let tables: Tables = toml::from_str(text)
-            .with_context(|| format!("cannot read `[bundle]` in {PROJECT}, nothing was written"))?;
+        let tables: Tables =
+            toml::from_str(text).with_context(|| format!("cannot read `[bundle]` in {PROJECT}"))?;
         let metadata = tables.bundle;
         if let Some(level) = &metadata.capabilities
             && !LEVELS.contains(&level.as_str())
         {
             bail!(
-                "`capabilities` in `[bundle]` of {PROJECT} cannot be `{level}`; the levels are: {}; nothing was written",
+                "`capabilities` in `[bundle]` of {PROJECT} cannot be `{level}`; the levels are: {}",
                 LEVELS.join(", ")
             );
         }

@@ -60,17 +60,15 @@ pub fn sort(objects: Vec<Value>) -> anyhow::Result<Parts> {
     }
     if !refused.is_empty() {
         bail!(
-            "OLM does not install these objects of `config/default`: {}; nothing was written",
+            "OLM does not install these objects of `config/default`: {}",
             refused.join(", ")
         );
     }
     let deployment = deployments
         .pop()
-        .context("`config/default` has no Deployment; nothing was written")?;
+        .context("`config/default` has no Deployment")?;
     if !deployments.is_empty() {
-        bail!(
-            "`config/default` has several Deployments, of which a bundle of kbr can have one; nothing was written"
-        );
+        bail!("`config/default` has several Deployments, of which a bundle of kbr can have one");
     }
     Ok(Parts {
         deployment,

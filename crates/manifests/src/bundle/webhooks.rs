@@ -58,9 +58,7 @@ pub fn take(
                 if SAME.contains(&key.as_str()) {
                     definition.insert(key.clone(), value.clone());
                 } else if !SET.contains(&key.as_str()) {
-                    bail!(
-                        "the webhook `{generated}` has `{key}`, which OLM does not set; nothing was written"
-                    );
+                    bail!("the webhook `{generated}` has `{key}`, which OLM does not set");
                 }
             }
             definitions.push(Value::Object(definition));

@@ -23,7 +23,7 @@ pub fn defaults(root: &Path, rows: &mut Vec<Row>) -> anyhow::Result<()> {
         return Ok(());
     };
     let patch: Value = serde_saphyr::from_str(&String::from_utf8_lossy(&text))
-        .with_context(|| format!("cannot read `{VALUES}`, nothing was written"))?;
+        .with_context(|| format!("cannot read `{VALUES}`"))?;
     apply("", &patch, rows)
 }
 
@@ -31,7 +31,7 @@ fn apply(path: &str, value: &Value, rows: &mut Vec<Row>) -> anyhow::Result<()> {
     if let Some(row) = rows.iter_mut().find(|row| row.path == path) {
         if !accepts(&row.schema, value) {
             bail!(
-                "`{path}` in `{VALUES}` cannot be {value}: it must match {}; nothing was written",
+                "`{path}` in `{VALUES}` cannot be {value}: it must match {}",
                 row.schema
             );
         }
@@ -50,9 +50,7 @@ fn apply(path: &str, value: &Value, rows: &mut Vec<Row>) -> anyhow::Result<()> {
             apply(&path, value, rows)
         }),
         None if is_section => {
-            bail!(
-                "`{path}` in `{VALUES}` cannot be {value}: it has values of its own; nothing was written"
-            )
+            bail!("`{path}` in `{VALUES}` cannot be {value}: it has values of its own")
         }
         _ => {
             let about = format!("A value of this project's own templates (`{TEMPLATES}`)");
@@ -90,8 +88,7 @@ fn accepts(schema: &Value, value: &Value) -> bool {
 pub fn templates(root: &Path, folder: &str) -> anyhow::Result<Vec<Body>> {
     let read = |path: String| {
         let text = files::read(&root.join(&path))?.unwrap_or_default();
-        let text = String::from_utf8(text)
-            .with_context(|| format!("`{path}` is not text; nothing was written"))?;
+        let text = String::from_utf8(text).with_context(|| format!("`{path}` is not text"))?;
         let path = path.replacen(TEMPLATES, &format!("{folder}/templates/own"), 1);
         Ok(Body { path, text })
     };

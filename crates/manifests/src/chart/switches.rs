@@ -127,8 +127,7 @@ fn is_component(root: &Path, folder: &str) -> anyhow::Result<bool> {
         return Ok(false);
     };
     let parsed = serde_saphyr::from_str(&String::from_utf8_lossy(&text));
-    let parsed: Value =
-        parsed.with_context(|| format!("cannot read `{path}`, nothing was written"))?;
+    let parsed: Value = parsed.with_context(|| format!("cannot read `{path}`"))?;
     Ok(parsed["kind"] == "Component")
 }
 

@@ -120,7 +120,7 @@ fn sources(root: &Path) -> anyhow::Result<Vec<String>> {
     let mut found = Vec::new();
     let mut folders = vec![String::new()];
     while let Some(folder) = folders.pop() {
-        let shown = || format!("cannot list `{folder}`, nothing was written");
+        let shown = || format!("cannot list `{folder}`");
         for entry in fs::read_dir(root.join(&folder)).with_context(shown)? {
             let entry = entry.with_context(shown)?;
             let Ok(name) = entry.file_name().into_string() else {

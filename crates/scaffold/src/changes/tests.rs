@@ -166,7 +166,7 @@ fn a_differing_owned_file_is_a_conflict_or_kept_or_overwritten() {
     check_rejected(
         &before,
         &ops,
-        "a conflict, nothing was written\n  `a` exists and differs\n\
+        "a conflict\n  `a` exists and differs\n\
          help: pass `--force` to overwrite the files that differ, or move them away; if kbr created them, restore their table in `PROJECT` instead",
     );
     check_with(&before, &ops, Run::Again, &[(Verb::Keep, "a", "mine")]);
@@ -254,7 +254,7 @@ fn a_missing_file_or_marker_is_a_conflict_with_the_line_to_paste() {
             insert("a.rs", "new(\n    1);\n"),
             insert("b.yaml", "- new\n- newer\n"),
         ],
-        "2 conflicts, nothing was written
+        "2 conflicts
   `a.rs` is missing, but kbr must insert lines into it
   `b.yaml` has no marker `+kbr:scaffold:m`
 help: restore `a.rs` (`git checkout -- a.rs`), or create it with these markers:
@@ -272,7 +272,7 @@ fn a_repeated_marker_is_a_conflict_with_both_lines() {
     check_rejected(
         &[("a.rs", "// +kbr:scaffold:m\nx\n// +kbr:scaffold:m\n")],
         &[insert("a.rs", "y")],
-        "a conflict, nothing was written
+        "a conflict
   `a.rs` has the marker `+kbr:scaffold:m` in lines 1 and 3
 help: keep only one of the lines 1 and 3 of `a.rs`; kbr inserts above it:
     // +kbr:scaffold:m",
@@ -289,7 +289,7 @@ fn every_conflict_is_listed_and_each_help_printed_once() {
             create("c", ""),
             create("a/b", ""),
         ],
-        "4 conflicts, nothing was written
+        "4 conflicts
   `a` exists and differs
   `a/b` cannot be created: `a` is a file
   `b` exists and differs

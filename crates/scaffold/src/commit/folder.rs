@@ -113,7 +113,7 @@ fn check_folder(root: &Path, path: &str, found: &Metadata) -> anyhow::Result<()>
     if !found.is_dir() {
         return Err(not_ours(path, what(found)));
     }
-    let shown = || format!("cannot list `{path}`, nothing was written");
+    let shown = || format!("cannot list `{path}`");
     for (count, entry) in fs::read_dir(root.join(path))
         .with_context(shown)?
         .enumerate()

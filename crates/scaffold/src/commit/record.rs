@@ -163,7 +163,7 @@ fn real_folders(root: &Path, path: &str) -> impl Iterator<Item = String> {
 
 fn unknown_record(path: &str) -> Diagnostic {
     Diagnostic::new(format_args!("`{path}` is not a record of this kbr"))
-        .outcome(Outcome::Unmentioned)
+        .outcome(Outcome::Described)
         .help(format_args!(
             "if a newer kbr started the commit, finish it with that kbr; or keep the current files: `rm -r {FOLDER}`"
         ))

@@ -248,7 +248,7 @@ mod tests {
         );
         assert_eq!(
             dependency("../gone", "gone::Foo").lines().next(),
-            Some("`../gone` is not a crate: it has no manifest; nothing was written")
+            Some("`../gone` is not a crate: it has no manifest")
         );
     }
 
@@ -274,10 +274,7 @@ mod tests {
             "k8s-openapi@0.29",
             "api",
         ] {
-            assert!(
-                dependency(krate, "a::B").contains("nothing was written"),
-                "{krate}"
-            );
+            assert!(dependency(krate, "a::B").contains("help: "), "{krate}");
         }
         for path in [
             "",

@@ -37,6 +37,18 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
+impl Args {
+    /// Whether to create the kind, and a controller, as far as the flags say it.
+    pub fn parts(&self) -> (Option<bool>, Option<bool>) {
+        let otherwise = self.write.yes.then_some(true);
+        let is_external = self.of.external_crate.is_some();
+        let resource = self.resource.or(is_external.then_some(false));
+        let is_named = self.controller_name.is_some();
+        let controller = self.controller.or(is_named.then_some(true));
+        (resource.or(otherwise), controller.or(otherwise))
+    }
+}
+
 /// What to create, according to flags and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApiParts {

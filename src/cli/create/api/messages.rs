@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::super::existing;
 use super::target::ApiSelection;
 use crate::cli::write::Planned;
 use kbr_scaffold::project::Project;
@@ -48,7 +49,7 @@ impl ApiSelection {
             }
         }
         if let Some(added) = &self.added {
-            text += &added.notes();
+            text += &existing::notes(added);
         }
         text
     }

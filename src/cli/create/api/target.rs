@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::super::existing::{self, Added};
 use super::args::{ApiParts, Args};
 use super::{controller, own};
 use crate::cli::write::Planned;
 use kbr_host::diagnostic::Problems;
+use kbr_scaffold::existing::{self, Added, Found};
 use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::controller::Controller;
@@ -18,25 +18,6 @@ pub struct ApiSelection {
     pub api: Option<Planned<Resource>>,
     pub controller: Option<Planned<Controller>>,
     pub added: Option<Added>,
-}
-
-/// Reports errors that do not depend on answers, before any question is asked.
-///
-/// # Errors
-/// All problems.
-pub fn check(
-    args: &Args,
-    resource: Option<bool>,
-    project: &Project,
-    root: &Path,
-) -> anyhow::Result<()> {
-    let parts = ApiParts {
-        resource: resource != Some(false),
-        controller: args
-            .controller
-            .unwrap_or(resource == Some(false) || args.controller_name.is_some()),
-    };
-    choose(args, parts, project, root).map(drop)
 }
 
 /// Resolves `parts` in the project.
@@ -59,15 +40,13 @@ pub fn choose(
         chosen.api = Some(own::find(&args.of, &args.new, project)?);
     }
     if parts.controller {
-        let target = match &chosen.api {
-            Some(api) => Target::own(&api.value),
-            None => existing::find(
-                &args.of,
-                args.new.namespaced,
-                project,
-                root,
-                &mut chosen.added,
-            )?,
+        let target = if let Some(api) = &chosen.api {
+            Target::own(&api.value)
+        } else {
+            let wanted = args.of.wanted(args.new.namespaced);
+            let Found { target, added } = existing::find(&wanted, project, root)?;
+            chosen.added = added;
+            target
         };
         chosen.controller = Some(controller::name(
             target,

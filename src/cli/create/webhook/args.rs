@@ -60,6 +60,25 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
+impl Args {
+    /// What to create, as far as the flags say it.
+    pub fn parts(&self) -> WebhookParts {
+        let parts = WebhookParts {
+            defaulting: self.defaulting,
+            validation: self.validation,
+            conversion: self.conversion,
+        };
+        if self.write.yes && !parts.any() {
+            return WebhookParts {
+                defaulting: true,
+                validation: true,
+                conversion: false,
+            };
+        }
+        parts
+    }
+}
+
 /// What to create, according to flags and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WebhookParts {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::super::existing::{self, Added};
 use super::args::{Args, WebhookParts};
 use super::{others, wanted};
+use kbr_scaffold::existing::{self, Added, Found};
 use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::target::Target;
@@ -35,8 +35,7 @@ pub fn choose(
     project: &Project,
     root: &Path,
 ) -> anyhow::Result<WebhookSelection> {
-    let mut added = None;
-    let target = existing::find(&args.of, None, project, root, &mut added)?;
+    let Found { target, added } = existing::find(&args.of.wanted(None), project, root)?;
     let wanted = wanted::webhook(args, parts, project, &target)?;
     let of_kind = project
         .webhooks()

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::super::existing;
 use super::chosen::WebhookSelection;
 use kbr_scaffold::project::Project;
 
@@ -22,7 +23,7 @@ impl WebhookSelection {
             text += &self.storage(project).unwrap_or_default();
         }
         if let Some(added) = &self.added {
-            text += &added.notes();
+            text += &existing::notes(added);
         }
         text
     }

@@ -29,7 +29,7 @@ fn a_table_is_appended_to_project_after_a_blank_line() {
 
 #[test]
 fn a_table_needs_an_existing_project_file_and_a_head_needs_none() {
-    let no_project = "a conflict, nothing was written\n  `PROJECT` is missing: this folder is not a kbr project\n\
+    let no_project = "a conflict\n  `PROJECT` is missing: this folder is not a kbr project\n\
                       help: run `kbr init`, or change to the project's folder";
     check_rejected(&[], &[record("[[api]]\n")], no_project);
     check_rejected(&[("PROJECT", "\n")], &[record("[[api]]\n")], no_project);

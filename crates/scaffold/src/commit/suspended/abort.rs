@@ -66,8 +66,7 @@ pub fn abort(upgrade: &Suspended, root: &Path) -> anyhow::Result<Abort> {
 /// PROJECT with the edits of the user, of the release before.
 fn release_back(now: Option<Vec<u8>>, from: &str) -> anyhow::Result<Change> {
     let text = String::from_utf8(now.clone().unwrap_or_default());
-    let text =
-        text.with_context(|| format!("`{PROJECT}` is not UTF-8 text, nothing was written"))?;
+    let text = text.with_context(|| format!("`{PROJECT}` is not UTF-8 text"))?;
     Ok(Change {
         path: PROJECT.to_owned(),
         verb: Verb::Update,

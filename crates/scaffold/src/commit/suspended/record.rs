@@ -101,7 +101,7 @@ pub fn find(root: &Path) -> anyhow::Result<Option<Suspended>> {
     let record: Result<Suspended, _> = toml::from_str(&text);
     let record = record.ok().filter(Suspended::is_valid).ok_or_else(|| {
         Diagnostic::new(format_args!("`{UPGRADE}` is not a record of this kbr"))
-            .outcome(Outcome::Unmentioned)
+            .outcome(Outcome::Described)
             .help("finish the upgrade with the kbr that started it; or keep the current files: `rm -r .kbr`")
     })?;
     Ok(Some(record))
