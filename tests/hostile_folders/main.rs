@@ -6,7 +6,10 @@
 mod attacks;
 mod generator;
 mod nested;
+mod odd;
 mod outside;
+mod own_folder;
+mod repository;
 mod sent;
 
 use outside::Outside;

@@ -1,19 +1,21 @@
 //! `config/` of a generated project renders in every state, and is consistent.
 
+mod components;
 mod consistent;
 mod own_namespace;
 mod policy;
+mod project;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
 
-use serde_json::{Value, json};
-use tempfile::TempDir;
+use serde_json::Value;
 
-use consistent::{check, named, of_kind, text};
+use components::{check_components, check_webhooks};
+use consistent::{check, named, text};
+use project::{
+    DEFAULT, create_api, create_conversion, create_webhooks, enable, init, render, write,
+};
 
 const COMPONENTS: [&str; 4] = [
     "prometheus",
@@ -21,8 +23,6 @@ const COMPONENTS: [&str; 4] = [
     "namespaced",
     "high-availability",
 ];
-const DEFAULT: &str = "config/default/kustomization.yaml";
-const CRD: &str = "config/crd/bases/crew.example.com_captains.yaml";
 
 #[test]
 fn a_project_without_a_kind_renders() {
@@ -173,295 +173,6 @@ fn samples_render() {
     };
     assert_eq!(text(sample, "/apiVersion"), "crew.example.com/v1");
     assert_eq!(text(sample, "/kind"), "Captain");
-}
-
-fn init() -> TempDir {
-    let project = tempfile::tempdir().unwrap();
-    kbr(
-        &project,
-        "init --domain example.com --project-name captains --yes",
-    );
-    project
-}
-
-/// Adds a kind, and the CRD that `kbr manifests` would generate.
-fn create_api(project: TempDir) -> TempDir {
-    let command =
-        "create api --group crew --version v1 --kind Captain --resource --controller --yes";
-    kbr(&project, command);
-    let crd = json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": { "name": "captains.crew.example.com" },
-    });
-    write(&project, CRD, &crd.to_string());
-    for (path, plurals) in [
-        ("rbac/role", &["captains", "nodes"][..]),
-        ("namespaced/cluster_role", &["nodes"]),
-    ] {
-        let path = format!("config/{path}.yaml");
-        let role = fs::read_to_string(project.path().join(&path)).unwrap();
-        let rules = json!([{ "apiGroups": ["*"], "resources": plurals, "verbs": ["get"] }]);
-        write(
-            &project,
-            &path,
-            &role.replace("rules: []", &format!("rules: {rules}")),
-        );
-    }
-    project
-}
-
-/// Adds webhooks, and the configurations that `kbr manifests` would generate.
-fn create_webhooks(project: TempDir) -> TempDir {
-    kbr(
-        &project,
-        "create webhook --group crew --version v1 --kind Captain --defaulting --validation",
-    );
-    let configuration = |kind: &str, name: &str, path: &str| {
-        let service =
-            json!({ "name": "captains-webhook", "namespace": "captains-system", "path": path });
-        json!({
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": kind,
-            "metadata": { "name": format!("captains-{name}-webhook-configuration") },
-            "webhooks": [{ "name": "a.b.c", "clientConfig": { "service": service } }],
-        })
-    };
-    let documents = [
-        configuration("MutatingWebhookConfiguration", "mutating", "/mutate"),
-        configuration("ValidatingWebhookConfiguration", "validating", "/validate"),
-    ];
-    let text = documents
-        .map(|document| document.to_string())
-        .join("\n---\n");
-    write(&project, "config/webhook/manifests.yaml", &text);
-    project
-}
-
-/// Adds a second version and its conversion, and the CRD that `kbr manifests` would generate.
-fn create_conversion(project: TempDir) -> TempDir {
-    let kind = "--group crew --version v2 --kind Captain";
-    kbr(
-        &project,
-        &format!("create api {kind} --resource --controller=false"),
-    );
-    kbr(&project, &format!("create webhook {kind} --conversion"));
-    let service =
-        json!({ "name": "captains-webhook", "namespace": "captains-system", "path": "/convert" });
-    let conversion = json!({ "strategy": "Webhook", "webhook": {
-        "clientConfig": { "service": service }, "conversionReviewVersions": ["v1"],
-    } });
-    let crd = json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": { "name": "captains.crew.example.com" },
-        "spec": { "conversion": conversion },
-    });
-    write(&project, CRD, &crd.to_string());
-    for (path, plurals) in [
-        ("rbac/role", &["captains", "nodes"][..]),
-        ("namespaced/cluster_role", &["nodes"]),
-    ] {
-        let path = format!("config/{path}.yaml");
-        let role = fs::read_to_string(project.path().join(&path)).unwrap();
-        let rules = json!([{ "apiGroups": ["*"], "resources": plurals, "verbs": ["get"] }]);
-        write(
-            &project,
-            &path,
-            &role.replace("rules: []", &format!("rules: {rules}")),
-        );
-    }
-    project
-}
-
-/// The webhooks use an existing Service, and a certificate with exactly one manager and a CA bundle.
-#[track_caller]
-fn check_webhooks(objects: &[Value], certificate: &str, namespace: &str) {
-    let find = |kind: &str, name: &str| {
-        let found: Vec<_> = objects
-            .iter()
-            .filter(|object| named(object, kind, name))
-            .collect();
-        assert_eq!(found.len(), 1, "{kind} {name}");
-        found[0]
-    };
-    let service = find("Service", "captains-webhook");
-    assert_eq!(text(service, "/metadata/namespace"), namespace);
-    let self_managed = certificate == "webhook-self-signed";
-    for (kind, name) in [
-        (
-            "MutatingWebhookConfiguration",
-            "captains-mutating-webhook-configuration",
-        ),
-        (
-            "ValidatingWebhookConfiguration",
-            "captains-validating-webhook-configuration",
-        ),
-    ] {
-        let configuration = find(kind, name);
-        let called = &configuration["webhooks"][0]["clientConfig"]["service"];
-        assert_eq!(
-            (&called["name"], &called["namespace"]),
-            (&json!("captains-webhook"), &json!(namespace))
-        );
-        let injected =
-            configuration["metadata"]["annotations"]["cert-manager.io/inject-ca-from"].as_str();
-        let wanted = format!("{namespace}/captains-webhook");
-        assert_eq!(injected, (!self_managed).then_some(wanted.as_str()));
-    }
-    for kind in ["Role", "ClusterRole"] {
-        let role = find(kind, "captains-webhook-certificate-role");
-        let none = role["rules"].as_array().is_none_or(Vec::is_empty);
-        assert_eq!(none, !self_managed, "{role}");
-    }
-    assert_eq!(of_kind(objects, "Certificate").is_empty(), self_managed);
-    for certificate in of_kind(objects, "Certificate") {
-        // It must not be the Secret of the other component.
-        let secret = text(certificate, "/spec/secretName");
-        assert_eq!(secret, "captains-webhook-certmanager");
-        let pod = &of_kind(objects, "Deployment")[0]["spec"]["template"]["spec"];
-        assert_eq!(text(pod, "/volumes/0/secret/secretName"), secret);
-    }
-    let container = &of_kind(objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0];
-    let arguments = container["args"].to_string();
-    assert_eq!(
-        arguments.contains("--webhook-certificate=self-managed"),
-        self_managed
-    );
-    assert_eq!(arguments.contains("--webhook-cert-path="), !self_managed);
-    let ports = container["ports"].as_array().into_iter().flatten();
-    let ports: Vec<_> = ports.filter(|port| port["name"] == "webhook").collect();
-    let [port] = &ports[..] else {
-        panic!("expected one port for webhooks: {container}")
-    };
-    // The port of the Pod, not of the Service; open to all sources, because the API server is not a Pod.
-    for policy in of_kind(objects, "NetworkPolicy") {
-        let open = json!({ "ports": [{ "port": port["containerPort"] }] });
-        let rules = policy["spec"]["ingress"].as_array();
-        assert!(rules.is_some_and(|rules| rules.contains(&open)), "{policy}");
-    }
-    let all = objects.iter().map(Value::to_string).collect::<String>();
-    for placeholder in ["SERVICE_NAME", "SERVICE_NAMESPACE", "CERTIFICATE_"] {
-        assert!(!all.contains(placeholder), "{placeholder}");
-    }
-}
-
-#[track_caller]
-fn kbr(project: &TempDir, command: &str) {
-    let output = Command::new(env!("CARGO_BIN_EXE_kbr"))
-        .args(command.split(' '))
-        .current_dir(project.path())
-        .output()
-        .unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "kbr {command}: {stderr}");
-}
-
-fn write(project: &TempDir, path: &str, text: &str) {
-    let path = project.path().join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
-
-/// Writes the lines of `components` into `default`, in this order.
-fn enable(project: &TempDir, default: &str, components: &[&str]) {
-    let marker = "  # +kbr:scaffold:components\n";
-    assert!(default.contains(marker), "{default}");
-    let mut lines: Vec<_> = components
-        .iter()
-        .map(|component| format!("  - ../{component}\n"))
-        .collect();
-    lines.push(marker.to_owned());
-    write(project, DEFAULT, &default.replace(marker, &lines.concat()));
-}
-
-#[track_caller]
-fn render(project: &TempDir, folder: &str) -> Vec<Value> {
-    let output = Command::new(kubectl())
-        .args(["kustomize", folder])
-        .current_dir(project.path())
-        .output()
-        .unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "kustomize {folder}: {stderr}");
-    String::from_utf8(output.stdout)
-        .unwrap()
-        .split("\n---\n")
-        .map(|document| serde_saphyr::from_str(document).unwrap())
-        .collect()
-}
-
-/// The kustomize (`kubectl kustomize`) of the local control plane.
-fn kubectl() -> PathBuf {
-    static KUBECTL: OnceLock<PathBuf> = OnceLock::new();
-    let find = || {
-        let output = Command::new(env!("CARGO_BIN_EXE_kbr"))
-            .args(["envtest", "path"])
-            .output()
-            .unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{stderr}");
-        let folder = String::from_utf8(output.stdout).unwrap();
-        Path::new(folder.trim_end()).join("kubectl")
-    };
-    KUBECTL.get_or_init(find).clone()
-}
-
-/// The objects of each component exist if and only if it is on.
-#[track_caller]
-fn check_components(objects: &[Value], on: &[&str]) {
-    let marks = [
-        ("prometheus", "ServiceMonitor"),
-        ("network-policy", "NetworkPolicy"),
-        ("high-availability", "PodDisruptionBudget"),
-    ];
-    for (component, kind) in marks {
-        let there = !of_kind(objects, kind).is_empty();
-        assert_eq!(there, on.contains(&component), "{component} in {on:?}");
-    }
-    let namespaced = on.contains(&"namespaced");
-    let bound = of_kind(objects, "ClusterRoleBinding")
-        .into_iter()
-        .filter(|binding| binding.pointer("/subjects/0").is_some());
-    let bound: Vec<_> = bound
-        .map(|binding| text(binding, "/metadata/name"))
-        .collect();
-    let all = [
-        "captains-manager-rolebinding",
-        "captains-metrics-auth-rolebinding",
-        "captains-webhook-certificate-rolebinding",
-    ];
-    let last = 2 + usize::from(on.contains(&"webhook-self-signed"));
-    assert_eq!(bound, all[..last], "{on:?}");
-    let role = objects
-        .iter()
-        .find(|object| named(object, "ClusterRole", "captains-manager-role"));
-    let plurals = role.map(|role| &role["rules"][0]["resources"]);
-    let expected = if namespaced {
-        json!(["nodes"])
-    } else {
-        json!(["captains", "nodes"])
-    };
-    assert_eq!(plurals, Some(&expected), "{on:?}");
-
-    let deployment = of_kind(objects, "Deployment")[0];
-    let available = on.contains(&"high-availability");
-    let replicas = if available { 2 } else { 1 };
-    assert_eq!(deployment["spec"]["replicas"], replicas, "{on:?}");
-    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
-    let mut args = container["args"].as_array().unwrap().iter();
-    let warm = args.any(|arg| arg == "--warm-standby");
-    assert_eq!(warm, available, "{on:?}");
-    let env = &container["env"];
-    let names: Vec<_> = env
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|var| text(var, "/name"))
-        .collect();
-    // In this order: Kubernetes expands $(POD_NAMESPACE) only after its definition.
-    let all = ["POD_NAME", "POD_NAMESPACE", "WATCH_NAMESPACE"];
-    assert_eq!(names, all[..2 + usize::from(namespaced)], "{on:?}");
 }
 
 fn subsets() -> Vec<Vec<&'static str>> {

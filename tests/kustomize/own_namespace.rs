@@ -4,7 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{check, create_api, create_webhooks, documented, init, of_kind, render, write};
+use crate::consistent::{check, of_kind};
+use crate::documented;
+use crate::project::{create_api, create_webhooks, init, render, write};
 
 const MANIFESTS: &str = "config/webhook/manifests.yaml";
 const SELECTED: &str = "/namespaceSelector/matchExpressions";

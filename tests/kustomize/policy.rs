@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{CRD, create_api, create_conversion, create_webhooks, init, write};
+use crate::project::{CRD, create_api, create_conversion, create_webhooks, init, write};
 
 const KBR: &str = env!("CARGO_BIN_EXE_kbr");
 
