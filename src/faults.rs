@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::process::ExitCode;
 
+use kbr_host::diagnostic::nothing_written;
 use kbr_host::output;
 use kbr_scaffold::blueprint::{Blueprint, Presence, Source, difference};
 use kbr_scaffold::changes::{self, Change, Records, Verb};
@@ -58,7 +59,7 @@ fn run(root: &Path) -> anyhow::Result<()> {
         ));
         return Ok(());
     };
-    let lock = commit::lock(root)?;
+    let lock = commit::lock(root).map_err(nothing_written)?;
     let (mut parts, mut removed, mut records) = (Vec::new(), Vec::new(), Records::default());
     for wanted in wanted {
         match wanted {
