@@ -1,9 +1,6 @@
 //! Test the condition `Ready`, which the manager sets to `False` when a reconcile fails.
 
-use k8s_openapi::{
-    api::core::v1::ConfigMap,
-    apimachinery::pkg::apis::meta::v1::{Condition, Time},
-};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kbr_testing::{FakeApi, is_ready, reason};
 use manager::{Action, Context, Manager};
 
@@ -175,19 +172,15 @@ async fn an_api_error_is_shown_as_its_message() {
             .controller::<Captain>("captain")
             .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
             .reconcile(async |_, cx: Context<Captain>| {
-                // This object does not exist.
-                let mut map: ConfigMap = object("map", "");
-                map.metadata.namespace = Some("default".to_owned());
-                map.metadata.uid = Some("another".to_owned());
-                map.metadata.resource_version = Some("1".to_owned());
-                cx.update(&map, |map| map.data = None).await?;
+                cx.create(&object("map", "")).await?;
                 Ok(Action::await_change())
             });
     };
     let api = FakeApi::new();
     put(&api, "");
+    api.put(&object("map", ""));
     let error = api.reconcile(register, "hook").await.unwrap_err();
-    let said = "cannot update ConfigMap `default/map`: configmaps \"map\" not found";
+    let said = "cannot create ConfigMap `default/map`: configmaps \"map\" already exists";
     assert_eq!(error.to_string(), said);
     assert_eq!(ready(&api).unwrap().message, said);
 }

@@ -132,7 +132,7 @@ async fn an_update_does_not_remove_the_finalizers_of_a_new_object_of_the_same_na
     });
     let error = replaced.await.unwrap_err();
     assert!(
-        format!("{error:#}").contains("the new object of the same name was not changed"),
+        format!("{error:#}").contains("no new object of its name was changed"),
         "{error:#}"
     );
     let new: ConfigMap = api.get("default", "map").unwrap();
