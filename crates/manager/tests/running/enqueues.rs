@@ -8,7 +8,7 @@ use kube::{
     ResourceExt,
     api::{ObjectMeta, PartialObjectMeta},
 };
-use manager::{Action, Context, Controller, Key, Manager, Trigger, predicate};
+use manager::{Action, Context, Key, Manager, Trigger};
 
 use crate::support::{Captain, Running, SOON, Said, captain, manager, object, options};
 
@@ -24,6 +24,8 @@ macro_rules! saying {
             })
     }};
 }
+
+pub(crate) use saying;
 
 fn charts(captain: &Captain) -> Vec<String> {
     let key = Key::new(captain.namespace().as_deref(), &captain.spec.chart);
@@ -74,14 +76,14 @@ async fn a_watched_object_enqueues_only_objects_that_refer_to_it() {
 }
 
 /// A `ConfigMap` with the name of an object in a label.
-fn naming(name: &str, named: &str) -> ConfigMap {
+pub(crate) fn naming(name: &str, named: &str) -> ConfigMap {
     let mut map = object(name, "");
     map.labels_mut()
         .insert("names".to_owned(), named.to_owned());
     map
 }
 
-fn named<K: kube::Resource>(map: &K) -> Vec<Key> {
+pub(crate) fn named<K: kube::Resource>(map: &K) -> Vec<Key> {
     let name = map.labels().get("names");
     name.map(|name| Key::new(Some("default"), name))
         .into_iter()
@@ -152,121 +154,6 @@ async fn a_mapping_that_fails_or_panics_enqueues_nothing() {
     said.heard_times("hook", 2).await;
     running.stop().await.unwrap();
     assert_eq!(said.count("hook"), 2);
-}
-
-fn labelled(mut captain: Captain) -> Captain {
-    captain
-        .labels_mut()
-        .insert("rank".to_owned(), "1".to_owned());
-    captain
-}
-
-#[tokio::test]
-async fn a_predicate_filters_updates_but_not_creation_or_deletion() {
-    const FINALIZER: &str = "crew.example.com/captain";
-    let api = FakeApi::new();
-    let mut hook = captain("hook", "one");
-    hook.finalizers_mut().push(FINALIZER.to_owned());
-    api.put(&hook);
-    let (mut manager, said) = (manager(&api), Said::default());
-    let cleaning = said.clone();
-    let controller = manager
-        .controller::<Captain>("captain")
-        .when(predicate::generation_changed)
-        .finalizer(FINALIZER, move |_, _| {
-            cleaning.say("cleaned up");
-            async { Ok(Action::await_change()) }
-        });
-    saying!(controller, said);
-    let running = Running::start(manager);
-    said.heard("hook").await;
-    let put = |mut captain: Captain| {
-        captain.finalizers_mut().push(FINALIZER.to_owned());
-        api.put(&captain);
-    };
-    put(labelled(captain("hook", "one")));
-    put(captain("ahab", "one"));
-    said.heard("ahab").await;
-    assert_eq!(said.count("hook"), 1);
-    put(labelled(captain("hook", "two")));
-    said.heard_times("hook", 2).await;
-    api.delete::<Captain>("default", "hook");
-    said.heard("cleaned up").await;
-    running.stop().await.unwrap();
-    assert!(api.get::<Captain>("default", "hook").is_none());
-}
-
-/// Reconciles `hook` when a `ConfigMap` that names it has new data and new labels, and when the captain changes.
-async fn filtered<W, S>(
-    register: impl FnOnce(Controller<'_, Captain>) -> Controller<'_, Captain, W, S>,
-) {
-    let api = FakeApi::new();
-    api.put(&captain("hook", "one"));
-    let (mut manager, said) = (manager(&api), Said::default());
-    let controller = register(manager.controller::<Captain>("captain"));
-    saying!(controller, said);
-    let running = Running::start(manager);
-    said.heard("hook").await;
-    api.put(&naming("map", "hook"));
-    said.heard_times("hook", 2).await;
-    // Only labels; only data; both.
-    api.put(&naming("map", "hook2"));
-    api.put(&object("map", "new"));
-    api.put(&naming("map", "hook"));
-    said.heard_times("hook", 3).await;
-    // An update of the captain itself is not filtered.
-    api.put(&labelled(captain("hook", "one")));
-    said.heard_times("hook", 4).await;
-    running.stop().await.unwrap();
-    assert_eq!(said.count("hook"), 4);
-}
-
-#[tokio::test]
-async fn a_predicate_of_a_watched_kind_applies_to_that_kind_alone() {
-    filtered(|controller| {
-        controller.watches_with::<ConfigMap>(
-            |map, _| Ok(named(map)),
-            |kind| {
-                kind.when(|old, new| old.data != new.data)
-                    .when(predicate::labels_changed)
-            },
-        )
-    })
-    .await;
-}
-
-#[tokio::test]
-#[expect(deprecated, reason = "projects of 0.2.0 have it")]
-async fn a_predicate_after_a_kind_still_applies_to_that_kind() {
-    filtered(|controller| {
-        controller
-            .watches::<ConfigMap>(|map, _| Ok(named(map)))
-            .when(|old, new| old.data != new.data)
-            .reads::<Secret>()
-            .when(predicate::labels_changed)
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_predicate_after_a_configured_kind_is_about_the_controllers_own() {
-    let api = FakeApi::new();
-    api.put(&captain("hook", "one"));
-    let (mut manager, said) = (manager(&api), Said::default());
-    let controller = manager
-        .controller::<Captain>("captain")
-        .watches_with::<ConfigMap>(|map, _| Ok(named(map)), |kind| kind)
-        .when(predicate::generation_changed);
-    saying!(controller, said);
-    let running = Running::start(manager);
-    said.heard("hook").await;
-    api.put(&labelled(captain("hook", "one")));
-    api.put(&naming("map", "hook"));
-    said.heard_times("hook", 2).await;
-    api.put(&object("map", "new"));
-    said.heard_times("hook", 3).await;
-    running.stop().await.unwrap();
-    assert_eq!(said.count("hook"), 3);
 }
 
 #[tokio::test]
