@@ -64,7 +64,7 @@ impl Cluster {
     /// Like [`operator`](Self::operator), with flags and an environment of your own. A variable that `configure` sets
     /// replaces that of this crate; a flag may not be given twice.
     ///
-    /// A missing permission is found in the log, so errors must stay in it.
+    /// A missing permission is found in the log, so warnings must stay in it.
     ///
     /// ```no_run
     /// # async fn test() -> anyhow::Result<()> {
