@@ -6,7 +6,7 @@ use crate::project::{Project, definition};
 
 const WARNING: &str = "\
 warning: `api/src/ship.rs:9`: `Ship` of `crew.example.com/v1`, `.spec.engine.power`: maximum was 9, and is 5 [values-restricted]
-    help: objects that exist can still be updated, but new ones with such a value are rejected: keep the range, or restrict it in a new version
+    help: existing objects can still be updated, but new ones with such a value are rejected: keep the range, or restrict it in a new version
     help: if this is intended, write above it `// +kbr:lint:allow=values-restricted`
 ";
 const ERROR: &str = "\
@@ -146,12 +146,12 @@ fn sources_that_do_not_exist_are_explained() {
     for (from, expected) in [
         (
             "mian",
-            "error: git knows no commit `mian`\nhelp: name a branch, tag or commit that `git fetch` has brought here",
+            "error: git has no commit `mian`\nhelp: pass a branch, tag or commit that this repository has",
         ),
-        ("--all", "error: git knows no commit `--all`\n"),
+        ("--all", "error: git has no commit `--all`\n"),
         (
             "released",
-            "error: git knows no commit `released`\nhelp: to compare with the folder, write `./released`\n",
+            "error: git has no commit `released`\nhelp: to compare with the folder, pass `./released`\n",
         ),
         (
             "./released",
@@ -184,7 +184,7 @@ fn a_cluster_knows_in_which_versions_objects_are_stored() {
         $KBR manifests --against cluster";
     let printed = project.with_control_plane(script);
     assert!(!printed.works, "{printed:?}");
-    let expected = "version `v1` does not exist any more, but is in `status.storedVersions`: objects may be stored in it [version-still-stored]";
+    let expected = "version `v1` was removed, but is in `status.storedVersions`: objects may be stored in it [version-still-stored]";
     assert!(printed.stderr.contains(expected), "{printed:?}");
     assert!(
         printed.stderr.contains("compared 1 CRD with the cluster\n"),

@@ -123,7 +123,7 @@ fn another_minor_version_is_never_built() {
             "error: the store is unchanged: `{version}` cannot be downloaded, and kbr builds only Kubernetes {minors}\n    cannot get `{OFFLINE}`: "
         );
         assert!(stderr.starts_with(&expected), "{stderr}");
-        let help = "\nhelp: ask for one of these: kbr envtest use --or-build VERSION\n";
+        let help = "\nhelp: pass one of these versions: kbr envtest use --or-build VERSION\n";
         assert!(stderr.ends_with(help), "{stderr}");
         assert!(!was_built(&place) && !place.path("store").exists());
     }

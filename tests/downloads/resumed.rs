@@ -219,7 +219,7 @@ fn a_connection_that_always_ends_early_is_given_up() {
     });
     let place = Place::new();
     let stderr = fail(&place, &server);
-    assert!(stderr.contains("cannot get all of `"), "{stderr}");
+    assert!(stderr.contains("cannot download all of `"), "{stderr}");
     assert!(server.requests_of(&archive_path()).len() < 6);
 }
 

@@ -50,11 +50,11 @@ fn hostile_archives() -> Vec<(&'static str, Vec<u8>)> {
     let with = |entries: &[Vec<u8>]| packed(&[&[programs()], entries].concat());
     vec![
         (
-            "leads elsewhere",
+            "leaves the archive's folder",
             with(&[entry(EntryType::Regular, "../../../etcd", b"evil")]),
         ),
         (
-            "leads elsewhere",
+            "leaves the archive's folder",
             with(&[entry(EntryType::Regular, "/tmp/etcd", b"evil")]),
         ),
         (
@@ -121,7 +121,7 @@ fn an_archive_with_another_checksum_changes_nothing() {
         server.serve_file(&format!("/{}", file_name(NAME)), wrong);
         check_error(
             &server,
-            &format!("is wrong: its SHA-512 is `{}`, and `", sha512(wrong)),
+            &format!("is wrong: its SHA-512 is `{}`, but ", sha512(wrong)),
         );
     }
 }
@@ -203,7 +203,7 @@ fn an_index_that_does_not_arrive_changes_nothing() {
     let server = Server::new();
     check_error(&server, "HTTP status 404 Not Found");
     server.serve("/index.yaml", |_, _| file(&[b'a'; 1000], None).cut(500));
-    check_error(&server, "cannot get all of `");
+    check_error(&server, "cannot download all of `");
     server.serve("/index.yaml", |_, _| {
         reply("200 OK", "", &vec![b'a'; 9 << 20])
     });

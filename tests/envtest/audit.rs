@@ -68,7 +68,7 @@ never used in these tests:
   Role `crew-leader-election-role`: groups=coordination.k8s.io,resources=leases,verbs=create
   Role `crew-leader-election-role`: groups=coordination.k8s.io,resources=leases,resourceNames=crew.example.com,verbs=get;update
 
-not in any log, because the API server checks it within other requests:
+not logged: the API server checks these within other requests:
   src/rbac.rs:4: groups=crew.example.com,resources=captains/finalizers,verbs=update
 
 permissions used: 6 of 12
@@ -175,7 +175,7 @@ fn a_log_that_says_nothing_about_the_operator_is_an_error_with_the_command_to_ty
     let own = request("system:serviceaccount:a:crew-controller-manager");
     place.write("audit.log", &format!("{own}\n{}", &own[..50]));
     let output = check(&place);
-    let warning = "warning: `../audit.log` ends within a line, which is ignored\n";
+    let warning = "warning: ignored the last line of `../audit.log`, which is incomplete\n";
     assert_eq!(text(&output.stderr), warning);
     assert!(output.status.success());
     let end = "\npermissions used: 1 of 12\n";
@@ -183,7 +183,7 @@ fn a_log_that_says_nothing_about_the_operator_is_an_error_with_the_command_to_ty
 
     fs::remove_dir_all(place.path("crew/config/default")).unwrap();
     fails(
-        "no `config/default`, and thus no ServiceAccount of the operator\nhelp: without it, tests run the operator as administrator",
+        "no `config/default` found, so the operator has no ServiceAccount\nhelp: without a ServiceAccount, tests run the operator as administrator",
     );
 }
 

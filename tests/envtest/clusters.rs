@@ -207,7 +207,7 @@ fn kept_data_and_ports_survive_a_restart_and_other_data_does_not_survive_a_kill(
     fs::write(&record, text.replace("\"1.3", "\"1.2")).unwrap();
     let error = clusters.fails("start kept");
     assert!(
-        error.contains("help: delete the data with kbr cluster stop kept --delete"),
+        error.contains("help: delete the data: kbr cluster stop kept --delete"),
         "{error}"
     );
     clusters.succeeds("stop kept --delete");

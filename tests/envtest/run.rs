@@ -115,7 +115,7 @@ fn a_kind_with_conversion_is_readable_and_kbr_reports_that_it_is_unconverted() {
     let stderr = text(&output.stderr);
     let widget = "widget.demo.example.com/a\n";
     assert_eq!(text(&output.stdout), widget.repeat(3), "{stderr}");
-    let said = "without conversion: no operator serves it yet, as it does with `kbr dev`";
+    let said = "without conversion: no operator serves it yet; `kbr dev` starts one";
     let line = format!("installed `widgets.demo.example.com` {said}\n");
     assert_eq!(stderr.matches(&line).count(), 1, "{stderr}");
 }
@@ -247,7 +247,7 @@ fn missing_binaries_are_an_error_with_the_command_to_run() {
         let stderr = text(&output.stderr);
         assert!(
             stderr.contains(
-                "` has no `etcd`, no `kube-apiserver`, no `kubectl`\nhelp: run kbr envtest build, or kbr envtest use "
+                "` lacks `etcd`, `kube-apiserver`, `kubectl`\nhelp: run kbr envtest build, or kbr envtest use "
             ),
             "{stderr}"
         );

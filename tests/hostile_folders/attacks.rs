@@ -161,7 +161,7 @@ fn a_project_of_another_user_is_used_only_if_it_is_declared_safe() {
     let create = "kbr create api --group crew --version v1 --kind Mate --yes";
     let ran = sent.run(&format!("cd {} && {create}", below.display()), "owner");
     assert!(!ran.success);
-    let text = "PROJECT` belongs to another user, number 65534; nothing was written";
+    let text = "PROJECT` belongs to another user (uid 65534); nothing was written";
     assert!(ran.printed.contains(text), "{}", ran.printed);
     let help = format!(
         "`export KBR_SAFE_DIRECTORY={}`",

@@ -26,7 +26,7 @@ fn problems_of_types_and_comments_are_reported_together() {
     );
     for reason in [
         "`src/a.rs:2`: a marker in a doc comment",
-        "`src/b.rs:1`: `gte` is not a verb",
+        "`src/b.rs:1`: unknown verb `gte`",
         "`v2` and `v1` are all storage versions",
     ] {
         assert!(printed.contains(reason), "{printed}");
@@ -76,17 +76,17 @@ fn a_change_of_the_stored_version_is_reported_once_with_the_line_that_migrates()
         .replace("\"v1\"", "\"v2\"");
     write(&root, "PROJECT", &format!("{PROJECT}\n{second}"));
     let printed = succeeds(&root, &[]);
-    assert!(!printed.contains("now stores"), "{printed}");
+    assert!(!printed.contains("the storage version of"), "{printed}");
     write(&root, "api/src/bin/crds.json", &versions("v2").to_string());
     let printed = succeeds(&root, &[]);
     for part in [
-        "`captains.crew.example.com` now stores `v2`, and before `v1`",
+        "the storage version of `captains.crew.example.com` changed from `v1` to `v2`",
         "add `manager.migrate_storage::<api::crew::v2::Captain>();` to `src/main.rs`",
     ] {
         assert!(printed.contains(part), "{printed}");
     }
     let printed = succeeds(&root, &[]);
-    assert!(!printed.contains("now stores"), "{printed}");
+    assert!(!printed.contains("the storage version of"), "{printed}");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_removed_kind_and_an_unlisted_kind_are_reported() {
         "{printed}"
     );
     assert!(
-        printed.contains("lists `bases/crew.example.com_ships.yaml`, which no type defines\n    help: remove `- bases/crew.example.com_ships.yaml`"),
+        printed.contains("lists `bases/crew.example.com_ships.yaml`, but no type defines it\n    help: remove `- bases/crew.example.com_ships.yaml`"),
         "the line is the user's: {printed}"
     );
     assert!(!printed.contains("mine.yaml"), "{printed}");
@@ -173,7 +173,7 @@ fn differences_between_project_and_the_types_are_reported_and_the_types_decide()
         "{printed}"
     );
     assert!(
-        printed.contains("warning: a type defines `Ship` of group `crew.example.com`, but PROJECT does not have it\n"),
+        printed.contains("warning: a type defines `Ship` of group `crew.example.com`, but PROJECT does not list it\n"),
         "{printed}"
     );
     let written = read(&root, "config/crd/bases/crew.example.com_captainz.yaml");
@@ -184,7 +184,7 @@ fn differences_between_project_and_the_types_are_reported_and_the_types_decide()
     let printed = succeeds(&root, &["--crd-only"]);
     assert!(
         printed.contains(
-            "warning: PROJECT has `Captain` of group `crew.example.com`, but no type defines it\n"
+            "warning: PROJECT lists `Captain` of group `crew.example.com`, but no type defines it\n"
         ),
         "{printed}"
     );

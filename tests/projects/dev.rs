@@ -142,7 +142,7 @@ start --cluster --keep
 printed 'started captains' 1
 kubectl create namespace kept
 if kbr dev --cluster --keep 2>error; then exit 1; fi
-grep 'the cluster `dev-captains` runs already' error
+grep 'the cluster `dev-captains` is already running' error
 end
 start --cluster --keep
 printed 'started captains' 1

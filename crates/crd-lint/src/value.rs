@@ -158,13 +158,13 @@ fn number(schema: &Value, value: &Value, fault: &mut impl FnMut(String)) {
 fn not_multiple(schema: &Value, value: &Value, factor: f64) -> Option<String> {
     if schema["type"] == "integer" && factor.fract() != 0.0 {
         return Some(format!(
-            "is an integer, and `multipleOf` is {factor}, which is none"
+            "is an integer, but `multipleOf` is {factor}, which is not"
         ));
     }
     let is_multiple = match whole(value) {
         Some(_) if factor < 1.0 => {
             return Some(format!(
-                "has no fraction, and the API server then divides by `multipleOf` without its own, by 0 for {factor}"
+                "has no fraction, so the API server divides by `multipleOf` without its fraction: by 0 for {factor}"
             ));
         }
         #[allow(clippy::cast_possible_truncation, reason = "as the API server does")]

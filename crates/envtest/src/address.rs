@@ -20,7 +20,7 @@ pub fn reach(url: &str) -> Result<Reach, String> {
         Some("https") if !host.is_empty() => Ok(Reach::Https),
         Some("http") if ["127.0.0.1", "localhost", "[::1]"].contains(&host) => Ok(Reach::Loopback),
         Some("http") => Err(format!(
-            "`{url}` is not HTTPS; only this machine may be reached with HTTP"
+            "`{url}` is not HTTPS; HTTP is allowed only on this machine"
         )),
         _ => Err(not_https()),
     }

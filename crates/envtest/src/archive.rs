@@ -71,7 +71,7 @@ fn unpack_limited(
 fn check_extensions(entry: &mut Entry<impl Read>) -> anyhow::Result<()> {
     ensure!(
         entry.size() <= EXTENSION_LIMIT,
-        "it has too large an extended header"
+        "its extended header is too large"
     );
     let mut text = Vec::new();
     entry.read_to_end(&mut text).map_err(explain)?;
@@ -80,7 +80,7 @@ fn check_extensions(entry: &mut Entry<impl Read>) -> anyhow::Result<()> {
         .find(|name| text.windows(name.len()).any(|window| window == **name));
     ensure!(
         overrides.is_none(),
-        "it needs extensions of tar; pack it with --format=ustar"
+        "it uses tar extensions; pack it with --format=ustar"
     );
     Ok(())
 }
@@ -100,7 +100,7 @@ fn program(entry: &Entry<impl Read>, programs: &[String]) -> anyhow::Result<Opti
     let stays = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     let path = PathBuf::from(path);
     if path.as_os_str().is_empty() || !path.components().all(stays) {
-        bail!("the path `{}` leads elsewhere", path.display());
+        bail!("the path `{}` leaves the archive's folder", path.display());
     }
     let name = path.file_name().unwrap_or_default();
     let program = programs.iter().find(|program| name == program.as_str());
@@ -120,7 +120,7 @@ fn write(entry: &mut Entry<impl Read>, path: &Path) -> anyhow::Result<()> {
     };
     let mut file = create().with_context(|| format!("cannot write `{}`", path.display()))?;
     let copied = io::copy(entry, &mut file).map_err(explain)?;
-    ensure!(copied == size, "it ends within a file");
+    ensure!(copied == size, "it is truncated");
     Ok(())
 }
 

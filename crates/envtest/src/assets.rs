@@ -87,8 +87,8 @@ pub fn check(folder: &Path, programs: &[&str], help: &str) -> anyhow::Result<()>
         .map(|name| format!("`{name}`"))
         .collect();
     if !missing.is_empty() {
-        let (folder, missing) = (folder.display(), missing.join(", no "));
-        return Err(Diagnostic::new(format_args!("`{folder}` has no {missing}"))
+        let (folder, missing) = (folder.display(), missing.join(", "));
+        return Err(Diagnostic::new(format_args!("`{folder}` lacks {missing}"))
             .help(help)
             .into());
     }
@@ -158,7 +158,7 @@ mod tests {
         std::fs::write(folder.path().join("etcd"), "not executable").unwrap();
         let error = complete(folder.path(), "do this").unwrap_err().to_string();
         let expected = format!(
-            "`{}` has no `etcd`, no `kube-apiserver`, no `kubectl`\nhelp: do this",
+            "`{}` lacks `etcd`, `kube-apiserver`, `kubectl`\nhelp: do this",
             folder.path().display()
         );
         assert_eq!(error, expected);

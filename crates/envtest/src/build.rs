@@ -67,7 +67,7 @@ fn build_in(work: &Path, kubernetes: &Module, programs: &[&str]) -> anyhow::Resu
     }
     if programs.contains(&"etcd") {
         // Go names a program by the last element of its package.
-        fs::rename(out.join("server"), out.join("etcd")).context("go built no etcd")?;
+        fs::rename(out.join("server"), out.join("etcd")).context("go did not build etcd")?;
     }
     Ok(out)
 }

@@ -62,10 +62,7 @@ pub fn start(name: &str, options: &Options) -> anyhow::Result<()> {
         progress("ready", &format!("`{name}`, after {seconds:.1} s"));
     } else {
         await_start(&path, name, options.start_timeout, &stop)?;
-        progress(
-            "running",
-            &format!("`{name}` already; its options stay as they are"),
-        );
+        progress("running", &format!("`{name}` already; kept its options"));
     }
     if options.merge_kubeconfig {
         let mut state = State::read(&path)?;
@@ -87,8 +84,8 @@ pub fn start(name: &str, options: &Options) -> anyhow::Result<()> {
 /// As for [`start`], and if it runs already.
 pub fn run(name: &str, options: &Options, stop: &Stop) -> anyhow::Result<ControlPlane> {
     launch(name, options, stop)?.ok_or_else(|| {
-        let text = format!("the cluster `{name}` runs already");
-        let help = format!("end the other `kbr dev`, or run kbr cluster stop {name}");
+        let text = format!("the cluster `{name}` is already running");
+        let help = format!("stop the other `kbr dev`, or run `kbr cluster stop {name}`");
         failure(text, help)
     })
 }
@@ -129,7 +126,7 @@ fn launch(name: &str, options: &Options, stop: &Stop) -> anyhow::Result<Option<C
             Started::LostItsPort(_) if is_last => {
                 let ports = state.ports;
                 let text = format!("another program uses one of the ports {ports:?} of `{name}`");
-                let help = "end that program, and try again";
+                let help = "stop that program, then try again";
                 return Err(failure(text, help));
             }
             Started::LostItsPort(_) => {
@@ -190,7 +187,7 @@ fn await_start(path: &Path, name: &str, limit: Duration, stop: &Stop) -> anyhow:
     let deadline = Instant::now() + limit;
     while !state::is_ready(path) {
         if Instant::now() > deadline || stop.requested() {
-            let text = format!("the cluster `{name}` does not become ready");
+            let text = format!("the cluster `{name}` did not become ready in time");
             return Err(failure(text, format!("kbr cluster stop {name}")));
         }
         sleep(Duration::from_millis(50));
@@ -215,7 +212,7 @@ pub fn stop(name: &str, delete: bool) -> anyhow::Result<()> {
     let folder = loop {
         match Folder::open(&path)? {
             Some(folder) => break folder,
-            None if Instant::now() > deadline => anyhow::bail!("`{name}` is being started"),
+            None if Instant::now() > deadline => anyhow::bail!("`{name}` is still starting"),
             None => sleep(Duration::from_millis(10)),
         }
     };
@@ -229,7 +226,7 @@ pub fn stop(name: &str, delete: bool) -> anyhow::Result<()> {
     };
     if state.keep && !delete {
         folder.leave();
-        progress(what, &format!("`{name}`; its data is kept"));
+        progress(what, &format!("`{name}`; kept its data"));
     } else {
         // Dropping it removes it.
         progress(what, &format!("`{name}`"));
@@ -243,7 +240,7 @@ pub fn stop(name: &str, delete: bool) -> anyhow::Result<()> {
 /// It does not run.
 pub fn kubeconfig(name: &str) -> anyhow::Result<String> {
     let Some(status) = Status::of(name)?.filter(Status::is_supervised) else {
-        let text = format!("the cluster `{name}` does not run");
+        let text = format!("the cluster `{name}` is not running");
         return Err(failure(text, format!("kbr cluster start {name}")));
     };
     contexts::flat(&state::folder(name)?, &status.state.assets)

@@ -106,7 +106,7 @@ impl ControlPlane {
             if Instant::now() > self.deadline {
                 let errors = String::from_utf8_lossy(&answer.stderr);
                 let answer = match errors.trim() {
-                    "" => format!("`{path}` shows that it is not ready yet"),
+                    "" => format!("not ready yet, according to `{path}`"),
                     errors => errors.to_owned(),
                 };
                 let what = format!("kube-apiserver did not become ready in time: {answer}");

@@ -83,7 +83,7 @@ pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
         while !is_listed(&client, &version)? || !is_readable(&client, &version)? {
             if Instant::now() > deadline {
                 bail!(
-                    "`{}` is not served within {} s\n{}",
+                    "the API server did not serve `{}` within {} s\n{}",
                     version.plural,
                     LIMIT.as_secs(),
                     conditions(plane, &version)?

@@ -55,7 +55,7 @@ pub fn archive(archive: &PublishedArchive, file: &Path) -> anyhow::Result<()> {
     if found != archive.sha512 {
         remove(file)?;
         let text = format!(
-            "its SHA-512 is `{found}`, and `{}` in the index",
+            "its SHA-512 is `{found}`, but the index says `{}`",
             archive.sha512
         );
         return Err(wrong(&archive.url, &text).into());
@@ -79,7 +79,7 @@ fn wrong(url: &str, reason: &str) -> Diagnostic {
 }
 
 fn unexpected(url: &str) -> Diagnostic {
-    wrong(url, "the server answers with another part of the file")
+    wrong(url, "the server returned another part of the file")
 }
 
 /// Downloads what `file` lacks, in several attempts if the connection ends early.
@@ -147,7 +147,7 @@ fn stopped(url: &str, why: Stopped) -> anyhow::Error {
     match why {
         Stopped::TooLarge => wrong(url, "it is too large").into(),
         Stopped::Reading(error) | Stopped::Writing(error) => {
-            Unavailable::new(format_args!("cannot get all of `{url}`: {error}")).into()
+            Unavailable::new(format_args!("cannot download all of `{url}`: {error}")).into()
         }
     }
 }

@@ -154,7 +154,7 @@ impl Proxy {
             SocketAddr::from(([127, 0, 0, 1], self.mapped(host)?))
         };
         let connection = TcpStream::connect_timeout(&program, TIMEOUT);
-        connection.map_err(|error| format!("no program listens on {program}: {error}"))
+        connection.map_err(|error| format!("nothing listens on {program}: {error}"))
     }
 
     /// The port of the program that is mapped to the Service with this cluster IP.
@@ -164,7 +164,7 @@ impl Proxy {
         let name = self.service(address)?;
         services.get(&name).copied().ok_or_else(|| {
             let how = self.how_to_map;
-            format!("the Service {name} is not mapped to a program of this machine ({how})")
+            format!("the Service {name} is not mapped to a port of this machine ({how})")
         })
     }
 
@@ -212,7 +212,7 @@ impl Drop for Listening {
 }
 
 fn elsewhere(target: &str) -> String {
-    format!("a cluster of kbr's connects to this machine only, not to {target}")
+    format!("kbr's clusters connect only to this machine, not to {target}")
 }
 
 /// The host and port of a request `CONNECT host:port HTTP/1.1`.

@@ -50,7 +50,8 @@ impl Folder {
             let kept = false;
             Ok(Self { path, lock, kept })
         };
-        create().with_context(|| format!("cannot make a folder in `{}`", env::temp_dir().display()))
+        create()
+            .with_context(|| format!("cannot create a folder in `{}`", env::temp_dir().display()))
     }
 
     /// Opens the folder at `path`, created if it is missing; `None` if it is in use.
@@ -192,13 +193,13 @@ pub fn remove_stale(progress: Progress) {
             let servers = fs::read_to_string(folder.join("pids")).unwrap_or_default();
             let folder = folder.display();
             output::message(format_args!(
-                "warning: `{folder}` remains from a killed run with these servers:\n{servers}"
+                "warning: a killed run left `{folder}` and these servers:\n{servers}"
             ));
             continue;
         }
         progress.report(
             "removing",
-            &format!("{}, which remained from a killed run", folder.display()),
+            &format!("{}, left by a killed run", folder.display()),
         );
         remove(&folder);
     }

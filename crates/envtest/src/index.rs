@@ -103,7 +103,7 @@ pub fn parse(text: &str, url: &str) -> anyhow::Result<PublishedArchives> {
         let (first, second) = (&pair[0], &pair[1]);
         if (first.version, &first.platform) == (second.version, &second.platform) {
             let name = platform::folder_name(first.version, &first.platform);
-            bail!(wrong(url, &format!("it has two archives of `{name}`")));
+            bail!(wrong(url, &format!("duplicate archive `{name}`")));
         }
     }
     Ok(PublishedArchives(archives))

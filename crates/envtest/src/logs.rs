@@ -13,7 +13,7 @@ const END: u64 = 64 * 1024;
 pub fn folder(path: &Path) -> anyhow::Result<PathBuf> {
     fs::create_dir_all(path)
         .and_then(|()| std::path::absolute(path))
-        .with_context(|| format!("cannot make the folder `{}`", path.display()))
+        .with_context(|| format!("cannot create the folder `{}`", path.display()))
 }
 
 /// The last `count` lines of `log`, indented; empty if it cannot be read.

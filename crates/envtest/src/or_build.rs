@@ -34,7 +34,7 @@ fn version_to_build(
     let cause = cause.lines().next().unwrap_or_default();
     if !options.platform.matches(&host) {
         let platform = &options.platform;
-        let text = format!("kbr builds only for this platform, {host}, and not for {platform}");
+        let text = format!("kbr builds only for this platform, {host}, not for {platform}");
         return Err(failure(text).details(cause).into());
     }
     let found = modules::find(|version| selector.versions.accepts_minor_of(version));
@@ -42,7 +42,7 @@ fn version_to_build(
         let minors = modules::minors();
         let text =
             format!("`{selector}` cannot be downloaded, and kbr builds only Kubernetes {minors}");
-        let help = "ask for one of these: kbr envtest use --or-build VERSION";
+        let help = "pass one of these versions: kbr envtest use --or-build VERSION";
         return Err(failure(text).details(cause).help(help).into());
     };
     progress("unavailable", cause);

@@ -96,8 +96,8 @@ pub fn provide(store: &Store, options: &Options) -> anyhow::Result<Provided> {
 fn installed_or_downloaded(store: &Store, options: &Options) -> anyhow::Result<Provided> {
     if options.force && installed_only(options) {
         let text =
-            "--force downloads, which -i, ENVTEST_INSTALLED_ONLY and latest-on-disk rule out";
-        return Err(failure(text).help("leave out one of them").into());
+            "--force downloads, but -i, ENVTEST_INSTALLED_ONLY and latest-on-disk forbid downloads";
+        return Err(failure(text).help("leave one of them out").into());
     }
     let mut index = LazyIndex {
         url: &options.index,
@@ -161,9 +161,11 @@ fn choose(
     let (selector, platform) = (&options.selector, &options.platform);
     if let Some(version) = selector.versions.only() {
         if !platform.is_concrete() {
-            return Err(failure(format_args!("`{platform}` is not one platform"))
-                .help("pass --os and --arch without `*`")
-                .into());
+            return Err(
+                failure(format_args!("`{platform}` matches more than one platform"))
+                    .help("pass --os and --arch without `*`")
+                    .into(),
+            );
         }
         return Ok(installed::at(store, version, platform));
     }
@@ -220,7 +222,7 @@ fn not_installed(options: &Options) -> Unavailable {
     let (selector, platform) = (&options.selector, &options.platform);
     Unavailable(
         failure(format_args!("no version in the store matches `{selector}` for {platform}"))
-            .help("run kbr envtest list -i to see what is there, or run without -i and ENVTEST_INSTALLED_ONLY to download it"),
+            .help("run kbr envtest list -i to list installed versions, or run without -i and ENVTEST_INSTALLED_ONLY to download one"),
     )
 }
 
@@ -230,7 +232,7 @@ fn not_published(options: &Options) -> Unavailable {
         failure(format_args!(
             "no version in the index matches `{selector}` for {platform}"
         ))
-        .help("run kbr envtest list to see what is there"),
+        .help("run kbr envtest list to list available versions"),
     )
 }
 

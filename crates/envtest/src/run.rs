@@ -67,7 +67,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     crds::report_installed(&definitions);
     if !unconverted.is_empty() {
         let names = unconverted.join("`, `");
-        let why = "no operator serves it yet, as it does with `kbr dev`";
+        let why = "no operator serves it yet; `kbr dev` starts one";
         progress("installed", &format!("`{names}` without conversion: {why}"));
     }
     start::wait_until_ready(&plane, &start)?;

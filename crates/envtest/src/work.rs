@@ -48,7 +48,7 @@ impl WorkFolder {
             fs::create_dir_all(&store.root)?;
             let root = File::open(&store.root)?;
             if root.try_lock().is_err() {
-                progress("waiting", "for another kbr that changes the store");
+                progress("waiting", "for another kbr that is changing the store");
                 root.lock()?;
             }
             fs::create_dir_all(&folder)?;

@@ -99,7 +99,7 @@ impl Outcome {
     fn text(self) -> Option<&'static str> {
         match self {
             Outcome::NothingWritten => Some("nothing was written"),
-            Outcome::NothingElseWritten => Some("nothing else was written, and nothing is lost"),
+            Outcome::NothingElseWritten => Some("nothing else was written, and nothing was lost"),
             Outcome::Restored => Some("the project is unchanged"),
             Outcome::Described => None,
         }

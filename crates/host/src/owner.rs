@@ -27,7 +27,7 @@ pub fn check(root: &Path, path: &Path, found: &Metadata) -> anyhow::Result<()> {
         return Ok(());
     }
     let text = format!(
-        "`{}` belongs to another user, number {}",
+        "`{}` belongs to another user (uid {})",
         path.display(),
         found.uid()
     );

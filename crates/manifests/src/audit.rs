@@ -51,7 +51,7 @@ pub fn check(kubectl: Command, root: &Path, path: &Path) -> anyhow::Result<Repor
     .with_context(|| format!("`{shown}`"))?;
     if end == End::Truncated {
         output::message(format_args!(
-            "warning: `{shown}` ends within a line, which is ignored"
+            "warning: ignored the last line of `{shown}`, which is incomplete"
         ));
     }
     if end == End::Empty {
@@ -59,7 +59,8 @@ pub fn check(kubectl: Command, root: &Path, path: &Path) -> anyhow::Result<Repor
     }
     if usage.is_empty {
         let account = &identity.account;
-        let what = format!("`{shown}` has no request of the operator's ServiceAccount `{account}`");
+        let what =
+            format!("no request by the operator's ServiceAccount `{account}` found in `{shown}`");
         let help = format!("{}; the tests must start the operator", run(path));
         return Err(failed(&what, &help).into());
     }
@@ -72,8 +73,12 @@ fn permissions(
     root: &Path,
 ) -> anyhow::Result<(Vec<granted::Permission>, Identity)> {
     if !overlay::exists(root, OVERLAY) {
-        let what = format!("no `{OVERLAY}`, and thus no ServiceAccount of the operator");
-        return Err(failed(&what, "without it, tests run the operator as administrator").into());
+        let what = format!("no `{OVERLAY}` found, so the operator has no ServiceAccount");
+        return Err(failed(
+            &what,
+            "without a ServiceAccount, tests run the operator as administrator",
+        )
+        .into());
     }
     let objects = overlay::render(kubectl, root, OVERLAY)?;
     let identity = Identity::of(&objects)?;

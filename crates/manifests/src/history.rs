@@ -10,7 +10,7 @@ use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::Resource;
 
 /// Help for a kind that PROJECT and the types describe differently.
-const HELP: &str = "manifests come from the types, but later commands read PROJECT: make its `[[api]]` the same, or change the type back";
+const HELP: &str = "update `[[api]]` to match the type, or revert the type: kbr generates manifests from types, but later commands read PROJECT";
 
 /// A warning for each kind that differs.
 pub fn differences(project: &Project, crds: &[Crd]) -> Vec<Problem> {
@@ -29,7 +29,7 @@ pub fn differences(project: &Project, crds: &[Crd]) -> Vec<Problem> {
         match typed {
             Some(crd) => warnings.extend(compare(&name, &known, crd)),
             None => warnings.push(
-                Problem::new(format!("PROJECT has {name}, but no type defines it")).help(HELP),
+                Problem::new(format!("PROJECT lists {name}, but no type defines it")).help(HELP),
             ),
         }
     }
@@ -38,10 +38,10 @@ pub fn differences(project: &Project, crds: &[Crd]) -> Vec<Problem> {
         .filter(|crd| !project.apis().any(|api| is_of(crd, api)));
     warnings.extend(unknown.map(|crd| {
         let text = format!(
-            "a type defines `{}` of group `{}`, but PROJECT does not have it",
+            "a type defines `{}` of group `{}`, but PROJECT does not list it",
             crd.kind, crd.group
         );
-        Problem::new(text).help("manifests come from the types, but later commands read PROJECT: add an `[[api]]` like those that `kbr create api` adds")
+        Problem::new(text).help("add an `[[api]]` as `kbr create api` does: kbr generates manifests from types, but later commands read PROJECT")
     }));
     warnings
 }

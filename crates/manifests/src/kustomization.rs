@@ -47,7 +47,7 @@ pub fn listing(root: &Path, crds: &[Crd]) -> anyhow::Result<Vec<Problem>> {
     let given: Vec<String> = lines.collect();
     let missing = given.iter().filter(|line| !listed.contains(&line.as_str()));
     let missing = missing.map(|line| {
-        let text = format!("`{PATH}` does not list `{line}`, so the CRD is not installed");
+        let text = format!("`{PATH}` does not list `{line}`, so nothing installs the CRD");
         Problem::new(text).help(format!("add `- {line}` to its `resources`"))
     });
     let written_by_user = |line: &str| {
@@ -60,7 +60,7 @@ pub fn listing(root: &Path, crds: &[Crd]) -> anyhow::Result<Vec<Problem>> {
             && !written_by_user(line)
     });
     let orphaned = orphaned.map(|line| {
-        let text = format!("`{PATH}` lists `{line}`, which no type defines");
+        let text = format!("`{PATH}` lists `{line}`, but no type defines it");
         Problem::new(text).help(format!("remove `- {line}` from its `resources`"))
     });
     Ok(missing.chain(orphaned).collect())

@@ -75,7 +75,7 @@ fn problem(crd: &Crd, finding: &Finding, located: &Located) -> Problem {
 /// Help that only applies to projects of kbr.
 fn helps(finding: &Finding) -> Vec<String> {
     match finding.id {
-        "size" => vec!["`make install` and `make deploy` use that; `max_description_length = 0` under `[manifests]` in PROJECT makes it smaller".to_owned()],
+        "size" => vec!["`make install` and `make deploy` do that; to make it smaller, set `max_description_length = 0` under `[manifests]` in PROJECT".to_owned()],
         _ => finding.helps.clone(),
     }
 }

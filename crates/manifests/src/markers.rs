@@ -99,7 +99,7 @@ fn marker(at: &str, comment: &Comment) -> Result<Option<Marker>, Problem> {
     let (name, arguments) = rest.split_once(':').unwrap_or((rest, ""));
     let name = name.trim();
     if ours && !KNOWN.contains(&name) {
-        let text = format!("`{at}`: `+kbr:{name}` is not a marker of kbr");
+        let text = format!("`{at}`: unknown marker `+kbr:{name}`");
         return Err(Problem::new(text).did_you_mean(nearest(name, KNOWN)));
     }
     if !READ.contains(&name) {

@@ -81,8 +81,9 @@ fn repair(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>
         return (Some(body), Vec::new());
     }
     let known = is_ours(crds, text);
-    let text = "this sample was never edited, but kbr found no values that make it valid, and leaves it as it is";
-    let help = "write valid values into it, or give the fields examples: `#[schemars(extend(\"example\" = …))]`";
+    let text = "kept this unedited sample: kbr found no values that make it valid";
+    let help =
+        "write valid values, or give the fields examples: `#[schemars(extend(\"example\" = …))]`";
     let problem = Problem::new(text).at(path).help(help);
     let found = found.into_iter().chain(known.then_some(problem));
     (None, found.collect())

@@ -55,7 +55,7 @@ impl SourceMap {
                     }
                 }
                 Err(why) => map.unread.extend(why.problem(&source.path).map(|problem| {
-                    problem.help("move a part of it into an item or a file of its own; until then, findings about the types of this file have no lines, and comments cannot allow them")
+                    problem.help("split it into smaller items or files; until then, findings about its types have no line numbers, and comments cannot allow them")
                 })),
             }
         }

@@ -27,12 +27,12 @@ pub fn changes(folder: &Path, crds: &[Crd], kinds: &Kinds, sources: &Sources) ->
 
 fn problem(crd: &Crd, kind: &Target, old: &str, new: &str) -> Problem {
     let text = format!(
-        "`{}.{}` now stores `{new}`, and before `{old}`: each object stays in `{old}` until it is written again",
+        "the storage version of `{}.{}` changed from `{old}` to `{new}`: existing objects stay `{old}` until rewritten",
         crd.plural, crd.group
     );
     let line = format!("manager.migrate_storage::<{}>();", kind.type_path);
     Problem::new(text).help(format!(
-        "add `{line}` to `src/main.rs`: it rewrites the objects, and removes `{old}` from `status.storedVersions`; do not drop `{old}` from the types before"
+        "add `{line}` to `src/main.rs`: it rewrites the objects, and removes `{old}` from `status.storedVersions`. Keep `{old}` in the types until then"
     ))
 }
 
@@ -93,7 +93,9 @@ mod tests {
     fn another_stored_version_is_reported_with_the_line_that_migrates() {
         let found = warnings("v1", "v2", "");
         assert!(
-            found.starts_with("`captains.crew.example.com` now stores `v2`, and before `v1`: "),
+            found.starts_with(
+                "the storage version of `captains.crew.example.com` changed from `v1` to `v2`: "
+            ),
             "{found}"
         );
         assert!(

@@ -77,11 +77,11 @@ fn problem(file: &str, watch: &Registration) -> Problem {
         method => format!("`.{method}::<PartialObjectMeta<{written}>>()`"),
     };
     let problem = Problem::new(format!(
-        "`{what}` caches each {kind} of the cluster, which may need more memory than the operator has"
+        "`{what}` caches every {kind} in the cluster, which may exceed the operator's memory"
     ))
     .at(&format!("{file}:{}", watch.line))
     .help(format!(
-        "select those that it needs, with `manager.cache::<{written}>().with_label(…)` for example, or cache only their \
+        "cache only those that it needs, for example with `manager.cache::<{written}>().with_label(…)`, or only their \
          metadata, with {metadata}"
     ));
     problem::or_intended(problem, UNSELECTIVE_WATCH)
@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn a_watch_of_all_whole_objects_of_a_large_kind_is_reported() {
-        let expected = "`a.rs:2`: `.reads::<Secret>()` caches each Secret of the cluster, which may need more memory than the operator has\n    \
-            help: select those that it needs, with `manager.cache::<Secret>().with_label(…)` for example, or cache only their metadata, \
+        let expected = "`a.rs:2`: `.reads::<Secret>()` caches every Secret in the cluster, which may exceed the operator's memory\n    \
+            help: cache only those that it needs, for example with `manager.cache::<Secret>().with_label(…)`, or only their metadata, \
             with `.reads::<PartialObjectMeta<Secret>>()`\n    \
             help: if this is intended, write above it `// +kbr:lint:allow=unselective-watch`";
         assert_eq!(warnings("x.reads::<Secret>();"), expected);

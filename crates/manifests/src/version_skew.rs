@@ -42,7 +42,7 @@ pub fn lost_fields(
     );
     let again = match hub {
         Some(_) => {
-            "PROJECT records a conversion that `crds()` in `api/src/lib.rs` does not set up; restore it: "
+            "PROJECT records a conversion, but `crds()` in `api/src/lib.rs` does not set it up; restore it: "
         }
         None => "",
     };

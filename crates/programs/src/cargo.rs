@@ -184,7 +184,7 @@ fn executable(output: &[u8], name: &str) -> anyhow::Result<PathBuf> {
         .collect();
     match (found.pop(), found.pop()) {
         (Some(one), None) => Ok(one),
-        (None, _) => bail!("cargo built no executable `{name}`"),
+        (None, _) => bail!("cargo did not build an executable `{name}`"),
         (Some(_), Some(_)) => bail!("several packages have a binary `{name}`"),
     }
 }

@@ -32,7 +32,7 @@ pub fn values(pair: &Pair, found: &mut Vec<Break>) {
         .as_f64()
         .filter(|now| old.as_f64().is_none_or(|old| old % now != 0.0))
     {
-        let text = format!("values must be a multiple of {now} now");
+        let text = format!("values must now be a multiple of {now}");
         found.push(Break::stricter(pair, text, "keep accepting others"));
     }
 }
@@ -44,11 +44,11 @@ pub fn allowed(pair: &Pair, found: &mut Vec<Break>) {
         return;
     };
     let text = match old.as_array() {
-        None => format!("only {} are allowed now", listed(new.iter())),
+        None => format!("now only {} are allowed", listed(new.iter())),
         Some(old) if old.iter().all(|value| new.contains(value)) => return,
         Some(old) => {
             let gone = old.iter().filter(|value| !new.contains(value));
-            format!("no longer allowed: {}", listed(gone))
+            format!("now forbidden: {}", listed(gone))
         }
     };
     let help = "objects with other values are rejected, and programs cannot read those that exist: keep the values, or remove them in a new version with conversion";
@@ -72,7 +72,7 @@ pub fn text(pair: &Pair, found: &mut Vec<Break>) {
             continue;
         };
         let text = match old.as_str() {
-            Some(before) => format!("the {key} was `{before}`, and is `{now}`"),
+            Some(before) => format!("the {key} changed from `{before}` to `{now}`"),
             None => format!("the {key} `{now}` is new"),
         };
         if key == "format" && matches!(kind(pair.old), Kind::Integer | Kind::Number) {
@@ -166,7 +166,7 @@ fn range(
     };
     stricter.then(|| {
         if *is_exclusive == true && old == new {
-            format!("{key} {new} is exclusive now")
+            format!("{key} {new} is now exclusive")
         } else {
             changed(key, old, new)
         }
@@ -177,6 +177,6 @@ fn changed(key: &str, old: &Value, new: &Value) -> String {
     if old.is_null() {
         format!("{key} {new} is new")
     } else {
-        format!("{key} was {old}, and is {new}")
+        format!("{key} changed from {old} to {new}")
     }
 }

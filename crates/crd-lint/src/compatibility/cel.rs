@@ -35,13 +35,13 @@ fn check(pair: &Pair, rule: &str) -> Option<Break> {
     }
     let text = format!("the rule `{rule}` is new or different");
     if uses_old(rule) && (pair.ratchets() || !compares_all(&parsed)) {
-        let help = "it compares with the old value: make sure that it accepts changes of existing objects that do not touch what it is about";
+        let help = "it compares with the old value: make sure that it accepts updates that do not change the fields it checks";
         return Some(Break::new(pair.path(), text, help).tolerated_if(true));
     }
     let guard = if pair.ratchets() {
         "keep accepting others, or restrict them in a new version"
     } else {
-        "accept what an object already has: set `optionalOldSelf`, and begin with `oldSelf.hasValue() && oldSelf.value().<field> == self.<field> ||` for the fields that the rule is about"
+        "accept existing values: set `optionalOldSelf`, and begin with `oldSelf.hasValue() && oldSelf.value().<field> == self.<field> ||` for the fields that the rule checks"
     };
     Some(Break::stricter(pair, text, guard))
 }

@@ -24,7 +24,7 @@ pub fn before<'a>(old: &Definition<'a>, crd: &Definition, new: &Value) -> Option
 pub fn kind(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
     let (before, now) = (&old.names()["kind"], &new.names()["kind"]);
     if before != now {
-        let text = format!("the kind {} is called {} now", quoted(before), quoted(now));
+        let text = format!("the kind {} was renamed to {}", quoted(before), quoted(now));
         let help = "keep the name, or give the new kind another plural";
         found.push(Break::new("", text, help));
     }
@@ -35,8 +35,12 @@ pub fn scope(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
     let scope = |it: &Definition| it.0["spec"]["scope"].clone();
     let (before, now) = (scope(old), scope(new));
     if before != now {
-        let text = format!("the scope was {}, and is {}", quoted(&before), quoted(&now));
-        let help = "keep the scope, or make another kind: objects cannot change their scope";
+        let text = format!(
+            "the scope changed from {} to {}",
+            quoted(&before),
+            quoted(&now)
+        );
+        let help = "keep the scope, or create another kind: objects cannot change their scope";
         found.push(Break::new("", text, help));
     }
 }
@@ -45,7 +49,7 @@ pub fn scope(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
 pub fn still_stored(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
     for version in stored_versions(old).filter(|version| find(new, version).is_none()) {
         let text = format!(
-            "version `{version}` does not exist any more, but is in `status.storedVersions`: objects may be stored in it"
+            "version `{version}` was removed, but is in `status.storedVersions`: objects may be stored in it"
         );
         let help = format!(
             "keep it with `served = false` until every object is stored in another version and `{version}` is removed from `status.storedVersions`"
@@ -64,16 +68,16 @@ pub fn versions(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
         match find(new, name) {
             None if is_stored(version) => {
                 let text = format!(
-                    "the storage version `{name}` does not exist any more: objects that are stored in it cannot be read"
+                    "the storage version `{name}` was removed: objects stored in it cannot be read"
                 );
-                let help = "keep it with `served = false` until `status.storedVersions` of the definition in every cluster lists other versions only";
+                let help = "keep it with `served = false` until `status.storedVersions` of the definition in every cluster lists only other versions";
                 found.push(Break::new("", text, help));
             }
             Some(_) if !is_served(version) => {}
             Some(now) if is_served(now) => {}
             _ if !is_served(version) => {}
             _ => {
-                let text = format!("version `{name}` is not served any more: requests for it fail");
+                let text = format!("version `{name}` is not served now: requests for it fail");
                 let help = "serve it until no client uses it, with `deprecated` in `#[kube(…)]` so that they are warned";
                 found.push(Break::new("", text, help));
             }
@@ -84,8 +88,8 @@ pub fn versions(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
 /// Conversion that nothing does any more.
 pub fn conversion(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
     if converts(old) && !converts(new) && new.versions().len() > 1 {
-        let text = "the conversion webhook is switched off: objects of one version are read as another one without changes";
-        let help = "keep the conversion while there are several versions";
+        let text = "the conversion webhook was removed: objects of one version are read unchanged as another";
+        let help = "keep the conversion while the kind has several versions";
         found.push(Break::new("", text, help));
     }
 }
@@ -100,7 +104,9 @@ pub fn storage(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
         return;
     };
     if before != now {
-        let text = format!("objects were stored as `{before}`, and are stored as `{now}`");
+        let text = format!(
+            "storage version changed from `{before}` to `{now}`; existing objects stay `{before}` until rewritten"
+        );
         let help = format!(
             "keep `{before}` until all objects are rewritten and it is removed from `status.storedVersions`: `manager.migrate_storage` of kbr-manager does both"
         );

@@ -18,7 +18,7 @@ pub fn removed(pair: &Pair, found: &mut Vec<Break>) {
         return;
     }
     if is_map(old_map) {
-        let text = "the map has no values any more: the API server drops them";
+        let text = "the map's values were removed: the API server drops them";
         let path = format!("{}[*]", pair.path());
         found.push(Break::new(&path, text, "keep the type"));
     }
@@ -27,7 +27,7 @@ pub fn removed(pair: &Pair, found: &mut Vec<Break>) {
         let path = format!("{}.{name}", pair.path());
         found.push(match (is_kept(pair), renamed(pair, name)) {
             (true, _) => {
-                let text = "the field is not described any more; its content is kept, because unknown fields are";
+                let text = "the field's schema was removed; its content survives, because unknown fields are kept";
                 let help = "keep the field, so that it is still validated and documented";
                 Break::new(&path, text, help).tolerated_if(true)
             }
@@ -87,7 +87,7 @@ pub fn unknown(pair: &Pair, found: &mut Vec<Break>) {
     let open = |value: &Value| value == &Value::Bool(true);
     let values = pair.both("additionalProperties");
     if open(old) && !open(new) && !is_map(values.1) && pair.is_same_kind() {
-        let text = "unknown fields were kept, and are dropped now";
+        let text = "unknown fields were kept, and are now dropped";
         let help = "keep `x-kubernetes-preserve-unknown-fields`, or describe all fields in a new version with conversion";
         found.push(Break::new(pair.path(), text, help));
     }
@@ -113,7 +113,7 @@ pub fn required(pair: &Pair, found: &mut Vec<Break>) {
         }
         let path = format!("{}.{name}", pair.path());
         let was = if fields(pair.old).is_some_and(|old| old.contains_key(name)) {
-            "the field is required now"
+            "the field is now required"
         } else {
             "the new field is required"
         };
@@ -139,7 +139,7 @@ pub fn default(pair: &Pair, found: &mut Vec<Break>) {
             format!("the default {old} was removed: new objects have no value, or are rejected")
         }
         _ => format!(
-            "the default was {old}, and is {new}: the same manifest makes different objects"
+            "the default changed from {old} to {new}: the same manifest creates different objects"
         ),
     };
     let help = "keep the default, or change it in a new version";

@@ -23,14 +23,14 @@ fn list(pair: &Pair, found: &mut Vec<Break>) {
     let (old, new) = (word(old), word(new));
     let (old_keys, new_keys) = pair.both("x-kubernetes-list-map-keys");
     let text = if old != new {
-        format!("the list type was `{old}`, and is `{new}`")
+        format!("the list type changed from `{old}` to `{new}`")
     } else if old_keys != new_keys {
-        format!("the keys of the list were {old_keys}, and are {new_keys}")
+        format!("the keys of the list changed from {old_keys} to {new_keys}")
     } else {
         return;
     };
     let help = if new == "atomic" {
-        "keep the list type: server-side apply of one client now removes the items of others"
+        "keep the list type: server-side apply by one client now removes the items of others"
     } else {
         "keep the list type and its keys: server-side apply tells items apart by them, and new objects with duplicate items are rejected"
     };
@@ -42,8 +42,8 @@ fn map(pair: &Pair, found: &mut Vec<Break>) {
     let (old, new) = pair.both("x-kubernetes-map-type");
     let (old, new) = (word(old), word(new));
     if old != new {
-        let text = format!("the map type was `{old}`, and is `{new}`");
-        let help = "keep the map type: clients that use server-side apply own other fields now";
+        let text = format!("the map type changed from `{old}` to `{new}`");
+        let help = "keep the map type: clients that use server-side apply now own other fields";
         found.push(Break::new(pair.path(), text, help));
     }
 }

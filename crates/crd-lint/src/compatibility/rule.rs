@@ -85,9 +85,9 @@ impl Break {
     /// A stricter validation of the value itself; a warning if the API server tolerates existing ones.
     pub fn stricter(pair: &Pair, message: impl Into<String>, instead: &str) -> Self {
         let consequence = if pair.ratchets() {
-            "objects that exist can still be updated, but new ones with such a value are rejected"
+            "existing objects can still be updated, but new ones with such a value are rejected"
         } else {
-            "updates of existing objects are rejected, although they do not change it"
+            "updates of existing objects are rejected even if they do not change it"
         };
         let help = format!("{consequence}: {instead}");
         Self::new(pair.path(), message, help).tolerated_if(pair.ratchets())

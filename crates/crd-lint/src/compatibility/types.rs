@@ -16,11 +16,11 @@ pub fn kind(pair: &Pair, found: &mut Vec<Break>) {
             | (Kind::Integer | Kind::String, Kind::IntOrString)
     );
     let (old, new) = (old.name(), new.name());
-    let text = format!("the type was {old}, and is {new}");
+    let text = format!("the type changed from {old} to {new}");
     let help = if wider {
         "old values stay valid, but clients may read values of a type that they do not know: keep the type, or change it in a new version"
     } else {
-        "keep the type, or change it in a new version with conversion, under another name if both are to be kept"
+        "keep the type, or change it in a new version with conversion, under another name to keep both"
     };
     found.push(Break::new(pair.path(), text, help).tolerated_if(wider));
 }
@@ -29,8 +29,8 @@ pub fn kind(pair: &Pair, found: &mut Vec<Break>) {
 pub fn null(pair: &Pair, found: &mut Vec<Break>) {
     let (old, new) = pair.both("nullable");
     if *old == true && *new != true && pair.is_same_kind() {
-        let text = "the value could be null, and cannot be any more";
-        let help = "keep the `Option`, or accept null in a new version only";
+        let text = "the value could be null, and now cannot";
+        let help = "keep the `Option`, or forbid null in a new version";
         // A null is replaced by the default, if there is one.
         let default = !pair.new.get("default").is_null();
         found.push(Break::new(pair.path(), text, help).tolerated_if(default));

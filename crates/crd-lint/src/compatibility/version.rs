@@ -18,13 +18,13 @@ pub fn subresources(old: &Value, new: &Value, found: &mut Vec<Break>) {
         }
     }
     if before["status"].is_null() && !now["status"].is_null() {
-        let text = "`status` is a subresource now: writes of the whole object leave it alone, and new objects lose it";
-        let help = "all who write the status must use the subresource: `patch_status`, `kubectl --subresource=status`";
+        let text = "`status` is now a subresource: writes of the whole object ignore it";
+        let help = "write the status through the subresource: `patch_status`, `kubectl --subresource=status`";
         found.push(Break::new("", text, help).tolerated_if(true));
     }
     let (before, now) = (&before["scale"], &now["scale"]);
     if before.is_object() && now.is_object() && before != now {
-        let text = "`scale` has other paths: requests for it fail for objects without those fields, or change other fields";
+        let text = "the paths of `scale` changed: requests fail for objects without those fields, or change other fields";
         let help = "keep the paths: autoscalers rely on them";
         found.push(Break::new("", text, help));
     }
@@ -40,7 +40,7 @@ pub fn selectable(old: &Value, new: &Value, found: &mut Vec<Break>) {
     };
     let now = paths(new);
     for path in paths(old).into_iter().filter(|path| !now.contains(path)) {
-        let text = "the field cannot be selected any more: requests that filter by it fail";
+        let text = "the field is not selectable now: requests that filter by it fail";
         let help = format!("keep `selectable = \"{path}\"` in `#[kube(…)]`");
         found.push(Break::new(&path, text, help));
     }

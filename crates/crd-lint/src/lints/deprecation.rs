@@ -26,6 +26,6 @@ pub fn check(version: &Value, found: &mut Vec<Hit>) {
         error("the warning of a deprecated version has more than one line");
     }
     if version["deprecated"] != json!(true) {
-        error("a version that is not deprecated has a warning");
+        error("a version that is not deprecated has a deprecation warning");
     }
 }

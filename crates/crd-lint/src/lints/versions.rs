@@ -28,7 +28,7 @@ pub fn stored(definition: &Definition, found: &mut Vec<Hit>) {
         ref several => {
             let list: Vec<_> = several.iter().map(|name| format!("`{name}`")).collect();
             let text = format!(
-                "{} are all storage versions, but only one may be",
+                "{} are all storage versions, but only one is allowed",
                 list.join(" and ")
             );
             let help = "`storage` defaults to true: add `#[kube(storage = false)]` to all versions but one";
@@ -89,7 +89,7 @@ mod tests {
     fn contradicting_versions_are_reported() {
         assert_eq!(
             report(&[("v2", true, true), ("v1", true, true)]),
-            ["`v2` and `v1` are all storage versions, but only one may be"]
+            ["`v2` and `v1` are all storage versions, but only one is allowed"]
         );
         assert_eq!(report(&[("v1", true, false)]), ["no version is stored"]);
         assert_eq!(report(&[("v1", false, true)]), ["no version is served"]);

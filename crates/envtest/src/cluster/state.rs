@@ -54,7 +54,7 @@ impl State {
 
     /// The record in `folder`, which has one.
     pub fn read(folder: &Path) -> anyhow::Result<Self> {
-        Self::find(folder)?.context("the cluster was stopped meanwhile")
+        Self::find(folder)?.context("the cluster was stopped in the meantime")
     }
 
     /// Writes the record.
@@ -77,10 +77,10 @@ impl State {
             return Ok(());
         }
         let text = format!(
-            "the data of the cluster `{name}` is of Kubernetes {}, and the binaries are of {kubernetes}",
+            "the data of the cluster `{name}` is from Kubernetes {}, but the binaries are {kubernetes}",
             self.kubernetes
         );
-        let help = format!("delete the data with kbr cluster stop {name} --delete");
+        let help = format!("delete the data: kbr cluster stop {name} --delete");
         Err(Diagnostic::new(text).help(help).into())
     }
 }
@@ -111,7 +111,7 @@ pub fn create_root() -> anyhow::Result<()> {
     let root = root()?;
     for folder in root.parent().into_iter().chain([&*root]) {
         folder::make_private(folder)
-            .with_context(|| format!("cannot make `{}` private", folder.display()))?;
+            .with_context(|| format!("cannot restrict access to `{}`", folder.display()))?;
     }
     Ok(())
 }
@@ -150,7 +150,7 @@ pub fn check_name(name: &str) -> Result<String, String> {
         return Ok(name.to_owned());
     }
     Err(format!(
-        "a cluster's name has at most {LONGEST_NAME} lower-case letters, digits and hyphens, such as `demo-2`"
+        "use at most {LONGEST_NAME} lower-case letters, digits and hyphens, such as `demo-2`"
     ))
 }
 
@@ -187,7 +187,7 @@ mod tests {
         assert!(check("1.36.9").is_ok());
         let error = check("1.37.1").unwrap_err().to_string();
         assert!(
-            error.contains("Kubernetes 1.36.3, and the binaries are of 1.37.1"),
+            error.contains("Kubernetes 1.36.3, but the binaries are 1.37.1"),
             "{error}"
         );
         assert!(error.contains("kbr cluster stop a --delete"), "{error}");

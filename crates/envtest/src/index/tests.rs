@@ -125,5 +125,5 @@ fn two_archives_of_one_version_are_an_error_unless_they_are_the_same() {
     let same = index(&[(name, "https://a/1"), (name, "https://a/1")]);
     assert_eq!(parse(&same, URL).unwrap().0.len(), 1);
     let text = index(&[(name, "https://a/1"), (name, "https://a/2")]);
-    check_error(&text, URL, "it has two archives of `1.9.0-linux-amd64`");
+    check_error(&text, URL, "duplicate archive `1.9.0-linux-amd64`");
 }

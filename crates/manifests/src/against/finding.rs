@@ -64,11 +64,9 @@ pub fn removed(old: &Value) -> Finding {
         severity: Severity::Error,
         version: None,
         path: String::new(),
-        message:
-            "no type defines the kind any more: once its CRD is deleted, so are all of its objects"
-                .to_owned(),
+        message: "the type was removed: deleting its CRD deletes all of its objects".to_owned(),
         helps: vec![format!(
-            "keep the type, or allow it once: add `{KIND_REMOVED}` to `allow` under `[manifests]` in PROJECT"
+            "keep the type, or allow the removal: add `{KIND_REMOVED}` to `allow` under `[manifests]` in PROJECT"
         )],
     };
     Finding {

@@ -17,7 +17,7 @@ pub fn read(folder: &Path) -> anyhow::Result<Vec<Value>> {
         let text = format!("`{shown}` is not a folder");
         return Err(unreadable(
             text,
-            "name a folder with CRDs, or a git ref without `./`",
+            "pass a folder with CRDs, or a git ref without `./`",
         ));
     }
     let mut all = Vec::new();
@@ -28,7 +28,7 @@ pub fn read(folder: &Path) -> anyhow::Result<Vec<Value>> {
     }
     if all.is_empty() {
         let text = format!("no CRDs found in `{shown}`");
-        let help = format!("name the folder that contains their files, or a project with `{CRDS}`");
+        let help = format!("pass the folder that contains the CRDs, or a project with `{CRDS}`");
         return Err(unreadable(text, help));
     }
     Ok(all)

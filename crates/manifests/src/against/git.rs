@@ -50,7 +50,7 @@ fn commit(root: &Path, name: &str) -> anyhow::Result<String> {
         ],
     )?;
     if !found.status.success() {
-        let text = format!("git knows no commit `{name}`");
+        let text = format!("git has no commit `{name}`");
         return Err(unreadable(text, help(name)));
     }
     Ok(String::from_utf8_lossy(&found.stdout).trim().to_owned())
@@ -58,9 +58,9 @@ fn commit(root: &Path, name: &str) -> anyhow::Result<String> {
 
 fn help(name: &str) -> String {
     if Path::new(name).is_dir() {
-        return format!("to compare with the folder, write `./{name}`");
+        return format!("to compare with the folder, pass `./{name}`");
     }
-    "name a branch, tag or commit that `git fetch` has brought here (in a workflow: `fetch-depth: 0`), a folder that begins with `./`, or `cluster`".to_owned()
+    "pass a branch, tag or commit that this repository has (in a workflow: `fetch-depth: 0`), a folder that starts with `./`, or `cluster`".to_owned()
 }
 
 /// Standard output of a command that must work.

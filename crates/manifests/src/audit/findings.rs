@@ -28,17 +28,17 @@ pub fn report(usage: &Usage) -> Report {
             missing_lines(&missing),
         ),
         (
-            "denied, although the roles grant it: they were others, or not yet in effect",
+            "denied, but now granted: the roles changed, or were not yet in effect",
             granted_lines(&denied(usage, true)),
         ),
         ("wider than used", wide_lines(usage)),
         ("never used in these tests", by_place(&unused)),
         (
-            "not in any log, because the API server checks it within other requests",
+            "not logged: the API server checks these within other requests",
             by_place(&unlogged),
         ),
         (
-            "granted by other roles than those in `config/default`",
+            "granted by roles outside of `config/default`",
             other_lines(usage),
         ),
     ];

@@ -57,6 +57,6 @@ fn help(schema: &Value, expected: &ExpectedKeyword) -> String {
         "x-kubernetes-map-type" => "use `MapMerge::Atomic`, which works for structs, too".to_owned(),
         "nullable" => "for an `Option` that cannot be null, `#[schemars(with = \"T\")]` beside `#[serde(default, skip_serializing_if = \"Option::is_none\")]`".to_owned(),
         "uniqueItems" => "use `#[x_kube(merge_strategy = ListMerge::Set)]`".to_owned(),
-        other => format!("`{other}` is not a keyword of a CRD, or was replaced: remove it"),
+        other => format!("remove `{other}`: CRDs do not have that keyword, or it was replaced"),
     }
 }

@@ -69,7 +69,7 @@ pub fn unknown_verbs(groups: &Names, verbs: &Names) -> Vec<Problem> {
         .filter_map(|verb| {
             let near = nearest(verb, VERBS.into_iter().filter(|known| *known != "*"));
             (known_group || near.is_some()).then(|| {
-                let problem = Problem::new(format!("`{verb}` is not a verb")).did_you_mean(near);
+                let problem = Problem::new(format!("unknown verb `{verb}`")).did_you_mean(near);
                 problem::or_newer(problem, "unknown-verb")
             })
         })

@@ -59,7 +59,7 @@ fn problem(file: &str, need: &Need, verbs: &[&str]) -> Problem {
         name.unwrap_or_default(),
         verbs.join(";")
     );
-    let help = format!("write this comment where the controller is registered: `{rule}`");
+    let help = format!("add this comment where the controller is registered: `{rule}`");
     let problem = Problem::new(text)
         .at(&format!("{file}:{}", need.line))
         .help(help);
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn a_kind_that_is_watched_without_permission_is_reported_with_the_rule() {
         let expected = "`a.rs:2`: `.owns::<Job>()` needs to list and watch `jobs`, but no `+kbr:rbac` comment permits it\n    \
-            help: write this comment where the controller is registered: `// +kbr:rbac:groups=batch,resources=jobs,verbs=list;watch`\n    \
+            help: add this comment where the controller is registered: `// +kbr:rbac:groups=batch,resources=jobs,verbs=list;watch`\n    \
             help: if this is intended, write above it `// +kbr:lint:allow=missing-permission`";
         assert_eq!(warnings(&format!("{JOB}manager.owns::<Job>();")), expected);
         let configured = |call: &str| warnings(&format!("{JOB}x.{call};"));
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(
             warnings("get;list;watch;patch"),
             "`a.rs:5`: `.finalizer(…)` needs to update `jobs`, but no `+kbr:rbac` comment permits it\n    \
-             help: write this comment where the controller is registered: `// +kbr:rbac:groups=batch,resources=jobs,verbs=update`\n    \
+             help: add this comment where the controller is registered: `// +kbr:rbac:groups=batch,resources=jobs,verbs=update`\n    \
              help: if this is intended, write above it `// +kbr:lint:allow=missing-permission`"
         );
         let missing = warnings("list;watch");

@@ -113,7 +113,7 @@ fn faults(grant: &Grant) -> impl Iterator<Item = &'static str> {
         (!resources && !urls, "`resources` or `urls` is missing"),
         (
             resources && urls,
-            "a rule is for `resources` or for `urls`, not for both",
+            "a rule cannot have both `resources` and `urls`",
         ),
         (
             resources && rule.groups.is_empty(),

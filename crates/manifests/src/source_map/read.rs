@@ -95,7 +95,7 @@ fn panics(item: &syn::ItemEnum, mixed: bool) -> Option<(String, &'static str)> {
     let name = &item.ident;
     if let Some(tag) = text(&item.attrs, "tag") {
         let why = format!(
-            "enum `{name}` has `#[serde(tag = \"{tag}\")]`, and the field `{tag}` would have a schema for each variant"
+            "enum `{name}` has `#[serde(tag = \"{tag}\")]`, so the field `{tag}` would have a schema for each variant"
         );
         return Some((
             why,

@@ -111,7 +111,7 @@ pub fn faults(webhook: &Value, mutating: bool) -> Vec<Problem> {
         ];
         wrong(
             all.iter().any(|(list, all)| several(list, all)),
-            "`*` stands for all, so it must be the only item of its list",
+            "`*` means all, so it must be the only item of its list",
             "write only `*`",
         );
     }

@@ -17,7 +17,7 @@ pub fn forgeable(names: &Names, webhooks: &[Entry]) -> Vec<Problem> {
     let project = names.namespace.strip_suffix("-system");
     let forgeable = |webhook: &Entry| {
         let text = format!(
-            "a tenant may set `{LABEL}` on a namespace, and the webhook then skips its objects"
+            "a tenant can set `{LABEL}` on a namespace to make the webhook skip its objects"
         );
         let help = format!(
             "select by a label that only the API server sets: {{\"key\":\"{NAMESPACE_NAME}\",\"operator\":\"NotIn\",\"values\":[\"{}\"]}}",
@@ -91,7 +91,7 @@ fn excludes(webhook: &Value, key: &str, value: &str) -> bool {
 
 fn problem(path: &str, to: &str, names: &Names, kinds: &[&str]) -> Problem {
     let text = format!(
-        "the operator runs in `{to}`, but its webhooks skip `{}`: they would have to admit the operator's own objects",
+        "the operator runs in `{to}`, but its webhooks skip `{}`: it could not admit its own objects before it runs",
         names.namespace
     );
     let target = |kind: &&str| {
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(
             warnings(overlay, &skips),
             [
-                "`config/fleet/kustomization.yaml`: the operator runs in `fleet`, but its webhooks skip `captains-system`: they would have to admit the operator's own objects\n    \
+                "`config/fleet/kustomization.yaml`: the operator runs in `fleet`, but its webhooks skip `captains-system`: it could not admit its own objects before it runs\n    \
                  help: add to its `replacements`: `- { source: { kind: Service, name: captains-webhook, fieldPath: metadata.namespace }, targets: [{ select: { kind: MutatingWebhookConfiguration }, \
                  fieldPaths: [\"webhooks.*.namespaceSelector.matchExpressions.[key=kubernetes.io/metadata.name].values.0\"] }] }`"
             ]
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                "`src/a.rs:1`: a tenant may set `app.kubernetes.io/name` on a namespace, and the webhook then skips its objects\n    \
+                "`src/a.rs:1`: a tenant can set `app.kubernetes.io/name` on a namespace to make the webhook skip its objects\n    \
                  help: select by a label that only the API server sets: {\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\",\"values\":[\"captains-system\"]}"
             ]
         );

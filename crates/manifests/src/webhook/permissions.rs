@@ -26,7 +26,7 @@ pub fn missing<'a>(roles: &[Value], objects: impl Iterator<Item = &'a Value>) ->
             return None;
         }
         let text = format!(
-            "the operator may not patch `{name}`, so it cannot set the CA bundle there: no rule in `{ROLE}` allows it"
+            "the operator cannot set the CA bundle of `{name}`: no rule in `{ROLE}` allows it to patch it"
         );
         let verbs = VERBS.join(", ");
         Some(Problem::new(text).help(format!(
@@ -53,7 +53,7 @@ pub fn unrestricted<'a>(
             return None;
         }
         let text = format!(
-            "the operator may change more of `{name}` than its CA bundle: no rule in `{POLICY}` names it"
+            "the operator may change more of `{name}` than its CA bundle: no rule in `{POLICY}` covers it"
         );
         Some(Problem::new(text).help(format!(
             "add to its `resourceRules`: `- {{ apiGroups: [{group}], apiVersions: [\"*\"], operations: [UPDATE], resources: [{resource}], resourceNames: [{name}] }}`"
@@ -162,7 +162,10 @@ mod tests {
             rule("mutatingwebhookconfigurations", "a", &VERBS[..3]),
         ] {
             let report = report(&wrong, &object).unwrap();
-            assert!(report.contains("may not patch `a`"), "{report}");
+            assert!(
+                report.contains("cannot set the CA bundle of `a`"),
+                "{report}"
+            );
             assert!(
                 report.contains("- { apiGroups: [admissionregistration.k8s.io], resources: [mutatingwebhookconfigurations], resourceNames: [a], verbs: [get, list, patch, watch] }"),
                 "{report}"

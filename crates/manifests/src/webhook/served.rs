@@ -69,7 +69,7 @@ pub fn compare(
             Problem::new(format!("no {method} is registered at `{path}`")).at(&webhook.at);
         problems.push(if paths(!webhook.mutating).any(|known| known == path) {
             problem.help(format!(
-                "but a {other} is: write `mutating={}`",
+                "a {other} is registered there: write `mutating={}`",
                 !webhook.mutating
             ))
         } else if let Some(near) = nearest(path, paths(webhook.mutating)) {
@@ -77,7 +77,7 @@ pub fn compare(
         } else if let Some(other) = uncalled(webhook.mutating) {
             let path = other.path.as_deref().unwrap_or_default();
             problem.help(format!(
-                "no marker has the path of the one at `{}`: write `path={path}`",
+                "the one at `{}` has no marker: write `path={path}`",
                 other.at
             ))
         } else {
@@ -104,13 +104,13 @@ fn without_marker(known: &Registration) -> Problem {
         .mutating
         .map_or("webhook", |mutating| methods(mutating).0);
     let text =
-        format!("no marker makes the API server call the {method} at `{path}`, so it never runs");
+        format!("the {method} at `{path}` never runs: no marker registers it with the API server");
     let marker = known.marker.clone().unwrap_or_else(|| format!(
         "// +kbr:webhook:path={path},mutating={},failurePolicy=Fail,sideEffects=None,groups=…,resources=…,verbs=create;update,versions=…,name=…,admissionReviewVersions=v1",
         known.mutating.unwrap_or_default()
     ));
     Problem::new(text).at(&known.at).help(format!(
-        "write this comment above the webhook: `{marker}`; or remove the line"
+        "add this comment above the webhook: `{marker}`; or remove the line"
     ))
 }
 

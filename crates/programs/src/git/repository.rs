@@ -70,7 +70,7 @@ fn folders(dot_git: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let is_submodule = above.any(|it| real.starts_with(it.join(".git/modules")));
     if !(is_worktree && names_back() || is_submodule) {
         let text = format!(
-            "`{}` names a repository that belongs to another folder",
+            "`{}` points to another folder's repository",
             dot_git.display()
         );
         return Err(unusable(text));
@@ -105,7 +105,7 @@ fn check_folder(folder: &Path) -> anyhow::Result<()> {
             None => "include",
         };
         let text = format!(
-            "`{}` sets `{found}`, with which git runs programs or reads files that the repository chooses",
+            "`{}` sets `{found}`, which lets the repository choose programs that git runs or files that it reads",
             path.display()
         );
         return Err(unusable(text));

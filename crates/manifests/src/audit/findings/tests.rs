@@ -133,7 +133,7 @@ fn permissions_that_were_never_used_are_reported_at_their_markers() {
            a.rs:1: groups=core,resources=secrets,verbs=get;list;watch\n  \
            a.rs:2: groups=core,resources=configmaps,resourceNames=b,verbs=get\n  \
            Role `election`: groups=coordination.k8s.io,resources=leases,verbs=create\n\n\
-         granted by other roles than those in `config/default`:\n  \
+         granted by roles outside of `config/default`:\n  \
            groups=core,resources=configmaps,verbs=list: allowed by ClusterRoleBinding \"manager-test-a\" of ClusterRole \"manager-test-a\"\n\n\
          permissions used: 2 of 9\n",
     );
@@ -171,7 +171,7 @@ fn denied_requests_that_the_roles_grant_by_now_are_no_failure_and_no_use() {
         &["groups=core,resources=pods,verbs=get"],
         &[LEASE, "- core pods get a @b"],
         0,
-        "denied, although the roles grant it: they were others, or not yet in effect:\n  \
+        "denied, but now granted: the roles changed, or were not yet in effect:\n  \
            groups=core,resources=pods,verbs=get: 1 request\n\n\
          never used in these tests:\n  \
            a.rs:1: groups=core,resources=pods,verbs=get\n\n\
@@ -217,7 +217,7 @@ fn permissions_that_no_log_shows_do_not_count_as_unused() {
         ],
         &[LEASE],
         0,
-        "not in any log, because the API server checks it within other requests:\n  \
+        "not logged: the API server checks these within other requests:\n  \
            a.rs:1: groups=a.b,resources=captains/finalizers,verbs=update\n  \
            a.rs:2: groups=rbac.authorization.k8s.io,resources=roles,verbs=bind\n\n\
          permissions used: 1 of 1\n",

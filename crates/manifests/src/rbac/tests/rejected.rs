@@ -30,7 +30,7 @@ fn unknown_arguments_and_verbs_are_rejected_with_the_nearest_name() {
     );
     rejected(
         "groups=apps,resources=deployments,verbs=read",
-        "`read` is not a verb",
+        "unknown verb `read`",
     );
     rejected(
         "groups=crew.example.com,resources=captains,verbs=GET",

@@ -82,7 +82,7 @@ fn a_path_that_no_code_serves_is_a_problem() {
     );
     problem(
         "/check",
-        "no defaulter is registered at `/check`\n    help: but a validator is: write `mutating=false`",
+        "no defaulter is registered at `/check`\n    help: a validator is registered there: write `mutating=false`",
     );
     problem("!/nowhere", "register it, `manager.validator::<T>(…)` or");
 }
@@ -93,9 +93,7 @@ fn a_webhook_without_a_marker_is_a_warning_with_the_marker_to_write() {
     assert_eq!(problems, [""; 0]);
     assert!(
         warnings.len() == 1
-            && warnings[0].starts_with(
-                "`b.rs:5`: no marker makes the API server call the defaulter at `/mutate-crew"
-            )
+            && warnings[0].starts_with("`b.rs:5`: the defaulter at `/mutate-crew")
             && warnings[0].contains(
                 "`// +kbr:webhook:path=/mutate-crew-example-com-v1-captain,mutating=true,"
             )
@@ -122,7 +120,7 @@ fn a_webhook_that_gets_requests_as_they_are_is_of_either_kind() {
     let (problems, warnings) = check(code, &[]);
     assert_eq!(problems, [""; 0]);
     let text =
-        "`b.rs:1`: no marker makes the API server call the webhook at `/review`, so it never runs";
+        "`b.rs:1`: the webhook at `/review` never runs: no marker registers it with the API server";
     assert!(
         warnings.len() == 1 && warnings[0].starts_with(text),
         "{warnings:?}"
