@@ -66,6 +66,7 @@ enum Command {
 
 /// Flags of every command that writes.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Output")]
 struct WriteArgs {
     /// Report what would be written, but write nothing
     #[arg(long)]

@@ -95,7 +95,7 @@ fn init_asks_for_the_domain_and_create_api_for_what_to_create() {
     let printed = init.end();
     assert!(printed.contains("domain crew.example\r\n"), "{printed}");
     assert!(
-        !printed.contains('?') && !printed.contains("[y/n]"),
+        !printed.contains('?') && !printed.contains("[Y/n]"),
         "{printed}"
     );
     let project = std::fs::read_to_string(folder.path().join("PROJECT")).expect("a PROJECT");
@@ -103,12 +103,12 @@ fn init_asks_for_the_domain_and_create_api_for_what_to_create() {
 
     let api = "create api --group crew --version v1 --kind Captain";
     let mut create = Session::start(folder.path(), &api.split(' ').collect::<Vec<_>>());
-    create.answer("Create Resource [y/n]", "y");
-    create.answer("Create Controller [y/n]", "n");
+    create.answer("Create Resource [Y/n]", "y");
+    create.answer("Create Controller [Y/n]", "n");
     let printed = create.end();
     assert_eq!(
-        printed.matches("[y/n]").count(),
-        printed.matches("Controller [y/n]").count(),
+        printed.matches("[Y/n]").count(),
+        printed.matches("Controller [Y/n]").count(),
         "{printed}"
     );
     assert!(exists("api/src/crew/v1/captain.rs"), "{printed}");

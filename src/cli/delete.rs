@@ -9,6 +9,7 @@ mod tables;
 mod tests;
 mod webhook;
 
+pub use self::tables::command;
 use super::WriteArgs;
 use super::write::{self, Plan};
 use kbr_scaffold::changes::removal::Removed;

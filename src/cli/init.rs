@@ -26,9 +26,10 @@ const DOMAIN: &str = "my.domain";
 /// The length reserved for a controller's name in its field manager, `<project>.<domain>/<controller>`.
 const CONTROLLER_ROOM: usize = 24;
 
-/// Start a project in an empty folder, or in one that contains only `.git`, a README, a license, or the result of `cargo init`
+/// Start a project in a new or existing folder
 ///
-/// Downloads nothing and runs no programs. Running the command again restores missing files.
+/// Keeps all files of the folder, and writes nothing if one of its own files exists and differs. A README, a license, `.gitignore` and
+/// the result of `cargo init` are no conflict. Downloads nothing and runs no programs. Running the command again restores missing files.
 ///
 ///     kbr init --domain example.com --repo github.com/crew/captains
 #[derive(Debug, clap::Args)]

@@ -7,6 +7,7 @@ use kbr_scaffold::resource::target::Target;
 
 /// A version of a kind.
 #[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Kind")]
 pub struct KindArgs {
     /// API group: `crew` becomes `crew.<domain>`; use `''` for the bare domain, `core` for Pods, Services and the like
     #[arg(long, add = completion::groups())]

@@ -1,8 +1,13 @@
 //! Flags and commands of kubebuilder that kbr does not have, and their replacements.
 
+use std::env;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use super::delete;
 use kbr_host::diagnostic::Diagnostic;
+use kbr_scaffold::project::Table;
+use kbr_scaffold::workdir;
 
 /// Flags without a counterpart, and what to do instead.
 const FLAGS: &[(&str, &str)] = &[
@@ -68,20 +73,54 @@ const FLAGS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Commands without a counterpart, and what to do instead.
-const COMMANDS: &[(&str, &str)] = &[
+/// Short flags that users try, and the flags that kbr has.
+const SHORT: &[(&str, &str)] = &[("-g", "--group"), ("-v", "--version"), ("-k", "--kind")];
+
+/// Commands that kbr does not have, each with the command above it, and what to do instead.
+const COMMANDS: &[(&str, &str, &str)] = &[
     (
+        "",
+        "new",
+        "to start a project: `kbr init --directory captains`",
+    ),
+    (
+        "",
+        "run",
+        "to run the operator: `kbr dev`, or `make run` in your own cluster",
+    ),
+    ("", "test", "to run all tests: `make test`"),
+    ("", "build", "to build the operator: `make build`"),
+    ("", "generate", "to generate manifests: `kbr manifests`"),
+    ("", "deploy", "to deploy the operator: `make deploy IMG=…`"),
+    (
+        "",
+        "add",
+        "to add a kind: `kbr create api`; to add webhooks: `kbr create webhook`",
+    ),
+    ("", "update", "to upgrade the project: `kbr upgrade`"),
+    (
+        "",
+        "remove",
+        "to remove a kind, controller or webhook: `kbr delete`",
+    ),
+    (
+        "",
         "edit",
         "kbr has no modes: lines in `config/default/kustomization.yaml` turn on components",
     ),
     (
+        "",
         "alpha",
         "for `alpha generate`, run the commands that PROJECT records again: they restore missing files and lines; for `alpha update`, run `kbr upgrade`",
     ),
     (
+        "create",
         "controller",
         "run `kbr create api … --resource=false --controller`",
     ),
+    ("cluster", "create", "run `kbr cluster start`"),
+    ("cluster", "delete", "run `kbr cluster stop`"),
+    ("cluster", "list", "run `kbr cluster status`"),
 ];
 
 /// The error for a command line that only kubebuilder understands; `arguments` are those of the process.
@@ -98,6 +137,10 @@ pub fn answer(error: &clap::Error, arguments: &[String]) -> Option<Diagnostic> {
                 let text = format!("kbr has no `{flag}`");
                 return Some(Diagnostic::new(text).help(instead));
             }
+            if let Some((_, long)) = SHORT.iter().find(|(short, _)| *short == flag) {
+                let text = format!("unexpected argument `{argument}`");
+                return Some(Diagnostic::new(text).help(format!("write `{long}`")));
+            }
             if let "true" | "false" = argument {
                 return Some(no_value(argument, arguments));
             }
@@ -113,12 +156,43 @@ pub fn answer(error: &clap::Error, arguments: &[String]) -> Option<Diagnostic> {
         }
         ErrorKind::InvalidSubcommand => {
             let command = context(ContextKind::InvalidSubcommand)?;
-            let (command, instead) = COMMANDS.iter().find(|(known, _)| *known == command)?;
-            let text = format!("kbr has no command `{command}`");
+            let first = arguments.get(1).map_or("", String::as_str);
+            let parent = if first == command { "" } else { first };
+            if parent == "delete" {
+                return Some(deleted(command));
+            }
+            let mut known = COMMANDS.iter();
+            let (_, _, instead) =
+                known.find(|(of, known, _)| (*of, *known) == (parent, command))?;
+            let full = format!("{parent} {command}");
+            let text = format!("kbr has no command `{}`", full.trim_start());
             Some(Diagnostic::new(text).help(instead))
         }
         _ => None,
     }
+}
+
+/// For `kbr delete captain`: the commands that delete what the project has by that name, or all.
+fn deleted(name: &str) -> Diagnostic {
+    let error = Diagnostic::new(format_args!("`kbr delete` cannot delete `{name}`"));
+    let same = |word: &str| word.eq_ignore_ascii_case(name);
+    let project = env::current_dir()
+        .map_err(anyhow::Error::from)
+        .and_then(|folder| workdir::load(&workdir::find_root(&folder)?));
+    let tables = project.map(|project| project.tables).unwrap_or_default();
+    let found: Vec<String> = tables
+        .iter()
+        .filter(|table| match table {
+            Table::Api(api) => same(&api.kind),
+            Table::Controller(controller) => same(&controller.name),
+            Table::Webhook(webhook) => same(&webhook.target.kind),
+        })
+        .map(|table| format!("did you mean `{}`?", delete::command(table)))
+        .collect();
+    if found.is_empty() {
+        return error.help("pass `api`, `controller` or `webhook`: `kbr delete --help`");
+    }
+    found.into_iter().fold(error, Diagnostic::help)
 }
 
 /// For `true` or `false` after a flag without `=`, which clap reads as a separate argument.

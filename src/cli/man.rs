@@ -44,7 +44,20 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         .manual("kbr")
         .render(&mut page)
         .context("cannot render the page")?;
-    output::data(&String::from_utf8(page).context("cannot render the page")?)
+    let page = String::from_utf8(page).context("cannot render the page")?;
+    output::data(&with_usage(&page, &mut command.clone()))
+}
+
+/// The page with the usage of the help as its synopsis: clap's own puts optional flags before those that are required.
+fn with_usage(page: &str, command: &mut clap::Command) -> String {
+    const HEADING: &str = ".SH SYNOPSIS\n";
+    let usage = command.render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").replace('-', "\\-");
+    let Some((before, rest)) = page.split_once(HEADING) else {
+        return page.to_owned();
+    };
+    let rest = rest.find(".SH ").map_or("", |end| &rest[end..]);
+    format!("{before}{HEADING}{usage}\n{rest}")
 }
 
 fn find<'a>(root: &'a clap::Command, words: &[String]) -> anyhow::Result<&'a clap::Command> {
@@ -62,7 +75,7 @@ fn find<'a>(root: &'a clap::Command, words: &[String]) -> anyhow::Result<&'a cla
 fn names(command: &clap::Command) -> String {
     let subcommands = command
         .get_subcommands()
-        .filter(|it| it.get_name() != "help");
+        .filter(|it| it.get_name() != "help" && !it.is_hide_set());
     subcommands.fold(String::new(), |all, subcommand| {
         let name = subcommand.get_bin_name().unwrap_or_default();
         let name = name.strip_prefix("kbr ").unwrap_or(name);

@@ -22,12 +22,21 @@ pub fn report(changes: &[Change]) {
     output::text(&lines(changes));
 }
 
-/// A line for each file; files of the library share one line for each verb.
+/// The number of files that are the same up to which each has a line.
+const SAME: usize = 10;
+
+/// A line for each file; files of the library share one line for each verb, and so do many that are the same.
 fn lines(changes: &[Change]) -> String {
     let mut lines = String::new();
     let mut reported = Vec::new();
+    let is_same =
+        |change: &&Change| change.verb == Verb::Same && library::folder_of(&change.path).is_none();
+    let same = changes.iter().filter(is_same).count();
     for change in changes {
         let verb = change.verb;
+        if same > SAME && is_same(&change) {
+            continue;
+        }
         let Some(folder) = library::folder_of(&change.path) else {
             writeln!(lines, "{:>12} {}", name(verb), change.path).ok();
             continue;
@@ -49,6 +58,9 @@ fn lines(changes: &[Change]) -> String {
             _ => String::new(),
         };
         writeln!(lines, "{verb_name:>12} {folder} ({version}{files})").ok();
+    }
+    if same > SAME {
+        writeln!(lines, "{:>12} {}", name(Verb::Same), count(same, "file")).ok();
     }
     lines
 }

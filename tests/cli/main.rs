@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "tests")]
 
 mod arguments;
+mod mistakes;
 mod output;
 mod platforms;
 mod umask;

@@ -90,7 +90,7 @@ impl Project {
         let printed = support::stderr(&output, self.0.path());
         let end = printed.find("error: 1 manifest is stale");
         let others = [
-            "PROJECT does not have it",
+            "PROJECT does not list it",
             "manifests come from the types",
             "thread 'main'",
             "crds.starts_with",

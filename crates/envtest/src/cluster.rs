@@ -195,16 +195,14 @@ fn await_start(path: &Path, name: &str, limit: Duration, stop: &Stop) -> anyhow:
     Ok(())
 }
 
-/// Stops the cluster `name`. Its data is removed unless it was started to be kept; with `delete`, in any case. Does nothing if
-/// it does not exist.
+/// Stops the cluster `name`. Its data is removed unless it was started to be kept; with `delete`, in any case.
 ///
 /// # Errors
-/// Its supervisor does not answer, or its files cannot be removed.
+/// It does not exist, its supervisor does not answer, or its files cannot be removed.
 pub fn stop(name: &str, delete: bool) -> anyhow::Result<()> {
     let path = state::folder(name)?;
     let Some(state) = State::find(&path)? else {
-        progress("missing", &format!("no cluster `{name}`"));
-        return Ok(());
+        return Err(missing(name)?);
     };
     let stopped = control::stop(&path).context("cannot reach the supervisor of the cluster")?;
     let deadline = Instant::now() + END;
@@ -232,6 +230,17 @@ pub fn stop(name: &str, delete: bool) -> anyhow::Result<()> {
         progress(what, &format!("`{name}`"));
     }
     Ok(())
+}
+
+/// The error for a cluster that does not exist, with the names of those that do.
+fn missing(name: &str) -> anyhow::Result<anyhow::Error> {
+    let names: Vec<String> = names()?.iter().map(|name| format!("`{name}`")).collect();
+    let help = if names.is_empty() {
+        "to start one, run `kbr cluster start`".to_owned()
+    } else {
+        format!("running: {}", names.join(", "))
+    };
+    Ok(failure(format!("no cluster `{name}` found"), help))
 }
 
 /// The kubeconfig of the running cluster `name`, with certificates and key in it.

@@ -107,6 +107,13 @@ fn known(wanted: &Wanted, project: &Project) -> anyhow::Result<Target> {
     }
 }
 
+/// Whether this names a built-in kind, and none that the project already has.
+pub fn is_built_in(named: Named, project: &Project) -> bool {
+    let mut own = project.apis().map(Target::own);
+    kubernetes::find(named.group, named.version, named.kind).is_some()
+        && !own.any(|target| named.is(&target, project))
+}
+
 /// Whether the flags select this external kind, for which the project already has code.
 fn is_external(target: &Target, wanted: &Wanted) -> bool {
     target.is_external()

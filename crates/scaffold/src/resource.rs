@@ -253,12 +253,20 @@ pub fn shared(new: &Resource, old: &Resource) -> Vec<(&'static str, String, Stri
     ]
 }
 
-/// The short and the full group: with an empty `domain`, `group` is the full group; with an empty `group`, the domain is.
+/// The short and the full group: with an empty `domain`, `group` is the full group; with an empty `group`, the domain is. A `group`
+/// that already ends with the domain is the full group, too: nobody means `crew.example.com.example.com`.
 pub fn groups(group: &str, domain: &str) -> (String, String) {
     match (group, domain) {
         ("", domain) => (domain.to_owned(), domain.to_owned()),
         (group, "") => (group.to_owned(), group.to_owned()),
-        (group, domain) => (group.to_owned(), format!("{group}.{domain}")),
+        (group, domain) if group == domain => (domain.to_owned(), domain.to_owned()),
+        (group, domain) => match group
+            .strip_suffix(domain)
+            .and_then(|it| it.strip_suffix('.'))
+        {
+            Some(word) => (word.to_owned(), group.to_owned()),
+            None => (group.to_owned(), format!("{group}.{domain}")),
+        },
     }
 }
 

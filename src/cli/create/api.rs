@@ -13,6 +13,7 @@ use self::target::ApiSelection;
 use super::super::prompt;
 use super::super::write::{self, Intent, Plan, Planned};
 use kbr_host::output;
+use kbr_scaffold::existing;
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::webhook::Webhook;
@@ -40,7 +41,9 @@ pub fn plan(args: &Args) -> anyhow::Result<Option<Plan>> {
 fn ask(args: &Args) -> anyhow::Result<ApiParts> {
     const HELP: &str = "pass `--resource` or `--resource=false`, and `--controller` or `--controller=false`; `--yes` creates both";
     let (resource, controller) = args.parts();
-    if let (Some(resource), Some(controller)) = (resource, controller) {
+    if let (Some(resource), Some(controller)) = (resource, controller)
+        && args.selects()
+    {
         return Ok(ApiParts {
             resource,
             controller,
@@ -52,12 +55,16 @@ fn ask(args: &Args) -> anyhow::Result<ApiParts> {
         controller: controller.unwrap_or(resource == Some(false)),
     };
     target::choose(args, least, &project, &root)?;
-    let answer = |flag: Option<bool>, question: &str| {
-        flag.map_or_else(|| prompt::yes_or_no(question, HELP), Ok)
+    let is_built_in = !args.selects() && existing::is_built_in(args.of.kind.named(), &project);
+    if !args.selects() {
+        target::check_unspecified(args, is_built_in, &project)?;
+    }
+    let answer = |flag: Option<bool>, question: &str, default: bool| {
+        flag.map_or_else(|| prompt::yes_or_no(question, default, HELP), Ok)
     };
     Ok(ApiParts {
-        resource: answer(resource, "Create Resource")?,
-        controller: answer(controller, "Create Controller")?,
+        resource: answer(resource, "Create Resource", !is_built_in)?,
+        controller: answer(controller, "Create Controller", true)?,
     })
 }
 

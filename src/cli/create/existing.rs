@@ -9,13 +9,23 @@ pub struct ExistingArgs {
     #[command(flatten)]
     pub kind: KindArgs,
     /// Plural in lower case [default: the English plural]
-    #[arg(long)]
+    #[arg(long, help_heading = "Kind")]
     pub plural: Option<String>,
     /// Crate that defines an external kind: its name on crates.io, or a path
-    #[arg(long, value_name = "NAME[@VERSION]|PATH", requires = "external_type")]
+    #[arg(
+        long,
+        value_name = "NAME[@VERSION]|PATH",
+        requires = "external_type",
+        help_heading = "External kind"
+    )]
     pub external_crate: Option<String>,
     /// Type of the external kind in that crate: `cert_manager::v1::Certificate`
-    #[arg(long, value_name = "TYPE", requires = "external_crate")]
+    #[arg(
+        long,
+        value_name = "TYPE",
+        requires = "external_crate",
+        help_heading = "External kind"
+    )]
     pub external_type: Option<String>,
 }
 

@@ -43,11 +43,12 @@ fn ask(args: &Args) -> anyhow::Result<WebhookParts> {
     }
     let (root, project) = write::peek(args.write)?;
     let target = chosen::choose(args, given, &project, &root)?.target;
-    let ask = |question: &str| prompt::yes_or_no(question, HELP);
+    let ask = |question: &str, default: bool| prompt::yes_or_no(question, default, HELP);
     Ok(WebhookParts {
-        defaulting: ask("Create Defaulting Webhook")?,
-        validation: ask("Create Validation Webhook")?,
-        conversion: project.versions(&target).count() > 1 && ask("Create Conversion Webhook")?,
+        defaulting: ask("Create Defaulting Webhook", true)?,
+        validation: ask("Create Validation Webhook", true)?,
+        conversion: project.versions(&target).count() > 1
+            && ask("Create Conversion Webhook", false)?,
     })
 }
 

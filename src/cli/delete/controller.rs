@@ -19,24 +19,19 @@ use kbr_scaffold::resource::controller::Controller;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// Name of the controller
-    #[arg(
-        long,
-        alias = "name",
-        value_name = "NAME",
-        required_unless_present = "kind"
-    )]
+    #[arg(long, alias = "name", value_name = "NAME")]
     controller_name: Option<String>,
     /// API group of its kind, as for `kbr create`
-    #[arg(long, requires = "kind", add = completion::groups())]
+    #[arg(long, add = completion::groups())]
     group: Option<String>,
     /// Version of its kind
-    #[arg(long, requires = "kind", add = completion::versions())]
+    #[arg(long, add = completion::versions())]
     version: Option<String>,
     /// Its kind
-    #[arg(long, requires_all = ["group", "version"], add = completion::kinds())]
+    #[arg(long, add = completion::kinds())]
     kind: Option<String>,
     /// Domain of the group [default: the project's]
-    #[arg(long, requires = "kind")]
+    #[arg(long)]
     domain: Option<String>,
     #[command(flatten)]
     pub write: DeleteArgs,
@@ -60,6 +55,7 @@ impl Args {
 /// The controller does not exist, or the kind has several.
 pub fn choose(args: &Args, project: &Project) -> anyhow::Result<Deletion> {
     let of = args.of();
+    check_selection(args, of.is_some(), project)?;
     let by_name = |it: &&Controller| {
         args.controller_name
             .as_ref()
@@ -84,6 +80,36 @@ pub fn choose(args: &Args, project: &Project) -> anyhow::Result<Deletion> {
     Ok(deletion)
 }
 
+/// The flags must select by name, by kind, or both; a part of a kind selects nothing.
+fn check_selection(args: &Args, has_kind: bool, project: &Project) -> anyhow::Result<()> {
+    let kind = [&args.group, &args.version, &args.kind, &args.domain];
+    let has_part = kind.into_iter().any(Option::is_some);
+    if has_kind || args.controller_name.is_some() && !has_part {
+        return Ok(());
+    }
+    let text = if has_part {
+        "a kind is selected by `--group`, `--version` and `--kind` together"
+    } else {
+        "no controller selected"
+    };
+    let error = Diagnostic::new(text)
+        .help("pass `--controller-name`, or `--group`, `--version` and `--kind`")
+        .help(known_controllers(project));
+    Err(error.into())
+}
+
+fn known_controllers(project: &Project) -> String {
+    let names = project
+        .controllers()
+        .map(|known| format!("`{}`", known.name));
+    let names: Vec<String> = names.collect();
+    if names.is_empty() {
+        "the project has no controllers".to_owned()
+    } else {
+        format!("controllers in PROJECT: {}", names.join(", "))
+    }
+}
+
 fn missing(args: &Args, project: &Project) -> Diagnostic {
     if let (Some(name), Some(of)) = (&args.controller_name, args.of())
         && let Some(known) = project.controllers().find(|it| it.name == *name)
@@ -94,16 +120,8 @@ fn missing(args: &Args, project: &Project) -> Diagnostic {
         (None, Some(of)) => tables::missing(&of, "controller", project),
         (name, _) => {
             let name = name.as_deref().unwrap_or_default();
-            let names: Vec<String> = project
-                .controllers()
-                .map(|known| format!("`{}`", known.name))
-                .collect();
-            let help = if names.is_empty() {
-                "the project has no controllers".to_owned()
-            } else {
-                format!("controllers in PROJECT: {}", names.join(", "))
-            };
-            Diagnostic::new(format_args!("no controller `{name}` found in PROJECT")).help(help)
+            Diagnostic::new(format_args!("no controller `{name}` found in PROJECT"))
+                .help(known_controllers(project))
         }
     }
 }

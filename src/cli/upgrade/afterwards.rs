@@ -66,8 +66,8 @@ fn check(root: &Path, is_yes: bool) -> anyhow::Result<bool> {
 /// Whether `cargo fix` may apply what the compiler suggests.
 fn may_fix(is_yes: bool) -> bool {
     let question = "Apply the compiler's safe suggestions with `cargo fix`";
-    let may =
-        is_yes || prompt::is_terminal() && matches!(prompt::yes_or_no(question, ""), Ok(true));
+    let may = is_yes
+        || prompt::is_terminal() && matches!(prompt::yes_or_no(question, true, ""), Ok(true));
     if !may {
         output::message(format_args!(
             "note: to apply the compiler's safe suggestions, run `cargo {}`",

@@ -4,40 +4,45 @@ use super::super::super::WriteArgs;
 use super::super::existing::ExistingArgs;
 use super::own::NewKindArgs;
 
+const EXAMPLES: &str = "\
+Examples:
+  A kind with a controller, and one that is cluster-scoped and has no controller:
+    kbr create api --group crew --version v1 --kind Captain --yes
+    kbr create api --group crew --version v1 --kind Fleet --namespaced=false --resource --controller=false
+  A controller for a built-in kind, and for a kind of another crate:
+    kbr create api --group apps --version v1 --kind Deployment --resource=false --controller
+    kbr create api --group cert-manager.io --version v1 --kind Certificate --controller \\
+      --external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate";
+
 /// Add a kind with its types, a controller for a kind, or both
 ///
 /// Without `--resource` or `--controller`, kbr asks what to create. Running the command again restores missing files and lines.
-///
-/// A new kind of this project:
-///
-///     kbr create api --group crew --version v1 --kind Captain
-///
-/// A controller for a built-in kind of Kubernetes, and for an external kind:
-///
-///     kbr create api --group apps --version v1 --kind Deployment --resource=false --controller
-///     kbr create api --group cert-manager.io --version v1 --kind Certificate --controller \
-///         --external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(verbatim_doc_comment, after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     pub of: ExistingArgs,
     #[command(flatten)]
     pub new: NewKindArgs,
     /// Create the kind: its types, CRD, sample and roles
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long, help_heading = "What to create", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub resource: Option<bool>,
     /// Create a controller
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long, help_heading = "What to create", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub controller: Option<bool>,
     /// Name of the controller, if a kind has several [default: the kind]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, help_heading = "What to create", value_name = "NAME")]
     pub controller_name: Option<String>,
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
 impl Args {
+    /// Whether a flag says if the kind is new, or one that exists.
+    pub fn selects(&self) -> bool {
+        self.resource.is_some() || self.of.external_crate.is_some()
+    }
+
     /// Whether to create the kind, and a controller, as far as the flags say it.
     pub fn parts(&self) -> (Option<bool>, Option<bool>) {
         let otherwise = self.write.yes.then_some(true);

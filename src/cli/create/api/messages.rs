@@ -27,6 +27,7 @@ impl ApiSelection {
         }
         if let Some(api) = &self.api {
             text += &ambiguous(&api.value);
+            text += &long_group(&api.value);
         }
         text += &self.storage(project).unwrap_or_default();
         if let Some(Planned {
@@ -86,6 +87,16 @@ impl ApiSelection {
             let _ = writeln!(text, "  edit {}", controller.value.path());
         }
         text + "  make manifests\n  make test\n"
+    }
+}
+
+/// A note if `--group` looks like a full group, and the domain was added to it.
+fn long_group(api: &Resource) -> String {
+    let (group, full) = (&api.group, &api.full_group);
+    if group.contains('.') && group != full {
+        format!("note: the full group is `{full}`; if you meant `{group}`, pass `--domain ''`\n")
+    } else {
+        String::new()
     }
 }
 

@@ -8,6 +8,7 @@ use kbr_scaffold::resource::{ApiFlags, Resource, groups, shared};
 
 /// The flags of a new kind: a flag of `kbr create api` that ends up in its types or CRD belongs here.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Kind")]
 pub struct NewKindArgs {
     /// Singular in lower case [default: the kind]
     #[arg(long)]

@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
+use super::super::super::prompt;
 use super::args::{ApiParts, Args};
 use super::{controller, own};
 use crate::cli::write::Planned;
-use kbr_host::diagnostic::Problems;
+use kbr_host::diagnostic::{Diagnostic, Problems};
 use kbr_scaffold::existing::{self, Added, Found};
 use kbr_scaffold::project::Project;
-use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::controller::Controller;
 use kbr_scaffold::resource::target::Target;
+use kbr_scaffold::resource::{Resource, groups};
 
 /// The tables that the command creates.
 #[derive(Debug)]
@@ -18,6 +19,38 @@ pub struct ApiSelection {
     pub api: Option<Planned<Resource>>,
     pub controller: Option<Planned<Controller>>,
     pub added: Option<Added>,
+}
+
+/// Checks a command that leaves open whether to create the kind: the group and the kind may mean one that exists elsewhere.
+///
+/// # Errors
+/// Nobody is there to answer, and the kind is built-in, or its group is not one of the project's.
+pub fn check_unspecified(args: &Args, is_built_in: bool, project: &Project) -> anyhow::Result<()> {
+    let kind = &args.of.kind;
+    let domain = kind.domain.as_ref().unwrap_or(&project.head.domain);
+    let (_, full_group) = groups(&kind.group, domain);
+    let (group, version, name) = (&kind.group, &kind.version, &kind.kind);
+    let new = format!("to create a kind of your own in `{full_group}`, pass `--resource`");
+    if is_built_in && args.write.yes {
+        let text = format!("`{name}` of `{group}/{version}` is a built-in kind");
+        let help = format!(
+            "for a controller: `kbr create api --group {group} --version {version} --kind {name} --resource=false --controller`"
+        );
+        return Err(Diagnostic::new(text).help(help).help(new).into());
+    }
+    let is_foreign = group.contains('.') && full_group != *group;
+    let is_known = project.targets().any(|it| kind.select(it, project));
+    if is_foreign
+        && !is_built_in
+        && !is_known
+        && args.controller == Some(true)
+        && !prompt::is_terminal()
+    {
+        let text = format!("no kind `{name}` found in `{group}/{version}`");
+        let help = "for an external kind, pass `--external-crate` and `--external-type`";
+        return Err(Diagnostic::new(text).help(help).help(new).into());
+    }
+    Ok(())
 }
 
 /// Resolves `parts` in the project.

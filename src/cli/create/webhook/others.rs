@@ -61,12 +61,47 @@ fn same_parameters(wanted: &Webhook, known: &Webhook, file: &str, problems: &mut
         if wanted_path.is_empty() || known_path.is_empty() {
             continue;
         }
-        let given = wanted.calls != Calls::default() && wanted.calls != known.calls;
-        if wanted_path != known_path || given {
+        let mut differences = differences(&wanted.calls, &known.calls);
+        if wanted_path != known_path {
+            differences.insert(
+                0,
+                format!("its path is `{known_path}`, not `{wanted_path}`"),
+            );
+        }
+        if !differences.is_empty() {
             problems.add(
-                format!("the webhook `{known_path}` already exists with other parameters"),
+                format!("the webhook `{known_path}` already exists: {}", differences.join("; ")),
                 format!("edit its comment `+kbr:webhook:path={known_path}` in `{file}`, and leave the flags out"),
             );
         }
     }
+}
+
+/// What the flags say about the calls of a webhook, and what it has instead.
+fn differences(wanted: &Calls, known: &Calls) -> Vec<String> {
+    if *wanted == Calls::default() {
+        return Vec::new();
+    }
+    let or = |text: &str, default: &str| match text {
+        "" => default.to_owned(),
+        text => format!("`{text}`"),
+    };
+    let seconds = |calls: &Calls| format!("`{}`", calls.timeout.unwrap_or(10));
+    let conditions = |calls: &Calls| or(&calls.match_conditions.join("`, `"), "none");
+    let (wanted, known) = [wanted, known]
+        .map(|calls| {
+            [
+                ("failure-policy", or(&calls.failure_policy, "`Fail`")),
+                ("timeout", seconds(calls)),
+                ("namespace-selector", or(&calls.namespace_selector, "none")),
+                ("object-selector", or(&calls.object_selector, "none")),
+                ("match-condition", conditions(calls)),
+            ]
+        })
+        .into();
+    let pairs = wanted.into_iter().zip(known);
+    let differing = pairs.filter(|(wanted, known)| wanted != known);
+    differing
+        .map(|((flag, wanted), (_, known))| format!("`--{flag}` is {known}, not {wanted}"))
+        .collect()
 }

@@ -100,7 +100,7 @@ fn existing_webhooks_are_changed_in_their_file() {
     let help = "edit its comment `+kbr:webhook:path=/mutate-crew-example-com-v1-captain` in `src/webhooks/crew_v1_captain.rs`";
     for flags in ["--timeout 4", "--defaulting-path /x"] {
         let flags = format!("{CAPTAIN} --defaulting {flags}");
-        project.rejects(&flags, "already exists with other parameters", help);
+        project.rejects(&flags, "already exists: ", help);
     }
     assert_eq!(
         project.run(&format!("{CAPTAIN} --defaulting --timeout 3")),
@@ -159,7 +159,7 @@ fn conversion_needs_a_kind_of_the_project_with_several_versions() {
     project.rejects(
         &format!("{CAPTAIN} --conversion"),
         "`Captain` has only the version `v1`",
-        "create it first: `kbr create api",
+        "to create `v2`: `kbr create api",
     );
     project.rejects(
         "--group core --version v1 --kind Pod --conversion",

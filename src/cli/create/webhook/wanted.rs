@@ -187,6 +187,22 @@ fn check_module(project: &Project, problems: &mut Problems) {
     }
 }
 
+/// How to create a version of the kind, as a command that can be copied.
+fn create_version(target: &Target, version: &str) -> String {
+    format!(
+        "to create `{version}`: `kbr create api --group {} --version {version} --kind {} --resource --controller=false`",
+        target.group, target.kind
+    )
+}
+
+/// `v2` after `v1`, `v1` after `v1beta1`.
+fn next_version(version: &str) -> String {
+    let number = version.trim_start_matches('v');
+    let end = number.find(|it: char| !it.is_ascii_digit());
+    let major: u32 = number[..end.unwrap_or(number.len())].parse().unwrap_or(0);
+    format!("v{}", major + u32::from(end.is_none()))
+}
+
 /// The versions given by `--spoke`, or all others of the kind.
 fn wanted_spokes(
     args: &Args,
@@ -211,11 +227,14 @@ fn wanted_spokes(
     }
     if others.is_empty() {
         problems.add(
-            format!("`{}` has only the version `{}`", target.kind, target.version),
             format!(
-                "create it first: `kbr create api --group {} --version … --kind {} --resource --controller=false`",
-                target.group, target.kind
+                "`{}` has only the version `{}`",
+                target.kind, target.version
             ),
+            match args.spokes.first().filter(|spoke| names::is_version(spoke)) {
+                Some(spoke) => create_version(target, spoke),
+                None => create_version(target, &next_version(&target.version)),
+            },
         );
         return Vec::new();
     }
@@ -231,7 +250,12 @@ fn wanted_spokes(
             };
             problems.add(
                 format!("`{spoke}` {what}"),
-                format!("its other versions: {}", others.join(", ")),
+                if *spoke != target.version && names::is_version(spoke) {
+                    let create = create_version(target, spoke);
+                    format!("its other versions: {}; {create}", others.join(", "))
+                } else {
+                    format!("its other versions: {}", others.join(", "))
+                },
             );
         }
     }

@@ -8,7 +8,10 @@ fn rules_that_the_api_server_would_reject_are_rejected() {
     rejected("groups=g,verbs=get", "`resources` or `urls` is missing");
     rejected("resources=a,verbs=get", "`groups` is missing");
     rejected("groups=,resources=a,verbs=get", "`groups` is missing");
-    rejected("groups=g,resources=a,urls=/a,verbs=get", "not for both");
+    rejected(
+        "groups=g,resources=a,urls=/a,verbs=get",
+        "both `resources` and `urls`",
+    );
     rejected("urls=/a,verbs=get,namespace=n", "cannot have a `namespace`");
     rejected("urls=/a,resourceNames=x,verbs=get", "need `resources`");
     rejected(
