@@ -129,7 +129,13 @@ fn status(args: &StatusArgs) -> anyhow::Result<ExitCode> {
             let lines: String = found.iter().map(Status::line).collect();
             output::data(&lines)?;
             if found.is_empty() {
-                progress("missing", "no cluster; kbr cluster start starts one");
+                let text = match &args.name {
+                    Some(name) => {
+                        format!("no cluster `{name}`; to start it: kbr cluster start {name}")
+                    }
+                    None => "no cluster; to start one: kbr cluster start".to_owned(),
+                };
+                progress("missing", &text);
             }
         }
     }

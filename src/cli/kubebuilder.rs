@@ -67,6 +67,8 @@ const FLAGS: &[(&str, &str)] = &[
         "--crd-version",
         "leave it out: CRDs are `apiextensions.k8s.io/v1`",
     ),
+    ("--json", "pass `--output json`"),
+    ("--verbose", "leave it out: kbr always reports each change"),
     (
         "--pattern",
         "leave it out: kbr has one template for controllers",
@@ -144,6 +146,10 @@ pub fn answer(error: &clap::Error, arguments: &[String]) -> Option<Diagnostic> {
             if let "true" | "false" = argument {
                 return Some(no_value(argument, arguments));
             }
+            if let Some(help) = positional(argument, arguments) {
+                let text = format!("unexpected argument `{argument}`");
+                return Some(Diagnostic::new(text).help(help));
+            }
             let of_init = context(ContextKind::Usage).is_none() && is_init(arguments);
             (of_init && !argument.starts_with('-')).then(|| {
                 let help = if argument.contains('.') {
@@ -167,6 +173,39 @@ pub fn answer(error: &clap::Error, arguments: &[String]) -> Option<Diagnostic> {
             let full = format!("{parent} {command}");
             let text = format!("kbr has no command `{}`", full.trim_start());
             Some(Diagnostic::new(text).help(instead))
+        }
+        _ => None,
+    }
+}
+
+/// What to type instead of an argument without a flag, as far as the command tells it.
+fn positional(argument: &str, arguments: &[String]) -> Option<String> {
+    if argument.starts_with('-') {
+        return None;
+    }
+    let words: Vec<&str> = arguments.iter().skip(1).map(String::as_str).collect();
+    match words[..] {
+        ["delete", "controller", ..] => {
+            Some(format!("did you mean `--controller-name {argument}`?"))
+        }
+        ["create" | "delete", _, group, version, kind]
+            if ![group, version, kind]
+                .iter()
+                .any(|word| word.starts_with('-')) =>
+        {
+            Some(format!(
+                "did you mean `--group {group} --version {version} --kind {kind}`?"
+            ))
+        }
+        ["create" | "delete", ..] => Some("pass `--group`, `--version` and `--kind`".to_owned()),
+        ["envtest", "run", ..] => {
+            let at = words.iter().position(|word| *word == argument)?;
+            let (before, after) = words.split_at(at);
+            Some(format!(
+                "did you mean `kbr {} -- {}`?",
+                before.join(" "),
+                after.join(" ")
+            ))
         }
         _ => None,
     }

@@ -140,6 +140,12 @@ fn a_spoke_that_does_not_exist_yet_is_answered_with_a_complete_command() {
         1,
         &[&create("v9")],
     );
+    fails(
+        folder.path(),
+        &format!("{command} --spoke v1"),
+        1,
+        &[&create("v2")],
+    );
 }
 
 #[test]
@@ -185,6 +191,23 @@ fn a_command_of_another_tool_is_answered_with_that_of_kbr() {
         ),
         ("delete nothing", "pass `api`, `controller` or `webhook`"),
         ("cluster list", "run `kbr cluster status`"),
+        (
+            "create api crew v1 Mate",
+            "did you mean `--group crew --version v1 --kind Mate`?",
+        ),
+        (
+            "create api --group crew v1 --yes",
+            "pass `--group`, `--version` and `--kind`",
+        ),
+        (
+            "delete controller captain",
+            "did you mean `--controller-name captain`?",
+        ),
+        (
+            "envtest run --cluster cargo test",
+            "did you mean `kbr envtest run --cluster -- cargo test`?",
+        ),
+        ("version --json", "pass `--output json`"),
     ] {
         fails(folder.path(), command, 2, &[text]);
     }

@@ -231,7 +231,11 @@ fn wanted_spokes(
                 "`{}` has only the version `{}`",
                 target.kind, target.version
             ),
-            match args.spokes.first().filter(|spoke| names::is_version(spoke)) {
+            match args
+                .spokes
+                .first()
+                .filter(|spoke| names::is_version(spoke) && **spoke != target.version)
+            {
                 Some(spoke) => create_version(target, spoke),
                 None => create_version(target, &next_version(&target.version)),
             },
