@@ -135,7 +135,7 @@ fn sources(root: &Path) -> anyhow::Result<Vec<String>> {
             let is_hidden = name.starts_with('.') || SKIPPED.contains(&name.as_str());
             if kind.is_dir() && !is_hidden && !root.join(&path).join(PROJECT).is_file() {
                 folders.push(path);
-            } else if !kind.is_dir() && (is_rust(&name) || kustomize::is(&name)) {
+            } else if !kind.is_dir() && (is_rust(&name) || kustomize::is_kustomization(&name)) {
                 found.push(path);
             }
         }

@@ -29,11 +29,11 @@ pub fn without(text: &str, after: &[Option<Table>]) -> anyhow::Result<Option<Str
     }
     wanted.tables = after.iter().flatten().cloned().collect();
     let new = edited(text, edits);
-    Ok(is(&new, &wanted).then_some(new))
+    Ok(matches(&new, &wanted).then_some(new))
 }
 
 /// Whether `text` describes exactly `project`.
-fn is(text: &str, project: &Project) -> bool {
+fn matches(text: &str, project: &Project) -> bool {
     parse(text).is_ok_and(|found| found == *project)
 }
 

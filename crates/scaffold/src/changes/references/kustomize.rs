@@ -7,7 +7,7 @@ use crate::changes::Change;
 const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Whether a file of this name is a kustomization.
-pub fn is(name: &str) -> bool {
+pub fn is_kustomization(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
@@ -16,7 +16,9 @@ pub fn mentions(path: &str, text: &str, removed: &[&Change]) -> Vec<Mention> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let goes = |target: &str| {
         let is_target = |gone: &str| {
-            let of_folder = gone.rsplit_once('/').filter(|(_, name)| is(name));
+            let of_folder = gone
+                .rsplit_once('/')
+                .filter(|(_, name)| is_kustomization(name));
             gone == target || of_folder.is_some_and(|(folder, _)| folder == target)
         };
         removed.iter().any(|change| is_target(&change.path))
