@@ -74,7 +74,7 @@ fn repair(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>
         };
         let version = version(crds, &document.value).ok()??;
         let object = filled(schema(version), &document.value);
-        let body = yaml::render(&[object]).ok()?;
+        let body = comment(text) + &yaml::render(&[object]).ok()?;
         validate(crds, path, &body).is_empty().then_some(body)
     };
     if let Some(body) = repaired() {
@@ -87,6 +87,13 @@ fn repair(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>
     let problem = Problem::new(text).at(path).help(help);
     let found = found.into_iter().chain(known.then_some(problem));
     (None, found.collect())
+}
+
+/// The comment below the first line, which has the checksum.
+fn comment(text: &str) -> String {
+    let lines = text.lines().skip(1);
+    let lines = lines.take_while(|line| line.starts_with('#'));
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// Whether a type of the project defines an object of the file.

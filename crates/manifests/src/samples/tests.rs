@@ -44,6 +44,14 @@ fn a_valid_sample_is_left_alone() {
 }
 
 #[test]
+fn a_repaired_sample_keeps_its_comment() {
+    let old = sample::checksummed(&format!("# Ours.\n{HEAD}spec: {{}}\n"));
+    let (after, found) = repair(&crds(&spec()), "a.yaml", &old);
+    let after = after.unwrap_or_else(|| panic!("{found:?}"));
+    assert!(after.starts_with(&format!("# Ours.\n{HEAD}")), "{after}");
+}
+
+#[test]
 fn each_invalid_field_of_an_edited_sample_is_reported_with_its_line() {
     let bad = format!("# mine\n{HEAD}spec:\n  replicas: 0\n  ports:\n  - prot: 1\n  - port: x\n");
     let expected = [
