@@ -127,7 +127,7 @@ mod tests {
             |_| true,
             Some("or .Values.a .Values.b"),
         );
-        let expected = "or (and .Values.a (not .Values.b)) (and (not .Values.a) .Values.b)";
+        let expected = "or (and (not .Values.a) .Values.b) (and .Values.a (not .Values.b))";
         check(
             |case| (case & 3).is_power_of_two(),
             |_| true,
