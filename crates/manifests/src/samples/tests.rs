@@ -45,7 +45,7 @@ fn a_valid_sample_is_left_alone() {
 
 #[test]
 fn a_repaired_sample_keeps_its_comment() {
-    let old = sample::checksummed(&format!("# Ours.\n{HEAD}spec: {{}}\n"));
+    let old = edited::checksummed(&format!("# Ours.\n{HEAD}spec: {{}}\n"));
     let (after, found) = repair(&crds(&spec()), "a.yaml", &old);
     let after = after.unwrap_or_else(|| panic!("{found:?}"));
     assert!(after.starts_with(&format!("# Ours.\n{HEAD}")), "{after}");
