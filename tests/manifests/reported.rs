@@ -168,7 +168,7 @@ fn differences_between_project_and_the_types_are_reported_and_the_types_decide()
              \x20   scope: `Namespaced` in PROJECT, `Cluster` in the types\n\
              \x20   short names: `` in PROJECT, `c, cap` in the types\n\
              \x20   versions: `v1` in PROJECT, `v2` in the types\n\
-             \x20   help: manifests come from the types"
+             \x20   help: update `[[api]]` to match the type, or revert the type"
         ),
         "{printed}"
     );
