@@ -169,7 +169,7 @@ fn a_log_that_says_nothing_about_the_operator_is_an_error_with_the_command_to_ty
     let account = "the operator's ServiceAccount `crew-controller-manager`";
     let must = "; the tests must start the operator";
     fails(&format!(
-        "`../audit.log` has no request of {account}{help}{must}"
+        "no request by {account} found in `../audit.log`{help}{must}"
     ));
 
     let own = request("system:serviceaccount:a:crew-controller-manager");

@@ -215,6 +215,6 @@ fn the_flags_of_a_cluster_are_checked() {
     let build = "help: run kbr envtest build --cluster\n";
     check(&["--cluster", "--store", "none"], 1, build);
     place.fakes("exit 1", "exit 1", "exit 1");
-    let missing = "no `kube-controller-manager`, no `kube-scheduler`, no `kwok`\nhelp: ";
+    let missing = "lacks `kube-controller-manager`, `kube-scheduler`, `kwok`\nhelp: ";
     check(&["--cluster"], 1, missing);
 }

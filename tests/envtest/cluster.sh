@@ -82,7 +82,7 @@ E
   echo "the webhook $1 is not called"
   exit 1
 }
-rejected unmapped 'Service hooks/hook is not mapped to a program of this machine'
+rejected unmapped 'Service hooks/hook is not mapped to a port of this machine'
 rejected mapped EOF
 rejected elsewhere 'connects to this machine only, not to 192.0.2.1'
 rejected named 'connects to this machine only, not to hook.example.com:443'
@@ -112,7 +112,7 @@ kubectl wait --for=condition=Established crd/ships.crew.example.com --timeout=12
 printf 'apiVersion: crew.example.com/v1\nkind: Ship\nmetadata: { name: argo, namespace: hooks }\n' >ship.yaml
 for attempt in $(seq 60); do kubectl apply -f ship.yaml && break; sleep 0.5; done
 if timeout 60 kubectl get ships.v2.crew.example.com argo -n hooks >rejected 2>&1; then cat rejected; exit 1; fi
-grep 'is not mapped to a program of this machine' rejected
+grep 'is not mapped to a port of this machine' rejected
 kubectl create deployment other --image=nginx
 kubectl rollout status deployment other --timeout=120s
 kubectl delete deployment other

@@ -144,7 +144,8 @@ fn clusters_run_side_by_side_until_they_are_stopped() {
     assert!(b.iter().all(|pid| is_running(*pid)));
     assert!(!clusters.folder("a").exists());
     assert!(!fs::read_to_string(&merged).unwrap().contains("kbr-a"));
-    clusters.succeeds("stop a");
+    let printed = clusters.fails("stop a");
+    assert!(printed.contains("no cluster `a` found"), "{printed}");
     clusters.succeeds("stop b");
     assert!(b.iter().all(|pid| !is_running(*pid)));
     assert_eq!(clusters.status(), Value::Array(Vec::new()));

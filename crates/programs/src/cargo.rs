@@ -227,7 +227,10 @@ mod tests {
     #[test]
     fn a_missing_or_ambiguous_binary_is_an_error() {
         let none = executable(format!("{LIBRARY}\n{END}\n").as_bytes(), "crdgen").unwrap_err();
-        assert!(none.to_string().contains("no executable `crdgen`"));
+        assert!(
+            none.to_string()
+                .contains("did not build an executable `crdgen`")
+        );
         let two = executable(format!("{CRDGEN}\n{CRDGEN}\n").as_bytes(), "crdgen").unwrap_err();
         assert!(two.to_string().contains("several packages"));
     }

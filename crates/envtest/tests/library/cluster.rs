@@ -104,7 +104,7 @@ fn webhooks_reach_the_services_that_are_mapped_and_no_others() {
     wait_until("the other Service is not reached", || {
         let how = "(`map_service` of `Envtest::builder()`)";
         error("secret").contains(&format!(
-            "default/other is not mapped to a program of this machine {how}"
+            "default/other is not mapped to a port of this machine {how}"
         ))
     });
 }

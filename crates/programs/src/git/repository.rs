@@ -206,7 +206,7 @@ mod tests {
     fn the_repository_of_another_folder_is_not_used() {
         let config = ("other/.git/config", "[core]\n\tbare = false\n");
         let dot_git = (".git", "gitdir: other/.git\n");
-        assert!(error(&[config, dot_git]).contains("belongs to another folder"));
+        assert!(error(&[config, dot_git]).contains("points to another folder"));
         assert!(error(&[config, (".git", ">other/.git")]).contains("cannot read"));
         let worktree = "gitdir: other/.git/worktrees/a\n";
         let names = |back| {
@@ -218,6 +218,6 @@ mod tests {
             ])
         };
         assert_eq!(names("../../../../.git\n"), "");
-        assert!(names("/b/.git\n").contains("belongs to another folder"));
+        assert!(names("/b/.git\n").contains("points to another folder"));
     }
 }
