@@ -91,7 +91,7 @@ impl Project {
         let end = printed.find("error: 1 manifest is stale");
         let others = [
             "PROJECT does not list it",
-            "manifests come from the types",
+            "add an `[[api]]` as `kbr create api` does",
             "thread 'main'",
             "crds.starts_with",
             "RUST_BACKTRACE",
