@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::project::{Project, definition};
 
 const WARNING: &str = "\
-warning: `api/src/ship.rs:9`: `Ship` of `crew.example.com/v1`, `.spec.engine.power`: maximum was 9, and is 5 [values-restricted]
+warning: `api/src/ship.rs:9`: `Ship` of `crew.example.com/v1`, `.spec.engine.power`: maximum changed from 9 to 5 [values-restricted]
     help: existing objects can still be updated, but new ones with such a value are rejected: keep the range, or restrict it in a new version
     help: if this is intended, write above it `// +kbr:lint:allow=values-restricted`
 ";
@@ -126,7 +126,7 @@ fn a_kind_that_is_gone_is_an_error_unless_a_user_keeps_its_crd() {
     assert!(
         printed
             .stderr
-            .contains("`Ship` of group `crew.example.com`: no type defines the kind any more"),
+            .contains("`Ship` of group `crew.example.com`: the type was removed"),
         "{printed:?}"
     );
     project.write("config/crd/bases/mine.yaml", &old.to_string());
@@ -155,11 +155,11 @@ fn sources_that_do_not_exist_are_explained() {
         ),
         (
             "./released",
-            "error: no CRDs found in `./released`\nhelp: name the folder that contains their files",
+            "error: no CRDs found in `./released`\nhelp: pass the folder that contains the CRDs",
         ),
         (
             "./gone",
-            "error: `./gone` is not a folder\nhelp: name a folder with CRDs",
+            "error: `./gone` is not a folder\nhelp: pass a folder with CRDs",
         ),
     ] {
         let printed = project.manifests(&[&format!("--against={from}")]);
