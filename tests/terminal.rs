@@ -129,10 +129,10 @@ fn what_changes_before_the_answer_counts() {
     kbr("init --domain example.com --project-name captains");
     let api = "create api --group crew --version v2 --kind Captain";
     let mut create = Session::start(folder.path(), &api.split(' ').collect::<Vec<_>>());
-    create.answer("Create Resource [y/n]", "y");
+    create.answer("Create Resource [Y/n]", "y");
     // A question locks nothing.
     kbr("create api --group crew --version v1 --kind Captain --resource --controller=false");
-    create.answer("Create Controller [y/n]", "n");
+    create.answer("Create Controller [Y/n]", "n");
     let printed = create.end();
     let note = "note: `Captain` v2 is served but not stored";
     assert!(printed.contains(note), "{printed}");
