@@ -84,8 +84,8 @@ E
 }
 rejected unmapped 'Service hooks/hook is not mapped to a port of this machine'
 rejected mapped EOF
-rejected elsewhere 'connects to this machine only, not to 192.0.2.1'
-rejected named 'connects to this machine only, not to hook.example.com:443'
+rejected elsewhere 'connect only to this machine, not to 192.0.2.1'
+rejected named 'connect only to this machine, not to hook.example.com:443'
 
 echo "== so does conversion, and garbage collection and namespaces go on"
 cat >crd.yaml <<'E'
