@@ -131,7 +131,8 @@ fn git_runs_nothing_that_the_repository_configures() {
     let ran = sent.run("kbr upgrade --no-check", filter);
     assert!(!ran.success, "{}", ran.printed);
     assert!(
-        ran.printed.contains("sets `filter`, which lets the repository choose programs"),
+        ran.printed
+            .contains("sets `filter`, which lets the repository choose programs"),
         "{}",
         ran.printed
     );
