@@ -5,8 +5,6 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
-
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -23,29 +21,6 @@ categories = ["Developer Tools"]
 capabilities = "Seamless Upgrades"
 replaces = "home.v0.3.0"
 "#;
-
-/// A copy of an example, which is a complete project.
-fn example(name: &str) -> TempDir {
-    let project = tempfile::tempdir().unwrap();
-    let source = support::repository().join("examples").join(name);
-    for part in [
-        "PROJECT",
-        "Cargo.toml",
-        "Cargo.lock",
-        "api",
-        "config",
-        "src",
-        "third_party",
-    ] {
-        let copied = Command::new("cp")
-            .arg("-R")
-            .arg(source.join(part))
-            .arg(project.path())
-            .status();
-        assert!(copied.unwrap().success(), "{part}");
-    }
-    project
-}
 
 fn bundle(project: &Path, args: &[&str]) -> Output {
     let kbr = Command::new(env!("CARGO_BIN_EXE_kbr"))
@@ -115,7 +90,7 @@ fn csv(project: &Path, name: &str) -> Value {
 
 #[test]
 fn olm_accepts_a_project_with_webhooks_and_conversion_and_two_runs_are_equal() {
-    let project = example("home");
+    let project = support::example("home");
     let path = project.path().join("PROJECT");
     let tables = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, tables + TABLE).unwrap();
@@ -178,7 +153,7 @@ fn olm_accepts_a_project_with_webhooks_and_conversion_and_two_runs_are_equal() {
 
 #[test]
 fn a_project_without_a_table_has_only_the_warnings_that_a_table_would_answer() {
-    let project = example("guestbook");
+    let project = support::example("guestbook");
     succeeds(project.path(), &[]);
     let warnings = validate(project.path()).join("\n");
     for part in ["minKubeVersion", "Icon", "channel-naming"] {
@@ -190,7 +165,7 @@ fn a_project_without_a_table_has_only_the_warnings_that_a_table_would_answer() {
 
 #[test]
 fn what_olm_does_not_take_is_refused_and_nothing_is_written() {
-    let project = example("guestbook");
+    let project = support::example("guestbook");
     fails(
         project.path(),
         &["--use-image-digests"],

@@ -8,10 +8,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use serde_json::{Value, json};
-use tempfile::TempDir;
-
 use peer::{NAMESPACE, Rendered, render};
+use serde_json::{Value, json};
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -39,29 +37,6 @@ const VALUES: [&str; 6] = [
     "webhook",
     "certManager",
 ];
-
-/// A copy of an example, which is a complete project.
-fn example(name: &str) -> TempDir {
-    let project = tempfile::tempdir().unwrap();
-    let source = support::repository().join("examples").join(name);
-    for part in [
-        "PROJECT",
-        "Cargo.toml",
-        "Cargo.lock",
-        "api",
-        "config",
-        "src",
-        "third_party",
-    ] {
-        let copied = Command::new("cp")
-            .arg("-R")
-            .arg(source.join(part))
-            .arg(project.path())
-            .status();
-        assert!(copied.unwrap().success(), "{part}");
-    }
-    project
-}
 
 fn kbr(project: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_kbr"))
@@ -169,7 +144,7 @@ fn released(objects: Vec<Value>, project: &str) -> Vec<Value> {
 
 #[test]
 fn helm_renders_what_kustomize_does_with_every_set_of_components() {
-    let project = example("home");
+    let project = support::example("home");
     chart(project.path());
     let all: Vec<Value> = (0..1 << VALUES.len()).map(values).collect();
     let rendered = render(&project.path().join("dist/chart"), &all);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::peer::{Rendered, render};
-use crate::{chart, example, kbr, support};
+use crate::{chart, kbr, support};
 
 fn deployment(rendered: &Rendered) -> &Value {
     let Rendered::Objects(objects) = rendered else {
@@ -28,7 +28,7 @@ fn failure(project: &std::path::Path, args: &[&str]) -> String {
 
 #[test]
 fn values_arrive_where_they_belong_and_others_are_refused() {
-    let project = example("foo");
+    let project = support::example("foo");
     let own = "manager:\n  replicas: 3\nteam: crew\n";
     support::write(
         &project.path().join("config/chart/values.patch.yaml"),
@@ -105,7 +105,7 @@ fn values_arrive_where_they_belong_and_others_are_refused() {
 
 #[test]
 fn what_is_stale_is_found_and_repaired_and_a_chart_of_the_user_is_left_alone() {
-    let project = example("foo");
+    let project = support::example("foo");
     chart(project.path());
     let before = support::tree(&project.path().join("dist"));
     let output = kbr(project.path(), &["chart", "--check"]);

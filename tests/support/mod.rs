@@ -101,3 +101,26 @@ pub fn folders(folder: &Path) -> Vec<PathBuf> {
     folders.sort();
     folders
 }
+
+/// A copy of an example, which is a complete project.
+pub fn example(name: &str) -> tempfile::TempDir {
+    let project = tempfile::tempdir().unwrap();
+    let source = repository().join("examples").join(name);
+    for part in [
+        "PROJECT",
+        "Cargo.toml",
+        "Cargo.lock",
+        "api",
+        "config",
+        "src",
+        "third_party",
+    ] {
+        let copied = Command::new("cp")
+            .arg("-R")
+            .arg(source.join(part))
+            .arg(project.path())
+            .status();
+        assert!(copied.unwrap().success(), "{part}");
+    }
+    project
+}

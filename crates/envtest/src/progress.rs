@@ -7,7 +7,7 @@ use kbr_host::output;
 pub enum Progress {
     /// To the user of kbr.
     Reported,
-    /// To nobody: the tests of other projects print their own messages.
+    /// Nowhere: the tests of other projects print their own messages.
     Silent,
 }
 

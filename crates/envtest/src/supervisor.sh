@@ -27,7 +27,7 @@ killer=$!
 wait "$server"
 status=$?
 kill "$killer"
-# Nobody may read it any more.
+# No process reads it now.
 trap '' PIPE
 echo "exited $name exit status: $status" 2>/dev/null
 until_the_test_ends

@@ -26,15 +26,15 @@ use metadata::Metadata;
 /// What a bundle is made with, besides the project.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
-    /// A semantic version; that of the package if there is none.
+    /// A semantic version; by default, that of the package.
     pub version: Option<String>,
-    /// The name of the package; that of the project if there is none.
+    /// The name of the package; by default, that of the project.
     pub package: Option<String>,
-    /// `alpha` if there are none.
+    /// By default, `alpha`.
     pub channels: Vec<String>,
     /// The channel of users who choose none.
     pub default_channel: Option<String>,
-    /// The image of the operator; that of `config` if there is none.
+    /// The image of the operator; by default, that of `config`.
     pub image: Option<String>,
     /// When the release was made, as in RFC 3339. Nothing is read from a clock, so that two runs write the same bytes.
     pub created_at: Option<String>,

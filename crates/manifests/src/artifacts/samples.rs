@@ -14,7 +14,7 @@ pub const SAMPLES: Artifact = Artifact {
     of_kind: None,
 };
 
-/// The samples that nobody edited and that no longer match their types, repaired; warnings about the others.
+/// The unedited samples that do not match their types, repaired; warnings about the others.
 fn generate(input: &Input, findings: &mut Findings) -> anyhow::Result<Vec<Body>> {
     // Values are searched for in schemas that an API server accepts.
     if !findings.problems.is_empty() {
