@@ -3,10 +3,9 @@
 //! kube's own back-off is reset by each event of its watcher, and the watcher announces each list with an event before
 //! it tries it.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    time::Duration,
-};
+use std::time::Duration;
+
+use crate::simulated::random;
 
 /// The longest delay before the first retry, and before any. The actual delay is at least half of that, so a watch that
 /// always fails lists at most four times a minute.
@@ -34,8 +33,7 @@ impl Backoff {
 /// A random delay between a half of `longest` and all of it.
 pub(crate) fn jittered(longest: Duration) -> Duration {
     let half = longest / 2;
-    // `RandomState` is the random source of the standard library.
-    let random = u32::try_from(RandomState::new().hash_one(0_u8) >> 32).unwrap_or_default();
+    let random = u32::try_from(random() >> 32).unwrap_or_default();
     half + half.mul_f64(f64::from(random) / f64::from(u32::MAX))
 }
 

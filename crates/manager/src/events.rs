@@ -16,7 +16,6 @@ use std::{
 use k8s_openapi::{
     api::{core::v1::ObjectReference, events::v1},
     apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
-    jiff::Timestamp,
 };
 use kube::{Client, Resource};
 use serde::de::IgnoredAny;
@@ -26,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     error::{chain, cut},
-    request,
+    request, simulated,
 };
 
 /// How many events are sent at once: as many as the objects that a controller reconciles at once by default, so that
@@ -309,14 +308,14 @@ fn name(event: &Event) -> String {
         }
     };
     let object: String = object.chars().map(allowed).collect();
-    let nanos = Timestamp::now().as_nanosecond();
+    let nanos = simulated::now().as_nanosecond();
     let object = cut(&object, LONGEST_NAME - 33).trim_matches(['-', '.']);
     let object = if object.is_empty() { "event" } else { object };
     format!("{object}.{nanos:x}")
 }
 
 fn micro_time() -> MicroTime {
-    MicroTime(Timestamp::now())
+    MicroTime(simulated::now())
 }
 
 #[cfg(test)]

@@ -21,7 +21,11 @@ use crate::{
     servers::budget::Budget,
     webhook::{Call, GroupVersionKind, Task},
 };
-pub use crate::{controller::timer::Timer as Clock, json_path::explain};
+pub use crate::{
+    controller::timer::Timer as Clock,
+    json_path::explain,
+    simulated::{Simulation, now},
+};
 
 /// A manager whose requests go to `server`, which follows this clock, and which never kills its process.
 pub fn manager<S, B>(options: Options, id: &str, server: &S, clock: Clock) -> Manager
@@ -91,6 +95,29 @@ impl Controllers {
     #[must_use]
     pub fn are_idle(&self) -> bool {
         self.0.iter().all(|controller| controller.is_idle())
+    }
+
+    /// Enqueues all cached objects of each.
+    pub fn resync(&self) {
+        self.0.iter().for_each(|controller| controller.resync());
+    }
+
+    /// The objects whose last reconcile failed, each with its controller.
+    #[must_use]
+    pub fn failing(&self) -> Vec<String> {
+        let of = |controller: &Arc<dyn AnyController>| {
+            let name = controller.name().to_owned();
+            let keys = controller.failing().into_iter();
+            keys.map(move |key| format!("{name} `{key}`"))
+                .collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of).collect()
+    }
+
+    /// How many reconciles have panicked.
+    #[must_use]
+    pub fn panics(&self) -> u64 {
+        self.0.iter().map(|controller| controller.panics()).sum()
     }
 }
 

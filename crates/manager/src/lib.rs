@@ -116,6 +116,7 @@ mod run;
 mod secret;
 mod servers;
 mod shutdown;
+mod simulated;
 mod spawn;
 mod task;
 mod user;

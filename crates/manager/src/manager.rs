@@ -15,6 +15,7 @@ use crate::{
     migration::settings::StorageMigration,
     options::Options,
     servers::{handlers::Handlers, probes::Health},
+    simulated::random,
     task::{Running, Task},
     webhook::{Conversions, Webhooks},
 };
@@ -183,7 +184,6 @@ impl Manager {
 
 /// The name of this process among its replicas: the name of the Pod or host, and a unique suffix.
 fn identity() -> String {
-    use std::hash::{BuildHasher, RandomState};
     let host = || {
         hostname::get()
             .ok()
@@ -193,6 +193,6 @@ fn identity() -> String {
         .ok()
         .filter(|name| !name.is_empty())
         .or_else(host);
-    let unique = RandomState::new().hash_one(std::process::id());
+    let unique = random();
     format!("{}_{unique:016x}", name.unwrap_or_default())
 }

@@ -73,6 +73,7 @@ impl Manager {
         let token = CancellationToken::new();
         let mut run = self.run_watched(token.clone());
         tokio::select! {
+            biased;
             result = &mut run => return result,
             () = stop => token.cancel(),
         }
@@ -125,6 +126,7 @@ impl Manager {
         let mut lead = std::pin::pin!(self.lead(stop.clone()));
         loop {
             tokio::select! {
+                biased;
                 result = &mut lead => break result?,
                 Some(ended) = always.join_next() => flatten(ended)?,
                 Some(ended) = servers.join_next() => flatten(ended)?,
@@ -247,6 +249,7 @@ impl Manager {
         let no_more_events = CancellationToken::new();
         let mut publish = std::pin::pin!(self.publisher.run(&client, &no_more_events));
         tokio::select! {
+            biased;
             result = ended => result?,
             () = late => return Err(outlived(&self.controllers, deadline)),
             error = first_end(&mut watches) => return Err(error),

@@ -50,6 +50,7 @@ impl Running {
     /// ```
     pub async fn cached(&self) -> Reader {
         tokio::select! {
+            biased;
             () = self.reader.synced() => {}
             () = self.stop.cancelled() => {}
         }

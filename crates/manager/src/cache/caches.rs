@@ -2,7 +2,7 @@
 
 use std::{
     any::{Any, TypeId},
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     fmt::Write as _,
     sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
@@ -30,7 +30,8 @@ pub(crate) struct Caches(Arc<Mutex<Entries>>);
 /// [`Caches`] that are not kept alive.
 pub(crate) struct WeakCaches(Weak<Mutex<Entries>>);
 
-type Entries = HashMap<TypeId, Entry>;
+/// Their order is that in which they start.
+type Entries = BTreeMap<TypeId, Entry>;
 
 #[derive(Clone)]
 struct Entry {

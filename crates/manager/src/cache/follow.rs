@@ -83,6 +83,7 @@ impl<K: Cached> Follower<'_, K> {
         let api = <K::Scope as Scope>::api::<Lenient<K>>(client, self.namespace);
         let mut course = Course::new();
         tokio::select! {
+            biased;
             // Even a list that is under way began too early.
             () = self.cache.progress.doubted() => {}
             () = self.go(&api, &mut course) => {}

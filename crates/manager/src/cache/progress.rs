@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 /// Why a watch fails, and how to fix it.
@@ -73,6 +73,8 @@ impl CacheState {
 /// The watches of one cache.
 pub(crate) struct Progress {
     watches: watch::Sender<Watches>,
+    /// Notified of every change. Unlike those of a `watch`, its waiters are woken in the order in which they wait.
+    changed: Notify,
     /// Cancelled once the watches are doubted. A signal of its own, because each watch waits for it.
     doubt: CancellationToken,
 }
@@ -140,6 +142,7 @@ impl Progress {
     pub(crate) fn new() -> Self {
         Self {
             watches: watch::Sender::default(),
+            changed: Notify::new(),
             doubt: CancellationToken::new(),
         }
     }
@@ -151,6 +154,7 @@ impl Progress {
             unlisted: count,
             ..Watches::default()
         });
+        self.changed.notify_waiters();
     }
 
     /// Records that a watch has listed all its objects. Returns whether the kind was absent before.
@@ -185,6 +189,7 @@ impl Progress {
             watches.doubted = watches.all.len();
             watches.doubted > 0
         });
+        self.changed.notify_waiters();
         if started {
             self.doubt.cancel();
         }
@@ -210,8 +215,11 @@ impl Progress {
     }
 
     fn change(&self, watch: usize, change: impl FnOnce(&mut Watch) -> bool) -> bool {
-        self.watches
-            .send_if_modified(|watches| watches.change(watch, change))
+        let modified = self
+            .watches
+            .send_if_modified(|watches| watches.change(watch, change));
+        self.changed.notify_waiters();
+        modified
     }
 
     pub(crate) fn state(&self) -> CacheState {
@@ -229,8 +237,14 @@ impl Progress {
     /// Waits until all objects have been listed once, or the kind is found to be absent; and until no watch is doubted.
     pub(crate) async fn current(&self) {
         let all = |watches: &Watches| watches.are_complete() && watches.doubted == 0;
-        // The sender is in `self`, so it still exists.
-        let _ = self.watches.subscribe().wait_for(all).await;
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if all(&self.watches.borrow()) {
+                return;
+            }
+            changed.await;
+        }
     }
 }
 

@@ -40,6 +40,7 @@ impl Manager {
         let incomplete = incomplete(caches, self.health.clone(), limit);
         async move {
             tokio::select! {
+                biased;
                 error = first_end(&mut watches) => error,
                 error = incomplete => error,
             }

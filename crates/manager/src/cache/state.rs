@@ -22,7 +22,7 @@ pub(super) struct State<K> {
     pub(super) objects: HashMap<Key, Arc<K>>,
     /// The keys of `objects`, sorted, so that the objects of one namespace are found without looking at all. They take
     /// 16 bytes each, and are changed only when objects are added or removed.
-    keys: BTreeSet<Key>,
+    pub(super) keys: BTreeSet<Key>,
     indexes: Indexes<K>,
     pub(super) unreadable: HashMap<Key, Lost<K>>,
     pub(super) ahead: Ahead<K>,
@@ -105,7 +105,7 @@ impl<K: Cached> State<K> {
     }
 
     /// The keys that are known in a namespace, or in all, and not in `listed`.
-    pub(super) fn beside(&self, namespace: Option<&str>, listed: &HashSet<Key>) -> HashSet<Key> {
+    pub(super) fn beside(&self, namespace: Option<&str>, listed: &HashSet<Key>) -> BTreeSet<Key> {
         let here = |key: &&Key| namespace.is_none() || key.namespace() == namespace;
         let others = self.unreadable.keys().chain(self.ahead.keys()).filter(here);
         let beside = |key: &&Key| !listed.contains(*key);

@@ -128,9 +128,9 @@ impl<K: Cached> Cache<K> {
         self.read().unreadable.len()
     }
 
-    /// The keys of all objects, unsorted.
+    /// The keys of all objects, sorted.
     pub(crate) fn keys(&self) -> Vec<Key> {
-        self.read().objects.keys().cloned().collect()
+        self.read().keys.iter().cloned().collect()
     }
 
     /// The selected objects, sorted by key.

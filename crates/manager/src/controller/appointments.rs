@@ -58,6 +58,7 @@ impl Appointments {
             };
             let wait = timer.until_timestamp(first).min(CHECK);
             tokio::select! {
+                biased;
                 () = self.added.notified() => {}
                 () = timer.until(timer.after(wait)) => {}
             }

@@ -196,6 +196,7 @@ impl Queue {
             };
             match wake_at {
                 Some(at) => tokio::select! {
+                    biased;
                     () = self.changed.notified() => {}
                     () = self.timer.until(at) => {}
                 },
@@ -240,6 +241,13 @@ impl Queue {
     /// The keys in progress.
     pub(crate) fn processing(&self) -> Vec<Key> {
         self.lock().processing.keys().cloned().collect()
+    }
+
+    /// The keys that back off, sorted.
+    pub(crate) fn failing(&self) -> Vec<Key> {
+        let mut keys: Vec<_> = self.lock().failures.keys().cloned().collect();
+        keys.sort_unstable();
+        keys
     }
 
     /// Whether no key is in progress or due.

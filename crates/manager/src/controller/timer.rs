@@ -13,6 +13,8 @@ use k8s_openapi::jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::simulated;
+
 /// The longest delay, thirty years, so that longer ones do not overflow.
 const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
@@ -42,7 +44,7 @@ impl Timer {
         Self {
             winder: Some(Winder {
                 wound: watch::Sender::default(),
-                start: (Instant::now(), Timestamp::now()),
+                start: (Instant::now(), simulated::now()),
             }),
             #[cfg(test)]
             set: Arc::default(),
@@ -89,6 +91,7 @@ impl Timer {
             wound.mark_unchanged();
             let left = moment.saturating_duration_since(self.now());
             tokio::select! {
+                biased;
                 () = tokio::time::sleep(left) => return,
                 // The sender still exists, so this cannot be an error.
                 _ = wound.changed() => {}

@@ -20,6 +20,7 @@ use crate::{
     },
     key::Key,
     logs::SPANS,
+    simulated::random,
     spawn,
 };
 
@@ -43,6 +44,15 @@ pub(crate) trait AnyController: Send + Sync {
 
     /// Whether no reconcile is running or due.
     fn is_idle(&self) -> bool;
+
+    /// Enqueues all cached objects.
+    fn resync(&self);
+
+    /// The keys of the objects whose last reconcile failed, or asked to be repeated at once.
+    fn failing(&self) -> Vec<Key>;
+
+    /// How many reconciles have panicked.
+    fn panics(&self) -> u64;
 
     /// Reconciles one object once, as soon as the caches have synced. For a namespaced kind, the namespace of `key`
     /// defaults to `default`; otherwise it is ignored.
@@ -76,6 +86,18 @@ impl<K: Object> AnyController for Reconciler<K> {
         let core = &self.core;
         core.enqueue(core.appointments.take(core.timer.timestamp()));
         core.queue.is_idle()
+    }
+
+    fn resync(&self) {
+        self.core.queue.add_all(self.core.cache.keys());
+    }
+
+    fn failing(&self) -> Vec<Key> {
+        self.core.queue.failing()
+    }
+
+    fn panics(&self) -> u64 {
+        self.core.metrics.panics()
     }
 
     fn reconcile_once(self: Arc<Self>, key: Key) -> BoxFuture<'static, anyhow::Result<Action>> {
@@ -212,9 +234,7 @@ fn span(controller: &str, kind: &str, key: &Key) -> tracing::Span {
 
 /// Distinguishes the log lines of one reconcile from those of another.
 fn reconcile_id() -> String {
-    use std::hash::{BuildHasher, RandomState};
-    // `RandomState` is the random source of the standard library.
-    format!("{:016x}", RandomState::new().hash_one(0_u8))
+    format!("{:016x}", random())
 }
 
 #[cfg(test)]

@@ -6,15 +6,11 @@
 //! * A leader that cannot renew within the renew deadline stops leading before another one may start. The deadline is
 //!   counted from before the request was sent, on a clock that keeps running while the machine is suspended.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    time::Duration,
-};
+use std::time::Duration;
 
 use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
     apimachinery::pkg::apis::meta::v1::MicroTime,
-    jiff::Timestamp,
 };
 use kube::{
     Api, Client,
@@ -25,6 +21,7 @@ use tokio::time::{sleep, timeout};
 use crate::{
     error::chain,
     leader::{clock::Instant, fence::Fence},
+    simulated::{self, random},
 };
 
 /// The parameters of an election.
@@ -161,7 +158,7 @@ impl Elector {
         if spec.holder_identity.as_ref() != Some(&self.election.identity) {
             return Ok(());
         }
-        let now = MicroTime(Timestamp::now());
+        let now = MicroTime(simulated::now());
         *spec = LeaseSpec {
             holder_identity: Some(String::new()),
             lease_duration_seconds: Some(1),
@@ -263,7 +260,7 @@ impl Elector {
 
     /// The record that makes the lease ours, given the current one.
     fn next(&self, old: Option<&LeaseSpec>) -> LeaseSpec {
-        let now = MicroTime(Timestamp::now());
+        let now = MicroTime(simulated::now());
         let ours = old.filter(|old| old.holder_identity.as_ref() == Some(&self.election.identity));
         let transitions = old
             .and_then(|old| old.lease_transitions)
@@ -285,9 +282,7 @@ impl Elector {
 
 /// `period` plus up to a fifth of it, so that candidates do not act in step.
 pub(crate) fn jitter(period: Duration) -> Duration {
-    // `RandomState` is the random source of the standard library.
-    let random = RandomState::new().hash_one(0_u8);
-    let part = u32::try_from(random % 1000).unwrap_or_default();
+    let part = u32::try_from(random() % 1000).unwrap_or_default();
     period + period.mul_f64(0.2) * part / 1000
 }
 

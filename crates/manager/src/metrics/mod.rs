@@ -281,6 +281,11 @@ impl ControllerMetrics {
         Active(&self.active)
     }
 
+    /// How many reconciles have panicked.
+    pub(crate) fn panics(&self) -> u64 {
+        self.panics.get()
+    }
+
     pub(crate) fn ended(&self, done: &Result<Done, Failure>, took: Duration) {
         self.seconds.observe(took.as_secs_f64());
         match done {

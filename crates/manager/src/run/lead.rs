@@ -24,6 +24,7 @@ impl Manager {
         let client = self.clients.election.clone();
         let mut elector = Elector::new(client, election, self.fence.clone());
         let acquired = tokio::select! {
+            biased;
             acquired = stop.run_until_cancelled(elector.acquire()) => acquired,
             error = failed(&mut warm) => return Err(error),
         };

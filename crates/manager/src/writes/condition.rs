@@ -10,7 +10,7 @@ use kube::core::object::HasStatus;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::cut;
+use crate::{error::cut, simulated};
 
 /// Lends the conditions and the `observedGeneration` of an object to a change of them.
 type Conditions<K> = Box<dyn Fn(&mut K, Edit<'_>) + Send + Sync>;
@@ -177,7 +177,7 @@ pub(crate) fn set(
 
 /// The current time in whole seconds, the resolution of `metav1.Time`.
 fn now() -> Timestamp {
-    let now = Timestamp::now();
+    let now = simulated::now();
     Timestamp::from_second(now.as_second()).unwrap_or(now)
 }
 
