@@ -35,6 +35,7 @@ pages! {
     recipe_services: "recipes/services.md",
     recipe_tenants: "recipes/tenants.md",
     recipe_versions: "recipes/versions.md",
+    simulation: "simulation.md",
     testing: "testing.md",
     webhooks: "webhooks.md",
 }

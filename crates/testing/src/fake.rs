@@ -1,7 +1,6 @@
 //! The fake API server.
 
 use std::{
-    collections::BTreeMap,
     convert::Infallible,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
@@ -28,6 +27,7 @@ use tower::Service;
 
 use super::{
     content::{Content, line, response},
+    query::parameters,
     server::{Call, ErrorResponse, Objects, Path, Watch},
 };
 
@@ -235,6 +235,18 @@ impl FakeApi {
     }
 
     async fn serve(self, request: Request<Body>) -> Result<Response<Content>, Infallible> {
+        Ok(match self.receive(request).await {
+            Ok(call) if call.watches() => match self.begin(&call) {
+                Ok((first, watch)) => Response::new(self.watch(&first, watch)),
+                Err(error) => response(error.body()),
+            },
+            Ok(call) => self.answer(&call),
+            Err(error) => response(error.body()),
+        })
+    }
+
+    /// Reads a request, and records it.
+    pub(crate) async fn receive(&self, request: Request<Body>) -> Result<Call, ErrorResponse> {
         let (parts, body) = request.into_parts();
         let body = body.collect_bytes().await.unwrap_or_default();
         if self.lock().cut_off {
@@ -251,11 +263,9 @@ impl FakeApi {
         self.lock().requests.push(asked);
         let Some(path) = Path::parse(parts.uri.path()) else {
             let path = Path::nowhere(parts.uri.path());
-            return Ok(response(
-                ErrorResponse::beyond(&path, "serve anything but objects").body(),
-            ));
+            return Err(ErrorResponse::beyond(&path, "serve anything but objects"));
         };
-        let call = Call {
+        Ok(Call {
             method: parts.method,
             path,
             query: parameters(parts.uri.query().unwrap_or_default()),
@@ -263,21 +273,37 @@ impl FakeApi {
             accept: header(ACCEPT),
             agent: header(USER_AGENT),
             body: serde_json::from_slice(&body).unwrap_or_default(),
-        };
-        if call
-            .query
-            .get("watch")
-            .is_some_and(|watch| ["true", "1"].contains(&watch.as_str()))
-        {
-            let begun = self.lock().objects.watch(&call);
-            return Ok(match begun {
-                Ok((first, watch)) => Response::new(self.watch(&first, watch)),
-                Err(error) => response(error.body()),
-            });
-        }
-        let answer = self.lock().objects.handle(&call);
+        })
+    }
+
+    /// Starts a watch: its first events, and what continues it.
+    pub(crate) fn begin(&self, call: &Call) -> Result<(Vec<Value>, Watch), ErrorResponse> {
+        self.lock().objects.watch(call)
+    }
+
+    /// Answers a request that is not a watch.
+    pub(crate) fn answer(&self, call: &Call) -> Response<Content> {
+        let answer = self.change(|objects| objects.handle(call));
+        response(answer.unwrap_or_else(|error| error.body()))
+    }
+
+    /// Reads what is stored, or changes it without notifying anyone.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn change_quietly<R>(&self, change: impl FnOnce(&mut Objects) -> R) -> R {
+        change(&mut self.lock().objects)
+    }
+
+    /// Receives a notification when something may have changed.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// Changes what is stored, and notifies those who watch it.
+    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Objects) -> R) -> R {
+        let result = change(&mut self.lock().objects);
         self.changed.send_replace(());
-        Ok(response(answer.unwrap_or_else(|error| error.body())))
+        result
     }
 
     /// Sends the changes of a collection, one JSON object a line, until the client disconnects.
@@ -338,46 +364,8 @@ impl Service<Request<Body>> for Connection {
 }
 
 /// The path of an object of `K`.
-fn path<K: Object>(namespace: &str, name: &str) -> Path {
+pub(crate) fn path<K: Object>(namespace: &str, name: &str) -> Path {
     let namespace = <K::Scope as Scope>::NAMESPACED.then_some(namespace);
     let url = format!("{}/{name}", K::url_path(&(), namespace));
     Path::parse(&url).expect("the url of an object has a root and a name")
-}
-
-/// The parameters of a query.
-fn parameters(query: &str) -> BTreeMap<String, String> {
-    let pairs = query.split('&').filter(|pair| !pair.is_empty());
-    pairs
-        .map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decoded(name), decoded(value))
-        })
-        .collect()
-}
-
-/// Decodes the escapes of a query.
-fn decoded(text: &str) -> String {
-    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
-    while let [first, after @ ..] = rest {
-        let escaped = match (first, after) {
-            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
-            _ => None,
-        };
-        match (escaped, first) {
-            (Some((high, low)), _) => bytes.push(high * 16 + low),
-            (None, b'+') => bytes.push(b' '),
-            (None, other) => bytes.push(*other),
-        }
-        rest = if escaped.is_some() {
-            &after[2..]
-        } else {
-            after
-        };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    let value = char::from(digit).to_digit(16)?;
-    u8::try_from(value).ok()
 }

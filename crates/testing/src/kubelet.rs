@@ -133,7 +133,7 @@ async fn deploy(api: &Api<Deployment>) -> kube::Result<()> {
 ///
 /// The Deployment is JSON, because its type has optional fields that are required in other versions of Kubernetes, and the operator
 /// selects the version.
-fn available(deployment: &Value) -> Option<Value> {
+pub(super) fn available(deployment: &Value) -> Option<Value> {
     let generation = &deployment["metadata"]["generation"];
     let wanted = deployment["spec"]["replicas"].as_i64().unwrap_or(1);
     let status = &deployment["status"];
@@ -199,7 +199,7 @@ async fn work(api: &Api<Job>, ends: &JobEnds) -> kube::Result<()> {
 }
 
 /// The status to write to a Pod; `None` if it is up to date, or the Pod has ended.
-fn running(pod: &Pod) -> Option<Value> {
+pub(super) fn running(pod: &Pod) -> Option<Value> {
     let status = pod.status.as_ref();
     let phase = status.and_then(|status| status.phase.as_deref());
     let conditions = status.and_then(|status| status.conditions.as_ref());

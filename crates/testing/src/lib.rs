@@ -35,6 +35,7 @@
 //! |---|---|
 //! | one reconcile | [`FakeApi::reconcile`] |
 //! | a manager that runs, events included | [`FakeApi::run`], [`eventually`] |
+//! | an operator against faults | `simulate`, with the feature `simulate` |
 //! | a webhook or a conversion | [`FakeApi::admit`], [`FakeApi::convert`], [`round_trip`] |
 //! | the operator as a process, on a real API server | [`Cluster`], [`Operator`], [`Kubelet`] |
 //!
@@ -83,6 +84,7 @@ mod cluster;
 mod configurations;
 mod content;
 mod deployment;
+mod edit;
 mod fake;
 mod invented;
 mod jobs;
@@ -91,18 +93,23 @@ mod noticed;
 mod operator;
 mod operators;
 mod pattern;
+mod query;
 mod random;
 mod relay;
 mod round_trip;
 mod run;
 mod server;
 mod service_account;
+#[cfg(feature = "simulate")]
+mod simulate;
 mod turns;
 mod webhooks;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 pub use manager::is_ready;
 
+#[cfg(feature = "simulate")]
+pub use self::simulate::{Oracle, Simulation, Summary, simulate};
 pub use self::{
     admission::{Admitted, review},
     cluster::{Cluster, eventually},

@@ -44,6 +44,12 @@ pub(super) struct Call {
 }
 
 impl Call {
+    /// Whether it is a watch.
+    pub(super) fn watches(&self) -> bool {
+        let watch = self.query.get("watch");
+        watch.is_some_and(|watch| ["true", "1"].contains(&watch.as_str()))
+    }
+
     /// An object or a list in the form that the request asks for: whole, or only metadata.
     fn shown(&self, value: Value) -> Value {
         if !self.accept.contains("as=PartialObjectMetadata") {

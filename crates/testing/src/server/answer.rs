@@ -38,7 +38,7 @@ impl ErrorResponse {
 
     /// The object does not exist.
     pub(super) fn not_found(path: &Path) -> Self {
-        let message = format!("{} \"{}\" not found", resource(path), path.name);
+        let message = format!("{} \"{}\" not found", path.resource(), path.name);
         Self::new(StatusCode::NOT_FOUND, "NotFound", path, message)
     }
 
@@ -49,13 +49,13 @@ impl ErrorResponse {
     }
 
     pub(super) fn already_exists(path: &Path) -> Self {
-        let message = format!("{} \"{}\" already exists", resource(path), path.name);
+        let message = format!("{} \"{}\" already exists", path.resource(), path.name);
         Self::new(StatusCode::CONFLICT, "AlreadyExists", path, message)
     }
 
     /// Another writer was faster, or a precondition does not hold.
     pub(super) fn conflict(path: &Path, why: &str) -> Self {
-        let what = format!("{} \"{}\"", resource(path), path.name);
+        let what = format!("{} \"{}\"", path.resource(), path.name);
         let message = format!("Operation cannot be fulfilled on {what}: {why}");
         Self::new(StatusCode::CONFLICT, "Conflict", path, message)
     }
@@ -185,12 +185,4 @@ fn apply_conflicts(causes: &[(String, String)]) -> String {
     }
     let count = causes.len();
     format!("Apply failed with {count} conflicts: {}", lines.join("\n"))
-}
-
-/// The name of a kind in messages: `configmaps` or `captains.crew.example.com`.
-fn resource(path: &Path) -> String {
-    match path.group() {
-        "" => path.plural.clone(),
-        group => format!("{}.{group}", path.plural),
-    }
 }

@@ -4,6 +4,9 @@
 //! `k8s.io/kubernetes/pkg/controller/garbagecollector`. A cluster's garbage collector takes a while; here, dependents
 //! are deleted at once.
 
+#[cfg(feature = "simulate")]
+use std::collections::BTreeSet;
+
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
@@ -124,9 +127,29 @@ impl Objects {
         Ok(last)
     }
 
-    /// Handles the dependents and owners of an object that is gone.
-    pub(super) fn collect(&mut self, path: &Path, object: &Value) {
-        let uid = &object["metadata"]["uid"];
+    /// Deletes the objects whose owners are all gone, like the garbage collector of a cluster.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn collect_garbage(&mut self) {
+        let uids: BTreeSet<_> = self
+            .stored
+            .values()
+            .map(uid)
+            .map(Value::to_string)
+            .collect();
+        let owners = self.stored.values().flat_map(|it| references(&it.object));
+        let gone: BTreeSet<_> = owners
+            .map(|owner| &owner["uid"])
+            .filter(|uid| !uids.contains(&uid.to_string()))
+            .map(Value::to_string)
+            .collect();
+        for uid in gone {
+            // It was written from a `Value`.
+            self.collect_dependents(&serde_json::from_str(&uid).unwrap_or_default());
+        }
+    }
+
+    /// Deletes the dependents of an object that is gone, unless others own them, too.
+    fn collect_dependents(&mut self, uid: &Value) {
         for dependent in self.dependents_of(uid) {
             let Some(stored) = self.stored.get(&dependent) else {
                 continue;
@@ -138,6 +161,13 @@ impl Objects {
             } else {
                 let _ = self.delete(&dependent, Dependents::Background);
             }
+        }
+    }
+
+    /// Handles the dependents and owners of an object that is gone.
+    pub(super) fn collect(&mut self, path: &Path, object: &Value) {
+        if !self.collects_late {
+            self.collect_dependents(&object["metadata"]["uid"]);
         }
         if path.plural == "namespaces" && path.group().is_empty() {
             let inside: Vec<_> = self
@@ -225,6 +255,11 @@ impl Objects {
         }
         self.store(path, &kind, stored);
     }
+}
+
+#[cfg(feature = "simulate")]
+fn uid(stored: &Stored) -> &Value {
+    &stored.object["metadata"]["uid"]
 }
 
 /// Whether finalizers prevent the removal of an object.

@@ -1,5 +1,7 @@
 //! The path of an object.
 
+use std::fmt;
+
 /// The path of an object, a collection or a subresource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Path {
@@ -11,6 +13,20 @@ pub(crate) struct Path {
     /// Empty for a collection.
     pub(crate) name: String,
     pub(crate) subresource: String,
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.resource())?;
+        if !self.namespace.is_empty() {
+            write!(f, "{}/", self.namespace)?;
+        }
+        f.write_str(&self.name)?;
+        if !self.subresource.is_empty() {
+            write!(f, "/{}", self.subresource)?;
+        }
+        Ok(())
+    }
 }
 
 impl Path {
@@ -73,6 +89,30 @@ impl Path {
         api_version.rsplit('/').next().unwrap_or(api_version)
     }
 
+    /// `pods`, or `<plural>.<group>`.
+    pub(crate) fn resource(&self) -> String {
+        match self.group() {
+            "" => self.plural.clone(),
+            group => format!("{}.{group}", self.plural),
+        }
+    }
+
+    /// The path as it is in a URL.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn url(&self) -> String {
+        let Self {
+            root,
+            plural,
+            namespace,
+            name,
+            ..
+        } = self;
+        match namespace.as_str() {
+            "" => format!("{root}/{plural}/{name}"),
+            _ => format!("{root}/namespaces/{namespace}/{plural}/{name}"),
+        }
+    }
+
     /// Whether both have the same kind, possibly in different versions.
     pub(crate) fn same_kind(&self, other: &Self) -> bool {
         self.plural == other.plural && self.group() == other.group()
@@ -86,7 +126,7 @@ impl Path {
     }
 
     /// The path of the object that this subresource belongs to.
-    pub(super) fn object(&self) -> Self {
+    pub(crate) fn object(&self) -> Self {
         Self {
             subresource: String::new(),
             ..self.clone()

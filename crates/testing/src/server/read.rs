@@ -118,13 +118,17 @@ impl Objects {
 
     /// The events of a watch since the last call.
     pub(crate) fn news(&self, watch: &mut Watch) -> Vec<Value> {
-        let new = self
-            .changes
-            .iter()
-            .filter(|change| change.version > watch.after);
+        self.news_until(watch, self.version)
+    }
+
+    /// The events of a watch since the last call, up to a version.
+    pub(crate) fn news_until(&self, watch: &mut Watch, version: u64) -> Vec<Value> {
+        let index = |version| self.changes.partition_point(|it| it.version <= version);
+        let (from, to) = (index(watch.after), index(version));
+        let new = self.changes.get(from..to).unwrap_or_default().iter();
         let here = new.filter(|change| watch.call.path.holds(&change.path));
         let news = here.filter_map(|change| watch.event(change)).collect();
-        watch.after = watch.after.max(self.version);
+        watch.after = watch.after.max(version);
         news
     }
 }

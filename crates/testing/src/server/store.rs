@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use k8s_openapi::jiff::Timestamp;
+use manager::harness;
 use serde_json::{Value, json};
 
 use super::{
@@ -58,6 +59,8 @@ pub(crate) struct Objects {
     pub(super) pages: HashMap<String, Vec<Value>>,
     /// How far the clock of the test is ahead, in seconds.
     pub(super) ahead: i64,
+    /// Whether dependents are left to [`collect_garbage`](Self::collect_garbage).
+    pub(crate) collects_late: bool,
 }
 
 impl Objects {
@@ -83,6 +86,35 @@ impl Objects {
     /// Serves the kind at this path again.
     pub(crate) fn install(&mut self, kind: &Path) {
         self.kinds.install(kind);
+    }
+
+    /// The URLs of all objects.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn urls(&self) -> Vec<String> {
+        self.stored.keys().map(Path::url).collect()
+    }
+
+    /// The URLs of the objects that have changed since a version.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn urls_since(&self, version: u64) -> Vec<String> {
+        let new = self.changes.iter().filter(|it| it.version > version);
+        new.map(|change| change.path.url()).collect()
+    }
+
+    /// Each object that was created, and whether it was: otherwise it was deleted.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn births_and_deaths(&self) -> Vec<(Value, bool)> {
+        let changes = self.changes.iter();
+        let changes = changes.filter(|change| change.gone || change.old.is_none());
+        changes
+            .map(|change| (change.new.clone(), !change.gone))
+            .collect()
+    }
+
+    /// The version of the last change.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn version(&self) -> u64 {
+        self.version
     }
 
     pub(crate) fn get(&self, path: &Path) -> Option<&Value> {
@@ -181,7 +213,7 @@ impl Objects {
 
     /// The current time on the clock of the test, in whole seconds.
     pub(super) fn now(&self) -> String {
-        let now = Timestamp::now().as_second() + self.ahead;
+        let now = harness::now().as_second() + self.ahead;
         let now = Timestamp::from_second(now).unwrap_or_default();
         format!("{now:.0}")
     }

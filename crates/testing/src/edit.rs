@@ -1,0 +1,46 @@
+//! Edits of stored objects.
+
+use manager::Object;
+use serde_json::Value;
+
+use super::fake::{FakeApi, path};
+
+impl FakeApi {
+    /// Changes an object, like `kubectl edit`. Only the fields that `change` changes are written, also those of the
+    /// status.
+    ///
+    /// # Panics
+    /// If the object does not exist, or cannot be written as JSON.
+    pub fn edit<K: Object>(&self, namespace: &str, name: &str, change: impl FnOnce(&mut K)) {
+        let found = self.get::<K>(namespace, name);
+        let mut object = found.expect("an object that is edited exists");
+        let json = |object: &K| serde_json::to_value(object).expect("an object as JSON");
+        let before = json(&object);
+        change(&mut object);
+        let (after, path) = (json(&object), path::<K>(namespace, name));
+        self.change(|objects| {
+            let mut stored = objects.get(&path).cloned().unwrap_or_default();
+            carry_over(&before, after, &mut stored);
+            // The server counts.
+            stored["metadata"]["generation"] = Value::Null;
+            objects.put(&path, stored);
+        });
+    }
+}
+
+/// Makes the changes from `before` to `after` in `to`.
+fn carry_over(before: &Value, after: Value, to: &mut Value) {
+    match (before, after, to) {
+        (Value::Object(before), Value::Object(after), Value::Object(to)) => {
+            to.retain(|field, _| after.contains_key(field) || !before.contains_key(field));
+            for (field, value) in after {
+                match before.get(&field) {
+                    Some(old) if *old == value => {}
+                    Some(old) => carry_over(old, value, to.entry(field).or_insert(Value::Null)),
+                    None => drop(to.insert(field, value)),
+                }
+            }
+        }
+        (_, after, to) => *to = after,
+    }
+}

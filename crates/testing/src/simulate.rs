@@ -1,0 +1,327 @@
+//! Tries an operator against faults, in virtual time.
+//!
+//! A history is a new cluster in memory, an operator in it, and what a user does. The reference history has no faults. Each
+//! other one has a few, at places where the reference shows that they can matter; what is expected of it is what came of
+//! the reference. Everything happens in one thread, whose clock stands still while anything is left to do, so the same
+//! plan gives the same history.
+
+mod actors;
+mod by_hand;
+mod history;
+mod oracle;
+mod plan;
+mod plans;
+mod replica;
+mod run;
+mod scenario;
+mod state;
+mod story;
+mod trace;
+mod wire;
+
+use std::{collections::BTreeMap, fmt, sync::Arc, thread, time::Duration};
+
+use k8s_openapi::api::batch::v1::Job;
+use manager::{Manager, Object};
+use serde::Serialize;
+
+use self::scenario::Scenario;
+use crate::{
+    FakeApi,
+    fake::path,
+    jobs::{JobEnd, JobEnds},
+};
+
+/// The environment variable with a plan to replay, or the time to go on for.
+const VARIABLE: &str = "KBR_SIMULATE";
+
+/// How many histories there are, unless the test says otherwise.
+const HISTORIES: usize = 300;
+
+/// Without a change for so long, an operator is idle.
+const QUIET: Duration = Duration::from_secs(130);
+
+/// What is judged at the end of a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Oracle {
+    /// The manager starts, and runs.
+    Runs,
+    /// No reconcile panics.
+    Panics,
+    /// After the last fault, everything becomes idle.
+    Idle,
+    /// What was given to [`Simulation::always`] holds.
+    Always,
+    /// The state at rest is that of the history without faults.
+    FinalState,
+    /// At rest, to reconcile everything again changes nothing.
+    Stable,
+    /// At rest, no reconcile fails.
+    Errors,
+    /// After the deletion of the objects, nothing is left of them.
+    NothingLeft,
+    /// Each object is created and deleted as often as without faults. Only judged if no one but the operator acts.
+    Counts,
+}
+
+/// A simulation that has yet to [`run`](Self::run); made by [`simulate`].
+#[must_use = "end it with `.run()`"]
+pub struct Simulation {
+    scenario: Scenario,
+    histories: usize,
+    seed: u64,
+    replay: Vec<String>,
+}
+
+impl fmt::Debug for Simulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Simulation")
+            .field("histories", &self.histories)
+            .field("seed", &self.seed)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a simulation has tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The number of histories, that without faults included.
+    pub histories: usize,
+    /// How many had a fault of each pattern.
+    pub patterns: BTreeMap<&'static str, usize>,
+    /// What the author should know.
+    pub notes: Vec<String>,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let patterns = self.patterns.iter();
+        let patterns: Vec<_> = patterns.map(|(name, n)| format!("{name} {n}")).collect();
+        write!(f, "{} histories: {}", self.histories, patterns.join(", "))?;
+        self.notes
+            .iter()
+            .try_for_each(|note| write!(f, "\nnote: {note}"))
+    }
+}
+
+/// Prepares the simulation of an operator, whose controllers `register` adds to a manager.
+///
+/// The operator runs again and again in a small cluster in memory, each time with other faults: its process ends between two
+/// writes, requests are refused or their answers lost, watches lag behind, the user changes their mind. Afterwards
+/// the cluster must be as it is without faults.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kbr_testing::simulate;
+/// use manager::{Action, Context, Manager};
+///
+/// fn register(manager: &mut Manager) {
+///     let greeter = manager.controller::<ConfigMap>("greeter");
+///     greeter.owns::<ConfigMap>().reconcile(greet);
+/// }
+///
+/// async fn greet(map: Arc<ConfigMap>, cx: Context<ConfigMap>) -> anyhow::Result<Action> {
+///     if cx.key().name() == "captain" {
+///         let mut greeting = ConfigMap::default();
+///         greeting.metadata.name = Some("greeting".to_owned());
+///         greeting.data = map.data.clone();
+///         cx.apply(&greeting).await?;
+///     }
+///     Ok(Action::await_change())
+/// }
+///
+/// let mut captain = ConfigMap::default();
+/// captain.metadata.name = Some("captain".to_owned());
+/// simulate(register).object(&captain).histories(20).run();
+/// ```
+pub fn simulate(register: impl Fn(&mut Manager) + Send + Sync + 'static) -> Simulation {
+    Simulation {
+        scenario: Scenario {
+            register: Arc::new(register),
+            crds: Vec::new(),
+            world: Vec::new(),
+            objects: Vec::new(),
+            steps: Vec::new(),
+            kubelet: None,
+            always: Vec::new(),
+            ignored: Vec::new(),
+            without: BTreeMap::new(),
+            quiet: QUIET,
+        },
+        histories: HISTORIES,
+        seed: 1,
+        replay: Vec::new(),
+    }
+}
+
+impl Simulation {
+    /// An object that the user creates, once the operator runs, and deletes at the end. A namespaced object without a
+    /// namespace goes to `default`.
+    ///
+    /// # Panics
+    /// If it has no name.
+    pub fn object<K>(mut self, object: &K) -> Self
+    where
+        K: Object + Clone + Send + Sync + 'static,
+    {
+        let (meta, object) = (object.meta(), object.clone());
+        let name = meta.name.as_deref().expect("an object has a name");
+        let path = path::<K>(meta.namespace.as_deref().unwrap_or("default"), name);
+        let create = Arc::new(move |api: &FakeApi| api.put(&object));
+        self.scenario.objects.push((path, create));
+        self
+    }
+
+    /// An object that exists before the operator starts, and stays.
+    pub fn world<K>(mut self, object: &K) -> Self
+    where
+        K: Object + Clone + Send + Sync + 'static,
+    {
+        let object = object.clone();
+        let create = move |api: &FakeApi| api.put(&object);
+        self.scenario.world.push(Arc::new(create));
+        self
+    }
+
+    /// Registers a kind, as [`FakeApi::define`] does.
+    ///
+    /// # Panics
+    /// If `crd` cannot be written as JSON.
+    pub fn define(mut self, crd: &impl Serialize) -> Self {
+        let crd = serde_json::to_value(crd).expect("a definition can be written as JSON");
+        self.scenario.crds.push(crd);
+        self
+    }
+
+    /// A step of the user, after the objects were created and the steps before: `what` completes the sentence *the user
+    /// …*. In some histories it comes before the operator is idle.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
+    /// # use kbr_testing::simulate;
+    /// # use manager::Manager;
+    /// # fn test(register: fn(&mut Manager)) {
+    /// simulate(register).user("changes the greeting", |api| {
+    ///     api.edit::<ConfigMap>("default", "captain", |captain| {
+    ///         captain.data.get_or_insert_default().insert("greeting".to_owned(), "ahoy".to_owned());
+    ///     });
+    /// });
+    /// # }
+    /// ```
+    pub fn user(mut self, what: &str, step: impl Fn(&FakeApi) + Send + Sync + 'static) -> Self {
+        self.scenario.steps.push((what.to_owned(), Arc::new(step)));
+        self
+    }
+
+    /// Runs a fake kubelet: Deployments and `StatefulSet`s become available, Pods run, and Jobs succeed.
+    pub fn kubelet(self) -> Self {
+        self.kubelet_with(|_| Some(JobEnd::Succeeded))
+    }
+
+    /// Runs a fake kubelet that ends Jobs as `decide` decides, as [`Kubelet::finish_jobs`](super::Kubelet::finish_jobs)
+    /// does.
+    pub fn kubelet_with(
+        mut self,
+        decide: impl Fn(&Job) -> Option<JobEnd> + Send + Sync + 'static,
+    ) -> Self {
+        let jobs = JobEnds::default();
+        jobs.set(decide);
+        self.scenario.kubelet = Some(jobs);
+        self
+    }
+
+    /// Something that holds after every change: `what` says it.
+    pub fn always(
+        mut self,
+        what: &str,
+        holds: impl Fn(&FakeApi) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let invariant = (what.to_owned(), Arc::new(holds) as scenario::Invariant);
+        self.scenario.always.push(invariant);
+        self
+    }
+
+    /// A field that may differ between two histories, and all that is in it: a JSON pointer, in which `*` stands for any
+    /// one field, such as `/status/attempts` or `/spec/ports/*/nodePort`. Before it may stand an object, as in reports:
+    /// `ConfigMap default/a /data/random`.
+    pub fn ignore(mut self, pointer: &str) -> Self {
+        self.scenario.ignored.push(pointer.to_owned());
+        self
+    }
+
+    /// Switches an oracle off. The summary prints the reason.
+    pub fn without(mut self, oracle: Oracle, reason: &str) -> Self {
+        self.scenario.without.insert(oracle, reason.to_owned());
+        self
+    }
+
+    /// The number of histories; 300 by default.
+    pub fn histories(mut self, histories: usize) -> Self {
+        self.histories = histories;
+        self
+    }
+
+    /// The time without a change after which the operator counts as idle; 130 s by default. An operator that writes
+    /// something each minute needs a shorter one.
+    pub fn idle_after(mut self, quiet: Duration) -> Self {
+        self.scenario.quiet = quiet;
+        self
+    }
+
+    /// The seed of everything random; 1 by default.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Runs the history of this plan alone, as a failure prints it: a regression test. Called again, those of several.
+    pub fn replay(mut self, plan: &str) -> Self {
+        self.replay.push(plan.to_owned());
+        self
+    }
+
+    /// Runs the simulation, and prints what it has tried.
+    ///
+    /// With `KBR_SIMULATE=10m` in the environment it goes on for ten minutes, and with a plan, as a failure prints it, it
+    /// runs that history alone.
+    ///
+    /// # Panics
+    /// At the first history that fails, with its story.
+    #[track_caller]
+    pub fn run(self) {
+        match self.check() {
+            Ok(summary) => println!("{summary}"),
+            Err(story) => panic!("{story}"),
+        }
+    }
+
+    /// Runs the simulation like [`run`](Self::run), and returns what it has tried.
+    ///
+    /// # Errors
+    /// The story of the first history that fails.
+    pub fn check(self) -> anyhow::Result<Summary> {
+        let test = thread::current().name().map(str::to_owned);
+        let asked = std::env::var(VARIABLE)
+            .ok()
+            .filter(|asked| !asked.is_empty());
+        // In a thread of its own, because the caller may be inside a runtime.
+        let run = move || run::all(self, test.as_deref(), asked.as_deref());
+        let thread = thread::Builder::new().name("simulation".to_owned());
+        let ended = thread.spawn(run)?.join();
+        ended.unwrap_or_else(|_| Err(anyhow::anyhow!("the simulation panicked")))
+    }
+
+    /// The trace of the history without faults, for tests that compare two runs.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn trace(self, plan: &str, seed: u64) -> String {
+        let run = move || {
+            let plan = run::plan_of(plan).unwrap_or_default();
+            history::run(&Arc::new(self.scenario), &plan, seed)
+        };
+        let ended = thread::scope(|scope| scope.spawn(run).join());
+        ended.map_or_else(|_| "it panicked".to_owned(), |it| trace::text(&it.events))
+    }
+}

@@ -1,0 +1,107 @@
+//! What a cluster does beside the operator: it delivers changes, collects garbage, and runs what is to run.
+
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::wire::Wire;
+use crate::{
+    FakeApi,
+    jobs::JobEnds,
+    kubelet,
+    server::{Call, Path},
+};
+
+/// How long the garbage collector takes to notice that an owner is gone.
+const COLLECTS: Duration = Duration::from_secs(2);
+
+/// How long the fake kubelet takes for each step.
+const PLAYS: Duration = Duration::from_secs(1);
+
+/// Delivers changes to watches.
+pub(super) async fn deliver(api: FakeApi, wire: Wire) {
+    let mut changes = api.changes();
+    loop {
+        wire.deliver();
+        // The server still exists.
+        let _ = changes.changed().await;
+    }
+}
+
+/// Deletes what has lost its owners.
+pub(super) async fn collect(api: FakeApi, wire: Wire) {
+    loop {
+        wire.stored(0).await;
+        sleep(COLLECTS).await;
+        api.change(crate::server::Objects::collect_garbage);
+    }
+}
+
+/// Makes Deployments and `StatefulSet`s available, Pods run and Jobs end.
+pub(super) async fn play(api: FakeApi, wire: Wire, jobs: JobEnds) {
+    loop {
+        wire.stored(1).await;
+        sleep(PLAYS).await;
+        for plural in ["deployments", "statefulsets", "pods", "jobs"] {
+            for object in api.all_json(plural) {
+                act(&api, plural, &object, &jobs);
+            }
+        }
+    }
+}
+
+fn act(api: &FakeApi, plural: &str, object: &Value, jobs: &JobEnds) {
+    let typed = || serde_json::from_value(object.clone()).ok();
+    let status = match plural {
+        "deployments" => kubelet::available(object),
+        "statefulsets" => replicas(object),
+        "pods" => serde_json::from_value(object.clone())
+            .ok()
+            .and_then(|pod| kubelet::running(&pod)),
+        _ => typed().and_then(|job| jobs.next(&job)),
+    };
+    let Some(status) = status else { return };
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let version = text(&object["apiVersion"]);
+    let root = if version.contains('/') { "apis" } else { "api" };
+    let meta = &object["metadata"];
+    let path = format!(
+        "/{root}/{version}/namespaces/{}/{plural}/{}/status",
+        text(&meta["namespace"]),
+        text(&meta["name"]),
+    );
+    let Some(path) = Path::parse(&path) else {
+        return;
+    };
+    let call = Call {
+        method: Method::PATCH,
+        path,
+        query: std::iter::once(("fieldManager".to_owned(), "kubelet".to_owned())).collect(),
+        media_type: "application/merge-patch+json".to_owned(),
+        accept: String::new(),
+        agent: String::new(),
+        body: json!({ "status": status }),
+    };
+    api.answer(&call);
+}
+
+/// The status to write to a `StatefulSet`; `None` if it is up to date.
+fn replicas(object: &Value) -> Option<Value> {
+    let wanted = object["spec"]["replicas"].as_i64().unwrap_or(1);
+    let (status, generation) = (&object["status"], &object["metadata"]["generation"]);
+    if status["readyReplicas"].as_i64().unwrap_or_default() == wanted
+        && status["observedGeneration"] == *generation
+    {
+        return None;
+    }
+    Some(json!({
+        "observedGeneration": generation,
+        "replicas": wanted,
+        "readyReplicas": wanted,
+        "currentReplicas": wanted,
+        "updatedReplicas": wanted,
+        "availableReplicas": wanted,
+    }))
+}

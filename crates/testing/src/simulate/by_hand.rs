@@ -1,0 +1,57 @@
+//! What people do to objects by hand.
+
+use serde_json::{Value, json};
+
+use crate::server::{Objects, Path};
+
+/// Puts back what the user has written of an object: neither its status nor its finalizers.
+pub(super) fn restore(objects: &mut Objects, path: &Path, mut before: Value) {
+    let Some(now) = objects.get(path).cloned() else {
+        return;
+    };
+    let meta = &before["metadata"];
+    let kept = [meta["labels"].clone(), meta["annotations"].clone()];
+    before["status"] = now["status"].clone();
+    before["metadata"] = now["metadata"].clone();
+    before["metadata"]["labels"] = kept[0].clone();
+    before["metadata"]["annotations"] = kept[1].clone();
+    if let Some(meta) = before["metadata"].as_object_mut() {
+        meta.remove("generation");
+    }
+    objects.put(path, before);
+}
+
+/// Changes a value that everyone may change: neither a name nor what the API server keeps as it is.
+pub(super) fn spoil(object: &mut Value) {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let group = text(&object["apiVersion"]);
+    let is_custom = group.contains('.') && !group.contains(".k8s.io/");
+    match text(&object["kind"]).as_str() {
+        "ConfigMap" => spoil_first(&mut object["data"]),
+        "Deployment" | "ReplicaSet" | "StatefulSet" => spoil_first(&mut object["spec"]["replicas"]),
+        "Secret" => {
+            let mut data = object["data"].as_object_mut().into_iter().flatten();
+            // `by-hand` in base64.
+            data.next()
+                .map(|(_, value)| *value = json!("YnktaGFuZA=="))
+                .is_some()
+        }
+        _ if is_custom => spoil_first(&mut object["spec"]),
+        _ => false,
+    };
+}
+
+fn spoil_first(value: &mut Value) -> bool {
+    match value {
+        Value::Null => return false,
+        Value::Bool(it) => *it = !*it,
+        Value::Number(it) => *value = json!(it.as_i64().unwrap_or_default() + 1),
+        Value::String(it) => it.push_str("-by-hand"),
+        Value::Array(items) => return items.iter_mut().any(spoil_first),
+        Value::Object(fields) => {
+            let mut fields = fields.iter_mut().filter(|(field, _)| *field != "name");
+            return fields.any(|(_, value)| spoil_first(value));
+        }
+    }
+    true
+}

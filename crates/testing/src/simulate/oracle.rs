@@ -1,0 +1,211 @@
+//! What must hold at the end of a history.
+
+use serde_json::Value;
+
+use super::{
+    Oracle,
+    history::History,
+    plan::Plan,
+    scenario::Scenario,
+    state::{Difference, State, differences},
+};
+
+/// How many differences a report shows.
+const SHOWN: usize = 8;
+
+/// The history that all others are compared with.
+#[derive(Debug)]
+pub(super) struct Reference {
+    pub(super) history: History,
+    /// What differs between two histories without faults, and what the author ignores.
+    pub(super) ignored: Vec<String>,
+}
+
+/// What is wrong with a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) oracle: Oracle,
+    pub(super) what: String,
+    /// Expected and found.
+    pub(super) details: Vec<String>,
+}
+
+/// What is wrong with a history without faults.
+pub(super) fn check_reference(scenario: &Scenario, reference: &Reference) -> Option<Finding> {
+    let history = &reference.history;
+    let left = || {
+        let (before, gone) = (&history.before, &history.gone);
+        let left = gone.keys().filter(|title| !before.contains_key(*title));
+        let lost = before.keys().filter(|title| !gone.contains_key(*title));
+        let left = left.map(|title| format!("left: {title}"));
+        let lost = lost.map(|title| format!("missing, although it was there before: {title}"));
+        let what = "after the deletion, the objects are not those from before the creation";
+        finding(Oracle::NothingLeft, what, left.chain(lost).collect())
+    };
+    alone(scenario, history)
+        .or_else(|| chosen(scenario, left()))
+        .or_else(|| chosen(scenario, stability(history)))
+        .or_else(|| {
+            let failing = history.failing.iter();
+            let failing = failing.map(|key| format!("fails: {key}")).collect();
+            chosen(
+                scenario,
+                finding(Oracle::Errors, "at rest, reconciles fail", failing),
+            )
+        })
+}
+
+/// What is wrong with a history, compared with the one without faults.
+pub(super) fn check(
+    scenario: &Scenario,
+    reference: &Reference,
+    plan: &Plan,
+    history: &History,
+) -> Option<Finding> {
+    let wanted = &reference.history;
+    let ignored = &reference.ignored;
+    alone(scenario, history)
+        .or_else(|| chosen(scenario, at_rest(reference, plan, history)))
+        .or_else(|| {
+            let what = "after the deletion, the state differs from that without faults";
+            let (wanted, found) = (&wanted.gone, &history.gone);
+            chosen(
+                scenario,
+                compare(Oracle::NothingLeft, what, wanted, found, ignored),
+            )
+        })
+        .or_else(|| chosen(scenario, stability(history)))
+        .or_else(|| {
+            let new = history.failing.iter();
+            let new = new.filter(|key| !wanted.failing.contains(key));
+            let new = new.map(|key| format!("fails: {key}")).collect();
+            chosen(
+                scenario,
+                finding(Oracle::Errors, "at rest, reconciles fail", new),
+            )
+        })
+        .or_else(|| {
+            if plan.has_other_deeds() {
+                return None;
+            }
+            chosen(scenario, counts(wanted, history))
+        })
+}
+
+/// The first state at rest that differs from that without faults.
+fn at_rest(reference: &Reference, plan: &Plan, history: &History) -> Option<Finding> {
+    if history.deleted_early {
+        return None;
+    }
+    let (wanted, found) = (&reference.history.states, &history.states);
+    let pairs: Vec<_> = match plan.undone() {
+        // Before the first step there is the state after the creation.
+        Some(step) => wanted.get(step - 1).zip(found.last()).into_iter().collect(),
+        // Of steps that were taken early, there is no state at rest.
+        None if wanted.len() != found.len() || plan.has_other_deeds() => {
+            wanted.last().zip(found.last()).into_iter().collect()
+        }
+        None => wanted.iter().zip(found).collect(),
+    };
+    let what = "at rest, the state differs from that without faults";
+    pairs.into_iter().find_map(|(wanted, found)| {
+        compare(Oracle::FinalState, what, wanted, found, &reference.ignored)
+    })
+}
+
+/// What can be seen without a comparison.
+fn alone(scenario: &Scenario, history: &History) -> Option<Finding> {
+    let broken = history.broken.as_ref().map(|(oracle, what)| Finding {
+        oracle: *oracle,
+        what: what.clone(),
+        details: Vec::new(),
+    });
+    let panics = (history.panics > 0).then(|| Finding {
+        oracle: Oracle::Panics,
+        what: format!("{} reconciles panicked", history.panics),
+        details: Vec::new(),
+    });
+    chosen(scenario, panics).or(chosen(scenario, broken))
+}
+
+/// A finding, unless its oracle is switched off.
+fn chosen(scenario: &Scenario, found: Option<Finding>) -> Option<Finding> {
+    found.filter(|found| !scenario.without.contains_key(&found.oracle))
+}
+
+fn finding(oracle: Oracle, what: &str, mut details: Vec<String>) -> Option<Finding> {
+    if details.is_empty() {
+        return None;
+    }
+    let more = details.len().saturating_sub(SHOWN);
+    details.truncate(SHOWN);
+    if more > 0 {
+        details.push(format!("and {more} more"));
+    }
+    Some(Finding {
+        oracle,
+        what: what.to_owned(),
+        details,
+    })
+}
+
+fn stability(history: &History) -> Option<Finding> {
+    let writes = history.unstable.iter().map(ToString::to_string).collect();
+    let what = "at rest, reconciling again changes something";
+    finding(Oracle::Stable, what, writes)
+}
+
+fn compare(
+    oracle: Oracle,
+    what: &str,
+    wanted: &State,
+    found: &State,
+    ignored: &[String],
+) -> Option<Finding> {
+    let all = differences(wanted, found, ignored);
+    let lines = all.iter().map(|(title, one)| shown(title, one)).collect();
+    finding(oracle, what, lines)
+}
+
+fn shown(title: &str, one: &Difference) -> String {
+    let text = |value: &Option<Value>| match value {
+        Some(value) => {
+            let text = value.to_string();
+            match text.char_indices().nth(80) {
+                Some((at, _)) => format!("{}…", &text[..at]),
+                None => text,
+            }
+        }
+        None => "nothing".to_owned(),
+    };
+    match (&one.expected, &one.found) {
+        (Some(_), None) if one.pointer.is_empty() => format!("missing: {title}"),
+        (None, Some(_)) if one.pointer.is_empty() => format!("left: {title}"),
+        (expected, found) => format!(
+            "{title} {}: expected {}, found {}",
+            one.pointer,
+            text(expected),
+            text(found)
+        ),
+    }
+}
+
+fn counts(wanted: &History, history: &History) -> Option<Finding> {
+    let mut lines = Vec::new();
+    let titles: std::collections::BTreeSet<_> =
+        wanted.counts.keys().chain(history.counts.keys()).collect();
+    for title in titles {
+        let count = |history: &History| history.counts.get(title).copied().unwrap_or_default();
+        let (wanted, found) = (count(wanted), count(history));
+        for (at, verb) in ["created", "deleted"].into_iter().enumerate() {
+            if wanted[at] != found[at] {
+                lines.push(format!(
+                    "{title}: {verb} {} times instead of {}",
+                    found[at], wanted[at]
+                ));
+            }
+        }
+    }
+    let what = "objects were created or deleted more or less often than without faults";
+    finding(Oracle::Counts, what, lines)
+}

@@ -1,0 +1,235 @@
+//! What goes wrong in a history, and its notation.
+
+use std::{fmt, str::FromStr};
+
+/// The faults of a history; none in the reference.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Plan(pub(super) Vec<Fault>);
+
+/// A fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) what: What,
+    /// The write of the operator at which it happens, from 1; 0 for what happens at rest, or always.
+    pub(super) at: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// The process ends before the write reaches the API server.
+    CrashBefore,
+    /// The process ends once the write is stored, before its answer arrives.
+    CrashAfter,
+    /// The API server, or the network, does not do or does not confirm what is asked.
+    Refused(Refusal),
+    /// The watches of this kind deliver nothing until all else is idle.
+    Held(String),
+    /// The same, and then they must list again: what was created and deleted meanwhile is never seen.
+    Missed(String),
+    /// The user deletes the objects.
+    Deleted,
+    /// The user deletes the objects and creates them again.
+    Recreated,
+    /// The user takes this step, from 1, before the operator is idle.
+    Step(usize),
+    /// At rest, the user takes this step back, and leaves it at that.
+    Undone(usize),
+    /// All objects are reconciled again.
+    Resync,
+    /// At rest, someone deletes the object at this path.
+    ChildDeleted(String),
+    /// At rest, someone changes the object at this path.
+    ChildEdited(String),
+    /// Requests take a while, which depends on this number.
+    Latency(u64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// Another writer was faster.
+    Conflict,
+    TooManyRequests,
+    InternalError,
+    Unavailable,
+    Timeout,
+    /// The write is stored in spite of the error.
+    TimeoutApplied,
+    /// The connection is cut before the request is sent.
+    Unsent,
+    /// The write is stored, and then the connection is cut.
+    Unanswered,
+}
+
+impl Refusal {
+    pub(super) const ALL: [Self; 8] = [
+        Self::Unanswered,
+        Self::Conflict,
+        Self::TimeoutApplied,
+        Self::Unavailable,
+        Self::TooManyRequests,
+        Self::Unsent,
+        Self::InternalError,
+        Self::Timeout,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Conflict => "conflict",
+            Self::TooManyRequests => "429",
+            Self::InternalError => "500",
+            Self::Unavailable => "503",
+            Self::Timeout => "504",
+            Self::TimeoutApplied => "504-applied",
+            Self::Unsent => "unsent",
+            Self::Unanswered => "unanswered",
+        }
+    }
+}
+
+impl Plan {
+    /// The faults that happen at this write.
+    pub(super) fn at(&self, write: usize) -> impl Iterator<Item = &What> {
+        let here = self.0.iter().filter(move |fault| fault.at == write);
+        here.map(|fault| &fault.what)
+    }
+
+    /// How requests are delayed.
+    pub(super) fn latency(&self) -> Option<u64> {
+        self.0.iter().find_map(|fault| match fault.what {
+            What::Latency(seed) => Some(seed),
+            _ => None,
+        })
+    }
+
+    /// The step that the user takes back.
+    pub(super) fn undone(&self) -> Option<usize> {
+        self.0.iter().find_map(|fault| match fault.what {
+            What::Undone(step) => Some(step),
+            _ => None,
+        })
+    }
+
+    /// Whether what happens depends on others than the operator: then it may rightly create and delete more, or less.
+    pub(super) fn has_other_deeds(&self) -> bool {
+        self.0.iter().any(|fault| fault.what.is_a_deed())
+    }
+}
+
+impl What {
+    fn is_a_deed(&self) -> bool {
+        matches!(
+            self,
+            Self::Deleted
+                | Self::Recreated
+                | Self::Step(_)
+                | Self::Undone(_)
+                | Self::ChildDeleted(_)
+                | Self::ChildEdited(_)
+        )
+    }
+
+    /// The pattern that it belongs to.
+    pub(super) fn pattern(&self) -> &'static str {
+        match self {
+            Self::CrashBefore | Self::CrashAfter => "crash",
+            Self::Refused(_) => "refused",
+            Self::Held(_) => "stale",
+            Self::Missed(_) => "unobserved",
+            Self::Deleted | Self::Recreated | Self::Step(_) => "user",
+            Self::Undone(_) => "undone",
+            Self::ChildDeleted(_) | Self::ChildEdited(_) => "by hand",
+            Self::Resync => "resync",
+            Self::Latency(_) => "latency",
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, fault) in self.0.iter().enumerate() {
+            if at > 0 {
+                f.write_str(",")?;
+            }
+            write!(f, "{fault}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            What::CrashBefore => f.write_str("crash-before")?,
+            What::CrashAfter => f.write_str("crash-after")?,
+            What::Refused(refusal) => f.write_str(refusal.name())?,
+            What::Held(kind) => write!(f, "hold:{kind}")?,
+            What::Missed(kind) => write!(f, "miss:{kind}")?,
+            What::Deleted => f.write_str("delete")?,
+            What::Recreated => f.write_str("recreate")?,
+            What::Step(step) => write!(f, "step:{step}")?,
+            What::Undone(step) => write!(f, "undo:{step}")?,
+            What::Resync => f.write_str("resync")?,
+            What::ChildDeleted(path) => write!(f, "child-deleted:{path}")?,
+            What::ChildEdited(path) => write!(f, "child-edited:{path}")?,
+            What::Latency(seed) => write!(f, "latency:{seed}")?,
+        }
+        if self.at > 0 {
+            write!(f, "@{}", self.at)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Plan {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let faults = text.split(',').filter(|fault| !fault.is_empty());
+        faults.map(fault).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+fn fault(text: &str) -> Result<Fault, String> {
+    let wrong = || format!("`{text}` is not a fault");
+    let (what, at) = text.rsplit_once('@').unwrap_or((text, "0"));
+    let at = at.parse().map_err(|_| wrong())?;
+    let (name, value) = what.split_once(':').unwrap_or((what, ""));
+    let number = || value.parse().map_err(|_| wrong());
+    let refusal = || Refusal::ALL.into_iter().find(|one| one.name() == name);
+    let what = match name {
+        "crash-before" => What::CrashBefore,
+        "crash-after" => What::CrashAfter,
+        "hold" => What::Held(value.to_owned()),
+        "miss" => What::Missed(value.to_owned()),
+        "delete" => What::Deleted,
+        "recreate" => What::Recreated,
+        "step" => What::Step(value.parse().map_err(|_| wrong())?),
+        "undo" => What::Undone(value.parse().map_err(|_| wrong())?),
+        "resync" => What::Resync,
+        "child-deleted" => What::ChildDeleted(value.to_owned()),
+        "child-edited" => What::ChildEdited(value.to_owned()),
+        "latency" => What::Latency(number()?),
+        _ => What::Refused(refusal().ok_or_else(wrong)?),
+    };
+    Ok(Fault { what, at })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_read_as_it_is_written() {
+        let text = "crash-before@1,crash-after@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,\
+                    delete@5,recreate@6,step:2@7,undo:1,resync@8,child-deleted:/api/v1/pods/a,child-edited:/b,latency:7";
+        let plan: Plan = text.parse().unwrap();
+        assert_eq!(plan.to_string(), text);
+        for refusal in Refusal::ALL {
+            let plan: Plan = refusal.name().parse().unwrap();
+            assert_eq!(plan.0[0].what, What::Refused(refusal));
+        }
+        for wrong in ["crash", "crash-before@x", "step:x@1"] {
+            assert!(wrong.parse::<Plan>().is_err(), "{wrong}");
+        }
+    }
+}

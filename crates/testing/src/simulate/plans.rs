@@ -1,0 +1,161 @@
+//! The plans to try: first one fault at each place where the reference history shows that it can matter, then pairs, then random ones.
+
+use super::{
+    history::History,
+    plan::{Fault, Plan, Refusal, What},
+};
+use crate::{random::Random, server::Path};
+
+/// How many histories have random delays and nothing else.
+const LATENCIES: u64 = 8;
+
+/// The plans for an operator with this history, the most telling first. They are as many as wanted.
+pub(super) fn of(reference: &History, seed: u64, wanted: usize) -> Vec<Plan> {
+    let mut patterns = systematic(reference);
+    let mut singles = Vec::new();
+    // Each pattern gets its turn, so that none is left out if there are too many.
+    while patterns.iter().any(|pattern| !pattern.is_empty()) {
+        for pattern in &mut patterns {
+            singles.extend(pattern.pop());
+        }
+    }
+    let mut plans = singles.clone();
+    plans.truncate(wanted);
+    let mut random = Random::new(seed);
+    // Some pairs are no plan, or were tried before.
+    for _ in 0..wanted * 4 {
+        if plans.len() >= wanted || singles.len() < 2 {
+            break;
+        }
+        let mut one = || singles[random.below(singles.len())].0.clone();
+        let plan = Plan([one(), one()].concat());
+        if is_sensible(&plan) && !plans.contains(&plan) {
+            plans.push(plan);
+        }
+    }
+    plans
+}
+
+/// Two ends of the objects, or the same fault twice, are no more than one.
+fn is_sensible(Plan(faults): &Plan) -> bool {
+    let ends = |fault: &&Fault| {
+        matches!(
+            fault.what,
+            What::Deleted
+                | What::Recreated
+                | What::Undone(_)
+                | What::ChildDeleted(_)
+                | What::ChildEdited(_)
+        )
+    };
+    let is = |wanted: fn(&What) -> bool| faults.iter().any(|fault| wanted(&fault.what));
+    // A step that is taken early is taken back by no one.
+    let undoes =
+        is(|what| matches!(what, What::Undone(_))) && is(|what| matches!(what, What::Step(_)));
+    let distinct = (1..faults.len()).all(|at| !faults[..at].contains(&faults[at]));
+    distinct && !undoes && faults.iter().filter(ends).count() < 2
+}
+
+/// Plans by pattern; the last of each is tried first.
+fn systematic(reference: &History) -> Vec<Vec<Plan>> {
+    let all = 1..=reference.writes;
+    let each = |whats: &[What]| -> Vec<Plan> {
+        let at = |what: &What| {
+            let what = what.clone();
+            all.clone().map(move |at| one(what.clone(), at))
+        };
+        whats.iter().flat_map(at).collect()
+    };
+    let kinds = |what: fn(String) -> What| -> Vec<What> {
+        reference.kinds.iter().cloned().map(what).collect()
+    };
+    let at_rest =
+        |whats: Vec<What>| -> Vec<Plan> { whats.into_iter().map(|what| one(what, 0)).collect() };
+    let deeds = deeds(reference);
+    let mut patterns = vec![
+        each(&[What::CrashAfter, What::CrashBefore]),
+        each(&Refusal::ALL.map(What::Refused)),
+        each(&kinds(What::Held)),
+        each(&kinds(What::Missed)),
+        deeds
+            .iter()
+            .map(|deed| one(deed.what.clone(), deed.at))
+            .collect(),
+        unseen(reference, &deeds),
+        // In this order at one write: the deed, and then the end.
+        deeds
+            .iter()
+            .map(|deed| two(deed.what.clone(), What::CrashAfter, deed.at))
+            .collect(),
+        at_rest(by_hand(reference)),
+        at_rest(undone(reference)),
+        each(&[What::Resync]),
+        at_rest((1..=LATENCIES).map(What::Latency).collect()),
+    ];
+    for plans in &mut patterns {
+        plans.reverse();
+    }
+    patterns
+}
+
+fn one(what: What, at: usize) -> Plan {
+    Plan(vec![Fault { what, at }])
+}
+
+fn two(a: What, b: What, at: usize) -> Plan {
+    Plan(vec![Fault { what: a, at }, Fault { what: b, at }])
+}
+
+/// What the user may do earlier than in the reference: at any write before the deletion, or before the step.
+fn deeds(reference: &History) -> Vec<Fault> {
+    let ends = (1..=reference.alive).flat_map(|at| {
+        let ends = [What::Deleted, What::Recreated];
+        ends.map(|what| Fault { what, at })
+    });
+    let mut from = 1;
+    let steps = (1..).zip(&reference.steps).flat_map(|(step, before)| {
+        let writes = from..=*before;
+        from = before + 1;
+        writes.map(move |at| Fault {
+            what: What::Step(step),
+            at,
+        })
+    });
+    ends.chain(steps).collect()
+}
+
+/// The same, while the operator does not see what happens to a kind.
+fn unseen(reference: &History, deeds: &[Fault]) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    for Fault { what, at } in deeds {
+        for kind in &reference.kinds {
+            plans.push(two(What::Held(kind.clone()), what.clone(), *at));
+            plans.push(two(What::Missed(kind.clone()), what.clone(), *at));
+        }
+    }
+    plans
+}
+
+/// The steps that the user can take back.
+fn undone(reference: &History) -> Vec<What> {
+    let steps = (1..).zip(&reference.undoable);
+    let steps = steps.filter(|(_, is_undoable)| **is_undoable);
+    steps.map(|(step, _)| What::Undone(step)).collect()
+}
+
+/// What someone may do to children by hand. What an operator does not watch, it cannot repair.
+fn by_hand(reference: &History) -> Vec<What> {
+    let is_watched = |path: &&String| {
+        let path = Path::parse(path);
+        path.is_some_and(|path| reference.kinds.contains(&path.resource()))
+    };
+    let children = reference.children.iter().filter(is_watched);
+    children
+        .flat_map(|path| {
+            [
+                What::ChildDeleted(path.clone()),
+                What::ChildEdited(path.clone()),
+            ]
+        })
+        .collect()
+}

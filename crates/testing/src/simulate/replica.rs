@@ -1,0 +1,313 @@
+//! The one place where requests of the operator leave: here they are refused, lost or delayed, and here its process ends.
+
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use hyper::{Method, Request, Response, StatusCode};
+use kube::client::Body;
+use serde_json::json;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep},
+};
+use tower::{BoxError, Service};
+
+use super::{
+    plan::{Refusal, What},
+    trace::Happened,
+    wire::{Hold, MOST, Subscriber, TOUCHED, Wire},
+};
+use crate::{
+    content::{Content, line, response},
+    server::{Call, Path},
+};
+
+/// What operators write about what they do, rather than to do it.
+const NOT_COUNTED: [&str; 2] = ["events", "leases"];
+
+/// A replica of the operator, as its client sees the API server.
+#[derive(Clone)]
+pub(super) struct Replica {
+    pub(super) wire: Wire,
+    pub(super) number: usize,
+}
+
+impl Service<Request<Body>> for Replica {
+    type Response = Response<Content>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Response<Content>, BoxError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        Box::pin(self.clone().serve(request))
+    }
+}
+
+impl Replica {
+    async fn serve(self, request: Request<Body>) -> Result<Response<Content>, BoxError> {
+        let call = match self.wire.0.api.receive(request).await {
+            Ok(call) => call,
+            Err(error) => return Ok(response(error.body())),
+        };
+        self.travel().await;
+        let answer = if call.watches() {
+            Ok(self.watch(&call))
+        } else if is_counted(&call) {
+            self.write(&call).await
+        } else {
+            let what = format!("{} {}", call.method, call.path);
+            let mut state = self.wire.lock();
+            state.requests += 1;
+            self.wire.record(&mut state, Happened::Asked(what));
+            drop(state);
+            Ok(self.wire.0.api.answer(&call))
+        };
+        self.travel().await;
+        answer
+    }
+
+    /// Takes the time of the way, and never arrives if the process has ended.
+    async fn travel(&self) {
+        let delay = {
+            let mut state = self.wire.lock();
+            let random = state.latency.as_mut();
+            random.map(|random| Duration::from_millis(random.below(40) as u64))
+        };
+        if let Some(delay) = delay {
+            sleep(delay).await;
+        }
+        let running = {
+            let state = self.wire.lock();
+            // In a loop without a pause, no time passes in which it would be noticed.
+            state.running && state.replica == self.number && state.requests <= MOST
+        };
+        if !running {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    fn watch(&self, call: &Call) -> Response<Content> {
+        let kind = call.path.resource();
+        let (first, watch) = match self.wire.0.api.begin(call) {
+            Ok(begun) => begun,
+            Err(error) => return response(error.body()),
+        };
+        let (sender, lines) = mpsc::unbounded_channel();
+        for event in &first {
+            // The receiver still exists here.
+            let _ = sender.send(line(event));
+        }
+        {
+            let mut state = self.wire.lock();
+            self.wire
+                .record(&mut state, Happened::Asked(format!("watch {kind}")));
+            state.kinds.insert(kind.clone());
+            state.watches.push(Subscriber {
+                kind,
+                watch,
+                lines: sender,
+            });
+        }
+        self.wire.deliver();
+        Response::new(Content(lines))
+    }
+
+    /// A write, and the faults that happen at it.
+    async fn write(&self, call: &Call) -> Result<Response<Content>, BoxError> {
+        let (wire, api) = (&self.wire, &self.wire.0.api);
+        let number = {
+            let mut state = wire.lock();
+            state.requests += 1;
+            state.writes += 1;
+            state.writes
+        };
+        let faults: Vec<_> = wire.0.plan.at(number).cloned().collect();
+        for what in &faults {
+            match what {
+                What::CrashBefore => self.crash(number, call, "before").await,
+                What::Held(kind) => self.hold(kind, false),
+                What::Missed(kind) => self.hold(kind, true),
+                What::Refused(Refusal::Conflict) => self.touch(&call.path),
+                What::Refused(refusal) => {
+                    if let Some(answer) = unapplied(*refusal) {
+                        let text = answer.as_ref().map_or_else(ToString::to_string, status);
+                        self.wrote(number, call, false, &text);
+                        return answer;
+                    }
+                }
+                _ => {}
+            }
+        }
+        let before = api.change_quietly(|objects| objects.version());
+        let deed = self.deed(call);
+        let mut answer = Ok(api.answer(call));
+        let changed = api.change_quietly(|objects| objects.version()) != before;
+        let mut text = answer
+            .as_ref()
+            .map_or_else(|_: &BoxError| String::new(), status);
+        for what in &faults {
+            match what {
+                What::Refused(Refusal::TimeoutApplied) => {
+                    answer = Ok(error(StatusCode::GATEWAY_TIMEOUT, "Timeout"));
+                    text = String::from("it is stored, but the answer is a time-out (504)");
+                }
+                What::Refused(Refusal::Unanswered) => {
+                    answer = Err("the connection was closed".into());
+                    text = String::from("it is stored, but the answer is lost");
+                }
+                _ => {}
+            }
+        }
+        self.record(number, call, deed, changed, text);
+        for what in faults {
+            match what {
+                What::CrashAfter => self.crash(number, call, "after").await,
+                What::Deleted => wire.delete(),
+                What::Recreated => wire.recreate(),
+                What::Step(step) if wire.is_next(step) => wire.step(),
+                What::Resync => wire.lock().resync = true,
+                _ => {}
+            }
+        }
+        answer
+    }
+
+    fn wrote(&self, number: usize, call: &Call, changed: bool, answer: &str) {
+        self.record(number, call, self.deed(call), changed, answer.to_owned());
+    }
+
+    fn record(&self, number: usize, call: &Call, deed: String, changed: bool, answer: String) {
+        let mut hasher = DefaultHasher::new();
+        call.body.to_string().hash(&mut hasher);
+        let what = Happened::Wrote {
+            number,
+            deed,
+            changed,
+            answer,
+            sent: hasher.finish(),
+        };
+        let mut state = self.wire.lock();
+        state.changes += usize::from(changed);
+        self.wire.record(&mut state, what);
+    }
+
+    /// What a write does, in words.
+    fn deed(&self, call: &Call) -> String {
+        let object = call.path.object();
+        let exists = self
+            .wire
+            .0
+            .api
+            .change_quietly(|objects| objects.get(&object).is_some());
+        let verb = match (&call.method, call.path.subresource.as_str()) {
+            (&Method::DELETE, _) => "deletes",
+            (_, "status") => "writes the status of",
+            (_, other) if !other.is_empty() => return format!("writes {}", call.path),
+            (&Method::POST, _) => "creates",
+            _ if !exists => "creates",
+            _ => "changes",
+        };
+        let mut object = object.to_string();
+        let meta = &call.body["metadata"];
+        let given = meta["name"].as_str().or(meta["generateName"].as_str());
+        if let Some(given) = given.filter(|_| call.path.name.is_empty()) {
+            object = format!("{object}/{given}");
+        }
+        format!("{verb} {object}")
+    }
+
+    /// Ends the process, in the middle of a write.
+    async fn crash(&self, number: usize, call: &Call, when: &str) {
+        let what = match when {
+            "before" => format!(
+                "the operator ends before write {number}, in which it {}",
+                self.deed(call)
+            ),
+            _ => format!("the operator ends right after write {number}"),
+        };
+        self.stop(what);
+        std::future::pending::<()>().await;
+    }
+
+    fn stop(&self, what: String) {
+        let mut state = self.wire.lock();
+        state.running = false;
+        self.wire.record(&mut state, Happened::Fault(what));
+        self.wire.0.crashed.notify_one();
+    }
+
+    fn hold(&self, kind: &str, missed: bool) {
+        let until = self.wire.0.api.change_quietly(|objects| objects.version());
+        let mut state = self.wire.lock();
+        state.held.push(Hold {
+            kind: kind.to_owned(),
+            until,
+            missed,
+            since: Instant::now(),
+        });
+        let what = format!("from now on, the watch of {kind} delivers nothing");
+        self.wire.record(&mut state, Happened::Fault(what));
+    }
+
+    /// Changes an object as another writer does, so that its version is no longer that of the operator.
+    fn touch(&self, path: &Path) {
+        let object = path.object();
+        let changed = self.wire.0.api.change(|objects| {
+            let mut found = objects.get(&object)?.clone();
+            found["metadata"]["annotations"][TOUCHED] = json!("true");
+            objects.put(&object, found);
+            Some(())
+        });
+        if changed.is_some() {
+            let what = format!("someone else annotates {object}");
+            self.wire.tell(Happened::Fault(what));
+        }
+    }
+}
+
+/// The answer of a request that is not done; `None` if it is.
+fn unapplied(refusal: Refusal) -> Option<Result<Response<Content>, BoxError>> {
+    let (code, reason) = match refusal {
+        Refusal::Conflict | Refusal::TimeoutApplied | Refusal::Unanswered => return None,
+        Refusal::Unsent => return Some(Err("the connection was closed".into())),
+        Refusal::TooManyRequests => (StatusCode::TOO_MANY_REQUESTS, "TooManyRequests"),
+        Refusal::InternalError => (StatusCode::INTERNAL_SERVER_ERROR, "InternalError"),
+        Refusal::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable"),
+        Refusal::Timeout => (StatusCode::GATEWAY_TIMEOUT, "Timeout"),
+    };
+    let mut answer = error(code, reason);
+    if refusal == Refusal::TooManyRequests {
+        answer
+            .headers_mut()
+            .insert(hyper::header::RETRY_AFTER, 1.into());
+    }
+    Some(Ok(answer))
+}
+
+fn error(code: StatusCode, reason: &str) -> Response<Content> {
+    let status = json!({
+        "apiVersion": "v1", "kind": "Status", "status": "Failure", "metadata": {},
+        "code": code.as_u16(), "reason": reason, "message": "a fault of the simulation",
+    });
+    response((code, status))
+}
+
+fn status(response: &Response<Content>) -> String {
+    response.status().to_string()
+}
+
+/// Whether a request is a write that faults can happen at.
+fn is_counted(call: &Call) -> bool {
+    let plural = call.path.plural.as_str();
+    call.method != Method::GET
+        && !plural.ends_with("reviews")
+        && !NOT_COUNTED.contains(&plural)
+        && !call.query.contains_key("dryRun")
+}

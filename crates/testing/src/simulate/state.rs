@@ -1,0 +1,280 @@
+//! The state of a cluster, without what differs from one run to the next.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::wire::TOUCHED;
+use crate::FakeApi;
+
+/// The objects, by their names.
+pub(super) type State = BTreeMap<String, Value>;
+
+/// What is not part of the state: what operators report about themselves.
+const NOT_COMPARED: [&str; 2] = ["Event", "Lease"];
+
+/// Metadata that the API server sets.
+const SERVERS: [&str; 6] = [
+    "creationTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
+
+/// The current state. Uids, times, versions and generated names are replaced by what they stand for.
+pub(super) fn of(api: &FakeApi) -> State {
+    let all: Vec<Value> = api.change_quietly(|objects| objects.all(|_| true));
+    let compared = |object: &&Value| {
+        let kind = object["kind"].as_str().unwrap_or_default();
+        !NOT_COMPARED.contains(&kind)
+    };
+    let names = Names::of(&all);
+    let all = all.iter().filter(compared);
+    all.map(|object| (names.title(object), names.normal(object)))
+        .collect()
+}
+
+/// What uids and generated names stand for.
+struct Names(Vec<(String, String)>);
+
+impl Names {
+    fn of(objects: &[Value]) -> Self {
+        let mut generated: BTreeMap<String, usize> = BTreeMap::new();
+        let (mut names, mut sorted): (Vec<_>, Vec<_>) = (Vec::new(), objects.iter().collect());
+        // Uids count creations.
+        sorted.sort_by_key(|object| object["metadata"]["uid"].as_str());
+        for object in &sorted {
+            let meta = &object["metadata"];
+            if let (Some(prefix), Some(name)) = (
+                meta["generateName"].as_str().filter(|it| !it.is_empty()),
+                meta["name"].as_str(),
+            ) {
+                let count = generated.entry(prefix.to_owned()).or_default();
+                *count += 1;
+                names.push((name.to_owned(), format!("{prefix}{count}")));
+            }
+        }
+        let mut names = Self(names);
+        let uids = sorted.iter().filter_map(|object| {
+            let uid = object["metadata"]["uid"].as_str()?;
+            Some((uid.to_owned(), format!("<uid of {}>", names.title(object))))
+        });
+        let uids: Vec<_> = uids.collect();
+        names.0.extend(uids);
+        names
+    }
+
+    /// The name of an object in reports.
+    fn title(&self, object: &Value) -> String {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let meta = &object["metadata"];
+        let (kind, name) = (text(&object["kind"]), self.replaced(&text(&meta["name"])));
+        match meta["namespace"].as_str() {
+            Some(namespace) => format!("{kind} {namespace}/{name}"),
+            None => format!("{kind} {name}"),
+        }
+    }
+
+    fn normal(&self, object: &Value) -> Value {
+        let mut object = object.clone();
+        let generation = object["metadata"]["generation"].clone();
+        if let Some(meta) = object["metadata"].as_object_mut() {
+            meta.retain(|field, _| !SERVERS.contains(&field.as_str()));
+            if let Some(annotations) = meta.get_mut("annotations").and_then(Value::as_object_mut) {
+                annotations.remove(TOUCHED);
+                if annotations.is_empty() {
+                    meta.remove("annotations");
+                }
+            }
+        }
+        self.mask(&mut object, &generation);
+        object
+    }
+
+    fn mask(&self, value: &mut Value, generation: &Value) {
+        match value {
+            Value::String(text) => *text = self.replaced(text),
+            Value::Array(items) => {
+                for item in items {
+                    self.mask(item, generation);
+                }
+            }
+            Value::Object(fields) => {
+                for (name, field) in fields {
+                    if name == "observedGeneration" && field.is_number() {
+                        let current = field == generation;
+                        *field = json!(if current { "<current>" } else { "<older>" });
+                    }
+                    self.mask(field, generation);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn replaced(&self, text: &str) -> String {
+        if is_time(text) {
+            return "<time>".to_owned();
+        }
+        let mut text = text.to_owned();
+        for (from, to) in &self.0 {
+            if text.contains(from.as_str()) {
+                text = text.replace(from.as_str(), to);
+            }
+        }
+        if text.starts_with("00000000-0000-4000-8000-") {
+            return "<uid of an object that is gone>".to_owned();
+        }
+        text
+    }
+}
+
+fn is_time(text: &str) -> bool {
+    text.len() >= "2020-01-01T00:00:00Z".len()
+        && text.as_bytes()[10] == b'T'
+        && text.parse::<Timestamp>().is_ok()
+}
+
+/// A difference at a JSON pointer: what is expected and what is found; `None` if it is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Difference {
+    /// Empty if the whole object is missing, or should not be there.
+    pub(super) pointer: String,
+    pub(super) expected: Option<Value>,
+    pub(super) found: Option<Value>,
+}
+
+/// Where the state differs from what is expected, by object; `ignored` are pointers that may differ.
+pub(super) fn differences(
+    expected: &State,
+    found: &State,
+    ignored: &[String],
+) -> Vec<(String, Difference)> {
+    let titles: BTreeSet<_> = expected.keys().chain(found.keys()).collect();
+    let mut all = Vec::new();
+    for title in titles {
+        let mut here = Vec::new();
+        compare(
+            String::new(),
+            expected.get(title),
+            found.get(title),
+            &mut here,
+        );
+        let counts = |one: &Difference| {
+            !ignored
+                .iter()
+                .any(|pattern| fits(pattern, title, &one.pointer))
+        };
+        all.extend(
+            here.into_iter()
+                .filter(counts)
+                .map(|one| (title.clone(), one)),
+        );
+    }
+    all
+}
+
+fn compare(
+    pointer: String,
+    expected: Option<&Value>,
+    found: Option<&Value>,
+    to: &mut Vec<Difference>,
+) {
+    if expected == found {
+        return;
+    }
+    match (expected, found) {
+        (Some(Value::Object(a)), Some(Value::Object(b))) => {
+            for field in fields(a, b) {
+                let escaped = field.replace('~', "~0").replace('/', "~1");
+                let pointer = format!("{pointer}/{escaped}");
+                compare(pointer, a.get(field), b.get(field), to);
+            }
+        }
+        (Some(Value::Array(a)), Some(Value::Array(b))) => {
+            for at in 0..a.len().max(b.len()) {
+                compare(format!("{pointer}/{at}"), a.get(at), b.get(at), to);
+            }
+        }
+        _ => to.push(Difference {
+            pointer,
+            expected: expected.cloned(),
+            found: found.cloned(),
+        }),
+    }
+}
+
+fn fields<'a>(a: &'a Map<String, Value>, b: &'a Map<String, Value>) -> BTreeSet<&'a String> {
+    a.keys().chain(b.keys()).collect()
+}
+
+/// Whether a pointer is at or below a pattern: a JSON pointer in which `*` stands for any one field, perhaps after
+/// the title of an object.
+fn fits(pattern: &str, title: &str, pointer: &str) -> bool {
+    let at = pattern.find('/').unwrap_or(pattern.len());
+    let at = if pattern.starts_with('/') {
+        0
+    } else {
+        pattern.find(" /").map_or(at, |at| at + 1)
+    };
+    let (object, pattern) = pattern.split_at(at);
+    let object = object.trim_end();
+    if !object.is_empty() && object != title {
+        return false;
+    }
+    let mut parts = pointer.split('/');
+    pattern.split('/').all(|wanted| {
+        parts
+            .next()
+            .is_some_and(|part| wanted == "*" || wanted == part)
+    })
+}
+
+/// How many times each object was created and deleted. Objects with generated names count together.
+pub(super) fn counts(api: &FakeApi) -> BTreeMap<String, [usize; 2]> {
+    let mut counts: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    for (object, created) in api.change_quietly(|objects| objects.births_and_deaths()) {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (kind, meta) = (text(&object["kind"]), &object["metadata"]);
+        if kind == "Event" || kind == "Lease" {
+            continue;
+        }
+        let name = match meta["generateName"].as_str() {
+            Some(prefix) if !prefix.is_empty() => format!("{prefix}*"),
+            _ => text(&meta["name"]),
+        };
+        let title = format!("{kind} {}/{name}", text(&meta["namespace"]));
+        counts.entry(title).or_default()[usize::from(!created)] += 1;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(value: Value) -> State {
+        std::iter::once(("ConfigMap default/a".to_owned(), value)).collect()
+    }
+
+    #[test]
+    fn fields_that_may_differ_are_ignored() {
+        let (one, two) = (
+            state(json!({"status": {"tries": 1, "list": [{"at": 1}]}})),
+            state(json!({"status": {"tries": 2, "list": [{"at": 2}]}})),
+        );
+        let left = |ignored: &[&str]| {
+            let ignored: Vec<_> = ignored.iter().map(|&one| one.to_owned()).collect();
+            differences(&one, &two, &ignored).len()
+        };
+        assert_eq!(left(&[]), 2);
+        assert_eq!(left(&["/status/tries"]), 1);
+        assert_eq!(left(&["/status/list/*/at"]), 1);
+        assert_eq!(left(&["/status"]), 0);
+        assert_eq!(left(&["ConfigMap default/a /status"]), 0);
+        assert_eq!(left(&["ConfigMap default/b /status"]), 2);
+    }
+}

@@ -1,0 +1,59 @@
+//! A failure as a story that a person can read.
+
+use std::fmt::Write as _;
+
+use super::{history::History, oracle::Finding, plan::Plan, trace::Event};
+
+/// How many lines a story has.
+const LINES: usize = 12;
+
+/// Which test it is, what is wrong, how it came about, and how to see it again.
+pub(super) fn of(test: Option<&str>, plan: &Plan, finding: &Finding, history: &History) -> String {
+    let mut story = format!("{}\n", finding.what);
+    for line in &finding.details {
+        // Writing to a string cannot fail.
+        let _ = writeln!(story, "    {line}");
+    }
+    let cause = if plan.0.is_empty() {
+        "without any fault"
+    } else {
+        "how it came about"
+    };
+    let _ = writeln!(story, "{cause}:");
+    for line in shortened(&history.events) {
+        let _ = writeln!(story, "    {line}");
+    }
+    let test = test.unwrap_or_default();
+    let _ = writeln!(
+        story,
+        "replay: KBR_SIMULATE='{plan}' cargo test {test}\n\
+         pin: simulate(register)….replay(\"{plan}\").run()\n\
+         help: `.without(Oracle::{:?}, \"why\")` if this is all right",
+        finding.oracle
+    );
+    story.trim_end().to_owned()
+}
+
+/// The events of the story; of a long one, those around the first fault, and the last ones.
+fn shortened(events: &[Event]) -> Vec<String> {
+    let mut told: Vec<&Event> = events.iter().filter(|event| event.is_told()).collect();
+    told.dedup_by_key(|event| event.to_string());
+    let line = |event: &&Event| format!("{:>8.1?}s  {event}", event.after.as_secs_f64());
+    if told.len() <= LINES {
+        return told.iter().map(line).collect();
+    }
+    let fault = told.iter().position(|event| event.is_fault());
+    let half = LINES / 2;
+    let from = fault.unwrap_or_default().saturating_sub(2);
+    let to = (from + half + 1).min(told.len());
+    let rest = to.max(told.len().saturating_sub(half));
+    let mut lines: Vec<_> = told[from..to].iter().map(line).collect();
+    if from > 0 {
+        lines.insert(0, format!("          … {from} events"));
+    }
+    if rest > to {
+        lines.push(format!("          … {} events", rest - to));
+    }
+    lines.extend(told[rest..].iter().map(line));
+    lines
+}

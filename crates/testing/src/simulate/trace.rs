@@ -1,0 +1,94 @@
+//! What happened in a history, one line an event.
+
+use std::{fmt, time::Duration};
+
+/// An event, in virtual time since the beginning.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub(super) after: Duration,
+    pub(super) what: Happened,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Happened {
+    /// A replica of the operator starts, by its number.
+    Started(usize),
+    /// The operator sends a request that changes nothing; only for comparisons.
+    Asked(String),
+    /// The operator writes: the number of the write, what it does, and what came of it.
+    Wrote {
+        number: usize,
+        deed: String,
+        changed: bool,
+        answer: String,
+        /// A hash of what was sent.
+        sent: u64,
+    },
+    /// Something that others than the operator do.
+    Deed(String),
+    /// A fault.
+    Fault(String),
+    /// Everything is idle.
+    Idle,
+}
+
+impl Event {
+    /// Whether the operator could not expect it.
+    pub(super) fn is_fault(&self) -> bool {
+        match &self.what {
+            Happened::Fault(_) => true,
+            Happened::Wrote { answer, .. } => !answer.starts_with('2'),
+            _ => false,
+        }
+    }
+
+    /// Whether it is part of the story.
+    pub(super) fn is_told(&self) -> bool {
+        match &self.what {
+            Happened::Asked(_) => false,
+            Happened::Wrote {
+                changed, answer, ..
+            } => *changed || answer != "200 OK",
+            Happened::Started(number) => *number > 1,
+            Happened::Deed(_) | Happened::Fault(_) | Happened::Idle => true,
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            Happened::Started(1) => f.write_str("the operator starts"),
+            Happened::Started(_) => f.write_str("the operator starts again, with empty memory"),
+            Happened::Asked(what) => write!(f, "the operator asks: {what}"),
+            Happened::Wrote {
+                number,
+                deed,
+                answer,
+                changed,
+                ..
+            } => {
+                write!(f, "write {number}: the operator {deed}")?;
+                match answer.as_str() {
+                    "200 OK" | "201 Created" if *changed => Ok(()),
+                    "200 OK" => f.write_str(", which changes nothing"),
+                    other => write!(f, ": {other}"),
+                }
+            }
+            Happened::Deed(what) | Happened::Fault(what) => f.write_str(what),
+            Happened::Idle => f.write_str("everything is idle"),
+        }
+    }
+}
+
+/// The trace of a history: the same for the same seed, byte for byte.
+pub(super) fn text(events: &[Event]) -> String {
+    let line = |event: &Event| {
+        let sent = match &event.what {
+            Happened::Wrote { sent, .. } => format!(" {sent:016x}"),
+            _ => String::new(),
+        };
+        format!("{:>9} ms  {event}{sent}\n", event.after.as_millis())
+    };
+    events.iter().map(line).collect()
+}

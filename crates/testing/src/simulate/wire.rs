@@ -1,0 +1,289 @@
+//! What connects the operator with the API server: the requests it has sent, the watches it has, and what others do meanwhile.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use hyper::body::Bytes;
+use serde_json::{Value, json};
+use tokio::{
+    sync::{Notify, mpsc},
+    time::Instant,
+};
+
+use super::{
+    plan::Plan,
+    replica::Replica,
+    scenario::Scenario,
+    trace::{Event, Happened},
+};
+use crate::{
+    content::line,
+    fake::FakeApi,
+    random::Random,
+    server::{Path, Watch},
+};
+
+/// The annotation that another writer sets.
+pub(super) const TOUCHED: &str = "simulate.kbr-testing/touched";
+
+/// More requests than this are no progress.
+pub(super) const MOST: usize = 1_500;
+
+/// The API server, with the faults of a plan.
+#[derive(Clone)]
+pub(super) struct Wire(pub(super) Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) api: FakeApi,
+    pub(super) plan: Plan,
+    pub(super) scenario: Arc<Scenario>,
+    began: Instant,
+    state: Mutex<State>,
+    /// Notified when the process ends.
+    pub(super) crashed: Notify,
+    /// Notified when something is stored.
+    stored: [Notify; 2],
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    /// The number of the replica that runs; others never reach the API server again.
+    pub(super) replica: usize,
+    pub(super) running: bool,
+    /// How many writes the operator has sent.
+    pub(super) writes: usize,
+    /// How many requests it has sent, and how many have changed something.
+    pub(super) requests: usize,
+    pub(super) changes: usize,
+    pub(super) held: Vec<Hold>,
+    pub(super) watches: Vec<Subscriber>,
+    pub(super) events: Vec<Event>,
+    /// The kinds that it watches.
+    pub(super) kinds: BTreeSet<String>,
+    /// How many steps the user has taken.
+    pub(super) steps: usize,
+    pub(super) deleted: bool,
+    /// What the user will create once it is gone.
+    recreated: Vec<(Path, Value)>,
+    pub(super) resync: bool,
+    /// The first invariant that did not hold.
+    pub(super) violated: Option<String>,
+    pub(super) latency: Option<Random>,
+    /// The version when watches were told last.
+    told: u64,
+}
+
+/// The kind of a watch that is held back, and the version up to which it delivers.
+pub(super) struct Hold {
+    pub(super) kind: String,
+    pub(super) until: u64,
+    pub(super) missed: bool,
+    pub(super) since: Instant,
+}
+
+pub(super) struct Subscriber {
+    pub(super) kind: String,
+    pub(super) watch: Watch,
+    pub(super) lines: mpsc::UnboundedSender<Bytes>,
+}
+
+impl Wire {
+    pub(super) fn new(api: &FakeApi, plan: &Plan, scenario: &Arc<Scenario>) -> Self {
+        Self(Arc::new(Shared {
+            api: api.clone(),
+            plan: plan.clone(),
+            scenario: scenario.clone(),
+            began: Instant::now(),
+            state: Mutex::new(State {
+                latency: plan.latency().map(Random::new),
+                ..State::default()
+            }),
+            crashed: Notify::new(),
+            stored: [Notify::new(), Notify::new()],
+        }))
+    }
+
+    /// A connection for the next replica of the operator.
+    pub(super) fn next_replica(&self) -> Replica {
+        let mut state = self.lock();
+        state.replica += 1;
+        state.running = true;
+        let number = state.replica;
+        self.record(&mut state, Happened::Started(number));
+        Replica {
+            wire: self.clone(),
+            number,
+        }
+    }
+
+    /// Waits until the process ends.
+    pub(super) async fn crashed(&self) {
+        self.0.crashed.notified().await;
+    }
+
+    /// Waits until something is stored; each actor has a number.
+    pub(super) async fn stored(&self, actor: usize) {
+        self.0.stored[actor].notified().await;
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn record(&self, state: &mut State, what: Happened) {
+        let after = self.0.began.elapsed();
+        state.events.push(Event { after, what });
+    }
+
+    /// Records what others than the operator do.
+    pub(super) fn tell(&self, what: Happened) {
+        self.record(&mut self.lock(), what);
+    }
+
+    /// Sends what has changed to the watches that are not held back.
+    pub(super) fn deliver(&self) {
+        let recreated = self.0.api.change_quietly(|objects| {
+            let mut state = self.lock();
+            let State { watches, held, .. } = &mut *state;
+            watches.retain_mut(|one| {
+                if one.lines.is_closed() || !objects.serves(one.watch.path()) {
+                    return false;
+                }
+                let hold = held.iter().find(|hold| hold.kind == one.kind);
+                let until = hold.map_or(objects.version(), |hold| hold.until);
+                for event in objects.news_until(&mut one.watch, until) {
+                    // The receiver was there above.
+                    let _ = one.lines.send(line(&event));
+                }
+                true
+            });
+            let gone = |(path, _): &mut (Path, Value)| objects.get(path).is_none();
+            let recreated: Vec<_> = state.recreated.extract_if(.., gone).collect();
+            if state.told != objects.version() {
+                state.told = objects.version();
+                self.0.stored.iter().for_each(Notify::notify_one);
+            }
+            recreated
+        });
+        for (path, object) in recreated {
+            self.tell(Happened::Deed(format!("the user creates {path} again")));
+            self.0.api.change(|objects| objects.put(&path, object));
+        }
+        self.check_invariants();
+    }
+
+    fn check_invariants(&self) {
+        let broken = self.0.scenario.always.iter();
+        let broken = broken.filter(|(_, holds)| !holds(&self.0.api));
+        for (what, _) in broken {
+            let mut state = self.lock();
+            if state.violated.is_none() {
+                state.violated = Some(what.clone());
+                self.record(
+                    &mut state,
+                    Happened::Deed(format!("«{what}» does not hold")),
+                );
+            }
+        }
+    }
+
+    /// Lets the watches deliver that are held back; returns whether there are any.
+    pub(super) fn release(&self) -> bool {
+        let held = {
+            let mut state = self.lock();
+            let held = std::mem::take(&mut state.held);
+            for hold in &held {
+                let what = format!("the watch of {} delivers again", hold.kind);
+                self.record(&mut state, Happened::Deed(what));
+            }
+            let is_missed = |one: &mut Subscriber| {
+                let mut missed = held.iter().filter(|hold| hold.missed);
+                missed.any(|hold| hold.kind == one.kind)
+            };
+            for one in state.watches.extract_if(.., is_missed) {
+                let status = json!({
+                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                    "message": "too old resource version", "reason": "Expired", "code": 410,
+                });
+                let _ = one
+                    .lines
+                    .send(line(&json!({"type": "ERROR", "object": status})));
+            }
+            !held.is_empty()
+        };
+        self.deliver();
+        held
+    }
+
+    /// For how long watches have been held back.
+    pub(super) fn held_for(&self) -> Option<Duration> {
+        let state = self.lock();
+        state.held.first().map(|hold| hold.since.elapsed())
+    }
+
+    /// Whether the user has yet to create something again.
+    pub(super) fn waits(&self) -> bool {
+        !self.lock().recreated.is_empty()
+    }
+
+    /// Whether the user can take this step, from 1, now.
+    pub(super) fn is_next(&self, step: usize) -> bool {
+        let state = self.lock();
+        state.steps + 1 == step && !state.deleted && state.recreated.is_empty()
+    }
+
+    /// Takes the next step of the user, and says so.
+    pub(super) fn step(&self) {
+        let next = self.lock().steps;
+        let Some((what, step)) = self.0.scenario.steps.get(next) else {
+            return;
+        };
+        {
+            let mut state = self.lock();
+            state.steps += 1;
+            self.record(&mut state, Happened::Deed(format!("the user {what}")));
+        }
+        step(&self.0.api);
+    }
+
+    /// Deletes the objects of the scenario, as the user does.
+    pub(super) fn delete(&self) {
+        {
+            let mut state = self.lock();
+            state.deleted = true;
+            state.recreated.clear();
+        }
+        for path in self.0.scenario.objects.iter().map(|(path, _)| path) {
+            self.tell(Happened::Deed(format!("the user deletes {path}")));
+            self.0.api.change(|objects| objects.delete_now(path));
+        }
+    }
+
+    /// Deletes the objects of the scenario, and creates them again as soon as they are gone.
+    pub(super) fn recreate(&self) {
+        if self.lock().deleted {
+            return;
+        }
+        for (path, _) in &self.0.scenario.objects {
+            let found = self.0.api.change_quietly(|objects| {
+                let object = objects.get(path)?.clone();
+                object["metadata"]["deletionTimestamp"]
+                    .is_null()
+                    .then_some(object)
+            });
+            let Some(mut object) = found else { continue };
+            self.tell(Happened::Deed(format!("the user deletes {path}")));
+            if let Some(object) = object.as_object_mut() {
+                object.remove("status");
+            }
+            if let Some(meta) = object["metadata"].as_object_mut() {
+                meta.retain(|field, _| ["name", "namespace", "labels"].contains(&field.as_str()));
+            }
+            self.lock().recreated.push((path.clone(), object));
+            self.0.api.change(|objects| objects.delete_now(path));
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Small operators with one bug each, which the simulation finds, and their repaired twins, which it does not suspect.
+//!
+//! A reconcile has a constant `BUGGY`, so that the two differ in nothing else.
+
+mod crash;
+mod deletion;
+mod fleet;
+mod kinds;
+mod refused;
+mod rest;
+mod same;
+mod spec;
+mod stale;
+mod story;
