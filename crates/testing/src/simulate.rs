@@ -8,6 +8,7 @@
 mod actors;
 mod by_hand;
 mod history;
+mod life;
 mod oracle;
 mod plan;
 mod plans;
@@ -18,6 +19,7 @@ mod state;
 mod story;
 mod trace;
 mod wire;
+mod world;
 
 use std::{collections::BTreeMap, fmt, sync::Arc, thread, time::Duration};
 

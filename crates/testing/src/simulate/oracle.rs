@@ -28,6 +28,8 @@ pub(super) struct Finding {
     pub(super) what: String,
     /// Expected and found.
     pub(super) details: Vec<String>,
+    /// How many events had happened; all, if it was found at the end.
+    pub(super) until: Option<usize>,
 }
 
 /// What is wrong with a history without faults.
@@ -97,19 +99,29 @@ fn at_rest(reference: &Reference, plan: &Plan, history: &History) -> Option<Find
     if history.deleted_early {
         return None;
     }
-    let (wanted, found) = (&reference.history.states, &history.states);
+    let wanted = &reference.history.states;
+    let found: Vec<_> = history.states.iter().zip(&history.seen).collect();
     let pairs: Vec<_> = match plan.undone() {
         // Before the first step there is the state after the creation.
-        Some(step) => wanted.get(step - 1).zip(found.last()).into_iter().collect(),
+        Some(step) => wanted
+            .get(step - 1)
+            .zip(found.last().copied())
+            .into_iter()
+            .collect(),
         // Of steps that were taken early, there is no state at rest.
-        None if wanted.len() != found.len() || plan.has_other_deeds() => {
-            wanted.last().zip(found.last()).into_iter().collect()
-        }
+        None if wanted.len() != found.len() || plan.has_other_deeds() => wanted
+            .last()
+            .zip(found.last().copied())
+            .into_iter()
+            .collect(),
         None => wanted.iter().zip(found).collect(),
     };
     let what = "at rest, the state differs from that without faults";
-    pairs.into_iter().find_map(|(wanted, found)| {
-        compare(Oracle::FinalState, what, wanted, found, &reference.ignored)
+    pairs.into_iter().find_map(|(wanted, (found, &seen))| {
+        let ignored = &reference.ignored;
+        let mut finding = compare(Oracle::FinalState, what, wanted, found, ignored)?;
+        finding.until = Some(seen);
+        Some(finding)
     })
 }
 
@@ -119,11 +131,13 @@ fn alone(scenario: &Scenario, history: &History) -> Option<Finding> {
         oracle: *oracle,
         what: what.clone(),
         details: Vec::new(),
+        until: None,
     });
     let panics = (history.panics > 0).then(|| Finding {
         oracle: Oracle::Panics,
         what: format!("{} reconciles panicked", history.panics),
         details: Vec::new(),
+        until: None,
     });
     chosen(scenario, panics).or(chosen(scenario, broken))
 }
@@ -146,6 +160,7 @@ fn finding(oracle: Oracle, what: &str, mut details: Vec<String>) -> Option<Findi
         oracle,
         what: what.to_owned(),
         details,
+        until: None,
     })
 }
 

@@ -32,6 +32,8 @@ pub(super) enum What {
     Recreated,
     /// The user takes this step, from 1, before the operator is idle.
     Step(usize),
+    /// The user takes all steps at once, before the operator sees the objects.
+    AtOnce,
     /// At rest, the user takes this step back, and leaves it at that.
     Undone(usize),
     /// All objects are reconciled again.
@@ -101,6 +103,11 @@ impl Plan {
         })
     }
 
+    /// Whether the user takes all steps at once.
+    pub(super) fn at_once(&self) -> bool {
+        self.0.iter().any(|fault| fault.what == What::AtOnce)
+    }
+
     /// The step that the user takes back.
     pub(super) fn undone(&self) -> Option<usize> {
         self.0.iter().find_map(|fault| match fault.what {
@@ -122,6 +129,7 @@ impl What {
             Self::Deleted
                 | Self::Recreated
                 | Self::Step(_)
+                | Self::AtOnce
                 | Self::Undone(_)
                 | Self::ChildDeleted(_)
                 | Self::ChildEdited(_)
@@ -135,7 +143,7 @@ impl What {
             Self::Refused(_) => "refused",
             Self::Held(_) => "stale",
             Self::Missed(_) => "unobserved",
-            Self::Deleted | Self::Recreated | Self::Step(_) => "user",
+            Self::Deleted | Self::Recreated | Self::Step(_) | Self::AtOnce => "user",
             Self::Undone(_) => "undone",
             Self::ChildDeleted(_) | Self::ChildEdited(_) => "by hand",
             Self::Resync => "resync",
@@ -167,6 +175,7 @@ impl fmt::Display for Fault {
             What::Deleted => f.write_str("delete")?,
             What::Recreated => f.write_str("recreate")?,
             What::Step(step) => write!(f, "step:{step}")?,
+            What::AtOnce => f.write_str("at-once")?,
             What::Undone(step) => write!(f, "undo:{step}")?,
             What::Resync => f.write_str("resync")?,
             What::ChildDeleted(path) => write!(f, "child-deleted:{path}")?,
@@ -204,6 +213,7 @@ fn fault(text: &str) -> Result<Fault, String> {
         "delete" => What::Deleted,
         "recreate" => What::Recreated,
         "step" => What::Step(value.parse().map_err(|_| wrong())?),
+        "at-once" => What::AtOnce,
         "undo" => What::Undone(value.parse().map_err(|_| wrong())?),
         "resync" => What::Resync,
         "child-deleted" => What::ChildDeleted(value.to_owned()),
@@ -221,7 +231,7 @@ mod tests {
     #[test]
     fn a_plan_is_read_as_it_is_written() {
         let text = "crash-before@1,crash-after@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,\
-                    delete@5,recreate@6,step:2@7,undo:1,resync@8,child-deleted:/api/v1/pods/a,child-edited:/b,latency:7";
+                    delete@5,recreate@6,step:2@7,at-once,undo:1,resync@8,child-deleted:/api/v1/pods/a,child-edited:/b,latency:7";
         let plan: Plan = text.parse().unwrap();
         assert_eq!(plan.to_string(), text);
         for refusal in Refusal::ALL {

@@ -49,9 +49,9 @@ fn is_sensible(Plan(faults): &Plan) -> bool {
         )
     };
     let is = |wanted: fn(&What) -> bool| faults.iter().any(|fault| wanted(&fault.what));
+    let steps = |what: &What| matches!(what, What::Step(_) | What::AtOnce);
     // A step that is taken early is taken back by no one.
-    let undoes =
-        is(|what| matches!(what, What::Undone(_))) && is(|what| matches!(what, What::Step(_)));
+    let undoes = is(|what| matches!(what, What::Undone(_))) && is(steps);
     let distinct = (1..faults.len()).all(|at| !faults[..at].contains(&faults[at]));
     distinct && !undoes && faults.iter().filter(ends).count() < 2
 }
@@ -88,6 +88,7 @@ fn systematic(reference: &History) -> Vec<Vec<Plan>> {
             .map(|deed| two(deed.what.clone(), What::CrashAfter, deed.at))
             .collect(),
         at_rest(by_hand(reference)),
+        at_rest(at_once(reference)),
         at_rest(undone(reference)),
         each(&[What::Resync]),
         at_rest((1..=LATENCIES).map(What::Latency).collect()),
@@ -134,6 +135,13 @@ fn unseen(reference: &History, deeds: &[Fault]) -> Vec<Plan> {
         }
     }
     plans
+}
+
+/// All steps at once, if none of them needs what the operator does.
+fn at_once(reference: &History) -> Vec<What> {
+    let independent = reference.undoable.iter().all(|is_undoable| *is_undoable);
+    let is_sensible = independent && !reference.undoable.is_empty();
+    is_sensible.then_some(What::AtOnce).into_iter().collect()
 }
 
 /// The steps that the user can take back.

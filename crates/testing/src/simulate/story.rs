@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{history::History, oracle::Finding, plan::Plan, trace::Event};
 
 /// How many lines a story has.
-const LINES: usize = 12;
+const LINES: usize = 10;
 
 /// Which test it is, what is wrong, how it came about, and how to see it again.
 pub(super) fn of(test: Option<&str>, plan: &Plan, finding: &Finding, history: &History) -> String {
@@ -20,7 +20,8 @@ pub(super) fn of(test: Option<&str>, plan: &Plan, finding: &Finding, history: &H
         "how it came about"
     };
     let _ = writeln!(story, "{cause}:");
-    for line in shortened(&history.events) {
+    let until = finding.until.unwrap_or(history.events.len());
+    for line in shortened(&history.events[..until]) {
         let _ = writeln!(story, "    {line}");
     }
     let test = test.unwrap_or_default();
@@ -38,7 +39,6 @@ pub(super) fn of(test: Option<&str>, plan: &Plan, finding: &Finding, history: &H
 fn shortened(events: &[Event]) -> Vec<String> {
     let mut told: Vec<&Event> = events.iter().filter(|event| event.is_told()).collect();
     told.dedup_by_key(|event| event.to_string());
-    let line = |event: &&Event| format!("{:>8.1?}s  {event}", event.after.as_secs_f64());
     if told.len() <= LINES {
         return told.iter().map(line).collect();
     }
@@ -48,12 +48,21 @@ fn shortened(events: &[Event]) -> Vec<String> {
     let to = (from + half + 1).min(told.len());
     let rest = to.max(told.len().saturating_sub(half));
     let mut lines: Vec<_> = told[from..to].iter().map(line).collect();
-    if from > 0 {
-        lines.insert(0, format!("          … {from} events"));
-    }
-    if rest > to {
-        lines.push(format!("          … {} events", rest - to));
-    }
+    lines.splice(0..0, left_out(&told[..from]));
+    lines.extend(left_out(&told[to..rest]));
     lines.extend(told[rest..].iter().map(line));
     lines
+}
+
+fn line(event: &&Event) -> String {
+    format!("{:>8.1?}s  {event}", event.after.as_secs_f64())
+}
+
+/// What stands for events that are left out: the event itself if it is one.
+fn left_out(events: &[&Event]) -> Option<String> {
+    match events {
+        [] => None,
+        [one] => Some(line(one)),
+        more => Some(format!("          … {} events", more.len())),
+    }
 }

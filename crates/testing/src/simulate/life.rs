@@ -1,0 +1,161 @@
+//! What happens in a history, in its order: the user creates the objects, takes each step, and deletes them.
+
+use serde_json::Value;
+
+use super::{
+    by_hand::{restore, spoil},
+    plan::What,
+    state,
+    trace::{Event, Happened},
+    world::{Broken, World},
+};
+use crate::server::Path;
+
+impl World {
+    /// The life of the objects.
+    pub(super) async fn live(&mut self) -> Result<(), Broken> {
+        let scenario = self.scenario.clone();
+        scenario.world.iter().for_each(|create| create(&self.api));
+        let before = self.urls();
+        self.history.before = state::of(&self.api);
+        self.start()?;
+        self.idle().await?;
+        for (path, create) in &scenario.objects {
+            let what = format!("the user creates {path}");
+            self.wire.tell(Happened::Deed(what));
+            create(&self.api);
+        }
+        if self.plan.at_once() {
+            scenario.steps.iter().for_each(|_| self.wire.step());
+        }
+        self.rest().await?;
+        self.steps().await?;
+        self.history.deleted_early = self.wire.lock().deleted;
+        if !self.history.deleted_early {
+            self.history.children = self.children(&before);
+            self.meddle().await?;
+            self.resync().await?;
+            self.history.failing = self.failing();
+            self.history.alive = self.wire.lock().writes;
+            self.wire.delete();
+            self.idle().await?;
+        }
+        self.history.gone = state::of(&self.api);
+        Ok(())
+    }
+
+    /// The steps of the user that are left.
+    async fn steps(&mut self) -> Result<(), Broken> {
+        while !self.wire.lock().deleted && self.wire.lock().steps < self.scenario.steps.len() {
+            let writes = self.wire.lock().writes;
+            self.history.steps.push(writes);
+            let (before, version) = (self.specs(), self.version());
+            self.wire.step();
+            self.history.undoable.push(self.is_undoable(version));
+            let undone = self.plan.undone() == Some(self.wire.lock().steps);
+            self.rest().await?;
+            if undone {
+                return self.undo(before).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn undo(&mut self, before: Vec<(Path, Value)>) -> Result<(), Broken> {
+        let what = "the user takes that back".to_owned();
+        self.wire.tell(Happened::Fault(what));
+        for (path, object) in before {
+            self.api.change(|objects| restore(objects, &path, object));
+        }
+        self.rest().await
+    }
+
+    /// Waits until everything is idle, and takes a picture.
+    async fn rest(&mut self) -> Result<(), Broken> {
+        self.idle().await?;
+        if !self.wire.lock().deleted {
+            self.history.states.push(state::of(&self.api));
+            self.history.seen.push(self.wire.lock().events.len());
+        }
+        Ok(())
+    }
+
+    /// Whether all that has changed since a version are the objects of the user.
+    fn is_undoable(&self, version: u64) -> bool {
+        let objects = self.scenario.objects.iter();
+        let own: Vec<_> = objects.map(|(path, _)| path.url()).collect();
+        let changed = self
+            .api
+            .change_quietly(|objects| objects.urls_since(version));
+        changed.iter().all(|url| own.contains(url))
+    }
+
+    /// The objects of the user as they are now; to put them back.
+    fn specs(&self) -> Vec<(Path, Value)> {
+        let objects = self.scenario.objects.iter();
+        let found = |(path, _): &(Path, _)| {
+            let found = self
+                .api
+                .change_quietly(|objects| objects.get(path).cloned());
+            found.map(|object| (path.clone(), object))
+        };
+        objects.filter_map(found).collect()
+    }
+
+    /// What someone does by hand at rest; the operator repairs it.
+    async fn meddle(&mut self) -> Result<(), Broken> {
+        let plan = self.plan.clone();
+        for what in plan.at(0) {
+            let (path, deleted) = match what {
+                What::ChildDeleted(path) => (path, true),
+                What::ChildEdited(path) => (path, false),
+                _ => continue,
+            };
+            let Some(path) = Path::parse(path) else {
+                continue;
+            };
+            let deed = if deleted { "deletes" } else { "changes" };
+            let what = format!("someone {deed} {path} by hand");
+            self.wire.tell(Happened::Fault(what));
+            self.api.change(|objects| {
+                if deleted {
+                    objects.delete_now(&path);
+                } else if let Some(mut object) = objects.get(&path).cloned() {
+                    spoil(&mut object);
+                    object["metadata"]["generation"] = Value::Null;
+                    objects.put(&path, object);
+                }
+            });
+            self.idle().await?;
+            if let Some(last) = self.history.states.last_mut() {
+                *last = state::of(&self.api);
+            }
+            if let Some(last) = self.history.seen.last_mut() {
+                *last = self.wire.lock().events.len();
+            }
+        }
+        Ok(())
+    }
+
+    /// Reconciles everything again, which should change nothing.
+    async fn resync(&mut self) -> Result<(), Broken> {
+        let what = "everything is reconciled again".to_owned();
+        self.wire.tell(Happened::Deed(what));
+        let (events, changes) = {
+            let state = self.wire.lock();
+            (state.events.len(), state.changes)
+        };
+        self.enqueue_all();
+        self.idle().await?;
+        let state = self.wire.lock();
+        let new = || state.events[events..].iter();
+        let is_deed = |it: &Event| matches!(it.what, Happened::Deed(_) | Happened::Fault(_));
+        // What others do meanwhile, the operator has to answer.
+        if state.changes > changes && !new().any(is_deed) {
+            let new = new();
+            let writes = new.filter(|it| matches!(it.what, Happened::Wrote { changed: true, .. }));
+            self.history.unstable = writes.cloned().collect();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,239 @@
+//! The cluster of a history, the process of the operator in it, and the time that passes.
+
+use std::{future::pending, sync::Arc, time::Duration};
+
+use manager::{
+    Manager, Options,
+    harness::{self, Clock, Controllers},
+};
+use tokio::{
+    task::{AbortHandle, JoinHandle},
+    time::{Instant, sleep},
+};
+
+use super::{
+    Oracle, actors,
+    history::History,
+    plan::Plan,
+    scenario::Scenario,
+    trace::Happened,
+    wire::{MOST, Wire},
+};
+use crate::{
+    FakeApi,
+    server::{Objects, Path},
+};
+
+/// How long a process takes to start again.
+const RESTART: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether everything is idle: while something has changed lately, and later.
+const PERIOD: Duration = Duration::from_millis(500);
+const RECENT: Duration = Duration::from_secs(4);
+const LONG_PERIOD: Duration = Duration::from_secs(10);
+
+/// For how long everything must be idle before watches that are held back deliver again.
+const HELD: Duration = Duration::from_secs(2);
+
+/// For how long they are held back at most, if something is never idle without them.
+const LONGEST_HELD: Duration = Duration::from_secs(15);
+
+/// More time than this is no progress.
+const LONGEST: Duration = Duration::from_secs(6 * 3600);
+
+/// Why a history cannot go on.
+pub(super) type Broken = (Oracle, String);
+
+pub(super) struct World {
+    pub(super) scenario: Arc<Scenario>,
+    pub(super) plan: Plan,
+    pub(super) api: FakeApi,
+    pub(super) wire: Wire,
+    clock: Clock,
+    process: Option<Process>,
+    actors: Vec<AbortHandle>,
+    pub(super) history: History,
+}
+
+/// A process of the operator.
+struct Process {
+    controllers: Controllers,
+    task: JoinHandle<anyhow::Result<()>>,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.actors.iter().for_each(AbortHandle::abort);
+        self.end();
+    }
+}
+
+impl World {
+    pub(super) fn new(scenario: &Arc<Scenario>, plan: &Plan) -> Self {
+        let api = FakeApi::new();
+        api.change_quietly(|objects| {
+            objects.collects_late = true;
+            let crds = scenario.crds.iter();
+            crds.for_each(|crd| objects.define(crd.clone()));
+        });
+        let wire = Wire::new(&api, plan, scenario);
+        let mut actors = vec![
+            tokio::spawn(actors::deliver(api.clone(), wire.clone())).abort_handle(),
+            tokio::spawn(actors::collect(api.clone(), wire.clone())).abort_handle(),
+        ];
+        if let Some(jobs) = &scenario.kubelet {
+            let kubelet = actors::play(api.clone(), wire.clone(), jobs.clone());
+            actors.push(tokio::spawn(kubelet).abort_handle());
+        }
+        Self {
+            scenario: scenario.clone(),
+            plan: plan.clone(),
+            api,
+            wire,
+            clock: Clock::for_tests(),
+            process: None,
+            actors,
+            history: History::default(),
+        }
+    }
+
+    /// Starts a process of the operator.
+    pub(super) fn start(&mut self) -> Result<(), Broken> {
+        let mut options = Options::default();
+        let address = "0".parse();
+        options.health_probe_bind_address = address.map_err(|error| (Oracle::Runs, error))?;
+        let connection = self.wire.next_replica();
+        let mut manager: Manager =
+            harness::manager(options, "test.example.com", &connection, self.clock.clone());
+        (self.scenario.register)(&mut manager);
+        let controllers = Controllers::of(&manager);
+        let controllers = controllers.map_err(|error| (Oracle::Runs, format!("{error:#}")))?;
+        self.process = Some(Process {
+            controllers,
+            task: tokio::spawn(async move { manager.run_until(pending()).await }),
+        });
+        Ok(())
+    }
+
+    /// Ends the process of the operator.
+    pub(super) fn end(&mut self) {
+        if let Some(process) = self.process.take() {
+            self.history.panics += process.controllers.panics();
+            process.task.abort();
+        }
+    }
+
+    /// Enqueues all objects.
+    pub(super) fn enqueue_all(&self) {
+        if let Some(process) = &self.process {
+            process.controllers.resync();
+        }
+    }
+
+    /// The objects whose reconciles fail.
+    pub(super) fn failing(&self) -> Vec<String> {
+        let process = self.process.as_ref();
+        process.map_or_else(Vec::new, |process| process.controllers.failing())
+    }
+
+    /// Waits until nothing has changed for a while, nothing is due, and nothing is held back.
+    pub(super) async fn idle(&mut self) -> Result<(), Broken> {
+        let (quiet, began) = (self.scenario.quiet, Instant::now());
+        let (mut last, mut since) = (self.version(), began);
+        loop {
+            // Once it is quiet, hardly anything happens.
+            let is_recent = since.elapsed() < RECENT;
+            let period = if is_recent { PERIOD } else { LONG_PERIOD };
+            self.next_moment(period.min(quiet)).await?;
+            let version = self.version();
+            if version != last || !self.is_idle() || self.wire.waits() {
+                (last, since) = (version, Instant::now());
+            }
+            self.progresses(began)?;
+            if self.may_release(since) && self.wire.release() {
+                since = Instant::now();
+            }
+            if since.elapsed() >= quiet {
+                self.wire.tell(Happened::Idle);
+                return Ok(());
+            }
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        let process = self.process.as_ref();
+        process.is_none_or(|process| process.controllers.are_idle())
+    }
+
+    /// Whether watches that are held back may deliver again, if everything has been idle since then.
+    fn may_release(&self, since: Instant) -> bool {
+        let held_for = self.wire.held_for();
+        held_for.is_some() && (since.elapsed() >= HELD || held_for > Some(LONGEST_HELD))
+    }
+
+    /// Fails if it takes too long, or too many requests.
+    fn progresses(&self, began: Instant) -> Result<(), Broken> {
+        let (requests, spent) = (self.wire.lock().requests, began.elapsed());
+        if requests <= MOST && spent <= LONGEST {
+            return Ok(());
+        }
+        let what =
+            format!("it never becomes idle: {requests} requests, the last of them in {spent:?}");
+        Err((Oracle::Idle, what))
+    }
+
+    /// Lets time pass; starts the operator again if it has ended.
+    async fn next_moment(&mut self, period: Duration) -> Result<(), Broken> {
+        let Some(process) = &mut self.process else {
+            return Ok(());
+        };
+        tokio::select! {
+            biased;
+            () = self.wire.crashed() => {
+                self.end();
+                sleep(RESTART).await;
+                self.start()?;
+            }
+            ended = &mut process.task => {
+                let error = match ended {
+                    Ok(Ok(())) => "without an error".to_owned(),
+                    Ok(Err(error)) => format!("{error:#}"),
+                    Err(error) => error.to_string(),
+                };
+                return Err((Oracle::Runs, format!("the manager ended: {error}")));
+            }
+            () = sleep(period) => {}
+        }
+        if std::mem::take(&mut self.wire.lock().resync) {
+            self.enqueue_all();
+        }
+        Ok(())
+    }
+
+    pub(super) fn version(&self) -> u64 {
+        self.api.change_quietly(|objects| objects.version())
+    }
+
+    /// The URLs of all objects.
+    pub(super) fn urls(&self) -> Vec<String> {
+        let urls = |objects: &mut Objects| objects.urls();
+        self.api.change_quietly(urls)
+    }
+
+    /// The URLs of the objects that have an owner, and neither the user has created nor were there `before`.
+    pub(super) fn children(&self, before: &[String]) -> Vec<String> {
+        let objects = self.scenario.objects.iter();
+        let own: Vec<_> = objects.map(|(path, _)| path.url()).collect();
+        let is_owned = |url: &String| {
+            let path = Path::parse(url)?;
+            let owners = |objects: &mut Objects| {
+                let object = objects.get(&path)?;
+                object["metadata"]["ownerReferences"].as_array().cloned()
+            };
+            self.api.change_quietly(owners)
+        };
+        let mut urls = self.urls();
+        urls.retain(|url| !before.contains(url) && !own.contains(url) && is_owned(url).is_some());
+        urls
+    }
+}
