@@ -43,7 +43,7 @@ const HISTORIES: usize = 300;
 /// Without a change for so long, an operator is idle.
 const QUIET: Duration = Duration::from_secs(130);
 
-/// What is judged at the end of a history.
+/// What is checked at the end of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Oracle {
     /// The manager starts, and runs.
@@ -62,7 +62,7 @@ pub enum Oracle {
     Errors,
     /// After the deletion of the objects, nothing is left of them.
     NothingLeft,
-    /// Each object is created and deleted as often as without faults. Only judged if no one but the operator acts.
+    /// Each object is created and deleted as often as without faults. Only checked if no one but the operator acts.
     Counts,
 }
 

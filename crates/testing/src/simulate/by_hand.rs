@@ -22,13 +22,15 @@ pub(super) fn restore(objects: &mut Objects, path: &Path, mut before: Value) {
 }
 
 /// Changes a value that everyone may change: neither a name nor what the API server keeps as it is.
-pub(super) fn spoil(object: &mut Value) {
+pub(super) fn corrupt(object: &mut Value) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let group = text(&object["apiVersion"]);
     let is_custom = group.contains('.') && !group.contains(".k8s.io/");
     match text(&object["kind"]).as_str() {
-        "ConfigMap" => spoil_first(&mut object["data"]),
-        "Deployment" | "ReplicaSet" | "StatefulSet" => spoil_first(&mut object["spec"]["replicas"]),
+        "ConfigMap" => corrupt_first(&mut object["data"]),
+        "Deployment" | "ReplicaSet" | "StatefulSet" => {
+            corrupt_first(&mut object["spec"]["replicas"])
+        }
         "Secret" => {
             let mut data = object["data"].as_object_mut().into_iter().flatten();
             // `by-hand` in base64.
@@ -36,21 +38,21 @@ pub(super) fn spoil(object: &mut Value) {
                 .map(|(_, value)| *value = json!("YnktaGFuZA=="))
                 .is_some()
         }
-        _ if is_custom => spoil_first(&mut object["spec"]),
+        _ if is_custom => corrupt_first(&mut object["spec"]),
         _ => false,
     };
 }
 
-fn spoil_first(value: &mut Value) -> bool {
+fn corrupt_first(value: &mut Value) -> bool {
     match value {
         Value::Null => return false,
         Value::Bool(it) => *it = !*it,
         Value::Number(it) => *value = json!(it.as_i64().unwrap_or_default() + 1),
         Value::String(it) => it.push_str("-by-hand"),
-        Value::Array(items) => return items.iter_mut().any(spoil_first),
+        Value::Array(items) => return items.iter_mut().any(corrupt_first),
         Value::Object(fields) => {
             let mut fields = fields.iter_mut().filter(|(field, _)| *field != "name");
-            return fields.any(|(_, value)| spoil_first(value));
+            return fields.any(|(_, value)| corrupt_first(value));
         }
     }
     true

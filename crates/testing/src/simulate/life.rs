@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    by_hand::{restore, spoil},
+    by_hand::{corrupt, restore},
     plan::What,
     state,
     trace::{Event, Happened},
@@ -22,7 +22,7 @@ impl World {
         self.idle().await?;
         for (path, create) in &scenario.objects {
             let what = format!("the user creates {path}");
-            self.wire.tell(Happened::Deed(what));
+            self.wire.tell(Happened::Action(what));
             create(&self.api);
         }
         if self.plan.at_once() {
@@ -33,7 +33,7 @@ impl World {
         self.history.deleted_early = self.wire.lock().deleted;
         if !self.history.deleted_early {
             self.history.children = self.children(&before);
-            self.meddle().await?;
+            self.change_by_hand().await?;
             self.resync().await?;
             self.history.failing = self.failing();
             self.history.alive = self.wire.lock().writes;
@@ -103,7 +103,7 @@ impl World {
     }
 
     /// What someone does by hand at rest; the operator repairs it.
-    async fn meddle(&mut self) -> Result<(), Broken> {
+    async fn change_by_hand(&mut self) -> Result<(), Broken> {
         let plan = self.plan.clone();
         for what in plan.at(0) {
             let (path, deleted) = match what {
@@ -114,14 +114,14 @@ impl World {
             let Some(path) = Path::parse(path) else {
                 continue;
             };
-            let deed = if deleted { "deletes" } else { "changes" };
-            let what = format!("someone {deed} {path} by hand");
+            let action = if deleted { "deletes" } else { "changes" };
+            let what = format!("someone {action} {path} by hand");
             self.wire.tell(Happened::Fault(what));
             self.api.change(|objects| {
                 if deleted {
                     objects.delete_now(&path);
                 } else if let Some(mut object) = objects.get(&path).cloned() {
-                    spoil(&mut object);
+                    corrupt(&mut object);
                     object["metadata"]["generation"] = Value::Null;
                     objects.put(&path, object);
                 }
@@ -140,7 +140,7 @@ impl World {
     /// Reconciles everything again, which should change nothing.
     async fn resync(&mut self) -> Result<(), Broken> {
         let what = "everything is reconciled again".to_owned();
-        self.wire.tell(Happened::Deed(what));
+        self.wire.tell(Happened::Action(what));
         let (events, changes) = {
             let state = self.wire.lock();
             (state.events.len(), state.changes)
@@ -149,9 +149,9 @@ impl World {
         self.idle().await?;
         let state = self.wire.lock();
         let new = || state.events[events..].iter();
-        let is_deed = |it: &Event| matches!(it.what, Happened::Deed(_) | Happened::Fault(_));
+        let is_action = |it: &Event| matches!(it.what, Happened::Action(_) | Happened::Fault(_));
         // What others do meanwhile, the operator has to answer.
-        if state.changes > changes && !new().any(is_deed) {
+        if state.changes > changes && !new().any(is_action) {
             let new = new();
             let writes = new.filter(|it| matches!(it.what, Happened::Wrote { changed: true, .. }));
             self.history.unstable = writes.cloned().collect();

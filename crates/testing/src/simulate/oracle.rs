@@ -87,7 +87,7 @@ pub(super) fn check(
             )
         })
         .or_else(|| {
-            if plan.has_other_deeds() {
+            if plan.has_other_actions() {
                 return None;
             }
             chosen(scenario, counts(wanted, history))
@@ -109,7 +109,7 @@ fn at_rest(reference: &Reference, plan: &Plan, history: &History) -> Option<Find
             .into_iter()
             .collect(),
         // Of steps that were taken early, there is no state at rest.
-        None if wanted.len() != found.len() || plan.has_other_deeds() => wanted
+        None if wanted.len() != found.len() || plan.has_other_actions() => wanted
             .last()
             .zip(found.last().copied())
             .into_iter()

@@ -117,13 +117,13 @@ impl Plan {
     }
 
     /// Whether what happens depends on others than the operator: then it may rightly create and delete more, or less.
-    pub(super) fn has_other_deeds(&self) -> bool {
-        self.0.iter().any(|fault| fault.what.is_a_deed())
+    pub(super) fn has_other_actions(&self) -> bool {
+        self.0.iter().any(|fault| fault.what.is_an_action())
     }
 }
 
 impl What {
-    fn is_a_deed(&self) -> bool {
+    fn is_an_action(&self) -> bool {
         matches!(
             self,
             Self::Deleted

@@ -71,21 +71,21 @@ fn systematic(reference: &History) -> Vec<Vec<Plan>> {
     };
     let at_rest =
         |whats: Vec<What>| -> Vec<Plan> { whats.into_iter().map(|what| one(what, 0)).collect() };
-    let deeds = deeds(reference);
+    let actions = actions(reference);
     let mut patterns = vec![
         each(&[What::CrashAfter, What::CrashBefore]),
         each(&Refusal::ALL.map(What::Refused)),
         each(&kinds(What::Held)),
         each(&kinds(What::Missed)),
-        deeds
+        actions
             .iter()
-            .map(|deed| one(deed.what.clone(), deed.at))
+            .map(|action| one(action.what.clone(), action.at))
             .collect(),
-        unseen(reference, &deeds),
-        // In this order at one write: the deed, and then the end.
-        deeds
+        unseen(reference, &actions),
+        // In this order at one write: the action, and then the end.
+        actions
             .iter()
-            .map(|deed| two(deed.what.clone(), What::CrashAfter, deed.at))
+            .map(|action| two(action.what.clone(), What::CrashAfter, action.at))
             .collect(),
         at_rest(by_hand(reference)),
         at_rest(at_once(reference)),
@@ -108,7 +108,7 @@ fn two(a: What, b: What, at: usize) -> Plan {
 }
 
 /// What the user may do earlier than in the reference: at any write before the deletion, or before the step.
-fn deeds(reference: &History) -> Vec<Fault> {
+fn actions(reference: &History) -> Vec<Fault> {
     let ends = (1..=reference.alive).flat_map(|at| {
         let ends = [What::Deleted, What::Recreated];
         ends.map(|what| Fault { what, at })
@@ -126,9 +126,9 @@ fn deeds(reference: &History) -> Vec<Fault> {
 }
 
 /// The same, while the operator does not see what happens to a kind.
-fn unseen(reference: &History, deeds: &[Fault]) -> Vec<Plan> {
+fn unseen(reference: &History, actions: &[Fault]) -> Vec<Plan> {
     let mut plans = Vec::new();
-    for Fault { what, at } in deeds {
+    for Fault { what, at } in actions {
         for kind in &reference.kinds {
             plans.push(two(What::Held(kind.clone()), what.clone(), *at));
             plans.push(two(What::Missed(kind.clone()), what.clone(), *at));

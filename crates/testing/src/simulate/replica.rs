@@ -146,7 +146,7 @@ impl Replica {
             }
         }
         let before = api.change_quietly(|objects| objects.version());
-        let deed = self.deed(call);
+        let action = self.action(call);
         let mut answer = Ok(api.answer(call));
         let changed = api.change_quietly(|objects| objects.version()) != before;
         let mut text = answer
@@ -165,7 +165,7 @@ impl Replica {
                 _ => {}
             }
         }
-        self.record(number, call, deed, changed, text);
+        self.record(number, call, action, changed, text);
         for what in faults {
             match what {
                 What::CrashAfter => self.crash(number, call, "after").await,
@@ -180,15 +180,15 @@ impl Replica {
     }
 
     fn wrote(&self, number: usize, call: &Call, changed: bool, answer: &str) {
-        self.record(number, call, self.deed(call), changed, answer.to_owned());
+        self.record(number, call, self.action(call), changed, answer.to_owned());
     }
 
-    fn record(&self, number: usize, call: &Call, deed: String, changed: bool, answer: String) {
+    fn record(&self, number: usize, call: &Call, action: String, changed: bool, answer: String) {
         let mut hasher = DefaultHasher::new();
         call.body.to_string().hash(&mut hasher);
         let what = Happened::Wrote {
             number,
-            deed,
+            action,
             changed,
             answer,
             sent: hasher.finish(),
@@ -199,7 +199,7 @@ impl Replica {
     }
 
     /// What a write does, in words.
-    fn deed(&self, call: &Call) -> String {
+    fn action(&self, call: &Call) -> String {
         let object = call.path.object();
         let exists = self
             .wire
@@ -228,7 +228,7 @@ impl Replica {
         let what = match when {
             "before" => format!(
                 "the operator ends before write {number}, in which it {}",
-                self.deed(call)
+                self.action(call)
             ),
             _ => format!("the operator ends right after write {number}"),
         };

@@ -1,4 +1,4 @@
-//! Runs the histories of a simulation, and judges them.
+//! Runs the histories of a simulation, and checks them.
 
 use std::{
     collections::BTreeMap,
@@ -55,7 +55,7 @@ pub(super) fn all(
         return Err(tried.error(&Plan::default(), &finding, history));
     }
     for (oracle, reason) in &tried.scenario.without {
-        let note = format!("{oracle:?} is not judged: {reason}");
+        let note = format!("{oracle:?} is not checked: {reason}");
         summary.notes.push(note);
     }
     let began = Instant::now();
@@ -92,7 +92,7 @@ struct Tried<'a> {
 impl Tried<'_> {
     /// Runs the history of a plan.
     fn run(&self, plan: &Plan) -> anyhow::Result<()> {
-        let (history, finding) = self.judged(plan);
+        let (history, finding) = self.checked(plan);
         let Some(finding) = finding else {
             return Ok(());
         };
@@ -100,7 +100,7 @@ impl Tried<'_> {
         Err(self.error(&plan, &finding, &history))
     }
 
-    fn judged(&self, plan: &Plan) -> (History, Option<Finding>) {
+    fn checked(&self, plan: &Plan) -> (History, Option<Finding>) {
         let history = history::run(&self.scenario, plan, self.seed);
         let finding = oracle::check(&self.scenario, &self.reference, plan, &history);
         (history, finding)
@@ -117,7 +117,7 @@ impl Tried<'_> {
         while at < plan.0.len() && plan.0.len() > 1 {
             let mut fewer = plan.clone();
             fewer.0.remove(at);
-            if let (shorter, Some(found)) = self.judged(&fewer) {
+            if let (shorter, Some(found)) = self.checked(&fewer) {
                 (plan, history, finding) = (fewer, shorter, found);
             } else {
                 at += 1;

@@ -18,14 +18,14 @@ pub(super) enum Happened {
     /// The operator writes: the number of the write, what it does, and what came of it.
     Wrote {
         number: usize,
-        deed: String,
+        action: String,
         changed: bool,
         answer: String,
         /// A hash of what was sent.
         sent: u64,
     },
     /// Something that others than the operator do.
-    Deed(String),
+    Action(String),
     /// A fault.
     Fault(String),
     /// Everything is idle.
@@ -50,7 +50,7 @@ impl Event {
                 changed, answer, ..
             } => *changed || answer != "200 OK",
             Happened::Started(number) => *number > 1,
-            Happened::Deed(_) | Happened::Fault(_) | Happened::Idle => true,
+            Happened::Action(_) | Happened::Fault(_) | Happened::Idle => true,
         }
     }
 }
@@ -63,19 +63,19 @@ impl fmt::Display for Event {
             Happened::Asked(what) => write!(f, "the operator asks: {what}"),
             Happened::Wrote {
                 number,
-                deed,
+                action,
                 answer,
                 changed,
                 ..
             } => {
-                write!(f, "write {number}: the operator {deed}")?;
+                write!(f, "write {number}: the operator {action}")?;
                 match answer.as_str() {
                     "200 OK" | "201 Created" if *changed => Ok(()),
                     "200 OK" => f.write_str(", which changes nothing"),
                     other => write!(f, ": {other}"),
                 }
             }
-            Happened::Deed(what) | Happened::Fault(what) => f.write_str(what),
+            Happened::Action(what) | Happened::Fault(what) => f.write_str(what),
             Happened::Idle => f.write_str("everything is idle"),
         }
     }

@@ -169,7 +169,7 @@ impl Wire {
             recreated
         });
         for (path, object) in recreated {
-            self.tell(Happened::Deed(format!("the user creates {path} again")));
+            self.tell(Happened::Action(format!("the user creates {path} again")));
             self.0.api.change(|objects| objects.put(&path, object));
         }
         self.check_invariants();
@@ -184,7 +184,7 @@ impl Wire {
                 state.violated = Some(what.clone());
                 self.record(
                     &mut state,
-                    Happened::Deed(format!("«{what}» does not hold")),
+                    Happened::Action(format!("«{what}» does not hold")),
                 );
             }
         }
@@ -197,7 +197,7 @@ impl Wire {
             let held = std::mem::take(&mut state.held);
             for hold in &held {
                 let what = format!("the watch of {} delivers again", hold.kind);
-                self.record(&mut state, Happened::Deed(what));
+                self.record(&mut state, Happened::Action(what));
             }
             let is_missed = |one: &mut Subscriber| {
                 let mut missed = held.iter().filter(|hold| hold.missed);
@@ -244,7 +244,7 @@ impl Wire {
         {
             let mut state = self.lock();
             state.steps += 1;
-            self.record(&mut state, Happened::Deed(format!("the user {what}")));
+            self.record(&mut state, Happened::Action(format!("the user {what}")));
         }
         step(&self.0.api);
     }
@@ -257,7 +257,7 @@ impl Wire {
             state.recreated.clear();
         }
         for path in self.0.scenario.objects.iter().map(|(path, _)| path) {
-            self.tell(Happened::Deed(format!("the user deletes {path}")));
+            self.tell(Happened::Action(format!("the user deletes {path}")));
             self.0.api.change(|objects| objects.delete_now(path));
         }
     }
@@ -275,7 +275,7 @@ impl Wire {
                     .then_some(object)
             });
             let Some(mut object) = found else { continue };
-            self.tell(Happened::Deed(format!("the user deletes {path}")));
+            self.tell(Happened::Action(format!("the user deletes {path}")));
             if let Some(object) = object.as_object_mut() {
                 object.remove("status");
             }

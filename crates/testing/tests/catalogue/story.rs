@@ -65,7 +65,7 @@ fn an_oracle_is_switched_off_with_a_reason() {
     let summary = simulation.histories(30).check().unwrap().to_string();
     assert!(summary.contains("30 histories: "), "{summary}");
     assert!(
-        summary.contains("FinalState is not judged: sails are optional"),
+        summary.contains("FinalState is not checked: sails are optional"),
         "{summary}"
     );
 }
