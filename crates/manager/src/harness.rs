@@ -22,7 +22,7 @@ use crate::{
     webhook::{Call, GroupVersionKind, Task},
 };
 pub use crate::{
-    controller::timer::Timer as Clock,
+    controller::{timer::Timer as Clock, worker::ReconciledKind},
     json_path::explain,
     simulated::{Simulation, now},
 };
@@ -82,6 +82,12 @@ impl Controllers {
     /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|controller| controller.name())
+    }
+
+    /// The kinds that they reconcile.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<ReconciledKind> {
+        self.0.iter().map(|controller| controller.kind()).collect()
     }
 
     /// Waits until the caches that they need have synced.

@@ -10,6 +10,7 @@ mod owners;
 mod patch;
 mod path;
 mod read;
+pub(super) mod schema;
 mod select;
 mod shape;
 mod store;

@@ -7,17 +7,21 @@
 
 mod actors;
 mod by_hand;
+mod explore;
 mod history;
 mod life;
 mod oracle;
+mod permissions;
 mod plan;
 mod plans;
+mod project;
 mod replica;
 mod run;
 mod scenario;
 mod state;
 mod story;
 mod trace;
+mod tried;
 mod wire;
 mod world;
 
@@ -50,6 +54,8 @@ pub enum Oracle {
     Runs,
     /// No reconcile panics.
     Panics,
+    /// The operator sends no request that `config/rbac/role.yaml` of its project does not allow.
+    Permissions,
     /// After the last fault, everything becomes idle.
     Idle,
     /// What was given to [`Simulation::always`] holds.
@@ -71,6 +77,7 @@ pub enum Oracle {
 pub struct Simulation {
     scenario: Scenario,
     histories: usize,
+    explores: bool,
     seed: u64,
     replay: Vec<String>,
 }
@@ -143,6 +150,7 @@ pub fn simulate(register: impl Fn(&mut Manager) + Send + Sync + 'static) -> Simu
         scenario: Scenario {
             register: Arc::new(register),
             crds: Vec::new(),
+            permissions: None,
             world: Vec::new(),
             objects: Vec::new(),
             steps: Vec::new(),
@@ -150,9 +158,11 @@ pub fn simulate(register: impl Fn(&mut Manager) + Send + Sync + 'static) -> Simu
             always: Vec::new(),
             ignored: Vec::new(),
             without: BTreeMap::new(),
+            skipped: BTreeMap::new(),
             quiet: QUIET,
         },
         histories: HISTORIES,
+        explores: false,
         seed: 1,
         replay: Vec::new(),
     }
@@ -247,7 +257,7 @@ impl Simulation {
 
     /// A field that may differ between two histories, and all that is in it: a JSON pointer, in which `*` stands for any
     /// one field, such as `/status/attempts` or `/spec/ports/*/nodePort`. Before it may stand an object, as in reports:
-    /// `ConfigMap default/a /data/random`.
+    /// `ConfigMap default/a /data/random`; without a pointer, the whole object may be missing.
     pub fn ignore(mut self, pointer: &str) -> Self {
         self.scenario.ignored.push(pointer.to_owned());
         self
@@ -256,6 +266,20 @@ impl Simulation {
     /// Switches an oracle off. The summary prints the reason.
     pub fn without(mut self, oracle: Oracle, reason: &str) -> Self {
         self.scenario.without.insert(oracle, reason.to_owned());
+        self
+    }
+
+    /// Also changes the spec of each object as its definition allows, one field at a time: the operator must reach the
+    /// same state whether it saw the spec before or not, and the state before once the change is taken back.
+    pub fn explore(mut self) -> Self {
+        self.explores = true;
+        self
+    }
+
+    /// Leaves out the faults of a pattern, as the summary names it, such as `by hand`. The summary prints the reason.
+    pub fn skip(mut self, pattern: &str, reason: &str) -> Self {
+        let skipped = &mut self.scenario.skipped;
+        skipped.insert(pattern.to_owned(), reason.to_owned());
         self
     }
 

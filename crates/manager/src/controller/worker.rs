@@ -9,7 +9,7 @@ use tracing::Instrument;
 
 use crate::{
     backoff::jittered,
-    cache::object::{Object, namespaced},
+    cache::object::{Object, Scope, namespaced},
     controller::{
         action::{Action, Next},
         core::Core,
@@ -23,6 +23,19 @@ use crate::{
     simulated::random,
     spawn,
 };
+
+/// The kind that a controller reconciles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReconciledKind {
+    /// `group/version`, or `v1`.
+    pub api_version: String,
+    /// Such as `Captain`.
+    pub name: String,
+    /// Such as `captains`.
+    pub plural: String,
+    /// Whether its objects have a namespace.
+    pub is_namespaced: bool,
+}
 
 /// A controller of any kind, as the manager runs it.
 pub(crate) trait AnyController: Send + Sync {
@@ -44,6 +57,9 @@ pub(crate) trait AnyController: Send + Sync {
 
     /// Whether no reconcile is running or due.
     fn is_idle(&self) -> bool;
+
+    /// The kind that it reconciles.
+    fn kind(&self) -> ReconciledKind;
 
     /// Enqueues all cached objects.
     fn resync(&self);
@@ -86,6 +102,15 @@ impl<K: Object> AnyController for Reconciler<K> {
         let core = &self.core;
         core.enqueue(core.appointments.take(core.timer.timestamp()));
         core.queue.is_idle()
+    }
+
+    fn kind(&self) -> ReconciledKind {
+        ReconciledKind {
+            api_version: K::api_version(&()).into_owned(),
+            name: K::kind(&()).into_owned(),
+            plural: K::plural(&()).into_owned(),
+            is_namespaced: <K::Scope as Scope>::NAMESPACED,
+        }
     }
 
     fn resync(&self) {

@@ -79,7 +79,7 @@ impl Path {
     }
 
     /// The group; empty for the core group.
-    pub(super) fn group(&self) -> &str {
+    pub(crate) fn group(&self) -> &str {
         let found = self.api_version().split_once('/');
         found.map_or("", |(group, _)| group)
     }

@@ -11,6 +11,7 @@ use super::{
     owners::{Manager, Owners},
     patch::tidy,
     path::Path,
+    schema,
     shape::Shape,
 };
 
@@ -88,6 +89,12 @@ impl Objects {
         self.kinds.install(kind);
     }
 
+    /// The schema of the kind at this path, if it has a definition.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn schema(&self, path: &Path) -> Option<Value> {
+        self.kinds.of(path)?.schema
+    }
+
     /// The URLs of all objects.
     #[cfg(feature = "simulate")]
     pub(crate) fn urls(&self) -> Vec<String> {
@@ -136,6 +143,9 @@ impl Objects {
             meta.remove("managedFields");
         }
         let mut object = tidy(object, &kind);
+        if let Some(schema) = &kind.schema {
+            schema::complete(&mut object, schema);
+        }
         let mut owners = Owners::default();
         let mut before = json!({});
         if let Some(stored) = self.stored.get(path) {

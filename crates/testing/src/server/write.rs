@@ -13,6 +13,8 @@ use super::{
     kinds::Kind,
     owners::{Apply, Failure, Ignored, Manager, Owners},
     patch::{has_wrong_null, json_patch, merge, tidy},
+    path::Path,
+    schema,
     shape::Shape,
     store::{Objects, Stored},
     written::{bumps, fresh, nothing, split},
@@ -49,7 +51,9 @@ impl Objects {
         if self.stored.contains_key(&path) {
             return Err(ErrorResponse::already_exists(&path));
         }
-        let object = fresh(&call.body, kind, &path);
+        let mut object = fresh(&call.body, kind, &path);
+        complete(&mut object, kind);
+        validate(&path, kind, &object)?;
         let mut owners = Owners::default();
         let (manager, now) = (call.manager(false), self.now());
         owners.update(
@@ -145,10 +149,11 @@ impl Objects {
             time: &now,
         };
         let applied = owners.apply(&before, &call.body, &Shape::of(kind), &request);
-        let applied = applied.map_err(|failure| match failure {
+        let mut applied = applied.map_err(|failure| match failure {
             Failure::Conflicts(causes) => ErrorResponse::apply_conflict(&path, &causes),
             Failure::Duplicate(why) => ErrorResponse::internal(&path, &why),
         })?;
+        complete(&mut applied, kind);
         if kind
             .schema
             .as_ref()
@@ -164,7 +169,9 @@ impl Objects {
                 "uid mismatch: the provided object specified a uid, and no existing object was found",
             )),
             None => {
-                let object = fresh(&applied, kind, &path);
+                let mut object = fresh(&applied, kind, &path);
+                complete(&mut object, kind);
+                validate(&path, kind, &object)?;
                 let object = self.store(&path, kind, Stored { object, owners });
                 Ok((StatusCode::CREATED, call.shown(object)))
             }
@@ -188,7 +195,8 @@ impl Objects {
             })?,
             None => stored.owners.clone(),
         };
-        let changed = tidy(changed, kind);
+        let mut changed = tidy(changed, kind);
+        complete(&mut changed, kind);
         let object = split(path, kind, &stored.object, changed.clone());
         let (manager, now) = (call.manager(false), self.now());
         let ignored = ignored(kind, &path.subresource);
@@ -232,6 +240,7 @@ impl Objects {
         }
         let mut object = split(&call.path, kind, &stored.object, changed.clone());
         check_deletion(&path, kind, &stored.object, &object, changed)?;
+        validate(&path, kind, &object)?;
         if kind.generation && bumps(kind, &stored.object, &object) {
             let generation = old["generation"].as_i64().unwrap_or_default() + 1;
             object["metadata"]["generation"] = json!(generation);
@@ -247,6 +256,28 @@ impl Objects {
         }
         let object = self.store(&path, kind, new);
         Ok((StatusCode::OK, call.shown(object)))
+    }
+}
+
+/// Prunes the fields that the definition does not know, and sets its defaults.
+fn complete(object: &mut Value, kind: &Kind) {
+    if let Some(schema) = &kind.schema {
+        schema::complete(object, schema);
+    }
+}
+
+/// Rejects an object that does not match its definition.
+fn validate(path: &Path, kind: &Kind, object: &Value) -> Result<(), ErrorResponse> {
+    let Some(schema) = &kind.schema else {
+        return Ok(());
+    };
+    match &schema::problems(object, schema)[..] {
+        [] => Ok(()),
+        [one] => Err(ErrorResponse::invalid(path, &kind.name, one)),
+        more => {
+            let list = format!("[{}]", more.join(", "));
+            Err(ErrorResponse::invalid(path, &kind.name, &list))
+        }
     }
 }
 

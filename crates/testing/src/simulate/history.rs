@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::jiff::Timestamp;
 use manager::harness::Simulation;
+use serde_json::Value;
 use tokio::runtime::Builder;
 
 use super::{
@@ -14,6 +15,7 @@ use super::{
     trace::Event,
     world::{Broken, World},
 };
+use crate::server::Path;
 
 /// When every history begins.
 const BEGIN: i64 = 1_767_225_600;
@@ -32,6 +34,8 @@ pub(super) struct History {
     pub(super) before: State,
     /// The state after the deletion of the objects.
     pub(super) gone: State,
+    /// The user's objects, as they were at rest after their creation, and their schemas.
+    pub(super) created: Vec<(Path, Value, Value)>,
     /// How many times each object was created and deleted.
     pub(super) counts: BTreeMap<String, [usize; 2]>,
     /// The writes at rest, when all objects are reconciled again.
@@ -48,6 +52,8 @@ pub(super) struct History {
     /// Which of these steps have changed nothing but the objects.
     pub(super) undoable: Vec<bool>,
     pub(super) panics: u64,
+    /// What the operator asked for and is not allowed.
+    pub(super) denied: Option<String>,
     /// Why it could not go on.
     pub(super) broken: Option<Broken>,
 }
@@ -79,6 +85,7 @@ fn ended(mut world: World, broken: Option<Broken>) -> History {
     if let Some(what) = state.violated.take() {
         history.broken = Some((Oracle::Always, format!("«{what}» does not hold")));
     }
+    history.denied = state.denied.take();
     history.events = std::mem::take(&mut state.events);
     history.kinds = state.kinds.iter().cloned().collect();
     history.writes = state.writes;

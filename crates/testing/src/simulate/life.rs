@@ -29,6 +29,7 @@ impl World {
             scenario.steps.iter().for_each(|_| self.wire.step());
         }
         self.rest().await?;
+        self.history.created = self.with_schemas();
         self.steps().await?;
         self.history.deleted_early = self.wire.lock().deleted;
         if !self.history.deleted_early {
@@ -100,6 +101,16 @@ impl World {
             found.map(|object| (path.clone(), object))
         };
         objects.filter_map(found).collect()
+    }
+
+    /// The objects of the user whose kinds have definitions, with their schemas.
+    fn with_schemas(&self) -> Vec<(Path, Value, Value)> {
+        let specs = self.specs().into_iter();
+        let with_schema = |(path, object): (Path, Value)| {
+            let schema = self.api.change_quietly(|objects| objects.schema(&path))?;
+            Some((path, object, schema))
+        };
+        specs.filter_map(with_schema).collect()
     }
 
     /// What someone does by hand at rest; the operator repairs it.

@@ -139,7 +139,17 @@ fn alone(scenario: &Scenario, history: &History) -> Option<Finding> {
         details: Vec::new(),
         until: None,
     });
-    chosen(scenario, panics).or(chosen(scenario, broken))
+    let denied = history.denied.as_ref().map(|what| Finding {
+        oracle: Oracle::Permissions,
+        what: what.clone(),
+        details: vec![
+            "help: add the comment to the controller, and run `make manifests`".to_owned(),
+        ],
+        until: None,
+    });
+    chosen(scenario, denied)
+        .or_else(|| chosen(scenario, panics))
+        .or_else(|| chosen(scenario, broken))
 }
 
 /// A finding, unless its oracle is switched off.

@@ -36,6 +36,8 @@ pub(super) enum What {
     AtOnce,
     /// At rest, the user takes this step back, and leaves it at that.
     Undone(usize),
+    /// Instead of its steps, the user makes this change of a spec, from 1.
+    Explored(usize),
     /// All objects are reconciled again.
     Resync,
     /// At rest, someone deletes the object at this path.
@@ -103,6 +105,14 @@ impl Plan {
         })
     }
 
+    /// The change of a spec that the user makes instead of the steps.
+    pub(super) fn explored(&self) -> Option<usize> {
+        self.0.iter().find_map(|fault| match fault.what {
+            What::Explored(change) => Some(change),
+            _ => None,
+        })
+    }
+
     /// Whether the user takes all steps at once.
     pub(super) fn at_once(&self) -> bool {
         self.0.iter().any(|fault| fault.what == What::AtOnce)
@@ -145,6 +155,7 @@ impl What {
             Self::Missed(_) => "unobserved",
             Self::Deleted | Self::Recreated | Self::Step(_) | Self::AtOnce => "user",
             Self::Undone(_) => "undone",
+            Self::Explored(_) => "explored",
             Self::ChildDeleted(_) | Self::ChildEdited(_) => "by hand",
             Self::Resync => "resync",
             Self::Latency(_) => "latency",
@@ -177,6 +188,7 @@ impl fmt::Display for Fault {
             What::Step(step) => write!(f, "step:{step}")?,
             What::AtOnce => f.write_str("at-once")?,
             What::Undone(step) => write!(f, "undo:{step}")?,
+            What::Explored(change) => write!(f, "explore:{change}")?,
             What::Resync => f.write_str("resync")?,
             What::ChildDeleted(path) => write!(f, "child-deleted:{path}")?,
             What::ChildEdited(path) => write!(f, "child-edited:{path}")?,
@@ -215,6 +227,7 @@ fn fault(text: &str) -> Result<Fault, String> {
         "step" => What::Step(value.parse().map_err(|_| wrong())?),
         "at-once" => What::AtOnce,
         "undo" => What::Undone(value.parse().map_err(|_| wrong())?),
+        "explore" => What::Explored(value.parse().map_err(|_| wrong())?),
         "resync" => What::Resync,
         "child-deleted" => What::ChildDeleted(value.to_owned()),
         "child-edited" => What::ChildEdited(value.to_owned()),
@@ -231,7 +244,7 @@ mod tests {
     #[test]
     fn a_plan_is_read_as_it_is_written() {
         let text = "crash-before@1,crash-after@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,\
-                    delete@5,recreate@6,step:2@7,at-once,undo:1,resync@8,child-deleted:/api/v1/pods/a,child-edited:/b,latency:7";
+                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,child-deleted:/api/v1/pods/a,child-edited:/b,latency:7";
         let plan: Plan = text.parse().unwrap();
         assert_eq!(plan.to_string(), text);
         for refusal in Refusal::ALL {

@@ -1,5 +1,7 @@
 //! The plans to try: first one fault at each place where the reference history shows that it can matter, then pairs, then random ones.
 
+use std::collections::BTreeMap;
+
 use super::{
     history::History,
     plan::{Fault, Plan, Refusal, What},
@@ -9,9 +11,25 @@ use crate::{random::Random, server::Path};
 /// How many histories have random delays and nothing else.
 const LATENCIES: u64 = 8;
 
-/// The plans for an operator with this history, the most telling first. They are as many as wanted.
-pub(super) fn of(reference: &History, seed: u64, wanted: usize) -> Vec<Plan> {
+/// The plans to try, and how many with one fault were left out because they are too many.
+pub(super) struct Plans {
+    pub(super) chosen: Vec<Plan>,
+    pub(super) left_out: usize,
+}
+
+/// The plans for an operator with this history, the most telling first. They are as many as wanted, and have no fault of a
+/// pattern in `skipped`.
+pub(super) fn of(
+    reference: &History,
+    seed: u64,
+    wanted: usize,
+    skipped: &BTreeMap<String, String>,
+) -> Plans {
     let mut patterns = systematic(reference);
+    let is_skipped = |fault: &Fault| skipped.contains_key(fault.what.pattern());
+    for plans in &mut patterns {
+        plans.retain(|Plan(faults)| !faults.iter().any(is_skipped));
+    }
     let mut singles = Vec::new();
     // Each pattern gets its turn, so that none is left out if there are too many.
     while patterns.iter().any(|pattern| !pattern.is_empty()) {
@@ -21,6 +39,7 @@ pub(super) fn of(reference: &History, seed: u64, wanted: usize) -> Vec<Plan> {
     }
     let mut plans = singles.clone();
     plans.truncate(wanted);
+    let left_out = singles.len() - plans.len();
     let mut random = Random::new(seed);
     // Some pairs are no plan, or were tried before.
     for _ in 0..wanted * 4 {
@@ -33,7 +52,10 @@ pub(super) fn of(reference: &History, seed: u64, wanted: usize) -> Vec<Plan> {
             plans.push(plan);
         }
     }
-    plans
+    Plans {
+        chosen: plans,
+        left_out,
+    }
 }
 
 /// Two ends of the objects, or the same fault twice, are no more than one.

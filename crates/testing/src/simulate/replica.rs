@@ -57,7 +57,9 @@ impl Replica {
             Err(error) => return Ok(response(error.body())),
         };
         self.travel().await;
-        let answer = if call.watches() {
+        let answer = if let Some(answer) = self.denied(&call) {
+            Ok(answer)
+        } else if call.watches() {
             Ok(self.watch(&call))
         } else if is_counted(&call) {
             self.write(&call).await
@@ -71,6 +73,22 @@ impl Replica {
         };
         self.travel().await;
         answer
+    }
+
+    /// The answer of a request that the role does not allow.
+    fn denied(&self, call: &Call) -> Option<Response<Content>> {
+        let permissions = self.wire.0.scenario.permissions.as_ref()?;
+        let (path, api) = (call.path.object(), &self.wire.0.api);
+        let exists = api.change_quietly(|objects| objects.get(&path).is_some());
+        let needed = permissions.missing(call, exists)?;
+        let mut state = self.wire.lock();
+        state.requests += 1;
+        let what = format!("the role does not allow the operator {needed}");
+        if state.denied.is_none() {
+            state.denied = Some(what.clone());
+            self.wire.record(&mut state, Happened::Fault(what));
+        }
+        Some(error(StatusCode::FORBIDDEN, "Forbidden"))
     }
 
     /// Takes the time of the way, and never arrives if the process has ended.

@@ -6,15 +6,17 @@ use std::{
     time::{Duration, Instant},
 };
 
+use manager::harness::{Controllers, ReconciledKind};
+use tokio::runtime::Builder;
+
 use super::{
     Simulation, Summary, VARIABLE,
-    history::{self, History},
-    oracle::{self, Finding, Reference},
-    plan::Plan,
-    plans,
+    plan::{Fault, Plan, What},
+    project::Project,
     scenario::Scenario,
-    state, story, trace,
+    tried::Tried,
 };
+use crate::FakeApi;
 
 /// Runs all histories until one fails: then with its story, which names the `test`. `asked` is the value of the variable.
 pub(super) fn all(
@@ -22,48 +24,36 @@ pub(super) fn all(
     test: Option<&str>,
     asked: Option<&str>,
 ) -> anyhow::Result<Summary> {
-    anyhow::ensure!(
-        !simulation.scenario.objects.is_empty(),
-        "nothing to simulate\nhelp: `.object(&captain)` adds an object that the user creates"
-    );
     let time = asked.and_then(duration);
-    let asked = asked.filter(|_| time.is_none());
-    let replay = asked.into_iter().chain(
-        simulation
-            .replay
-            .iter()
-            .map(String::as_str)
-            .filter(|_| asked.is_none()),
-    );
-    let replay = replay.map(plan_of).collect::<anyhow::Result<Vec<_>>>()?;
-    let (histories, seed) = (simulation.histories, simulation.seed);
-    let scenario = Arc::new(simulation.scenario);
-    let (reference, notes) = reference(&scenario, seed);
-    let tried = Tried {
-        scenario,
-        reference,
-        seed,
-        test,
+    let replay = match asked.filter(|_| time.is_none()) {
+        Some(asked) => vec![plan_of(asked)?],
+        None => {
+            let pinned = simulation.replay.iter().map(|plan| plan_of(plan));
+            pinned.collect::<anyhow::Result<_>>()?
+        }
     };
+    let (scenario, mut notes) = prepared(simulation.scenario)?;
+    let tried = Tried::new(Arc::new(scenario), simulation.seed, test, &mut notes);
+    tried.check_reference()?;
     let mut summary = Summary {
         histories: 1,
         patterns: BTreeMap::new(),
         notes,
     };
-    if let Some(finding) = oracle::check_reference(&tried.scenario, &tried.reference) {
-        let history = &tried.reference.history;
-        return Err(tried.error(&Plan::default(), &finding, history));
+    if simulation.explores && replay.is_empty() {
+        explore(&tried, &mut summary)?;
     }
-    for (oracle, reason) in &tried.scenario.without {
-        let note = format!("{oracle:?} is not checked: {reason}");
-        summary.notes.push(note);
-    }
-    let began = Instant::now();
+    let (began, others) = (Instant::now(), simulation.histories.saturating_sub(1));
     for round in 0.. {
         let plans = match &replay[..] {
             [] => {
-                let others = histories.saturating_sub(1);
-                plans::of(&tried.reference.history, seed + round, others)
+                let plans = tried.plans(simulation.seed + round, others);
+                if round == 0 && plans.left_out > 0 {
+                    let left = plans.left_out;
+                    let note = format!("{left} more faults are tried with more `.histories(…)`");
+                    summary.notes.push(note);
+                }
+                plans.chosen
             }
             replay => replay.to_vec(),
         };
@@ -81,54 +71,69 @@ pub(super) fn all(
     Ok(summary)
 }
 
-/// An operator, and what it does without faults.
-struct Tried<'a> {
-    scenario: Arc<Scenario>,
-    reference: Reference,
-    seed: u64,
-    test: Option<&'a str>,
+/// Makes each change of a spec that the definitions allow: it is taken back, or made before the operator sees the object.
+fn explore(tried: &Tried<'_>, summary: &mut Summary) -> anyhow::Result<()> {
+    let mut rejected = Vec::new();
+    for change in 1..=tried.changes().len() {
+        let Some(explored) = tried.explored(change)? else {
+            rejected.push(change.to_string());
+            continue;
+        };
+        for what in [What::Undone(1), What::AtOnce] {
+            let faults = [What::Explored(change), what];
+            let plan = Plan(faults.map(|what| Fault { what, at: 0 }).into());
+            explored.run_history(&plan)?;
+            summary.count(&plan);
+        }
+    }
+    if !rejected.is_empty() {
+        let list = rejected.join(", ");
+        summary.notes.push(format!(
+            "the operator rejects these changes of a spec: {list}"
+        ));
+    }
+    Ok(())
 }
 
-impl Tried<'_> {
-    /// Runs the history of a plan.
-    fn run(&self, plan: &Plan) -> anyhow::Result<()> {
-        let (history, finding) = self.checked(plan);
-        let Some(finding) = finding else {
-            return Ok(());
-        };
-        let (plan, history, finding) = self.shrunk(plan.clone(), history, finding);
-        Err(self.error(&plan, &finding, &history))
+/// Adds what the project of the test says, and notes what the author should know.
+fn prepared(mut scenario: Scenario) -> anyhow::Result<(Scenario, Vec<String>)> {
+    let mut notes = Vec::new();
+    let project = Project::of_test()?;
+    scenario.crds.splice(0..0, project.definitions.clone());
+    if scenario.permissions.is_none() {
+        scenario.permissions.clone_from(&project.permissions);
     }
-
-    fn checked(&self, plan: &Plan) -> (History, Option<Finding>) {
-        let history = history::run(&self.scenario, plan, self.seed);
-        let finding = oracle::check(&self.scenario, &self.reference, plan, &history);
-        (history, finding)
-    }
-
-    /// The same failure with as few faults as possible.
-    fn shrunk(
-        &self,
-        mut plan: Plan,
-        mut history: History,
-        mut finding: Finding,
-    ) -> (Plan, History, Finding) {
-        let mut at = 0;
-        while at < plan.0.len() && plan.0.len() > 1 {
-            let mut fewer = plan.clone();
-            fewer.0.remove(at);
-            if let (shorter, Some(found)) = self.checked(&fewer) {
-                (plan, history, finding) = (fewer, shorter, found);
-            } else {
-                at += 1;
-            }
+    if scenario.objects.is_empty() {
+        for (path, object) in project.samples_of(&kinds(&scenario)?) {
+            notes.push(format!("the user creates the sample {path}"));
+            let at = path.clone();
+            let create =
+                move |api: &FakeApi| api.change(|objects| objects.put(&at, object.clone()));
+            scenario.objects.push((path, Arc::new(create)));
         }
-        (plan, history, finding)
     }
+    anyhow::ensure!(
+        !scenario.objects.is_empty(),
+        "nothing to simulate: the project has no sample of the controllers' kinds\n\
+         help: `.object(&captain)` adds an object that the user creates"
+    );
+    for (pattern, reason) in &scenario.skipped {
+        notes.push(format!("`{pattern}` is not tried: {reason}"));
+    }
+    for (oracle, reason) in &scenario.without {
+        notes.push(format!("{oracle:?} is not checked: {reason}"));
+    }
+    Ok((scenario, notes))
+}
 
-    fn error(&self, plan: &Plan, finding: &Finding, history: &History) -> anyhow::Error {
-        anyhow::Error::msg(story::of(self.test, plan, finding, history))
-    }
+/// The kinds that the operator's controllers reconcile.
+fn kinds(scenario: &Scenario) -> anyhow::Result<Vec<ReconciledKind>> {
+    let runtime = Builder::new_current_thread().build()?;
+    runtime.block_on(async {
+        let mut manager = FakeApi::new().manager();
+        (scenario.register)(&mut manager);
+        Ok(Controllers::of(&manager)?.kinds())
+    })
 }
 
 impl Summary {
@@ -138,45 +143,6 @@ impl Summary {
             *self.patterns.entry(fault.what.pattern()).or_default() += 1;
         }
     }
-}
-
-/// The history without faults. What differs in another one, at another time and with other random numbers, is ignored.
-fn reference(scenario: &Arc<Scenario>, seed: u64) -> (Reference, Vec<String>) {
-    let run = |seed| history::run(scenario, &Plan::default(), seed);
-    let (mut ignored, mut notes) = (scenario.ignored.clone(), Vec::new());
-    let first = run(seed);
-    if first.broken.is_some() {
-        let reference = Reference {
-            history: first,
-            ignored,
-        };
-        return (reference, notes);
-    }
-    let (again, other) = (run(seed), run(seed + 1));
-    if let Some((one, two)) = first_difference(&first, &again) {
-        notes.push(format!(
-            "two equal histories differ, so a replay may, too: first\n    {one}\n    {two}"
-        ));
-    }
-    for (one, two) in first.states.iter().zip(&other.states) {
-        for (title, at) in state::differences(one, two, &ignored) {
-            if !at.pointer.is_empty() {
-                ignored.push(format!("{title} {}", at.pointer));
-            }
-        }
-    }
-    let reference = Reference {
-        history: first,
-        ignored,
-    };
-    (reference, notes)
-}
-
-fn first_difference(one: &History, two: &History) -> Option<(String, String)> {
-    let (one, two) = (trace::text(&one.events), trace::text(&two.events));
-    let mut lines = one.lines().zip(two.lines());
-    let differs = lines.find(|(one, two)| one != two);
-    differs.map(|(one, two)| (one.to_owned(), two.to_owned()))
 }
 
 /// Reads a plan.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use manager::Manager;
 use serde_json::Value;
 
-use super::Oracle;
+use super::{Oracle, permissions::Permissions};
 use crate::{FakeApi, jobs::JobEnds, server::Path};
 
 pub(super) type Register = Arc<dyn Fn(&mut Manager) + Send + Sync>;
@@ -17,6 +17,8 @@ pub(super) type Invariant = Arc<dyn Fn(&FakeApi) -> bool + Send + Sync>;
 pub(super) struct Scenario {
     pub(super) register: Register,
     pub(super) crds: Vec<Value>,
+    /// What the operator's role allows, if there is one.
+    pub(super) permissions: Option<Permissions>,
     /// What exists beforehand.
     pub(super) world: Vec<Step>,
     /// What the user creates.
@@ -30,6 +32,8 @@ pub(super) struct Scenario {
     pub(super) ignored: Vec<String>,
     /// The oracles that are switched off, and why.
     pub(super) without: BTreeMap<Oracle, String>,
+    /// The patterns of faults that are left out, and why.
+    pub(super) skipped: BTreeMap<String, String>,
     /// Without a change for so long, the operator is idle.
     pub(super) quiet: Duration,
 }

@@ -104,6 +104,11 @@ impl Names {
             }
             Value::Object(fields) => {
                 for (name, field) in fields {
+                    if let ("conditions", Some(conditions)) = (name.as_str(), field.as_array_mut())
+                    {
+                        // Their order has no meaning.
+                        conditions.sort_by_key(|it| it["type"].as_str().map(str::to_owned));
+                    }
                     if name == "observedGeneration" && field.is_number() {
                         let current = field == generation;
                         *field = json!(if current { "<current>" } else { "<older>" });
@@ -212,20 +217,17 @@ fn fields<'a>(a: &'a Map<String, Value>, b: &'a Map<String, Value>) -> BTreeSet<
 }
 
 /// Whether a pointer is at or below a pattern: a JSON pointer in which `*` stands for any one field, perhaps after
-/// the title of an object.
+/// the title of an object; or only that title.
 fn fits(pattern: &str, title: &str, pointer: &str) -> bool {
-    let at = pattern.find('/').unwrap_or(pattern.len());
-    let at = if pattern.starts_with('/') {
-        0
-    } else {
-        pattern.find(" /").map_or(at, |at| at + 1)
+    let (object, pattern) = match pattern.split_once(" /") {
+        _ if pattern.starts_with('/') => ("", &pattern[1..]),
+        Some((object, pattern)) => (object, pattern),
+        None => return pattern == title,
     };
-    let (object, pattern) = pattern.split_at(at);
-    let object = object.trim_end();
     if !object.is_empty() && object != title {
         return false;
     }
-    let mut parts = pointer.split('/');
+    let mut parts = pointer.trim_start_matches('/').split('/');
     pattern.split('/').all(|wanted| {
         parts
             .next()
@@ -276,5 +278,7 @@ mod tests {
         assert_eq!(left(&["/status"]), 0);
         assert_eq!(left(&["ConfigMap default/a /status"]), 0);
         assert_eq!(left(&["ConfigMap default/b /status"]), 2);
+        assert_eq!(left(&["ConfigMap default/a"]), 0);
+        assert_eq!(left(&["ConfigMap default/b"]), 2);
     }
 }

@@ -69,6 +69,8 @@ pub(super) struct State {
     /// What the user will create once it is gone.
     recreated: Vec<(Path, Value)>,
     pub(super) resync: bool,
+    /// The first permission that the operator needed and does not have.
+    pub(super) denied: Option<String>,
     /// The first invariant that did not hold.
     pub(super) violated: Option<String>,
     pub(super) latency: Option<Random>,

@@ -2,6 +2,7 @@
 //!
 //! A reconcile has a constant `BUGGY`, so that the two differ in nothing else.
 
+mod anvil;
 mod crash;
 mod deletion;
 mod fleet;

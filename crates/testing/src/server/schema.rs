@@ -1,0 +1,151 @@
+//! What the API server does with an object by the schema of its definition: it prunes unknown fields, sets defaults,
+//! and validates.
+//!
+//! Source: `k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{pruning,defaulting}` and `validation`, Kubernetes
+//! 1.37. Rules in CEL, patterns and formats are not evaluated.
+
+mod validate;
+
+use serde_json::{Map, Value};
+
+pub(crate) use self::validate::problems;
+
+/// What every object has, whatever its schema says.
+const OF_ALL: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// Prunes the fields of an object that its schema does not know, and sets the defaults of those that are missing.
+pub(super) fn complete(object: &mut Value, schema: &Value) {
+    prune(object, schema, true);
+    set_defaults(object, schema, true);
+}
+
+fn prune(value: &mut Value, schema: &Value, is_object: bool) {
+    match value {
+        Value::Object(fields) => {
+            let keeps_unknown = schema["x-kubernetes-preserve-unknown-fields"] == true;
+            fields.retain(|name, _| {
+                is_object && OF_ALL.contains(&name.as_str())
+                    || keeps_unknown
+                    || field(schema, name).is_some()
+            });
+            for (name, value) in below(fields, is_object) {
+                if let Some(schema) = field(schema, name) {
+                    prune(value, schema, is_embedded(schema));
+                }
+            }
+        }
+        Value::Array(items) if schema["items"].is_object() => {
+            let schema = &schema["items"];
+            for item in items {
+                prune(item, schema, is_embedded(schema));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn set_defaults(value: &mut Value, schema: &Value, is_object: bool) {
+    match value {
+        Value::Object(fields) => {
+            for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+                let default = &schema["default"];
+                let is_missing = match fields.get(name) {
+                    None => true,
+                    Some(value) => value.is_null() && schema["nullable"] != true,
+                };
+                if is_missing && !default.is_null() {
+                    fields.insert(name.clone(), default.clone());
+                }
+            }
+            for (name, value) in below(fields, is_object) {
+                if let Some(schema) = field(schema, name) {
+                    set_defaults(value, schema, is_embedded(schema));
+                }
+            }
+        }
+        Value::Array(items) => {
+            let schema = &schema["items"];
+            for item in items {
+                set_defaults(item, schema, is_embedded(schema));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The fields that the schema describes; the metadata of an object has a schema of its own.
+fn below(
+    fields: &mut Map<String, Value>,
+    is_object: bool,
+) -> impl Iterator<Item = (&String, &mut Value)> {
+    fields
+        .iter_mut()
+        .filter(move |(name, _)| !is_object || !OF_ALL.contains(&name.as_str()))
+}
+
+/// The schema of a field, if there is one. `additionalProperties: true` describes any field.
+fn field<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+    let others = &schema["additionalProperties"];
+    let declared = schema["properties"].get(name);
+    declared.or_else(|| (others.is_object() || *others == true).then_some(others))
+}
+
+fn is_embedded(schema: &Value) -> bool {
+    schema["x-kubernetes-embedded-resource"] == true
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn completed(mut object: Value, schema: &Value) -> Value {
+        complete(&mut object, schema);
+        object
+    }
+
+    #[test]
+    fn unknown_fields_are_pruned_and_missing_ones_get_their_defaults() {
+        let schema = json!({"properties": {
+            "spec": {"properties": {
+                "size": {"type": "integer", "default": 3},
+                "note": {"type": "string", "nullable": true, "default": "none"},
+                "ports": {"items": {"properties": {"protocol": {"default": "TCP"}}}},
+                "labels": {"additionalProperties": {"type": "string"}},
+                "any": {"x-kubernetes-preserve-unknown-fields": true, "properties": {"a": {"properties": {}}}},
+            }},
+            "status": {"default": {"phase": "New"}, "properties": {"phase": {}}},
+        }});
+        let object = json!({
+            "apiVersion": "v1", "kind": "A", "metadata": {"name": "a", "x": 1}, "extra": 1,
+            "spec": {
+                "size": null, "note": null, "wrong": 1, "ports": [{"wrong": 1}], "labels": {"a": "b"},
+                "any": {"a": {"pruned": 1}, "kept": {"b": 1}},
+            },
+        });
+        let expected = json!({
+            "apiVersion": "v1", "kind": "A", "metadata": {"name": "a", "x": 1},
+            "spec": {
+                "size": 3, "note": null, "ports": [{"protocol": "TCP"}], "labels": {"a": "b"},
+                "any": {"a": {}, "kept": {"b": 1}},
+            },
+            "status": {"phase": "New"},
+        });
+        assert_eq!(completed(object, &schema), expected);
+    }
+
+    #[test]
+    fn an_embedded_object_keeps_what_every_object_has() {
+        let schema = json!({"properties": {"template": {
+            "x-kubernetes-embedded-resource": true, "properties": {"spec": {"properties": {}}},
+        }}});
+        let template =
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"b": 1}});
+        let found = completed(json!({ "template": template }), &schema);
+        assert_eq!(
+            found["template"],
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}})
+        );
+    }
+}

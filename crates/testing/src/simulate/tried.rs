@@ -1,0 +1,192 @@
+//! An operator, and how its histories compare with the one without faults.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{
+    explore::{self, Change},
+    history::{self, History},
+    oracle::{self, Finding, Reference},
+    plan::Plan,
+    plans::{self, Plans},
+    scenario::Scenario,
+    state, story, trace,
+};
+use crate::{FakeApi, server::Path};
+
+/// An operator, and what it does without faults.
+pub(super) struct Tried<'a> {
+    scenario: Arc<Scenario>,
+    pub(super) reference: Reference,
+    seed: u64,
+    test: Option<&'a str>,
+}
+
+impl<'a> Tried<'a> {
+    pub(super) fn new(
+        scenario: Arc<Scenario>,
+        seed: u64,
+        test: Option<&'a str>,
+        notes: &mut Vec<String>,
+    ) -> Self {
+        let (reference, found) = reference(&scenario, seed);
+        notes.extend(found);
+        Self {
+            scenario,
+            reference,
+            seed,
+            test,
+        }
+    }
+
+    /// Fails if the operator has a defect even without faults.
+    pub(super) fn check_reference(&self) -> anyhow::Result<()> {
+        match oracle::check_reference(&self.scenario, &self.reference) {
+            Some(finding) => {
+                let history = &self.reference.history;
+                Err(self.error(&Plan::default(), &finding, history))
+            }
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn plans(&self, seed: u64, wanted: usize) -> Plans {
+        let history = &self.reference.history;
+        plans::of(history, seed, wanted, &self.scenario.skipped)
+    }
+
+    /// The changes of specs that the definitions allow, each with the path of its object.
+    pub(super) fn changes(&self) -> Vec<(Path, Change)> {
+        let changes = |(path, object, schema): &(Path, Value, Value)| {
+            let changes = explore::changes(object, schema).into_iter();
+            changes
+                .map(|change| (path.clone(), change))
+                .collect::<Vec<_>>()
+        };
+        self.reference
+            .history
+            .created
+            .iter()
+            .flat_map(changes)
+            .collect()
+    }
+
+    /// The same with one step: this change of a spec. `None` if the operator rejects the changed spec.
+    pub(super) fn explored(&self, change: usize) -> anyhow::Result<Option<Self>> {
+        let mut changes = self.changes();
+        anyhow::ensure!(
+            (1..=changes.len()).contains(&change),
+            "there is no change {change} of a spec: {} are known",
+            changes.len()
+        );
+        let (path, change) = changes.swap_remove(change - 1);
+        let mut scenario = (*self.scenario).clone();
+        let title = change.title();
+        let step = move |api: &FakeApi| {
+            api.change(|objects| {
+                let Some(mut object) = objects.get(&path).cloned() else {
+                    return;
+                };
+                change.make(&mut object);
+                // The server counts.
+                object["metadata"]["generation"] = Value::Null;
+                objects.put(&path, object);
+            });
+        };
+        scenario.steps = vec![(title, Arc::new(step))];
+        let explored = Self::new(Arc::new(scenario), self.seed, self.test, &mut Vec::new());
+        if !explored.reference.history.failing.is_empty() {
+            return Ok(None);
+        }
+        explored.check_reference()?;
+        Ok(Some(explored))
+    }
+
+    /// Runs the history of a plan.
+    pub(super) fn run(&self, plan: &Plan) -> anyhow::Result<()> {
+        match plan.explored().map(|change| self.explored(change)) {
+            Some(explored) => explored?.map_or(Ok(()), |explored| explored.run_history(plan)),
+            None => self.run_history(plan),
+        }
+    }
+
+    /// Runs the history of a plan, whose change of a spec is a step of this scenario.
+    pub(super) fn run_history(&self, plan: &Plan) -> anyhow::Result<()> {
+        let (history, finding) = self.checked(plan);
+        let Some(finding) = finding else {
+            return Ok(());
+        };
+        let (plan, history, finding) = self.shrunk(plan.clone(), history, finding);
+        Err(self.error(&plan, &finding, &history))
+    }
+
+    fn checked(&self, plan: &Plan) -> (History, Option<Finding>) {
+        let history = history::run(&self.scenario, plan, self.seed);
+        let finding = oracle::check(&self.scenario, &self.reference, plan, &history);
+        (history, finding)
+    }
+
+    /// The same failure with as few faults as possible.
+    fn shrunk(
+        &self,
+        mut plan: Plan,
+        mut history: History,
+        mut finding: Finding,
+    ) -> (Plan, History, Finding) {
+        let mut at = 0;
+        while at < plan.0.len() && plan.0.len() > 1 {
+            let mut fewer = plan.clone();
+            fewer.0.remove(at);
+            if let (shorter, Some(found)) = self.checked(&fewer) {
+                (plan, history, finding) = (fewer, shorter, found);
+            } else {
+                at += 1;
+            }
+        }
+        (plan, history, finding)
+    }
+
+    fn error(&self, plan: &Plan, finding: &Finding, history: &History) -> anyhow::Error {
+        anyhow::Error::msg(story::of(self.test, plan, finding, history))
+    }
+}
+
+/// The history without faults. What differs in another one, at another time and with other random numbers, is ignored.
+fn reference(scenario: &Arc<Scenario>, seed: u64) -> (Reference, Vec<String>) {
+    let run = |seed| history::run(scenario, &Plan::default(), seed);
+    let (mut ignored, mut notes) = (scenario.ignored.clone(), Vec::new());
+    let first = run(seed);
+    if first.broken.is_some() {
+        let reference = Reference {
+            history: first,
+            ignored,
+        };
+        return (reference, notes);
+    }
+    let (again, other) = (run(seed), run(seed + 1));
+    if let Some((one, two)) = first_difference(&first, &again) {
+        notes.push(format!(
+            "two equal histories differ, so a replay may, too: first\n    {one}\n    {two}"
+        ));
+    }
+    for (one, two) in first.states.iter().zip(&other.states) {
+        for (title, at) in state::differences(one, two, &ignored) {
+            if !at.pointer.is_empty() {
+                ignored.push(format!("{title} {}", at.pointer));
+            }
+        }
+    }
+    let reference = Reference {
+        history: first,
+        ignored,
+    };
+    (reference, notes)
+}
+
+fn first_difference(one: &History, two: &History) -> Option<(String, String)> {
+    let (one, two) = (trace::text(&one.events), trace::text(&two.events));
+    let mut lines = one.lines().zip(two.lines());
+    let differs = lines.find(|(one, two)| one != two);
+    differs.map(|(one, two)| (one.to_owned(), two.to_owned()))
+}
