@@ -5,6 +5,7 @@ mod dev;
 mod embedded;
 #[cfg(feature = "faults")]
 mod faults;
+mod sources;
 mod watch;
 
 fn main() -> std::process::ExitCode {

@@ -10,7 +10,7 @@ use super::options::Options;
 use super::samples::{self, Samples};
 use super::service_account::ServiceAccount;
 use super::webhooks::Webhooks;
-use crate::watch::Seen;
+use crate::sources::Seen;
 use kbr_envtest::apply::{apply, report_installed};
 use kbr_envtest::client::Client;
 use kbr_envtest::cluster;

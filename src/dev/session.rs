@@ -9,7 +9,8 @@ use super::api_server::ApiServer;
 use super::observer::{Observer, Source};
 use super::operator::Operator;
 use super::screen::{self, Screen, Update};
-use crate::watch::{self, Seen, Watch};
+use crate::sources::{self, Seen};
+use crate::watch::Watch;
 use kbr_envtest::progress;
 use kbr_host::output;
 use kbr_host::signals::Stop;
@@ -127,7 +128,7 @@ impl Session {
     /// Updates the API server and the operator.
     fn update(&mut self, project: &Project, executable: &Path) -> anyhow::Result<()> {
         let name = &project.head.name;
-        let manifests = watch::manifests(&self.root);
+        let manifests = sources::manifests(&self.root);
         let changed = self.installed.as_ref() != Some(&manifests);
         if let Some(server) = self.server.as_mut().filter(|_| changed) {
             server.install_definitions(&self.root)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::embedded;
-use crate::watch;
+use crate::sources;
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::output;
 use kbr_host::regular;
@@ -130,7 +130,7 @@ fn read(root: &Path, ancestor: &Tree, new: &Tree) -> anyhow::Result<Disk> {
         }
     }
     let mut left = MOST;
-    for file in watch::code(root) {
+    for file in sources::code(root) {
         let path = file
             .strip_prefix(root)
             .unwrap_or(&file)
