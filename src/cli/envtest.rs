@@ -247,7 +247,7 @@ fn run_command(args: RunArgs) -> anyhow::Result<ExitCode> {
     let cluster = args.rest.of(args.cluster)?;
     let here = std::env::current_dir().context("cannot find the current folder")?;
     let project = workdir::find_root(&here).ok();
-    let bases = project.map(|root| root.join(workdir::CRDS));
+    let bases = project.map(|root| root.join(kbr_manifests::CRDS));
     let bases = bases.filter(|bases| bases.is_dir());
     run::run(run::Options {
         crds: bases.into_iter().chain(args.crds).collect(),

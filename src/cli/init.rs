@@ -12,6 +12,7 @@ use crate::embedded;
 use kbr_host::diagnostic::Problems;
 use kbr_host::output;
 use kbr_scaffold::blueprint::Presence;
+use kbr_scaffold::contents;
 use kbr_scaffold::project::{self, Head, KBR, Project, name, values};
 use kbr_scaffold::resource::controller::FIELD_MANAGER_MAX;
 use kbr_scaffold::resource::names;
@@ -148,7 +149,7 @@ fn ask(args: &Args, root: &Path) -> anyhow::Result<Option<String>> {
 
 /// The name of the package in the folder, as `cargo init` leaves one.
 fn package(root: &Path) -> Option<String> {
-    let text = workdir::text(root, "Cargo.toml")?;
+    let text = contents::text(root, "Cargo.toml")?;
     let manifest: toml::Table = text.parse().ok()?;
     Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
 }

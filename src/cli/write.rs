@@ -12,6 +12,7 @@ use kbr_host::output;
 use kbr_scaffold::blueprint::{self, Blueprint, Presence, Source};
 use kbr_scaffold::changes::{self, Change, Records};
 use kbr_scaffold::commit::{self, Lock};
+use kbr_scaffold::contents;
 use kbr_scaffold::library;
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::workdir;
@@ -124,7 +125,7 @@ fn root() -> anyhow::Result<PathBuf> {
 fn load(root: &Path) -> anyhow::Result<Project> {
     let project = workdir::load(root)?;
     embedded::check(&project.head.kbr)?;
-    library::check(workdir::library_manifest(root)?.as_deref())?;
+    library::check(contents::library_manifest(root)?.as_deref())?;
     Ok(project)
 }
 

@@ -142,7 +142,7 @@ impl ApiServer {
     /// Installs the operator's service account and roles if any of the `manifests` but the CRDs has changed: to render them takes
     /// longer than everything else.
     pub fn install_permissions(&mut self, root: &Path, manifests: &Seen) -> anyhow::Result<()> {
-        let definitions = root.join(workdir::CRDS);
+        let definitions = root.join(kbr_manifests::CRDS);
         let mut others = manifests.clone();
         others.retain(|path, _| !path.starts_with(&definitions));
         if self.rendered.as_ref() != Some(&others) {
@@ -154,7 +154,7 @@ impl ApiServer {
 
     /// Installs the CRDs if they have changed.
     pub fn install_definitions(&mut self, root: &Path) -> anyhow::Result<()> {
-        let bases = root.join(workdir::CRDS);
+        let bases = root.join(kbr_manifests::CRDS);
         if !bases.is_dir() {
             return Ok(());
         }

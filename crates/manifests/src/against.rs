@@ -13,13 +13,13 @@ use crd_lint::compatibility;
 use serde_json::{Value, json};
 
 use super::allow::{self, Allow, KIND_REMOVED};
-use super::crd::Crd;
+use super::crd::{self, Crd};
 use super::source_map::SourceMap;
 use super::{Options, definitions, packages, problem, recover, sources};
 pub use finding::Finding;
 use kbr_host::output;
 use kbr_scaffold::project::Project;
-use kbr_scaffold::workdir::{self, CRDS};
+use kbr_scaffold::workdir;
 use read::name;
 
 /// Where the earlier CRDs are.
@@ -122,7 +122,7 @@ pub fn compare(root: &Path, source: &Source) -> anyhow::Result<Comparison> {
 /// The generated CRDs, and those in the project that a user wrote, which are deployed instead of generated ones of the same name.
 fn current(root: &Path, crds: &[Crd]) -> anyhow::Result<Vec<Value>> {
     let mut now: Vec<Value> = crds.iter().map(|crd| crd.object.clone()).collect();
-    for (path, text) in read::files(&root.join(CRDS))? {
+    for (path, text) in read::files(&root.join(crd::FOLDER))? {
         if kbr_scaffold::edited::is_generated(text.as_bytes()) {
             continue;
         }

@@ -17,6 +17,9 @@ use kbr_scaffold::resource::names::is_subdomain;
 use part::{conversion, name, stored, versions};
 use tidy::tidy;
 
+/// The folder of the CRDs in a project.
+pub const FOLDER: &str = "config/crd/bases";
+
 /// The annotation with the version of kbr that wrote a CRD.
 pub const ANNOTATION: &str = "kbr/version";
 

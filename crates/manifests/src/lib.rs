@@ -47,6 +47,7 @@ pub use artifacts::of_kind as files_of_kind;
 pub use artifacts::webhooks::PATH as WEBHOOKS;
 use artifacts::{Findings, Input};
 use crd::Crd;
+pub use crd::FOLDER as CRDS;
 pub use files::{Compared, diff};
 pub use generated::{Generated, summary, write};
 use kbr_programs::cargo;

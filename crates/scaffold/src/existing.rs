@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use crate::contents;
 use crate::project::Project;
 use crate::resource::external::{Dependencies, External};
 use crate::resource::target::Target;
 use crate::resource::{ApiFlags, Resource, groups, kubernetes};
-use crate::workdir;
 use kbr_host::diagnostic::{Diagnostic, Problems};
 
 /// A version of a kind, as flags name it.
@@ -154,9 +154,9 @@ fn external(
     project: &Project,
     root: &Path,
 ) -> anyhow::Result<Found> {
-    let package_of = |folder: &str| workdir::package_name(root, folder);
+    let package_of = |folder: &str| contents::package_name(root, folder);
     let external = External::new(krate, type_path, package_of)?;
-    let line = external.missing_dependency(&Dependencies::parse(&workdir::manifest(root)))?;
+    let line = external.missing_dependency(&Dependencies::parse(&contents::manifest(root)))?;
     let resource = Resource::external(&ApiFlags {
         group: wanted.named.group.to_owned(),
         domain: wanted.named.domain.unwrap_or_default().to_owned(),

@@ -14,6 +14,7 @@ pub mod changes;
 #[cfg(test)]
 mod checkout;
 pub mod commit;
+pub mod contents;
 pub mod edit;
 pub mod edited;
 pub mod existing;

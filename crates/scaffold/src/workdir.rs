@@ -1,4 +1,4 @@
-//! The project's folder on disk: finds the root, and reads the files that commands need for planning.
+//! The project's folder on disk: finds its root, and reads PROJECT there.
 
 use std::fmt::Display;
 use std::fs;
@@ -7,15 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::changes::{self, Found, Locator};
-use crate::library;
 use crate::project::{self, PROJECT, Project};
 use crate::trust;
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::regular;
-
-/// The folder of the generated CRDs.
-pub const CRDS: &str = "config/crd/bases";
 
 /// The project's root: `start` or its nearest parent that contains PROJECT or an unfinished commit.
 ///
@@ -104,56 +99,6 @@ fn read(root: &Path) -> anyhow::Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// The crate in `folder`, relative to the project's `root`: the name of its package.
-///
-/// # Errors
-/// Why the folder is not a crate.
-pub fn package_name(root: &Path, folder: &str) -> Result<String, String> {
-    #[derive(serde::Deserialize)]
-    struct Manifest {
-        package: Package,
-    }
-    #[derive(serde::Deserialize)]
-    struct Package {
-        name: String,
-    }
-    let path = root.join(folder).join("Cargo.toml");
-    let text =
-        regular::followed(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
-    let manifest: Manifest = toml::from_str(&text).map_err(|error| error.message().to_owned())?;
-    Ok(manifest.package.name)
-}
-
-/// The project's root manifest. If it is missing or cannot be read, it is empty; inserting into it reports the error.
-pub fn manifest(root: &Path) -> String {
-    text(root, "Cargo.toml").unwrap_or_default()
-}
-
-/// The text of the project's file at `path`; `None` if it is missing, outside of the project or not text.
-pub fn text(root: &Path, path: &str) -> Option<String> {
-    let root = changes::real(root).ok()?;
-    let content = changes::read(&Locator::new(&root), path).ok()??;
-    String::from_utf8(content).ok()
-}
-
-/// The manifest of the project's library, if it exists: at kbr's current path or that of kbr 0.1.0.
-///
-/// # Errors
-/// It cannot be read.
-pub fn library_manifest(root: &Path) -> anyhow::Result<Option<String>> {
-    let root = changes::real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
-    let locator = Locator::new(&root);
-    for folder in [library::FOLDER, library::OLD_FOLDER] {
-        let place = locator.locate(folder).map_err(Diagnostic::from)?;
-        if place.found == Found::Folder
-            && let Some(bytes) = changes::read(&locator, &format!("{folder}/Cargo.toml"))?
-        {
-            return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
-        }
-    }
-    Ok(None)
-}
-
 fn missing() -> Diagnostic {
     Diagnostic::new(format_args!(
         "not a kbr project: no `{PROJECT}` found here or in a folder above"
@@ -233,17 +178,5 @@ mod tests {
         assert!(!has_entry(&root.join("project"), "PROJECT"));
         assert!(!has_entry(&root.join("missing"), "PROJECT"));
         assert!(has_entry(root, "project"));
-    }
-
-    #[test]
-    fn the_library_is_found_at_its_current_path_and_that_of_0_1_0() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
-        assert_eq!(library_manifest(root).unwrap(), None);
-        for place in ["manager", library::FOLDER] {
-            fs::create_dir_all(root.join(place)).unwrap();
-            fs::write(root.join(place).join("Cargo.toml"), place).unwrap();
-            assert_eq!(library_manifest(root).unwrap().as_deref(), Some(place));
-        }
     }
 }

@@ -7,11 +7,11 @@ use super::DeleteArgs;
 use super::deletion::Deletion;
 use super::tables;
 use kbr_host::diagnostic::Problems;
+use kbr_scaffold::contents;
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::rust::derived;
-use kbr_scaffold::workdir;
 
 /// Remove a version of a kind, with its types, CRD, sample and roles
 ///
@@ -149,7 +149,7 @@ fn check_controllers(target: &Target, project: &Project, problems: &mut Problems
 
 /// Whether the API server stores objects in this version: from the attribute of its type, or from PROJECT if there is none.
 pub fn is_stored(root: &Path, project: &Project, api: &Resource) -> bool {
-    let text = workdir::text(root, &api.path());
+    let text = contents::text(root, &api.path());
     let kinds = text.map_or_else(Vec::new, |text| derived::kinds(&text));
     let mut kinds = kinds.into_iter();
     let own = kinds.find(|it| it.kind == api.kind && it.version == api.version);

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::read::{self, unreadable};
-use kbr_scaffold::workdir::CRDS;
+use crate::crd::FOLDER;
 
 /// The CRDs in the files of a folder, or in `config/crd/bases` of a project.
 ///
@@ -21,14 +21,14 @@ pub fn read(folder: &Path) -> anyhow::Result<Vec<Value>> {
         ));
     }
     let mut all = Vec::new();
-    for folder in [folder, &folder.join(CRDS)] {
+    for folder in [folder, &folder.join(FOLDER)] {
         for (path, text) in read::files(folder)? {
             all.extend(read::definitions(&path, &text)?);
         }
     }
     if all.is_empty() {
         let text = format!("no CRDs found in `{shown}`");
-        let help = format!("pass the folder that contains the CRDs, or a project with `{CRDS}`");
+        let help = format!("pass the folder that contains the CRDs, or a project with `{FOLDER}`");
         return Err(unreadable(text, help));
     }
     Ok(all)

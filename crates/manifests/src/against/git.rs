@@ -6,8 +6,8 @@ use std::process::{Output, Stdio};
 use serde_json::Value;
 
 use super::read::{self, unreadable};
+use crate::crd::FOLDER;
 use kbr_programs::git::command;
-use kbr_scaffold::workdir::CRDS;
 
 /// The CRDs that `config/crd/bases` of the project had in a commit; empty if the project did not exist yet.
 ///
@@ -15,7 +15,7 @@ use kbr_scaffold::workdir::CRDS;
 /// Git is missing, the project is not in a repository, or it has no such commit.
 pub fn read(root: &Path, name: &str) -> anyhow::Result<Vec<Value>> {
     let commit = commit(root, name)?;
-    let folder = format!("{CRDS}/");
+    let folder = format!("{FOLDER}/");
     let listed = git(
         root,
         &["ls-tree", "-z", "--name-only", &commit, "--", &folder],

@@ -1,21 +1,20 @@
 //! The CRD of each kind, from its types.
 
 use super::{Artifact, Findings, Input};
-use crate::crd::Crd;
+use crate::crd::{Crd, FOLDER};
 use crate::files::{Body, Leftovers};
 use crate::problem::Problem;
 use crate::version_skew::lost_fields;
 use crate::{history, kustomization, stored, yaml};
 use kbr_scaffold::edited::Mark;
 use kbr_scaffold::resource::Resource;
-use kbr_scaffold::workdir::CRDS;
 
 pub const DEFINITIONS: Artifact = Artifact {
     mark: Mark::Header("the types in `api`"),
     is_definition: true,
     generate,
     leftovers: Some(Leftovers {
-        folder: CRDS,
+        folder: FOLDER,
         reason: "no type defines the CRD in",
     }),
     of_kind: Some(of_kind),
@@ -23,7 +22,7 @@ pub const DEFINITIONS: Artifact = Artifact {
 
 /// The path of the CRD of a kind.
 fn of_kind(api: &Resource) -> String {
-    format!("{CRDS}/{}_{}.yaml", api.full_group, api.plural)
+    format!("{FOLDER}/{}_{}.yaml", api.full_group, api.plural)
 }
 
 fn generate(input: &Input, findings: &mut Findings) -> anyhow::Result<Vec<Body>> {
@@ -33,7 +32,7 @@ fn generate(input: &Input, findings: &mut Findings) -> anyhow::Result<Vec<Body>>
     }
     let warnings = &mut findings.warnings;
     if !input.crd_only {
-        let folder = input.root.join(CRDS);
+        let folder = input.root.join(FOLDER);
         let changes = stored::changes(&folder, input.crds, input.kinds, input.sources);
         warnings.extend(changes);
     }
@@ -45,7 +44,7 @@ fn generate(input: &Input, findings: &mut Findings) -> anyhow::Result<Vec<Body>>
 
 fn file(crd: &Crd) -> anyhow::Result<Body> {
     let text = yaml::render(std::slice::from_ref(&crd.object))?;
-    Ok(Body::new(format!("{CRDS}/{}", crd.file()), text))
+    Ok(Body::new(format!("{FOLDER}/{}", crd.file()), text))
 }
 
 /// A warning for each kind whose versions lose fields in conversion, unless it is allowed.

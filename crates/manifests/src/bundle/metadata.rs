@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::files;
+use kbr_scaffold::contents;
 use kbr_scaffold::project::PROJECT;
-use kbr_scaffold::workdir;
 
 /// The table. All keys are optional.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Metadata {
     /// # Errors
     /// It has an unknown key or value, or the icon cannot be read.
     pub fn read(root: &Path) -> anyhow::Result<Self> {
-        let text = workdir::text(root, PROJECT).unwrap_or_default();
+        let text = contents::text(root, PROJECT).unwrap_or_default();
         let mut metadata = Self::parse(&text)?;
         if let Some(path) = &metadata.icon {
             let extension = path.rsplit('.').next().unwrap_or_default();
