@@ -1,86 +1,10 @@
 //! Errors for the user: what is wrong, where, what to type next, and whether anything was written. The only place that renders them.
 
+mod problem;
+
 use std::fmt::{self, Display};
 
-/// One problem.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// A sentence in lower case, without a full stop.
-    text: String,
-    /// How to fix it: sentences in the same form. May be empty.
-    helps: Vec<String>,
-    /// The id with which it can be allowed, if it can: `unknown-function`.
-    id: Option<&'static str>,
-}
-
-impl Problem {
-    /// `text` is a sentence in lower case, without a full stop.
-    pub fn new(text: impl Display) -> Self {
-        Problem {
-            text: text.to_string(),
-            helps: Vec::new(),
-            id: None,
-        }
-    }
-
-    /// Puts the location first: `src/main.rs:12`.
-    pub fn at(mut self, place: &str) -> Self {
-        self.text = format!("`{place}`: {}", self.text);
-        self
-    }
-
-    /// Adds how to fix it, in the same form.
-    pub fn help(mut self, help: impl Display) -> Self {
-        self.helps.push(help.to_string());
-        self
-    }
-
-    /// Adds a suggested name, if there is one.
-    pub fn did_you_mean(self, name: Option<&str>) -> Self {
-        match name {
-            Some(name) => self.help(format_args!("did you mean `{name}`")),
-            None => self,
-        }
-    }
-
-    /// Sets the id with which it can be allowed.
-    pub fn allowed_by(mut self, id: &'static str) -> Self {
-        self.id = Some(id);
-        self
-    }
-
-    /// The id with which it can be allowed, if it can.
-    pub fn id(&self) -> Option<&'static str> {
-        self.id
-    }
-
-    /// Prefixes the text with what failed because of it: `cannot finish the commit`.
-    pub fn context(mut self, context: impl Display) -> Self {
-        self.text = format!("{context}: {}", self.text);
-        self
-    }
-
-    /// The text without help.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The error of a command that stopped because of this problem.
-    pub fn outcome(self, outcome: Outcome) -> Diagnostic {
-        Diagnostic::from(self).outcome(outcome)
-    }
-}
-
-/// A warning, with each help on a line below the text.
-impl Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)?;
-        for help in &self.helps {
-            write!(f, "\n    help: {help}")?;
-        }
-        Ok(())
-    }
-}
+pub use problem::Problem;
 
 /// The state of the project's files after the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,6 +94,13 @@ impl Diagnostic {
             outcome: None,
             details: None,
         }
+    }
+}
+
+impl Problem {
+    /// The error of a command that stopped because of this problem.
+    pub fn outcome(self, outcome: Outcome) -> Diagnostic {
+        Diagnostic::from(self).outcome(outcome)
     }
 }
 
