@@ -253,7 +253,7 @@ fn in_cycles(mut imports: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     }
 }
 
-/// The modules that do no I/O: they use no files, environment or processes.
+/// The modules that do no I/O: they use no files, environment or processes. In `crates/scaffold`, clippy forbids processes.
 const PURE: [&str; 20] = [
     "crates/scaffold/src/blueprint",
     "crates/scaffold/src/edit",
@@ -279,19 +279,12 @@ const PURE: [&str; 20] = [
 
 #[test]
 fn pure_modules_use_no_files_environment_or_processes() {
-    let outside = [
-        "fs::",
-        "std::fs",
-        "env::",
-        "std::env",
-        "process::",
-        "std::process",
-    ];
     for path in PURE {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("{path}.rs"));
         assert!(file.is_file(), "{path} is listed as pure, but missing");
     }
-    let (_, uses) = calls(&outside, &[]);
+    let (_, mut uses) = calls(&["fs::", "std::fs", "env::", "std::env"], &[]);
+    uses.extend(calls(&["process::", "std::process"], &["crates/scaffold/"]).1);
     let is_pure = |line: &String| {
         PURE.iter().any(|path| {
             let rest = line.strip_prefix(path);
