@@ -39,10 +39,10 @@ promtool: ## Install promtool, which tests alerts, unless it is installed
 	    && rm prometheus_*.deb; } \
 	  || { echo "help: install promtool, as root or with your system's packages" >&2; exit 1; }
 
-check: ## Run what needs no API server and compiles no project, after each change: 3 minutes on two cores
+check: ## Run what needs no API server and compiles no project, after each change
 	tests/run check
 
-test: libfaketime promtool ## Run the tests: 20 minutes on two cores, 25 from empty caches
+test: libfaketime promtool ## Run the tests, as CI does: docs/contributing.md says how long they take
 	tests/run
 
 test-release: libfaketime promtool ## Run these tests and those that take too long for every change, before a release: about 2 hours
