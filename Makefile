@@ -19,6 +19,7 @@ control-plane: ## Build the programs of a cluster from Go modules, once, into se
 lint: ## Check formatting and run clippy
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	cargo clippy --package kbr-manager --no-default-features -- -D warnings
 
 deny: target/tools/bin/cargo-deny ## Check the licenses, versions and sources of all dependencies
 	target/tools/bin/cargo-deny check licenses bans sources
