@@ -308,11 +308,10 @@ fn an_operator_is_rebuilt_and_restarted_whenever_its_sources_change() {
     let kind = "--group crew --version v1 --kind Captain";
     captains.create_api(&format!("{kind} --yes"));
     captains.kbr(&format!("create webhook {kind} --defaulting --validation"));
-    captains.replace(
+    captains.implement(
         "src/webhooks/crew_v1_captain.rs",
-        "tracing::debug!(name = cx.name(), generation, \"nothing to default\");",
-        "tracing::debug!(name = cx.name(), generation);
-        object.spec.message.get_or_insert_with(|| \"ahoy\".to_owned());",
+        "default",
+        "        object.spec.message.get_or_insert_with(|| \"ahoy\".to_owned());",
     );
     captains.run("bash", &["-e", "-c", &format!("{TOOLS}{OWN}")]);
     captains.run("bash", &["-e", "-c", &format!("{TOOLS}{KEPT}")]);

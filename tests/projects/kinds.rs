@@ -134,11 +134,7 @@ async fn each_kind_has_its_own_webhooks_file() -> anyhow::Result<()> {
 
 /// The user's code in a defaulter, and in its test, which would fail otherwise.
 fn edit(project: &Project, file: &str, line: &str, found: &str) {
-    project.replace(
-        file,
-        "tracing::debug!(name = cx.name(), generation, \"nothing to default\");",
-        &format!("tracing::debug!(name = cx.name(), generation);\n        {line}"),
-    );
+    project.implement(file, "default", line);
     project.replace(
         file,
         "assert_eq!(admitted.object, request[\"request\"][\"object\"]);",

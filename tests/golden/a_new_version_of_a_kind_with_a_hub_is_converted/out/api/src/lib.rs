@@ -11,14 +11,16 @@ pub mod crew;
 
 /// Every `CustomResourceDefinition` of this crate, one for each version of each kind.
 #[must_use]
-#[allow(clippy::too_many_lines)] // one line for each kind and version
+#[allow(clippy::large_stack_arrays, clippy::too_many_lines)] // one line for each kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    let crds = &mut Vec::new();
-    crds.push(crew::v1::Captain::crd());
-    crds.push(crew::v2::Captain::crd());
+    let crds = &mut [
+        crew::v1::Captain::crd(),
+        crew::v2::Captain::crd(),
+        crew::v3::Captain::crd(),
+        // +kbr:scaffold:crds
+    ];
     crew::v1::Captain::spoke(crds);
-    crds.push(crew::v3::Captain::crd());
     crew::v3::Captain::spoke(crds);
-    // +kbr:scaffold:crds
-    std::mem::take(crds)
+    // +kbr:scaffold:conversions
+    crds.to_vec()
 }
