@@ -162,8 +162,14 @@ impl Wire {
                 }
                 true
             });
-            let gone = |(path, _): &mut (Path, Value)| objects.get(path).is_none();
-            let recreated: Vec<_> = state.recreated.extract_if(.., gone).collect();
+            // One may have to go before another can.
+            let mut waiting = state.recreated.iter();
+            let all_gone = waiting.all(|(path, _)| objects.get(path).is_none());
+            let recreated = if all_gone {
+                std::mem::take(&mut state.recreated)
+            } else {
+                Vec::new()
+            };
             if state.told != objects.version() {
                 state.told = objects.version();
                 self.0.stored.iter().for_each(Notify::notify_one);
@@ -264,7 +270,7 @@ impl Wire {
         }
     }
 
-    /// Deletes the objects of the scenario, and creates them again as soon as they are gone.
+    /// Deletes the objects of the scenario, and creates them again once all are gone.
     pub(super) fn recreate(&self) {
         if self.lock().deleted {
             return;
