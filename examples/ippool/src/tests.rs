@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use api::tsi::v1alpha1::{IPAllocation, IPClaim, IPClaimSpec, IPFamily, IPPool, IPPoolSpec};
-use kbr_testing::{FakeApi, Run, eventually, reason};
+use kbr_testing::{FakeApi, Run, eventually, reason, simulate};
 use kube::ResourceExt;
 use manager::Manager;
 
@@ -38,12 +38,13 @@ pub fn held(api: &FakeApi) -> Vec<String> {
     all.iter().map(ResourceExt::name_any).collect()
 }
 
+fn register(manager: &mut Manager) {
+    ipallocation::register(manager);
+    ipclaim::register(manager);
+    ippool::register(manager);
+}
+
 fn run(api: &FakeApi) -> Run {
-    let register = |manager: &mut Manager| {
-        ipallocation::register(manager);
-        ipclaim::register(manager);
-        ippool::register(manager);
-    };
     api.run(register).unwrap()
 }
 
@@ -140,4 +141,14 @@ async fn a_pool_goes_once_the_last_of_its_claims_has_gone() {
     let gone = || async { Ok(api.get::<IPPool>("", "pool").is_none().then_some(())) };
     eventually(SOON, "no pool", gone).await.unwrap();
     assert!(held(&api).is_empty());
+}
+
+#[test]
+fn pools_and_claims_survive_faults() {
+    let simulation = simulate(register).always("no address is held twice", |api| {
+        let held = held(api);
+        let distinct: std::collections::BTreeSet<_> = held.iter().collect();
+        distinct.len() == held.len()
+    });
+    simulation.run();
 }

@@ -69,7 +69,7 @@ fn is_not_found(error: &anyhow::Error) -> bool {
 mod tests {
     use std::{collections::BTreeMap, time::Duration};
 
-    use kbr_testing::{FakeApi, eventually};
+    use kbr_testing::{FakeApi, eventually, simulate};
 
     use super::*;
 
@@ -197,5 +197,15 @@ mod tests {
         );
         run.idle().await.unwrap();
         assert_eq!(api.requests(), before);
+    }
+    #[test]
+    fn a_binding_survives_faults() {
+        let simulation = simulate(register).world(&node("a")).world(&node("b"));
+        let binding = simulation.object(&binding(Some("a"))).user("names another node", |api| {
+            api.edit::<EcsBinding>("", "sample", |binding| {
+                binding.spec.nodename = Some("b".to_owned());
+            });
+        });
+        binding.run();
     }
 }

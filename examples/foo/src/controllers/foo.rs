@@ -63,7 +63,7 @@ mod tests {
 
     use api::samplecontroller::v1alpha1::FooSpec;
     use k8s_openapi::api::{apps::v1::DeploymentStatus, events::v1::Event};
-    use kbr_testing::{FakeApi, eventually, is_ready};
+    use kbr_testing::{FakeApi, eventually, is_ready, simulate};
 
     use super::*;
 
@@ -172,5 +172,9 @@ mod tests {
         assert_eq!(replicas(&api), Some(1));
         let foo: Foo = api.get("default", "sample").unwrap();
         assert!(!is_ready(&foo.status.unwrap().conditions));
+    }
+    #[test]
+    fn a_foo_survives_faults() {
+        simulate(register).kubelet().explore().run();
     }
 }

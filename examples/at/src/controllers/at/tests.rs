@@ -2,7 +2,7 @@
 
 use api::cnat::v1alpha1::AtStatus;
 use k8s_openapi::{api::events::v1::Event, apimachinery::pkg::apis::meta::v1::Condition};
-use kbr_testing::{FakeApi, Run, eventually, is_ready};
+use kbr_testing::{FakeApi, Run, eventually, is_ready, simulate};
 use serde_json::{Value, json};
 
 use super::*;
@@ -320,4 +320,10 @@ async fn a_pod_of_that_name_that_is_not_ours_is_reported_and_left_alone() {
     assert!(!is_ready(&status(&api).conditions));
     assert_eq!(phase(&api), Phase::Pending);
     assert_eq!(pod(&api).unwrap().spec, foreign.spec);
+}
+
+#[test]
+fn an_at_survives_faults() {
+    let simulation = simulate(register).kubelet();
+    simulation.skip("by hand", "a command runs once").run();
 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::DeploymentStatus;
-use kbr_testing::{FakeApi, eventually, is_ready, reason};
+use kbr_testing::{FakeApi, eventually, is_ready, reason, simulate};
 
 use super::*;
 
@@ -186,4 +186,9 @@ async fn a_deleted_guestbook_is_not_reconciled() {
     run.idle().await.unwrap();
     assert_eq!(api.requests().len(), before);
     assert_eq!(api.all::<Deployment>(), []);
+}
+
+#[test]
+fn a_guestbook_survives_faults() {
+    simulate(register).kubelet().explore().run();
 }

@@ -5,7 +5,7 @@ use k8s_openapi::{
     api::events::v1::Event,
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::Time},
 };
-use kbr_testing::{FakeApi, eventually, is_ready};
+use kbr_testing::{FakeApi, eventually, is_ready, simulate};
 
 use super::*;
 
@@ -98,4 +98,9 @@ async fn the_heating_is_lowered_until_the_owners_come_back() {
         Ok((events == ["Away", "Comfort"]).then_some(()))
     };
     eventually(SOON, "two events", events).await.unwrap();
+}
+
+#[test]
+fn a_home_survives_faults() {
+    simulate(register).explore().run();
 }
