@@ -151,6 +151,27 @@ pub struct Options {
     )]
     pub webhook_namespace: Option<String>,
 
+    /// What the names of the Service, the Secret and the configurations of webhooks begin with; the project's name, if not
+    /// given. A second release of the operator in a cluster has names of its own
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NAME", help_heading = "Webhooks")
+    )]
+    pub webhook_name: Option<String>,
+
+    /// Keep the CA bundles of the CRDs with conversion; `false` if they name another release of this operator
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "BOOL",
+            default_value_t = true,
+            default_missing_value = "true"
+        )
+    )]
+    #[cfg_attr(feature = "clap", arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set, help_heading = "Webhooks"))]
+    pub webhook_conversion: bool,
+
     /// The directory with the certificate of the webhook server
     #[cfg_attr(
         feature = "clap",
@@ -230,6 +251,13 @@ pub struct Options {
     )]
     #[cfg_attr(feature = "clap", arg(num_args = 0..=1, require_equals = true, action = ArgAction::Set, help_heading = "Leader election"))]
     pub leader_elect: bool,
+
+    /// The name of the Lease; the operator's id, if not given. Replicas with the same Lease take turns
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NAME", help_heading = "Leader election")
+    )]
+    pub leader_election_id: Option<String>,
 
     /// The namespace of the Lease; that of the Pod, or of the kubeconfig, if not given
     #[cfg_attr(
@@ -355,6 +383,8 @@ impl Default for Options {
             webhook_host: None,
             webhook_certificate: None,
             webhook_namespace: None,
+            webhook_name: None,
+            webhook_conversion: true,
             webhook_cert_path: None,
             webhook_cert_name: "tls.crt".to_owned(),
             webhook_cert_key: "tls.key".to_owned(),
@@ -362,6 +392,7 @@ impl Default for Options {
             webhook_keep_alive: true,
             enable_http2: false,
             leader_elect: false,
+            leader_election_id: None,
             leader_election_namespace: None,
             leader_election_lease_duration: Duration::from_secs(15),
             leader_election_renew_deadline: Duration::from_secs(10),

@@ -64,26 +64,25 @@ pub(crate) struct Rotator {
 }
 
 impl Rotator {
-    /// A rotator for the operator with this id, in `namespace`. The first part of the id is the prefix of all its
-    /// names.
+    /// A rotator for the operator with this id, in `namespace`. The names of its Service and Secret begin with `prefix`.
     pub(crate) fn new(
         client: Client,
         id: &str,
+        prefix: &str,
         namespace: &str,
         targets: Vec<(ApiResource, String)>,
     ) -> (Self, oneshot::Receiver<Served>) {
         let (first, receiver) = oneshot::channel();
-        let project = id.split('.').next().unwrap_or(id);
         let rotator = Self {
             client,
             secret: Secret {
                 namespace: namespace.to_owned(),
-                name: format!("{project}-webhook-certificate"),
+                name: format!("{prefix}-webhook-certificate"),
                 manager: format!("{id}/webhooks"),
                 names: format!("{id}/certificate-names"),
             },
             targets,
-            own_name: format!("{project}-webhook.{namespace}.svc"),
+            own_name: format!("{prefix}-webhook.{namespace}.svc"),
             served: None,
             trusted: None,
             first: Some(first),

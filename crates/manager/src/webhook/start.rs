@@ -144,7 +144,8 @@ impl Manager {
                     .filter(|it| !it.is_empty());
                 let namespace = namespace.unwrap_or(self.clients.always.default_namespace());
                 let client = self.clients.always.clone();
-                let (rotator, first) = Rotator::new(client, &self.id, namespace, self.trusting());
+                let (id, prefix) = (&self.id, self.webhook_prefix());
+                let (rotator, first) = Rotator::new(client, id, prefix, namespace, self.trusting());
                 tasks.spawn(rotator.run(stop.clone()).map(Ok));
                 return Ok(Box::pin(async { Ok(first.await?) }));
             }
@@ -161,26 +162,34 @@ impl Manager {
         Ok(Box::pin(ready(Ok(loaded))))
     }
 
+    /// What the names of the objects that belong to the webhooks begin with.
+    fn webhook_prefix(&self) -> &str {
+        let project = self.id.split('.').next().unwrap_or(&self.id);
+        self.options.webhook_name.as_deref().unwrap_or(project)
+    }
+
     /// The objects whose CA bundle the API server uses when it calls these webhooks.
     fn trusting(&self) -> Vec<(ApiResource, String)> {
-        let project = self.id.split('.').next().unwrap_or(&self.id);
+        let prefix = self.webhook_prefix();
         let has = |task| self.webhooks.values().any(|webhook| webhook.task == task);
         let mut all = Vec::new();
         if has(Task::Default) {
-            let name = format!("{project}-mutating-webhook-configuration");
+            let name = format!("{prefix}-mutating-webhook-configuration");
             all.push((
                 ApiResource::erase::<MutatingWebhookConfiguration>(&()),
                 name,
             ));
         }
         if has(Task::Validate) {
-            let name = format!("{project}-validating-webhook-configuration");
+            let name = format!("{prefix}-validating-webhook-configuration");
             all.push((
                 ApiResource::erase::<ValidatingWebhookConfiguration>(&()),
                 name,
             ));
         }
-        for name in self.conversions.crds() {
+        // Another release's rotator would remove this CA from its CRDs, and this one that of the other.
+        let crds = self.conversions.crds().into_iter();
+        for name in crds.filter(|_| self.options.webhook_conversion) {
             all.push((ApiResource::erase::<CustomResourceDefinition>(&()), name));
         }
         all

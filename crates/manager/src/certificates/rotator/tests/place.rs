@@ -69,7 +69,7 @@ impl Place {
             (ApiResource::erase::<Crd>(&()), "not.there".to_owned()),
         ];
         let (client, id) = (self.client.clone(), "guests.example.com");
-        Rotator::new(client, id, "guests-system", targets)
+        Rotator::new(client, id, "guests", "guests-system", targets)
     }
 
     pub(super) async fn get(&self, path: &str) -> Value {
