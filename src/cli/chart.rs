@@ -1,6 +1,7 @@
 //! `kbr chart`: arguments.
 
 use super::dist;
+use kbr_host::output;
 use kbr_manifests::chart;
 
 /// Generate a Helm chart from `config`
@@ -9,6 +10,9 @@ use kbr_manifests::chart;
 /// its files are generated: change `config`, or what you add in `config/chart`, and run it again.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Args {
+    /// The image of the operator; that of `config` if it is not given
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Option<String>,
     /// Write nothing; print what is stale as a diff, and fail if anything is
     #[arg(long)]
     pub check: bool,
@@ -20,6 +24,27 @@ pub struct Args {
 /// `config` cannot be rendered, or has parts that a chart cannot express. With `--check`, also if anything is stale.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let root = dist::root()?;
-    let files = chart::generate(&root, &dist::kubectl()?)?;
-    dist::write(&root, &files, args.check)
+    let files = chart::generate(&root, args.image.as_deref(), &dist::kubectl()?)?;
+    dist::write(&root, &files, args.check)?;
+    if !args.check {
+        tell_size(chart::stored(&files.files)?);
+    }
+    Ok(())
+}
+
+/// How much of a release the CRDs take, in bytes.
+const MOST: usize = 1 << 20;
+
+fn tell_size(bytes: usize) {
+    let kilobytes = bytes.div_ceil(1024);
+    output::message(format_args!(
+        "{:>12} {kilobytes} of the 1024 KiB that Helm stores of a release",
+        "CRDs"
+    ));
+    if bytes > MOST / 10 * 7 {
+        output::message(format_args!(
+            "warning: the CRDs leave little room: once a release needs more than 1024 KiB, Helm cannot install it\n\
+             help: shorten the doc comments of their fields, or give some kinds a chart of their own"
+        ));
+    }
 }

@@ -85,22 +85,32 @@ fn helm() -> &'static Path {
     })
 }
 
-/// The objects of `config/default`.
-pub fn kustomize(project: &Path) -> Vec<Value> {
-    let assets = Command::new(env!("CARGO_BIN_EXE_kbr"))
-        .args(["envtest", "path"])
-        .output()
-        .unwrap();
-    let assets = String::from_utf8(assets.stdout).unwrap();
-    let output = Command::new(Path::new(assets.trim()).join("kubectl"))
-        .args(["kustomize", "config/default"])
+/// The objects of a kustomization.
+pub fn kustomize(project: &Path, folder: &str) -> Vec<Value> {
+    let output = Command::new(kubectl())
+        .args(["kustomize", folder])
         .current_dir(project)
         .output()
-        .expect("kubectl is missing; run `kbr envtest build`");
+        .unwrap();
     assert!(
         output.status.success(),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
     serde_saphyr::from_multiple(&String::from_utf8(output.stdout).unwrap()).unwrap()
+}
+
+/// The kubectl of the local control plane.
+pub fn kubectl() -> PathBuf {
+    let assets = Command::new(env!("CARGO_BIN_EXE_kbr"))
+        .args(["envtest", "path"])
+        .output()
+        .unwrap();
+    let assets = String::from_utf8(assets.stdout).unwrap();
+    let kubectl = Path::new(assets.trim()).join("kubectl");
+    assert!(
+        kubectl.exists(),
+        "kubectl is missing; run `kbr envtest build`"
+    );
+    kubectl
 }

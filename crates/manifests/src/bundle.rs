@@ -20,6 +20,7 @@ use crate::dist::{self, Dist};
 use crate::files::Body;
 use crate::render::Scratch;
 use crate::{overlay, packages, yaml};
+pub use image::set as set_image;
 use kbr_scaffold::workdir;
 use metadata::Metadata;
 

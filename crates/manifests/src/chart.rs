@@ -5,68 +5,90 @@
 
 mod about;
 mod assemble;
+mod checks;
 mod condition;
 mod crds;
+mod marks;
 mod merge;
 mod names;
 mod own;
+mod parts;
 mod place;
+mod ports;
+mod role_namespaces;
 mod schemas;
 mod settings;
 mod switches;
 mod text;
 mod values;
+mod webhook_namespaces;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::rc::Rc;
 
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::bundle::set_image;
 use crate::dist::Dist;
 use crate::packages;
 use crate::render::Scratch;
 use about::About;
 use assemble::Chart;
+pub use crds::stored;
 use kbr_scaffold::workdir;
+use marks::Marks;
 use names::Names;
+use parts::Part;
+use ports::Ports;
 use switches::Switches;
 
 /// Where the chart is, relative to the project.
 pub const FOLDER: &str = "dist/chart";
 
-/// The files of the chart of the project at `root`. `kubectl` makes a command without arguments.
+/// The files of the chart of the project at `root`, with an image of the operator or that of `config`. `kubectl` makes a command without arguments.
 ///
 /// # Errors
 /// `config` cannot be read or rendered, or it has parts that a chart cannot express.
-pub fn generate(root: &Path, kubectl: &dyn Fn() -> Command) -> anyhow::Result<Dist> {
+pub fn generate(
+    root: &Path,
+    image: Option<&str>,
+    kubectl: &dyn Fn() -> Command,
+) -> anyhow::Result<Dist> {
     let project = workdir::load(root)?;
     let packages = packages::packages(root)?;
     let own = packages.iter().find(|package| package.folder == root);
     let version = own.map_or("0.1.0", |package| &package.version);
     let scratch = Scratch::new(root)?;
-    let switches = Switches::read(root, &scratch.listed())?;
-    let mut cases = cases(&scratch, &switches, kubectl)?;
+    let mut switches = Switches::read(root, &scratch.listed())?;
+    let mut rendered = rendered(&scratch, &switches, kubectl)?;
     let name = project.head.name.as_str();
-    let namespace = namespace(&cases[&switches.default])?;
-    let everything: Vec<Value> = cases.values().flatten().cloned().collect();
-    let names = Names::new(name, &namespace, &everything);
-    for objects in cases.values_mut() {
+    let namespace = namespace(&rendered[&switches.components(switches.default)])?;
+    let domain = &project.head.domain;
+    let objects = || rendered.values().flatten();
+    let names = Names::new(name, &namespace, domain, objects());
+    let mut marks = Marks::new(names, Ports::new(objects()));
+    for objects in rendered.values_mut() {
         // `helm install --create-namespace` creates it: a release is in a namespace before it has objects.
         objects.retain(|object| object["kind"] != "Namespace");
         for object in objects {
-            names.mark(object);
+            if let Some(image) = image.filter(|_| is_manager(object)) {
+                set_image(object, image)?;
+            }
+            marks.mark(object);
         }
     }
-    let about = About { name, version };
-    let all = switches.cases();
+    let parts = parts::parts(rendered.values().flatten());
+    switches.add(parts.iter().map(|part| part.value));
+    let cases = cases(&rendered, &switches, &parts);
     let chart = Chart {
         root,
-        about,
+        about: About { name, version },
         switches: &switches,
-        names: &names,
-        all,
+        marks: &marks,
+        all: switches.cases(),
     };
     Ok(Dist {
         name: "chart",
@@ -78,22 +100,60 @@ pub fn generate(root: &Path, kubectl: &dyn Fn() -> Command) -> anyhow::Result<Di
     })
 }
 
-/// The objects in each case.
-fn cases(
+/// The objects with each selection of components.
+type Rendered = BTreeMap<Vec<String>, Vec<Value>>;
+
+fn rendered(
     scratch: &Scratch,
     switches: &Switches,
     kubectl: &dyn Fn() -> Command,
-) -> anyhow::Result<BTreeMap<usize, Vec<Value>>> {
-    let mut rendered: BTreeMap<Vec<&str>, Vec<Value>> = BTreeMap::new();
-    let mut cases = BTreeMap::new();
+) -> anyhow::Result<Rendered> {
+    let mut rendered = Rendered::new();
     for case in switches.cases() {
         let components = switches.components(case);
         if !rendered.contains_key(&components) {
-            rendered.insert(components.clone(), scratch.render(&components, kubectl)?);
+            let objects = scratch.render(&components, kubectl)?;
+            rendered.insert(components, objects);
         }
-        cases.insert(case, rendered[&components].clone());
     }
-    Ok(cases)
+    Ok(rendered)
+}
+
+/// The objects in each case: those of its components, without the parts that are off. Equal objects are one.
+fn cases(
+    rendered: &Rendered,
+    switches: &Switches,
+    parts: &[Part],
+) -> BTreeMap<usize, Vec<Rc<Value>>> {
+    let mut pool: BTreeMap<String, Rc<Value>> = BTreeMap::new();
+    let mut known: BTreeMap<(Vec<String>, Vec<bool>), Vec<Rc<Value>>> = BTreeMap::new();
+    let mut cases = BTreeMap::new();
+    for case in switches.cases() {
+        let on: Vec<bool> = parts
+            .iter()
+            .map(|part| switches.is_on(part.value, case))
+            .collect();
+        let components = switches.components(case);
+        let objects = known
+            .entry((components, on))
+            .or_insert_with_key(|(components, on)| {
+                let off = || parts.iter().zip(on).filter(|(_, on)| !**on);
+                let left = |object: &Value| {
+                    off().try_fold(object.clone(), |object, (part, _)| (part.without)(object))
+                };
+                let share = |object: Value| {
+                    let entry = pool.entry(object.to_string());
+                    entry.or_insert_with(|| Rc::new(object)).clone()
+                };
+                rendered[components]
+                    .iter()
+                    .filter_map(left)
+                    .map(share)
+                    .collect()
+            });
+        cases.insert(case, objects.clone());
+    }
+    cases
 }
 
 /// The namespace that the operator runs in.

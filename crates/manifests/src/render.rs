@@ -49,13 +49,13 @@ impl Scratch {
     /// kustomize fails.
     pub fn render(
         &self,
-        components: &[&str],
+        components: &[impl AsRef<str>],
         kubectl: &dyn Fn() -> Command,
     ) -> anyhow::Result<Vec<Value>> {
         let mut selected = self.default.clone();
         selected["components"] = components
             .iter()
-            .map(|it| json!(format!("../{it}")))
+            .map(|it| json!(format!("../{}", it.as_ref())))
             .collect();
         let text = yaml::render(&[selected])?;
         fs::write(self.folder.path().join(DEFAULT), text).context("cannot select components")?;

@@ -104,7 +104,7 @@ pub fn notes(name: &str, kinds: &[String]) -> String {
     let kinds = kinds.join(", ");
     format!(
         "{name} {{{{ .Chart.AppVersion }}}} runs in the namespace {{{{ .Release.Namespace }}}}:\n\n    \
-         kubectl --namespace {{{{ .Release.Namespace }}}} get pods --selector app.kubernetes.io/name={name}\n\n\
+         kubectl --namespace {{{{ .Release.Namespace }}}} get pods --selector app.kubernetes.io/name={{{{ include \"{name}.fullname\" . }}}}\n\n\
          Before `helm uninstall`, delete the objects that this operator manages: {kinds}.\n\
          An object with a finalizer of this operator cannot be deleted once the operator is gone.\n\
          {{{{- if .Values.crd.keep }}}}\nThe CRDs and all of their objects stay: `crd.keep` is true.\n\

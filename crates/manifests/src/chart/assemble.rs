@@ -2,19 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 
 use anyhow::bail;
 use serde_json::{Value, json};
 
 use super::about::{self, About};
 use super::condition::Cases;
+use super::marks::Marks;
 use super::merge::{Choice, merge};
-use super::names::{self, Names};
+use super::names;
 use super::place::{self, Placed};
+use super::role_namespaces::RoleNamespaces;
 use super::switches::{self, Switches};
 use super::text::Writer;
 use super::values::{self, Row};
-use super::{FOLDER, is_manager, own};
+use super::{FOLDER, checks, is_manager, own};
 use crate::dist;
 use crate::files::Body;
 use crate::yaml;
@@ -26,7 +29,7 @@ pub struct Chart<'a> {
     pub root: &'a Path,
     pub about: About<'a>,
     pub switches: &'a Switches,
-    pub names: &'a Names,
+    pub marks: &'a Marks,
     /// All cases.
     pub all: Cases,
 }
@@ -46,28 +49,34 @@ fn identity(object: &Value) -> Identity {
     .map(text)
 }
 
+/// The objects in each case -> each object in its cases.
+fn by_identity(
+    cases: &BTreeMap<usize, Vec<Rc<Value>>>,
+) -> BTreeMap<Identity, BTreeMap<usize, &Value>> {
+    let mut objects: BTreeMap<Identity, BTreeMap<usize, &Value>> = BTreeMap::new();
+    for (case, rendered) in cases {
+        for object in rendered {
+            let by_case = objects.entry(identity(object)).or_default();
+            by_case.insert(*case, object);
+        }
+    }
+    objects
+}
+
 impl Chart<'_> {
     /// The files of the chart.
     ///
     /// # Errors
     /// An object has parts that a chart cannot express, or `config/chart` has errors.
-    pub fn files(&self, cases: &BTreeMap<usize, Vec<Value>>) -> anyhow::Result<Vec<Body>> {
-        let mut objects: BTreeMap<Identity, BTreeMap<usize, &Value>> = BTreeMap::new();
-        for (case, rendered) in cases {
-            for object in rendered {
-                objects
-                    .entry(identity(object))
-                    .or_default()
-                    .insert(*case, object);
-            }
-        }
+    pub fn files(&self, cases: &BTreeMap<usize, Vec<Rc<Value>>>) -> anyhow::Result<Vec<Body>> {
+        let objects = by_identity(cases);
         let mut files = Vec::new();
         let mut rows = self.rows_of_release();
         let mut crds = Vec::new();
         for (identity, by_case) in &objects {
             let mut merged = merge(by_case);
             if identity[1] == CRD {
-                crds.push((identity, merged));
+                crds.push((identity[3].clone(), merged));
                 continue;
             }
             if by_case.values().any(|object| is_manager(object)) {
@@ -77,17 +86,23 @@ impl Chart<'_> {
             files.push(self.template(&self.path(identity), &merged)?);
         }
         rows.extend(self.rows_of_switches());
-        let mut kinds = Vec::new();
+        rows.extend(self.marks.rows());
+        let kinds: Vec<String> = crds.iter().map(|(name, _)| name.clone()).collect();
+        let mut converted = Vec::new();
+        for (name, merged) in &mut crds {
+            let strategy = place::find(merged, "spec.conversion.strategy");
+            if strategy.is_some_and(|it| it == "Webhook") {
+                converted.push(name.clone());
+            }
+        }
         if !crds.is_empty() {
             rows.extend(about::crd_values());
-            for (identity, merged) in crds {
-                kinds.push(identity[3].clone());
-                files.push(self.crd(&self.names.plain(&identity[3]), merged)?);
-            }
-            files.extend(self.crds()?);
+            files.extend(self.crds(crds)?);
         }
         own::defaults(self.root, &mut rows)?;
         files.extend(own::templates(self.root, FOLDER)?);
+        let checks = checks::template(self.switches, &self.marks.ports, &converted);
+        files.extend(checks.map(|text| Self::file("templates/checks.yaml", &text)));
         files.extend(self.others(&rows, &kinds)?);
         Ok(files)
     }
@@ -95,7 +110,7 @@ impl Chart<'_> {
     pub(super) fn template(&self, path: &str, merged: &Choice) -> anyhow::Result<Body> {
         let writer = Writer {
             switches: &self.switches.values,
-            names: self.names,
+            marks: self.marks,
         };
         Ok(Self::file(path, &writer.object(merged, &self.all)?))
     }
@@ -108,10 +123,10 @@ impl Chart<'_> {
     }
 
     /// The file of an object: below `templates/`, in a folder for each concern.
-    fn path(&self, [api, kind, _, name]: &Identity) -> String {
+    fn path(&self, [api, kind, namespace, name]: &Identity) -> String {
         let group = api.split_once('/').map_or("", |(group, _)| group);
-        let name = self.names.plain(name);
-        let name = self.names.suffix(&name);
+        let name = self.marks.names.plain(name);
+        let name = RoleNamespaces::key(namespace).unwrap_or(self.marks.names.suffix(&name));
         let folder = match (group, kind.as_str()) {
             ("rbac.authorization.k8s.io", _) | ("", "ServiceAccount") => "rbac",
             ("apps" | "policy", _) => "manager",
@@ -151,7 +166,12 @@ impl Chart<'_> {
                 switches::about(value),
             )
         };
-        self.switches.values.iter().enumerate().map(row).collect()
+        let values = self.switches.values.iter().enumerate();
+        // The CRDs have it, also in a chart in which nothing else depends on it.
+        values
+            .filter(|(_, value)| *value != "crd.enabled")
+            .map(row)
+            .collect()
     }
 
     /// What is not an object.

@@ -40,9 +40,10 @@ pub fn condition(on: &Cases, scope: &Cases, switches: &[String]) -> Option<Strin
 /// The fewest terms, with the fewest switches first, that together select `on` and nothing else of `scope`.
 /// Taking the term that selects most is not always the minimum, but is for the few switches of a chart.
 fn terms(on: &Cases, scope: &Cases, switches: usize) -> Vec<Term> {
-    let off: Vec<usize> = scope.difference(on).copied().collect();
+    let off: Cases = scope.difference(on).copied().collect();
+    let matters = matters(on, &off, switches);
     let mut candidates = Vec::new();
-    for care in 0..1_usize << switches {
+    for care in (0..1_usize << switches).filter(|care| care & !matters == 0) {
         let ways: BTreeSet<usize> = on.iter().map(|case| case & care).collect();
         let terms = ways.into_iter().map(|on| Term { care, on });
         candidates.extend(terms.filter(|term| !off.iter().any(|case| term.selects(*case))));
@@ -61,6 +62,21 @@ fn terms(on: &Cases, scope: &Cases, switches: usize) -> Vec<Term> {
         chosen.push(best);
     }
     chosen
+}
+
+/// The switches on which it depends, as bits: those that alone make a difference, unless there is also a difference without them.
+fn matters(on: &Cases, off: &Cases, switches: usize) -> usize {
+    let differs = |bit: &usize| on.iter().any(|case| off.contains(&(case ^ bit)));
+    let bits: usize = (0..switches)
+        .map(|switch| 1 << switch)
+        .filter(differs)
+        .sum();
+    let selected: Cases = on.iter().map(|case| case & bits).collect();
+    if off.iter().any(|case| selected.contains(&(case & bits))) {
+        (1 << switches) - 1
+    } else {
+        bits
+    }
 }
 
 fn all(term: Term, switches: &[String]) -> String {

@@ -1,5 +1,9 @@
 //! The CRDs of a chart: in a subchart, unless they depend on values of the chart.
 
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::json;
 
 use super::assemble::Chart;
@@ -20,7 +24,7 @@ impl Chart<'_> {
     ///
     /// # Errors
     /// It cannot be written as YAML.
-    pub(super) fn crd(&self, name: &str, mut merged: Choice) -> anyhow::Result<Body> {
+    fn crd(&self, name: &str, mut merged: Choice) -> anyhow::Result<Body> {
         let same =
             matches!(merged.variants.as_slice(), [(cases, Node::Same(_))] if *cases == self.all);
         let (path, keep) = if same && !Names::prefixes(&merged) {
@@ -43,8 +47,19 @@ impl Chart<'_> {
         Ok(file)
     }
 
-    /// The other files of the subchart.
-    pub(super) fn crds(&self) -> anyhow::Result<Vec<Body>> {
+    /// The files of the CRDs, each with its name, and the other files of the subchart.
+    ///
+    /// # Errors
+    /// One cannot be written as YAML.
+    pub(super) fn crds(&self, crds: Vec<(String, Choice)>) -> anyhow::Result<Vec<Body>> {
+        let file =
+            |(name, merged): (String, Choice)| self.crd(&self.marks.names.plain(&name), merged);
+        let mut files: Vec<Body> = crds.into_iter().map(file).collect::<anyhow::Result<_>>()?;
+        files.extend(self.subchart()?);
+        Ok(files)
+    }
+
+    fn subchart(&self) -> anyhow::Result<Vec<Body>> {
         let rows: Vec<Row> = about::crd_values()
             .into_iter()
             .map(|row| Row {
@@ -65,6 +80,22 @@ impl Chart<'_> {
             },
         ])
     }
+}
+
+/// What the CRDs take of the Secret in which Helm stores a release, in bytes: their manifests, compressed and in base64. A Secret can have
+/// 1 MiB.
+///
+/// # Errors
+/// Never, since all of it is in memory.
+pub fn stored(files: &[Body]) -> anyhow::Result<usize> {
+    let mut compressed = GzEncoder::new(Vec::new(), Compression::best());
+    for file in files {
+        let path = file.path.trim_start_matches(super::FOLDER);
+        if path.starts_with("/charts/crds/templates/") || path.starts_with("/templates/crd/") {
+            compressed.write_all(file.text.as_bytes())?;
+        }
+    }
+    Ok(compressed.finish()?.len().div_ceil(3) * 4)
 }
 
 /// Adds the annotation by which Helm keeps an object.
@@ -103,5 +134,27 @@ fn annotate(crd: &mut Choice, all: &Cases) {
                 parts.insert(0, ("annotations".to_owned(), only));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_crds_count() {
+        let file = |path: &str, text: &str| Body {
+            path: format!("{}/{path}", super::super::FOLDER),
+            text: text.to_owned(),
+        };
+        let size = |files: &[Body]| stored(files).unwrap();
+        let empty = size(&[]);
+        assert!(empty < 40);
+        assert_eq!(size(&[file("values.yaml", "a")]), empty);
+        for path in ["charts/crds/templates/a.yaml", "templates/crd/a.yaml"] {
+            assert!(size(&[file(path, "abcdefgh")]) > empty, "{path}");
+        }
+        let repeated = "description: the same\n".repeat(10_000);
+        assert!(size(&[file("templates/crd/a.yaml", &repeated)]) < repeated.len() / 50);
     }
 }

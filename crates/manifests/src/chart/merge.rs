@@ -75,7 +75,7 @@ pub fn merge(values: &ByCase<'_>) -> Choice {
 fn equal<'a>(values: &ByCase<'a>) -> Vec<(Cases, &'a Value)> {
     let mut groups: Vec<(Cases, &Value)> = Vec::new();
     for (case, value) in values {
-        match groups.iter_mut().find(|(_, other)| other == value) {
+        match groups.iter_mut().find(|(_, other)| same(other, value)) {
             Some((cases, _)) => _ = cases.insert(*case),
             None => groups.push((Cases::from([*case]), value)),
         }
@@ -83,9 +83,21 @@ fn equal<'a>(values: &ByCase<'a>) -> Vec<(Cases, &'a Value)> {
     groups
 }
 
+/// Equal parts of different cases are mostly the same part.
+fn same(one: &Value, other: &Value) -> bool {
+    std::ptr::eq(one, other) || one == other
+}
+
+/// The value of all cases, if they have the same.
+fn only<'a>(values: &ByCase<'a>) -> Option<&'a Value> {
+    let mut all = values.values().copied();
+    let first = all.next()?;
+    all.all(|other| same(first, other)).then_some(first)
+}
+
 fn map(values: &ByCase<'_>) -> Node {
-    if let [(_, value)] = equal(values).as_slice() {
-        return Node::Same((*value).clone());
+    if let Some(value) = only(values) {
+        return Node::Same(value.clone());
     }
     let objects = || {
         values
@@ -104,8 +116,8 @@ fn map(values: &ByCase<'_>) -> Node {
 
 /// `None` if the lists have no common order, or nothing tells their items apart.
 fn list(values: &ByCase<'_>) -> Option<Node> {
-    if let [(_, value)] = equal(values).as_slice() {
-        return Some(Node::Same((*value).clone()));
+    if let Some(value) = only(values) {
+        return Some(Node::Same(value.clone()));
     }
     let lists: BTreeMap<usize, &Vec<Value>> = values
         .iter()

@@ -2,14 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::merge::Choice;
+use super::parts::{SELF_MANAGED, each_container};
 
 /// Stands for `{{` of the objects, which templates would read. Templates have no other special text.
 const BRACES: &str = "kbrOpeningBracesKbr";
-const NAMESPACE: &str = "kbrNamespaceKbr";
-const FULL_NAME: &str = "kbrFullNameKbr";
+pub const NAMESPACE: &str = "kbrNamespaceKbr";
+pub const FULL_NAME: &str = "kbrFullNameKbr";
+/// The full name, in a line that exists only if the release has another name than the project.
+const IF_RENAMED: &str = "kbrFullNameIfRenamedKbr";
+/// The label of which the value is the project's name: selectors of two releases in a namespace differ by it.
+const LABEL: &str = "app.kubernetes.io/name";
 /// The image of the operator.
 pub const IMAGE: &str = "kbrImageKbr";
 /// The value of an annotation that only some charts have.
@@ -20,6 +25,7 @@ pub const KEEP: &str = "kbrKeepKbr";
 pub struct Names {
     chart: String,
     namespace: String,
+    domain: String,
     /// Names that begin with that of the project, a hyphen, and the rest.
     prefixed: BTreeSet<String>,
 }
@@ -27,7 +33,12 @@ pub struct Names {
 impl Names {
     /// The names in `objects` of the project `chart` that runs in `namespace`: those of objects, and those that permissions, volumes and
     /// labels of kbr refer to. Other text that begins with the project's name, such as an image, is none of them.
-    pub fn new(chart: &str, namespace: &str, objects: &[Value]) -> Self {
+    pub fn new<'a>(
+        chart: &str,
+        namespace: &str,
+        domain: &str,
+        objects: impl Iterator<Item = &'a Value>,
+    ) -> Self {
         let mut prefixed = BTreeSet::new();
         let prefix = format!("{chart}-");
         for object in objects {
@@ -47,6 +58,7 @@ impl Names {
         Self {
             chart: chart.to_owned(),
             namespace: namespace.to_owned(),
+            domain: domain.to_owned(),
             prefixed,
         }
     }
@@ -67,12 +79,51 @@ impl Names {
                         Value::String(text) if key == "namespace" && *text == self.namespace => {
                             NAMESPACE.clone_into(text);
                         }
+                        Value::String(text) if key == LABEL && *text == self.chart => {
+                            FULL_NAME.clone_into(text);
+                        }
                         other => self.mark(other),
                     }
                 }
             }
             _ => {}
         }
+    }
+
+    /// What else of an object names the release: its Lease, and the flags by which the operator knows its own names.
+    pub fn mark_identity(&self, object: &mut Value) {
+        let id = format!("{}.", self.chart);
+        let rules = object.get_mut("rules").and_then(Value::as_array_mut);
+        for rule in rules.into_iter().flatten() {
+            if rule["resources"] != json!(["leases"]) {
+                continue;
+            }
+            let names = rule.get_mut("resourceNames").and_then(Value::as_array_mut);
+            for name in names.into_iter().flatten() {
+                if let Some(domain) = name.as_str().and_then(|it| it.strip_prefix(&id)) {
+                    *name = json!(format!("{FULL_NAME}.{domain}"));
+                }
+            }
+        }
+        if object["kind"] != "Deployment" {
+            return;
+        }
+        each_container(object, |container| {
+            let Some(Value::Array(flags)) = container.get_mut("args") else {
+                return;
+            };
+            for (flag, own) in [
+                (
+                    "--leader-elect",
+                    format!("--leader-election-id={IF_RENAMED}.{}", self.domain),
+                ),
+                (SELF_MANAGED, format!("--webhook-name={IF_RENAMED}")),
+            ] {
+                if let Some(position) = flags.iter().position(|it| it == flag) {
+                    flags.insert(position + 1, json!(own));
+                }
+            }
+        });
     }
 
     fn marked(&self, text: &str) -> String {
@@ -104,7 +155,9 @@ impl Names {
     /// Replaces what [`Self::mark`] wrote with actions of a template.
     pub fn expand(&self, text: &str) -> String {
         let full_name = format!("{{{{ include \"{}.fullname\" . }}}}", self.chart);
-        text.replace(BRACES, "{{ \"{{\" }}")
+        let renamed = format!("ne (include \"{0}.fullname\" .) \"{0}\"", self.chart);
+        conditional(text, IF_RENAMED, &renamed, &full_name)
+            .replace(BRACES, "{{ \"{{\" }}")
             .replace(NAMESPACE, "{{ .Release.Namespace }}")
             .replace(FULL_NAME, &full_name)
             .replace(
@@ -134,6 +187,22 @@ impl Names {
     }
 }
 
+/// Puts each line with `mark` below a condition, and replaces the mark with an action.
+pub fn conditional(text: &str, mark: &str, condition: &str, action: &str) -> String {
+    let mut all = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        if line.contains(mark) {
+            let line = line.trim_end().replace(mark, action);
+            all.push_str(&format!(
+                "{{{{- if {condition} }}}}\n{line}\n{{{{- end }}}}\n"
+            ));
+        } else {
+            all.push_str(line);
+        }
+    }
+    all
+}
+
 /// Calls `found` for each string with the key that it is below, also through lists.
 fn collect(value: &Value, found: &mut dyn FnMut(&str, &str)) {
     fn below(key: &str, value: &Value, found: &mut dyn FnMut(&str, &str)) {
@@ -150,16 +219,17 @@ fn collect(value: &Value, found: &mut dyn FnMut(&str, &str)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn check(text: &str, expected: &str) {
         let names = Names::new(
             "shop",
             "shop-system",
-            &[
+            "example.com",
+            [
                 json!({ "metadata": { "name": "shop-webhook", "namespace": "shop-system" } }),
                 json!({ "spec": { "image": "shop-image", "containers": [{ "name": "shop" }] } }),
-            ],
+            ]
+            .iter(),
         );
         let mut value = json!(text);
         names.mark(&mut value);
@@ -191,7 +261,7 @@ mod tests {
 
     #[test]
     fn the_namespace_is_replaced_where_it_is_one() {
-        let names = Names::new("shop", "monitoring", &[]);
+        let names = Names::new("shop", "monitoring", "example.com", [].iter());
         let mut object = json!({ "metadata": { "namespace": "monitoring" }, "text": "monitoring", "list": ["monitoring"] });
         names.mark(&mut object);
         let expected = json!({ "metadata": { "namespace": NAMESPACE }, "text": "monitoring", "list": ["monitoring"] });

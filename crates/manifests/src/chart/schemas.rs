@@ -3,6 +3,13 @@
 
 use serde_json::{Value, json};
 
+/// The key of a label or annotation.
+const KEY: &str =
+    "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+
+/// The value of a label, which has at most 63 characters.
+const LABEL: &str = "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$";
+
 /// Any mapping.
 pub fn object() -> Value {
     json!({ "type": ["object", "null"] })
@@ -49,9 +56,7 @@ pub fn mounts() -> Value {
 
 /// Labels: of the API server's grammar.
 pub fn labels() -> Value {
-    entries(
-        &json!({ "type": "string", "pattern": "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$", "maxLength": 63 }),
-    )
+    entries(&json!({ "type": "string", "pattern": LABEL, "maxLength": 63 }))
 }
 
 /// Annotations.
@@ -67,8 +72,17 @@ pub fn selector() -> Value {
 }
 
 fn entries(value: &Value) -> Value {
-    let key = "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$";
-    json!({ "type": "object", "propertyNames": { "pattern": key, "maxLength": 317 }, "additionalProperties": value })
+    json!({ "type": "object", "propertyNames": { "pattern": KEY, "maxLength": 317 }, "additionalProperties": value })
+}
+
+/// Names of namespaces.
+pub fn namespaces() -> Value {
+    json!({ "type": "array", "items": namespace() })
+}
+
+/// A namespace.
+pub fn namespace() -> Value {
+    json!({ "type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength": 63 })
 }
 
 /// Requests and limits.
@@ -79,7 +93,8 @@ pub fn resources() -> Value {
             { "type": "number", "minimum": 0 },
         ]
     });
-    let quantities = json!({ "type": "object", "additionalProperties": quantity });
+    let name = "^(cpu|memory|ephemeral-storage|hugepages-[0-9]+[KMG]i|[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)$";
+    let quantities = json!({ "type": "object", "propertyNames": { "pattern": name }, "additionalProperties": quantity });
     json!({
         "type": ["object", "null"],
         "additionalProperties": false,
@@ -89,16 +104,31 @@ pub fn resources() -> Value {
 
 /// Taints that are tolerated.
 pub fn tolerations() -> Value {
-    let text = json!({ "type": "string" });
+    let key = json!({ "type": "string", "pattern": KEY });
+    let value = json!({ "type": "string", "pattern": LABEL, "maxLength": 63 });
+    let effect = json!({ "enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"] });
+    let seconds = json!({ "type": "integer" });
     let toleration = json!({
         "type": "object",
         "additionalProperties": false,
         "properties": {
-            "key": text,
+            "key": key,
             "operator": { "enum": ["Exists", "Equal"] },
-            "value": text,
-            "effect": { "enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"] },
-            "tolerationSeconds": { "type": "integer" },
+            "value": value,
+            "effect": effect,
+            "tolerationSeconds": seconds,
+        },
+        // What exists has no value, and what is equal has a key.
+        "oneOf": [
+            {
+                "required": ["operator"],
+                "properties": { "operator": { "const": "Exists" } },
+                "not": { "required": ["value"] },
+            },
+            { "required": ["key"], "properties": { "operator": { "const": "Equal" } } },
+        ],
+        "dependencies": {
+            "tolerationSeconds": { "required": ["effect"], "properties": { "effect": { "const": "NoExecute" } } },
         },
     });
     json!({ "type": ["array", "null"], "items": toleration })

@@ -89,19 +89,33 @@ impl Switches {
         }
     }
 
+    /// Adds values that are on by default and choose no component.
+    pub fn add(&mut self, values: impl Iterator<Item = &'static str>) {
+        for value in values {
+            self.default |= 1 << self.values.len();
+            self.values.push(value.to_owned());
+        }
+    }
+
+    /// Whether a value is on in a case; a value that does not exist is.
+    pub fn is_on(&self, value: &str, case: usize) -> bool {
+        let number = self.values.iter().position(|it| it == value);
+        number.is_none_or(|number| case & (1 << number) != 0)
+    }
+
     /// All cases.
     pub fn cases(&self) -> Cases {
         (0..1 << self.values.len()).collect()
     }
 
     /// The folders of the components in one case.
-    pub fn components(&self, case: usize) -> Vec<&str> {
+    pub fn components(&self, case: usize) -> Vec<String> {
         let chosen = self.components.iter().filter(|(_, needs)| {
             needs
                 .iter()
                 .all(|(number, on)| (case & (1 << number) != 0) == *on)
         });
-        chosen.map(|(folder, _)| folder.as_str()).collect()
+        chosen.map(|(folder, _)| folder.clone()).collect()
     }
 }
 
@@ -113,6 +127,8 @@ pub fn about(value: &str) -> String {
         "rbac.namespaced" => "Roles in selected namespaces instead of permissions in the whole cluster".to_owned(),
         "highAvailability.enabled" => "Two replicas on different nodes, and a PodDisruptionBudget".to_owned(),
         "webhook.enabled" => "Webhooks".to_owned(),
+        "metrics.enabled" => "Metrics, and the roles of those who read them".to_owned(),
+        "rbac.helpers.enabled" => "Three roles for the users of each kind: admin, editor and viewer".to_owned(),
         "certManager.enabled" => "Whether cert-manager issues the certificate of the webhooks, instead of the operator itself".to_owned(),
         other => {
             let name = other.split('.').nth(1).unwrap_or(other);
@@ -172,7 +188,7 @@ mod tests {
         assert_eq!(all.default, 0b0001);
         assert_eq!(all.components(0b0001), ["webhook-self-signed"]);
         assert_eq!(all.components(0b0011), ["webhook-certmanager"]);
-        assert_eq!(all.components(0b0010), [""; 0]);
+        assert_eq!(all.components(0b0010), [] as [&str; 0]);
         assert_eq!(
             all.components(0b1101),
             ["webhook-self-signed", "prometheus", "team-labels"]

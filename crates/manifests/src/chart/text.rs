@@ -6,10 +6,11 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
 use super::condition::{Cases, condition};
+use super::marks::Marks;
 use super::merge::{Choice, Node};
-use super::names::Names;
 use super::place::open;
 use super::settings::{Form, Setting};
+use super::webhook_namespaces;
 use crate::yaml;
 
 /// Writes templates of a chart with these switches.
@@ -18,7 +19,7 @@ pub struct Writer<'a> {
     /// The values that are the switches, by number.
     pub switches: &'a [String],
     /// What stands for other text in strings.
-    pub names: &'a Names,
+    pub marks: &'a Marks,
 }
 
 impl Writer<'_> {
@@ -31,7 +32,9 @@ impl Writer<'_> {
         self.choice(&mut text, choice, all, &mut |text, node, scope| {
             self.node(text, node, 0, scope)
         })?;
-        Ok(self.names.expand(&text))
+        let text = self.marks.ports.expand(&self.marks.roles.expand(&text));
+        let text = webhook_namespaces::expand(&text);
+        Ok(self.marks.names.expand(&text))
     }
 
     /// Each variant, below the condition for it.
@@ -172,7 +175,7 @@ impl Writer<'_> {
         for (name, part) in &own {
             let replaced = format!(
                 "include \"{}.names\" (list {value} {name:?})",
-                self.names.chart()
+                self.marks.names.chart()
             );
             if setting.form == Form::Items {
                 writeln!(text, "{{{{- if not ({replaced}) }}}}")?;
@@ -195,9 +198,14 @@ impl Writer<'_> {
         } else {
             format!("omit {value}{keys}")
         };
+        // As in kubebuilder's charts, a flag may have actions: `--x={{ .Release.Namespace }}`.
+        let yaml = match setting.value {
+            "args" => "tpl (toYaml .) $",
+            _ => "toYaml .",
+        };
         writeln!(
             text,
-            "{{{{- with {added} }}}}\n{:below$}{{{{- toYaml . | nindent {below} }}}}\n{{{{- end }}}}",
+            "{{{{- with {added} }}}}\n{:below$}{{{{- {yaml} | nindent {below} }}}}\n{{{{- end }}}}",
             ""
         )?;
         if !scope.is_subset(&cases) {

@@ -1,0 +1,97 @@
+//! The namespaces of Roles that are not the operator's own, as values: each by the name of its Role or binding.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::names::{NAMESPACE, Names};
+use super::schemas;
+use super::values::Row;
+
+const BEGIN: &str = "kbrRoleNamespace-";
+const END: &str = "-Kbr";
+
+/// The namespace of each Role and binding outside the operator's own namespace.
+#[derive(Clone, Debug, Default)]
+pub struct RoleNamespaces(BTreeMap<String, String>);
+
+impl RoleNamespaces {
+    /// Replaces the namespace of an object whose names are marked.
+    pub fn mark(&mut self, object: &mut Value, names: &Names) {
+        if object["kind"] != "Role" && object["kind"] != "RoleBinding" {
+            return;
+        }
+        let metadata = &object["metadata"];
+        let (Some(name), Some(namespace)) =
+            (metadata["name"].as_str(), metadata["namespace"].as_str())
+        else {
+            return;
+        };
+        if namespace == NAMESPACE {
+            return;
+        }
+        let plain = names.plain(name);
+        let own = names.suffix(&plain);
+        let key = if own.ends_with(&format!("-{namespace}")) {
+            own.to_owned()
+        } else {
+            format!("{own}-{namespace}")
+        };
+        self.0.insert(key.clone(), namespace.to_owned());
+        object["metadata"]["namespace"] = json!(format!("{BEGIN}{key}{END}"));
+    }
+
+    /// The key of a namespace that [`Self::mark`] has replaced.
+    pub fn key(namespace: &str) -> Option<&str> {
+        namespace.strip_prefix(BEGIN)?.strip_suffix(END)
+    }
+
+    /// Replaces what [`Self::mark`] wrote with actions of a template.
+    pub fn expand(&self, text: &str) -> String {
+        self.0.keys().fold(text.to_owned(), |text, key| {
+            let action = format!("{{{{ index .Values.rbac.roleNamespaces {key:?} }}}}");
+            text.replace(&format!("{BEGIN}{key}{END}"), &action)
+        })
+    }
+
+    /// The values of the chart.
+    pub fn rows(&self) -> Vec<Row> {
+        let row = |(key, namespace): (&String, &String)| {
+            let path = format!("rbac.roleNamespaces.{key}");
+            Row::new(
+                path,
+                json!(namespace),
+                schemas::namespace(),
+                format!("The namespace of `{key}`"),
+            )
+        };
+        self.0.iter().map(row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn role(namespace: &str, name: &str) -> Value {
+        json!({ "kind": "Role", "metadata": { "name": name, "namespace": namespace } })
+    }
+
+    #[test]
+    fn roles_in_other_namespaces_have_values() {
+        let names = Names::new("shop", "shop-system", "example.com", [].iter());
+        let mut all = RoleNamespaces::default();
+        let mut mark = |mut object: Value| {
+            all.mark(&mut object, &names);
+            object["metadata"]["namespace"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(mark(role(NAMESPACE, "shop-a")), NAMESPACE);
+        let one = mark(role("team", "shop-manager-role"));
+        let other = mark(role("users", "shop-role-users"));
+        assert_eq!(RoleNamespaces::key(&one), Some("manager-role-team"));
+        assert_eq!(RoleNamespaces::key(&other), Some("role-users"));
+        let expected = "x: {{ index .Values.rbac.roleNamespaces \"manager-role-team\" }}";
+        assert_eq!(all.expand(&format!("x: {one}")), expected);
+        assert_eq!(all.rows().len(), 2);
+    }
+}
