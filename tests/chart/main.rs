@@ -88,9 +88,10 @@ fn select(project: &Path, case: usize) {
     let path = project.join("config/default/kustomization.yaml");
     let before = fs::read_to_string(&path).unwrap();
     let (resources, _) = before.split_once("\ncomponents:").unwrap();
-    let listed: String = chosen
+    let listed: Vec<String> = chosen
         .map(|(folder, _)| format!("\n  - ../{folder}"))
         .collect();
+    let listed = listed.concat();
     let none = if listed.is_empty() { " []" } else { "" };
     fs::write(&path, format!("{resources}\ncomponents:{none}{listed}\n")).unwrap();
 }

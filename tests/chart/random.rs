@@ -109,15 +109,13 @@ fn value(random: &mut Random, path: &str, schema: &Value) -> Value {
     };
     let mut kind = random.pick(&kinds).as_str().unwrap_or("string").to_owned();
     if random.one_in(120) {
-        kind =
-            (*random.pick(&["string", "integer", "boolean", "array", "object", "null"])).to_owned();
+        (*random.pick(&["string", "integer", "boolean", "array", "object", "null"]))
+            .clone_into(&mut kind);
     }
     match kind.as_str() {
         "null" => Value::Null,
         "boolean" => json!(random.one_in(2)),
-        "integer" | "number" => {
-            json!(*random.pick(&[1_i64, 2, 3, 30, 8443, 9000, 65535, 0, -1, 70_000]))
-        }
+        "integer" | "number" => json!(*random.pick_from(&NUMBERS, 5)),
         "array" => {
             let count = random.below(3);
             (0..count)

@@ -20,10 +20,12 @@ mod schemas;
 mod settings;
 mod switches;
 mod text;
+mod tokens;
 mod values;
 mod webhook_namespaces;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
@@ -80,7 +82,7 @@ pub fn generate(
             marks.mark(object);
         }
     }
-    let parts = parts::parts(rendered.values().flatten());
+    let parts = parts::parts(&rendered.values().flatten().collect::<Vec<_>>());
     switches.add(parts.iter().map(|part| part.value));
     let cases = cases(&rendered, &switches, &parts);
     let chart = Chart {
@@ -110,14 +112,16 @@ fn rendered(
 ) -> anyhow::Result<Rendered> {
     let mut rendered = Rendered::new();
     for case in switches.cases() {
-        let components = switches.components(case);
-        if !rendered.contains_key(&components) {
-            let objects = scratch.render(&components, kubectl)?;
-            rendered.insert(components, objects);
+        if let Entry::Vacant(entry) = rendered.entry(switches.components(case)) {
+            let objects = scratch.render(entry.key(), kubectl)?;
+            entry.insert(objects);
         }
     }
     Ok(rendered)
 }
+
+/// Components, and which parts are on.
+type Selection = (Vec<String>, Vec<bool>);
 
 /// The objects in each case: those of its components, without the parts that are off. Equal objects are one.
 fn cases(
@@ -126,7 +130,7 @@ fn cases(
     parts: &[Part],
 ) -> BTreeMap<usize, Vec<Rc<Value>>> {
     let mut pool: BTreeMap<String, Rc<Value>> = BTreeMap::new();
-    let mut known: BTreeMap<(Vec<String>, Vec<bool>), Vec<Rc<Value>>> = BTreeMap::new();
+    let mut known: BTreeMap<Selection, Vec<Rc<Value>>> = BTreeMap::new();
     let mut cases = BTreeMap::new();
     for case in switches.cases() {
         let on: Vec<bool> = parts

@@ -88,13 +88,13 @@ impl Chart<'_> {
         rows.extend(self.rows_of_switches());
         rows.extend(self.marks.rows());
         let kinds: Vec<String> = crds.iter().map(|(name, _)| name.clone()).collect();
-        let mut converted = Vec::new();
-        for (name, merged) in &mut crds {
-            let strategy = place::find(merged, "spec.conversion.strategy");
-            if strategy.is_some_and(|it| it == "Webhook") {
-                converted.push(name.clone());
-            }
-        }
+        // In a copy, because looking for a part opens what is the same in all cases.
+        let converts = |merged: &Choice| {
+            let mut merged = merged.clone();
+            place::find(&mut merged, "spec.conversion.strategy").is_some_and(|it| it == "Webhook")
+        };
+        let converted = crds.iter().filter(|(_, merged)| converts(merged));
+        let converted: Vec<String> = converted.map(|(name, _)| name.clone()).collect();
         if !crds.is_empty() {
             rows.extend(about::crd_values());
             files.extend(self.crds(crds)?);

@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::merge::Choice;
-use super::parts::{SELF_MANAGED, each_container};
+use super::tokens::{FULL_NAME, SELF_MANAGED, conditional, each_container};
 
 /// Stands for `{{` of the objects, which templates would read. Templates have no other special text.
 const BRACES: &str = "kbrOpeningBracesKbr";
 pub const NAMESPACE: &str = "kbrNamespaceKbr";
-pub const FULL_NAME: &str = "kbrFullNameKbr";
 /// The full name, in a line that exists only if the release has another name than the project.
 const IF_RENAMED: &str = "kbrFullNameIfRenamedKbr";
 /// The label of which the value is the project's name: selectors of two releases in a namespace differ by it.
@@ -185,22 +184,6 @@ impl Names {
             .and_then(|it| it.strip_prefix('-'));
         suffix.unwrap_or(name)
     }
-}
-
-/// Puts each line with `mark` below a condition, and replaces the mark with an action.
-pub fn conditional(text: &str, mark: &str, condition: &str, action: &str) -> String {
-    let mut all = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
-        if line.contains(mark) {
-            let line = line.trim_end().replace(mark, action);
-            all.push_str(&format!(
-                "{{{{- if {condition} }}}}\n{line}\n{{{{- end }}}}\n"
-            ));
-        } else {
-            all.push_str(line);
-        }
-    }
-    all
 }
 
 /// Calls `found` for each string with the key that it is below, also through lists.

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::names::FULL_NAME;
-use super::ports::METRICS;
+use super::tokens::{FULL_NAME, METRICS, SELF_MANAGED, each_container};
 
 /// A value that turns off a part.
 #[derive(Clone, Copy, Debug)]
@@ -31,14 +30,12 @@ pub const PARTS: [Part; 3] = [
 ];
 
 /// Those that make a difference in any of `objects`.
-pub fn parts<'a>(objects: impl Iterator<Item = &'a Value> + Clone) -> Vec<Part> {
-    let converts = objects
-        .clone()
-        .any(|object| object["spec"]["conversion"]["strategy"] == "Webhook");
+pub fn parts(objects: &[&Value]) -> Vec<Part> {
+    let converts = |object: &&Value| object["spec"]["conversion"]["strategy"] == "Webhook";
+    let converts = objects.iter().any(converts);
     let differs = |part: &Part| {
-        let mut objects = objects.clone();
-        (converts || part.value != "crd.enabled")
-            && objects.any(|object| (part.without)(object.clone()).as_ref() != Some(object))
+        let differs = |object: &&Value| (part.without)((*object).clone()).as_ref() != Some(*object);
+        (converts || part.value != "crd.enabled") && objects.iter().any(differs)
     };
     PARTS.into_iter().filter(differs).collect()
 }
@@ -106,19 +103,6 @@ fn without_conversion(mut object: Value) -> Option<Value> {
     Some(object)
 }
 
-/// The flag of an operator that manages the certificate of its webhooks.
-pub const SELF_MANAGED: &str = "--webhook-certificate=self-managed";
-
-/// Calls `change` for each container of a Deployment.
-pub fn each_container(deployment: &mut Value, change: impl FnMut(&mut Value)) {
-    let containers = &mut deployment["spec"]["template"]["spec"]["containers"];
-    containers
-        .as_array_mut()
-        .into_iter()
-        .flatten()
-        .for_each(change);
-}
-
 fn has_prefix(value: &Value, prefix: &str) -> bool {
     value.as_str().is_some_and(|it| it.starts_with(prefix))
 }
@@ -141,7 +125,7 @@ mod tests {
     #[test]
     fn only_parts_that_make_a_difference_have_values() {
         let values = |objects: &[Value]| {
-            let parts = parts(objects.iter());
+            let parts = parts(&objects.iter().collect::<Vec<_>>());
             parts.iter().map(|part| part.value).collect::<Vec<_>>()
         };
         assert_eq!(

@@ -2,11 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::parts::each_container;
+use super::tokens::{METRICS, conditional, each_container};
 use super::values::Row;
 
-/// Stands for a port in the marked objects.
-pub const METRICS: &str = "kbrMetricsPortKbr";
+/// Stand for ports in the marked objects, as [`METRICS`] does.
 const PROBES: &str = "kbrProbesPortKbr";
 const WEBHOOK: &str = "kbrWebhookPortKbr";
 
@@ -53,10 +52,9 @@ impl Ports {
     /// Those in the containers of Deployments.
     pub fn new<'a>(objects: impl Iterator<Item = &'a Value>) -> Self {
         let mut ports: Vec<(&'static Kind, u64)> = Vec::new();
-        let containers = objects.filter_map(|object| {
-            (object["kind"] == "Deployment")
-                .then(|| &object["spec"]["template"]["spec"]["containers"])
-        });
+        let containers = objects
+            .filter(|object| object["kind"] == "Deployment")
+            .map(|object| &object["spec"]["template"]["spec"]["containers"]);
         for container in containers.filter_map(Value::as_array).flatten() {
             for port in container["ports"].as_array().into_iter().flatten() {
                 let kind = KINDS.iter().find(|kind| port["name"] == kind.name);
@@ -158,7 +156,7 @@ impl Ports {
 const IF_SET: &str = "kbrWebhookPortIfSetKbr";
 
 fn if_set(text: &str, condition: &str, action: &str) -> String {
-    super::names::conditional(text, IF_SET, condition, action)
+    conditional(text, IF_SET, condition, action)
 }
 
 #[cfg(test)]

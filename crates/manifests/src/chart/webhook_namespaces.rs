@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::names::conditional;
 use super::schemas;
+use super::tokens::conditional;
 use super::values::Row;
 
 const VALUE: &str = "webhook.namespaces";
