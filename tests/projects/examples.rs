@@ -12,12 +12,12 @@ use super::{
 };
 
 /// Those whose tests run on every change. The others are created and compared then, and tested before a release.
-const TESTED: [&str; 2] = ["home", "ippool"];
+pub(super) const TESTED: [&str; 2] = ["home", "ippool"];
 
-const OTHERS: [&str; 5] = ["at", "cronjob", "ecsbinding", "foo", "guestbook"];
+pub(super) const OTHERS: [&str; 5] = ["at", "cronjob", "ecsbinding", "foo", "guestbook"];
 
 /// Creates an example's project in a new folder, and compares it with the example. `UPDATE=1` writes the differences to the example.
-fn created(example: &'static str) -> Project {
+pub(super) fn created(example: &'static str) -> Project {
     let examples = repository().join("examples");
     let project = Project::new(example);
     let paths = [&examples.join("create"), &project.0];
