@@ -31,7 +31,7 @@ async fn reconcile(_object: Arc<Captain>, cx: Context<Captain>) -> anyhow::Resul
 
 #[cfg(test)]
 mod tests {
-    use kbr_testing::{FakeApi, is_ready};
+    use kbr_testing::{FakeApi, is_ready, simulate};
 
     use super::*;
 
@@ -46,6 +46,12 @@ mod tests {
 
         let object: Captain = api.get("default", "sample").unwrap();
         assert!(is_ready(&object.status.unwrap().conditions));
+    }
+
+    /// The samples reach the same state through crashes, lost answers, stale caches and early users.
+    #[test]
+    fn the_samples_survive_faults() {
+        simulate(register).run();
     }
 }
 // mine
