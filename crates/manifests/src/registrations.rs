@@ -82,12 +82,8 @@ pub struct Finalizer<'a> {
 }
 
 impl Finalizer<'_> {
-    const METHOD: &'static str = ".finalizer";
-
     /// The call, without its arguments.
-    pub fn what(&self) -> String {
-        format!("{}(…)", Self::METHOD)
-    }
+    pub const WHAT: &'static str = ".finalizer(…)";
 }
 
 /// The finalizers of the controllers that a file registers, for kinds that kbr knows.
@@ -96,10 +92,10 @@ pub fn finalizers<'a>(
     source: &'a Source,
 ) -> impl Iterator<Item = Finalizer<'a>> + use<'a> {
     let code = source.code().unwrap_or_default();
-    let call = format!("{}(", Finalizer::METHOD);
+    let call = ".finalizer(";
     let controllers = registrations(kinds, &["controller"], source).into_iter();
     controllers.filter_map(move |controller| {
-        let (before, _) = statement(controller.rest).split_once(&call)?;
+        let (before, _) = statement(controller.rest).split_once(call)?;
         let at = code.len() - controller.rest.len() + before.len();
         Some(Finalizer {
             line: line(code, at),

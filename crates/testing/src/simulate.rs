@@ -31,15 +31,13 @@ use k8s_openapi::api::batch::v1::Job;
 use manager::{Manager, Object};
 use serde::Serialize;
 
-use self::scenario::Scenario;
+use self::scenario::{Scenario, Settings};
+pub use self::{run::Summary, scenario::Oracle};
 use crate::{
     FakeApi,
     fake::path,
     jobs::{JobEnd, JobEnds},
 };
-
-/// The environment variable with a plan to replay, or the time to go on for.
-const VARIABLE: &str = "KBR_SIMULATE";
 
 /// How many histories there are, unless the test says otherwise.
 const HISTORIES: usize = 300;
@@ -47,69 +45,18 @@ const HISTORIES: usize = 300;
 /// Without a change for so long, an operator is idle.
 const QUIET: Duration = Duration::from_secs(130);
 
-/// What is checked at the end of a history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Oracle {
-    /// The manager starts, and runs.
-    Runs,
-    /// No reconcile panics.
-    Panics,
-    /// The operator sends no request that `config/rbac/role.yaml` of its project does not allow.
-    Permissions,
-    /// After the last fault, everything becomes idle.
-    Idle,
-    /// What was given to [`Simulation::always`] holds.
-    Always,
-    /// The state at rest is that of the history without faults.
-    FinalState,
-    /// At rest, to reconcile everything again changes nothing.
-    Stable,
-    /// At rest, no reconcile fails.
-    Errors,
-    /// After the deletion of the objects, nothing is left of them.
-    NothingLeft,
-    /// Each object is created and deleted as often as without faults. Only checked if no one but the operator acts.
-    Counts,
-}
-
 /// A simulation that has yet to [`run`](Self::run); made by [`simulate`].
 #[must_use = "end it with `.run()`"]
 pub struct Simulation {
     scenario: Scenario,
-    histories: usize,
-    explores: bool,
-    seed: u64,
-    replay: Vec<String>,
+    settings: Settings,
 }
 
 impl fmt::Debug for Simulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Simulation")
-            .field("histories", &self.histories)
-            .field("seed", &self.seed)
+            .field("settings", &self.settings)
             .finish_non_exhaustive()
-    }
-}
-
-/// What a simulation has tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
-    /// The number of histories, that without faults included.
-    pub histories: usize,
-    /// How many had a fault of each pattern.
-    pub patterns: BTreeMap<&'static str, usize>,
-    /// What the author should know.
-    pub notes: Vec<String>,
-}
-
-impl fmt::Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let patterns = self.patterns.iter();
-        let patterns: Vec<_> = patterns.map(|(name, n)| format!("{name} {n}")).collect();
-        write!(f, "{} histories: {}", self.histories, patterns.join(", "))?;
-        self.notes
-            .iter()
-            .try_for_each(|note| write!(f, "\nnote: {note}"))
     }
 }
 
@@ -161,10 +108,12 @@ pub fn simulate(register: impl Fn(&mut Manager) + Send + Sync + 'static) -> Simu
             skipped: BTreeMap::new(),
             quiet: QUIET,
         },
-        histories: HISTORIES,
-        explores: false,
-        seed: 1,
-        replay: Vec::new(),
+        settings: Settings {
+            histories: HISTORIES,
+            explores: false,
+            seed: 1,
+            replay: Vec::new(),
+        },
     }
 }
 
@@ -272,7 +221,7 @@ impl Simulation {
     /// Also changes the spec of each object as its definition allows, one field at a time: the operator must reach the
     /// same state whether it saw the spec before or not, and the state before once the change is taken back.
     pub fn explore(mut self) -> Self {
-        self.explores = true;
+        self.settings.explores = true;
         self
     }
 
@@ -285,7 +234,7 @@ impl Simulation {
 
     /// The number of histories; 300 by default.
     pub fn histories(mut self, histories: usize) -> Self {
-        self.histories = histories;
+        self.settings.histories = histories;
         self
     }
 
@@ -298,13 +247,13 @@ impl Simulation {
 
     /// The seed of everything random; 1 by default.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+        self.settings.seed = seed;
         self
     }
 
     /// Runs the history of this plan alone, as a failure prints it: a regression test. Called again, those of several.
     pub fn replay(mut self, plan: &str) -> Self {
-        self.replay.push(plan.to_owned());
+        self.settings.replay.push(plan.to_owned());
         self
     }
 
@@ -329,11 +278,12 @@ impl Simulation {
     /// The story of the first history that fails.
     pub fn check(self) -> anyhow::Result<Summary> {
         let test = thread::current().name().map(str::to_owned);
-        let asked = std::env::var(VARIABLE)
+        let asked = std::env::var(run::VARIABLE)
             .ok()
             .filter(|asked| !asked.is_empty());
         // In a thread of its own, because the caller may be inside a runtime.
-        let run = move || run::all(self, test.as_deref(), asked.as_deref());
+        let Self { scenario, settings } = self;
+        let run = move || run::all(scenario, &settings, test.as_deref(), asked.as_deref());
         let thread = thread::Builder::new().name("simulation".to_owned());
         let ended = thread.spawn(run)?.join();
         ended.unwrap_or_else(|_| Err(anyhow::anyhow!("the simulation panicked")))
@@ -345,7 +295,7 @@ impl Simulation {
     pub fn trace(self, plan: &str, seed: u64) -> String {
         let run = move || {
             let plan = run::plan_of(plan).unwrap_or_default();
-            history::run(&Arc::new(self.scenario), &plan, seed)
+            life::run(&Arc::new(self.scenario), &plan, seed)
         };
         let ended = thread::scope(|scope| scope.spawn(run).join());
         ended.map_or_else(|_| "it panicked".to_owned(), |it| trace::text(&it.events))

@@ -4,7 +4,7 @@ use super::Roles;
 use crate::allow::MISSING_PERMISSION;
 use crate::kinds::Kinds;
 use crate::problem::{self, Problem};
-use crate::registrations::{WATCHING, finalizers, is_allowed, registrations};
+use crate::registrations::{Finalizer, WATCHING, finalizers, is_allowed, registrations};
 use crate::sources::Sources;
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::rust::uses::call;
@@ -92,7 +92,7 @@ fn watched<'a>(kinds: &'a Kinds, source: &'a Source) -> impl Iterator<Item = Nee
 fn finalized<'a>(kinds: &'a Kinds, source: &'a Source) -> impl Iterator<Item = Need> + use<'a> {
     finalizers(kinds, source).map(|finalizer| Need {
         line: finalizer.line,
-        what: finalizer.what(),
+        what: Finalizer::WHAT.to_owned(),
         group: finalizer.kind.full_group.clone(),
         resource: finalizer.kind.plural.clone(),
         name: None,

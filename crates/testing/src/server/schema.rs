@@ -1,8 +1,8 @@
 //! What the API server does with an object by the schema of its definition: it prunes unknown fields, sets defaults,
 //! and validates.
 //!
-//! Source: `k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{pruning,defaulting}` and `validation`, Kubernetes
-//! 1.37. Rules in CEL, patterns and formats are not evaluated.
+//! Source: `k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{pruning,defaulting}` and `validation`.
+//! Rules in CEL, patterns and formats are not evaluated.
 
 mod validate;
 

@@ -1,15 +1,26 @@
-//! What happens in a history, in its order: the user creates the objects, takes each step, and deletes them.
+//! One history: a new cluster, an operator in it, the faults of a plan, and a user, who creates the objects, takes each step,
+//! and deletes them.
 
+use std::sync::Arc;
+
+use k8s_openapi::jiff::Timestamp;
+use manager::harness::Simulation;
 use serde_json::Value;
+use tokio::runtime::Builder;
 
 use super::{
     by_hand::{corrupt, restore},
-    plan::What,
+    history::{Broken, History},
+    plan::{Plan, What},
+    scenario::{Oracle, Scenario},
     state,
     trace::{Event, Happened},
-    world::{Broken, World},
+    world::World,
 };
 use crate::server::Path;
+
+/// When every history begins.
+const BEGIN: i64 = 1_767_225_600;
 
 impl World {
     /// The life of the objects.
@@ -169,4 +180,39 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// Runs a history. Nothing in it depends on anything but its arguments, as far as the operator's code allows that.
+pub(super) fn run(scenario: &Arc<Scenario>, plan: &Plan, seed: u64) -> History {
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .expect("a runtime for the simulation");
+    runtime.block_on(async {
+        // Hours that differ between seeds show what depends on the time.
+        let hours = i64::try_from(seed % 1_000).unwrap_or_default() * 3600;
+        let start = Timestamp::from_second(BEGIN + hours).unwrap_or_default();
+        let _simulation = Simulation::begin(seed, start);
+        let mut world = World::new(scenario, plan);
+        let broken = world.live().await.err();
+        ended(world, broken)
+    })
+}
+
+fn ended(mut world: World, broken: Option<Broken>) -> History {
+    world.end();
+    let mut history = std::mem::take(&mut world.history);
+    history.broken = broken;
+    history.counts = state::counts(&world.api);
+    let mut state = world.wire.lock();
+    if let Some(what) = state.violated.take() {
+        history.broken = Some((Oracle::Always, format!("«{what}» does not hold")));
+    }
+    history.denied = state.denied.take();
+    history.events = std::mem::take(&mut state.events);
+    history.kinds = state.kinds.iter().cloned().collect();
+    history.writes = state.writes;
+    drop(state);
+    history
 }

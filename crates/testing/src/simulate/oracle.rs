@@ -3,10 +3,9 @@
 use serde_json::Value;
 
 use super::{
-    Oracle,
     history::History,
     plan::Plan,
-    scenario::Scenario,
+    scenario::{Oracle, Scenario},
     state::{Difference, State, differences},
 };
 

@@ -51,20 +51,17 @@ impl fmt::Display for Needed {
 impl Permissions {
     /// Those of these `Role` and `ClusterRole` objects.
     pub(super) fn of(roles: &[Value]) -> Self {
-        let rules = |role: &Value| {
-            let rules: Vec<Rule> =
+        let rules_of = |role: &Value| {
+            let allowed: Vec<Rule> =
                 serde_json::from_value(role["rules"].clone()).unwrap_or_default();
-            let namespaced = role["kind"] == "Role";
-            let namespace = role["metadata"]["namespace"]
-                .as_str()
-                .filter(|_| namespaced);
-            let namespace = namespace.map(str::to_owned);
-            rules
-                .into_iter()
-                .map(move |rule| (namespace.clone(), rule))
+            let is_namespaced = role["kind"] == "Role";
+            let namespace = role["metadata"]["namespace"].as_str();
+            let namespace = namespace.filter(|_| is_namespaced).map(str::to_owned);
+            let each = allowed.into_iter();
+            each.map(move |rule| (namespace.clone(), rule))
                 .collect::<Vec<_>>()
         };
-        Self(roles.iter().flat_map(rules).collect())
+        Self(roles.iter().flat_map(rules_of).collect())
     }
 
     /// What a request needs and these rules do not allow. Leader election has a role of its own.

@@ -51,6 +51,19 @@ impl Service<Request<Body>> for Replica {
 }
 
 impl Replica {
+    /// The next replica of the operator.
+    pub(super) fn start(wire: &Wire) -> Self {
+        let mut state = wire.lock();
+        state.replica += 1;
+        state.running = true;
+        let number = state.replica;
+        wire.record(&mut state, Happened::Started(number));
+        Self {
+            wire: wire.clone(),
+            number,
+        }
+    }
+
     async fn serve(self, request: Request<Body>) -> Result<Response<Content>, BoxError> {
         let call = match self.wire.0.api.receive(request).await {
             Ok(call) => call,

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -10,44 +11,68 @@ use manager::harness::{Controllers, ReconciledKind};
 use tokio::runtime::Builder;
 
 use super::{
-    Simulation, Summary, VARIABLE,
     plan::{Fault, Plan, What},
     project::Project,
-    scenario::Scenario,
+    scenario::{Scenario, Settings},
     tried::Tried,
 };
 use crate::FakeApi;
 
+/// The environment variable with a plan to replay, or the time to go on for.
+pub(super) const VARIABLE: &str = "KBR_SIMULATE";
+
+/// What a simulation has tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The number of histories, that without faults included.
+    pub histories: usize,
+    /// How many had a fault of each pattern.
+    pub patterns: BTreeMap<&'static str, usize>,
+    /// What the author should know.
+    pub notes: Vec<String>,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let patterns = self.patterns.iter();
+        let patterns: Vec<_> = patterns.map(|(name, n)| format!("{name} {n}")).collect();
+        write!(f, "{} histories: {}", self.histories, patterns.join(", "))?;
+        self.notes
+            .iter()
+            .try_for_each(|note| write!(f, "\nnote: {note}"))
+    }
+}
+
 /// Runs all histories until one fails: then with its story, which names the `test`. `asked` is the value of the variable.
 pub(super) fn all(
-    simulation: Simulation,
+    scenario: Scenario,
+    settings: &Settings,
     test: Option<&str>,
     asked: Option<&str>,
 ) -> anyhow::Result<Summary> {
     let time = asked.and_then(duration);
-    let replay = match asked.filter(|_| time.is_none()) {
-        Some(asked) => vec![plan_of(asked)?],
-        None => {
-            let pinned = simulation.replay.iter().map(|plan| plan_of(plan));
-            pinned.collect::<anyhow::Result<_>>()?
-        }
+    let replay = if let Some(asked) = asked.filter(|_| time.is_none()) {
+        vec![plan_of(asked)?]
+    } else {
+        let pinned = settings.replay.iter().map(|plan| plan_of(plan));
+        pinned.collect::<anyhow::Result<_>>()?
     };
-    let (scenario, mut notes) = prepared(simulation.scenario)?;
-    let tried = Tried::new(Arc::new(scenario), simulation.seed, test, &mut notes);
+    let (scenario, mut notes) = prepared(scenario)?;
+    let tried = Tried::new(Arc::new(scenario), settings.seed, test, &mut notes);
     tried.check_reference()?;
     let mut summary = Summary {
         histories: 1,
         patterns: BTreeMap::new(),
         notes,
     };
-    if simulation.explores && replay.is_empty() {
+    if settings.explores && replay.is_empty() {
         explore(&tried, &mut summary)?;
     }
-    let (began, others) = (Instant::now(), simulation.histories.saturating_sub(1));
+    let (began, others) = (Instant::now(), settings.histories.saturating_sub(1));
     for round in 0.. {
         let plans = match &replay[..] {
             [] => {
-                let plans = tried.plans(simulation.seed + round, others);
+                let plans = tried.plans(settings.seed + round, others);
                 if round == 0 && plans.left_out > 0 {
                     let left = plans.left_out;
                     let note = format!("{left} more faults are tried with more `.histories(…)`");

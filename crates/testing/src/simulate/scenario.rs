@@ -5,12 +5,47 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use manager::Manager;
 use serde_json::Value;
 
-use super::{Oracle, permissions::Permissions};
+use super::permissions::Permissions;
 use crate::{FakeApi, jobs::JobEnds, server::Path};
 
 pub(super) type Register = Arc<dyn Fn(&mut Manager) + Send + Sync>;
 pub(super) type Step = Arc<dyn Fn(&FakeApi) + Send + Sync>;
 pub(super) type Invariant = Arc<dyn Fn(&FakeApi) -> bool + Send + Sync>;
+
+/// What is checked at the end of a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Oracle {
+    /// The manager starts, and runs.
+    Runs,
+    /// No reconcile panics.
+    Panics,
+    /// The operator sends no request that `config/rbac/role.yaml` of its project does not allow.
+    Permissions,
+    /// After the last fault, everything becomes idle.
+    Idle,
+    /// What was given to [`Simulation::always`](super::Simulation::always) holds.
+    Always,
+    /// The state at rest is that of the history without faults.
+    FinalState,
+    /// At rest, to reconcile everything again changes nothing.
+    Stable,
+    /// At rest, no reconcile fails.
+    Errors,
+    /// After the deletion of the objects, nothing is left of them.
+    NothingLeft,
+    /// Each object is created and deleted as often as without faults. Only checked if no one but the operator acts.
+    Counts,
+}
+
+/// How much is tried.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) histories: usize,
+    pub(super) explores: bool,
+    pub(super) seed: u64,
+    /// The plans to run alone, if there are any.
+    pub(super) replay: Vec<String>,
+}
 
 /// The operator, its world, and what is expected of it.
 #[derive(Clone)]

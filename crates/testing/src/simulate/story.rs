@@ -40,21 +40,21 @@ fn shortened(events: &[Event]) -> Vec<String> {
     let mut told: Vec<&Event> = events.iter().filter(|event| event.is_told()).collect();
     told.dedup_by_key(|event| event.to_string());
     if told.len() <= LINES {
-        return told.iter().map(line).collect();
+        return told.iter().copied().map(line).collect();
     }
     let fault = told.iter().position(|event| event.is_fault());
     let half = LINES / 2;
     let from = fault.unwrap_or_default().saturating_sub(2);
     let to = (from + half + 1).min(told.len());
     let rest = to.max(told.len().saturating_sub(half));
-    let mut lines: Vec<_> = told[from..to].iter().map(line).collect();
+    let mut lines: Vec<_> = told[from..to].iter().copied().map(line).collect();
     lines.splice(0..0, left_out(&told[..from]));
     lines.extend(left_out(&told[to..rest]));
-    lines.extend(told[rest..].iter().map(line));
+    lines.extend(told[rest..].iter().copied().map(line));
     lines
 }
 
-fn line(event: &&Event) -> String {
+fn line(event: &Event) -> String {
     format!("{:>8.1?}s  {event}", event.after.as_secs_f64())
 }
 

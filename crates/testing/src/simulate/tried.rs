@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::{
     explore::{self, Change},
-    history::{self, History},
+    history::History,
+    life,
     oracle::{self, Finding, Reference},
     plan::Plan,
     plans::{self, Plans},
@@ -122,7 +123,7 @@ impl<'a> Tried<'a> {
     }
 
     fn checked(&self, plan: &Plan) -> (History, Option<Finding>) {
-        let history = history::run(&self.scenario, plan, self.seed);
+        let history = life::run(&self.scenario, plan, self.seed);
         let finding = oracle::check(&self.scenario, &self.reference, plan, &history);
         (history, finding)
     }
@@ -154,7 +155,7 @@ impl<'a> Tried<'a> {
 
 /// The history without faults. What differs in another one, at another time and with other random numbers, is ignored.
 fn reference(scenario: &Arc<Scenario>, seed: u64) -> (Reference, Vec<String>) {
-    let run = |seed| history::run(scenario, &Plan::default(), seed);
+    let run = |seed| life::run(scenario, &Plan::default(), seed);
     let (mut ignored, mut notes) = (scenario.ignored.clone(), Vec::new());
     let first = run(seed);
     if first.broken.is_some() {

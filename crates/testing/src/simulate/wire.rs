@@ -15,7 +15,6 @@ use tokio::{
 
 use super::{
     plan::Plan,
-    replica::Replica,
     scenario::Scenario,
     trace::{Event, Happened},
 };
@@ -106,19 +105,6 @@ impl Wire {
             crashed: Notify::new(),
             stored: [Notify::new(), Notify::new()],
         }))
-    }
-
-    /// A connection for the next replica of the operator.
-    pub(super) fn next_replica(&self) -> Replica {
-        let mut state = self.lock();
-        state.replica += 1;
-        state.running = true;
-        let number = state.replica;
-        self.record(&mut state, Happened::Started(number));
-        Replica {
-            wire: self.clone(),
-            number,
-        }
     }
 
     /// Waits until the process ends.

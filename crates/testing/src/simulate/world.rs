@@ -12,10 +12,11 @@ use tokio::{
 };
 
 use super::{
-    Oracle, actors,
-    history::History,
+    actors,
+    history::{Broken, History},
     plan::Plan,
-    scenario::Scenario,
+    replica::Replica,
+    scenario::{Oracle, Scenario},
     trace::Happened,
     wire::{MOST, Wire},
 };
@@ -40,9 +41,6 @@ const LONGEST_HELD: Duration = Duration::from_secs(15);
 
 /// More time than this is no progress.
 const LONGEST: Duration = Duration::from_secs(6 * 3600);
-
-/// Why a history cannot go on.
-pub(super) type Broken = (Oracle, String);
 
 pub(super) struct World {
     pub(super) scenario: Arc<Scenario>,
@@ -102,7 +100,7 @@ impl World {
         let mut options = Options::default();
         let address = "0".parse();
         options.health_probe_bind_address = address.map_err(|error| (Oracle::Runs, error))?;
-        let connection = self.wire.next_replica();
+        let connection = Replica::start(&self.wire);
         let mut manager: Manager =
             harness::manager(options, "test.example.com", &connection, self.clock.clone());
         (self.scenario.register)(&mut manager);

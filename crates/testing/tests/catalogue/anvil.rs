@@ -1,4 +1,4 @@
-//! Small versions of the controllers that Anvil (OSDI'24) verifies: `ReplicaSet`, `Deployment`, `StatefulSet`, and RabbitMQ's.
+//! Small versions of the controllers that Anvil (OSDI'24) verifies: `ReplicaSet`, `Deployment`, `StatefulSet`, and a message broker.
 //! They have no bug.
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -13,11 +13,18 @@ use k8s_openapi::{
 use kbr_testing::Oracle;
 use manager::{Context, Manager};
 
-use crate::kinds::{Reconciled, Ship, done, flag, map, name, service, ships, voyage};
+use crate::kinds::{Reconciled, Ship, done, flag, histories, map, name, service, ships, voyage};
 
 #[track_caller]
 fn is_clean(register: fn(&mut Manager)) {
-    println!("{}", voyage(register).kubelet().check().unwrap());
+    println!(
+        "{}",
+        voyage(register)
+            .kubelet()
+            .histories(histories())
+            .check()
+            .unwrap()
+    );
 }
 
 fn pod(name: &str) -> Pod {
@@ -62,7 +69,7 @@ fn a_replica_set_has_as_many_pods_as_it_wants() {
         ships.reconcile(reconcile);
     }
     // An answer that is lost hides a creation, so a Pod more may come and go.
-    let simulation = voyage(register).kubelet();
+    let simulation = voyage(register).kubelet().histories(histories());
     let reason = "a Pod whose creation was not confirmed is replaced";
     println!(
         "{}",

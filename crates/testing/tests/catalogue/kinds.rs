@@ -99,10 +99,16 @@ pub fn pair_in(
         Ok(summary) => panic!("the bug was not found\n{summary}"),
         Err(story) => println!("{story}\n"),
     }
-    match scenario(repaired).check() {
+    match scenario(repaired).histories(histories()).check() {
         Ok(summary) => println!("{summary}"),
         Err(story) => panic!("the twin is suspected: {story}"),
     }
+}
+
+/// How many histories a twin has: 300 before a release, as by default, and fewer for each change.
+pub fn histories() -> usize {
+    let given = std::env::var("KBR_HISTORIES").ok();
+    given.and_then(|given| given.parse().ok()).unwrap_or(100)
 }
 
 /// An API without the library around it, as the buggy operators use it.

@@ -30,7 +30,7 @@ impl Validation<'_> {
         self.allowed(value, schema, path);
         match value {
             Value::Number(number) => {
-                self.number(number.as_f64().unwrap_or_default(), value, schema, path)
+                self.number(number.as_f64().unwrap_or_default(), value, schema, path);
             }
             Value::String(text) => self.text(text, value, schema, path),
             Value::Array(items) => self.list(items, value, schema, path),
