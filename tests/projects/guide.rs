@@ -16,6 +16,9 @@ fn the_guide_works_as_written() {
     let guide = repository().join("docs/guide.md");
     let script = foo.run("awk", &["-f", text(&script), text(&guide)]);
     let shown = foo.run("sh", &["-e", "-c", &script]);
+    for line in printed(&guide) {
+        assert!(shown.contains(&line), "{line:?} is not in:\n{shown}");
+    }
     for expected in [
         "foo.samplecontroller.c9g.io/foo-sample condition met",
         "deployment \"foo-sample\" successfully rolled out",
@@ -67,6 +70,20 @@ fn the_guide_works_as_written() {
         "starting workers",
     ];
     assert!(lines.map(at).is_sorted(), "{shown}");
+}
+
+/// What the guide says that the commands before the first file print, without what it leaves out.
+fn printed(guide: &Path) -> Vec<String> {
+    let guide = std::fs::read_to_string(guide).expect("the guide");
+    let (start, _) = guide.split_once("## Define the API").expect("a section");
+    let blocks = start.split("```text\n").skip(1);
+    let lines = blocks.flat_map(|block| block.split("```").next().unwrap_or_default().lines());
+    let lines: Vec<_> = lines
+        .filter(|line| line.trim() != "…")
+        .map(str::to_owned)
+        .collect();
+    assert!(lines.len() > 15, "{lines:?}");
+    lines
 }
 
 fn text(path: &Path) -> &str {
