@@ -201,11 +201,12 @@ mod tests {
     #[test]
     fn a_binding_survives_faults() {
         let simulation = simulate(register).world(&node("a")).world(&node("b"));
-        let binding = simulation.object(&binding(Some("a"))).user("names another node", |api| {
+        let simulation = simulation.object(&binding(Some("a")));
+        let other = |api: &FakeApi| {
             api.edit::<EcsBinding>("", "sample", |binding| {
                 binding.spec.nodename = Some("b".to_owned());
             });
-        });
-        binding.run();
+        };
+        simulation.user("names another node", other).run();
     }
 }
