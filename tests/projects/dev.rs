@@ -225,11 +225,7 @@ fn on_a_terminal(captains: &Project) {
 
     // Broken code is shown, and the operator keeps running.
     let whole = fs::read_to_string(captains.0.join(code)).expect("a file");
-    captains.replace(
-        code,
-        "tracing::debug!(name = cx.name(), generation);",
-        "generation.sail();",
-    );
+    captains.replace(code, "get_or_insert_with", "sail");
     screen.shows("first error");
     screen.shows("failed");
     screen.shows("operator  running for");
