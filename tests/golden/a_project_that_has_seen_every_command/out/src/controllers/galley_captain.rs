@@ -31,7 +31,7 @@ async fn reconcile(_object: Arc<Captain>, cx: Context<Captain>) -> anyhow::Resul
 
 #[cfg(test)]
 mod tests {
-    use kbr_testing::{FakeApi, is_ready, simulate};
+    use kbr_testing::{FakeApi, is_ready};
 
     use super::*;
 
@@ -51,6 +51,6 @@ mod tests {
     /// The samples reach the same state through crashes, lost answers, stale caches and early users.
     #[test]
     fn the_samples_survive_faults() {
-        simulate(register).run();
+        kbr_testing::simulate(register).run();
     }
 }
