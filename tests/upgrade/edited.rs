@@ -61,8 +61,7 @@ fn the_users_tests_use_the_crate_that_the_module_testing_became() {
             "{report}"
         );
         let manifest = project.read("Cargo.toml");
-        let dependencies =
-            "[dev-dependencies]\nkbr-testing = { workspace = true, features = [\"simulate\"] }\ntempfile = \"3\"\n";
+        let dependencies = "[dev-dependencies]\nkbr-testing = { workspace = true, features = [\"simulate\"] }\ntempfile = \"3\"\n";
         assert!(manifest.contains(dependencies), "{release}: {manifest}");
         let controller = project.read("src/controllers/captain.rs");
         let imports = "    use kbr_testing::{FakeApi, Run, is_ready};\n    use manager::Key;\n";
