@@ -202,38 +202,4 @@ impl Project {
         );
         fs::write(&path, text.replace(from, to)).expect("a writable file");
     }
-
-    /// Writes the user's code into a method of a scaffolded webhook, instead of its comment, and uses the parameters that it names.
-    pub fn implement(&self, path: &str, method: &str, code: &str) {
-        let text = fs::read_to_string(self.0.join(path)).expect("a file");
-        let (before, rest) = text
-            .split_once(&format!("async fn {method}("))
-            .expect("the method");
-        let (parameters, rest) = rest.split_once("{\n").expect("a body");
-        let result = rest.find("        Ok(").expect("a result");
-        let mut parameters = parameters.to_owned();
-        for name in ["object", "cx"] {
-            if code.contains(&format!("{name}.")) {
-                parameters = parameters.replace(&format!("_{name}: "), &format!("{name}: "));
-            }
-        }
-        let text = format!(
-            "{before}async fn {method}({parameters}{{\n{code}\n{}",
-            &rest[result..]
-        );
-        write(&self.0.join(path), text.as_bytes());
-    }
-
-    /// The comment in a method of a scaffolded webhook, as code.
-    pub fn example(&self, path: &str, method: &str) -> String {
-        let text = fs::read_to_string(self.0.join(path)).expect("a file");
-        let (_, body) = text
-            .split_once(&format!("async fn {method}("))
-            .expect("the method");
-        let comment = body.lines().skip_while(|line| !line.contains("// "));
-        let comment = comment.map_while(|line| line.trim().strip_prefix("//"));
-        // The first paragraph explains the rest.
-        let code = comment.skip_while(|line| !line.is_empty());
-        code.collect::<Vec<_>>().join("\n")
-    }
 }

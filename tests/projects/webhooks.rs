@@ -81,23 +81,28 @@ fn admission(folder: &'static str, init: &str, group: &str, kind: &str) -> Proje
     project.test();
 
     let file = format!("src/webhooks/{group}_v1_{}.rs", kind.to_lowercase());
-    project.implement(
+    project.replace(
         &file,
-        "default",
-        "        object.spec.message.get_or_insert_with(|| \"ahoy\".to_owned());",
+        "tracing::debug!(name = cx.name(), generation, \"nothing to default\");",
+        "tracing::debug!(name = cx.name(), generation);
+        object.spec.message.get_or_insert_with(|| \"ahoy\".to_owned());",
     );
-    let example = project.example(&file, "validate_create");
-    assert!(example.contains("Some(\"\")"), "{example}");
-    let checks = example.replace("Some(\"\")", "Some(\"wrong\")")
-        + "
-        if object.spec.message.as_deref() == Some(\"loud\") {
-            return Ok(vec![\"the message is loud\".to_owned()]);
-        }";
-    project.implement(&file, "validate_create", &checks);
-    project.implement(
+    project.replace(
         &file,
-        "validate_delete",
-        "        if cx.name() == \"keep\" && object.spec.message.as_deref() == Some(\"ahoy\") {
+        "    let generation = object.metadata.generation;
+    tracing::debug!(name, generation, \"checked\");",
+        "    if object.spec.message.as_deref() == Some(\"wrong\") {
+        errors.push(webhook::FieldError::invalid(\"spec.message\", \"wrong\", \"is wrong\"));
+    }
+    if object.spec.message.as_deref() == Some(\"loud\") {
+        return Ok(vec![\"the message is loud\".to_owned()]);
+    }",
+    );
+    project.replace(
+        &file,
+        "tracing::debug!(name = cx.name(), generation, \"may be deleted\");",
+        "tracing::debug!(generation);
+        if cx.name() == \"keep\" && object.spec.message.as_deref() == Some(\"ahoy\") {
             return Err(webhook::Rejection::forbidden(\"it must be kept\"));
         }",
     );

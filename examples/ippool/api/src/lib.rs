@@ -9,14 +9,12 @@ pub mod tsi;
 
 /// Every `CustomResourceDefinition` of this crate, one for each version of each kind.
 #[must_use]
-#[allow(clippy::large_stack_arrays, clippy::too_many_lines)] // one line for each kind and version
+#[allow(clippy::too_many_lines)] // one line for each kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    let crds = &mut [
-        tsi::v1alpha1::IPPool::crd(),
-        tsi::v1alpha1::IPClaim::crd(),
-        tsi::v1alpha1::IPAllocation::crd(),
-        // +kbr:scaffold:crds
-    ];
-    // +kbr:scaffold:conversions
-    crds.to_vec()
+    let crds = &mut Vec::new();
+    crds.push(tsi::v1alpha1::IPPool::crd());
+    crds.push(tsi::v1alpha1::IPClaim::crd());
+    crds.push(tsi::v1alpha1::IPAllocation::crd());
+    // +kbr:scaffold:crds
+    std::mem::take(crds)
 }

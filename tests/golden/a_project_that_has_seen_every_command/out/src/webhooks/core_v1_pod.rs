@@ -19,11 +19,12 @@ struct PodWebhook;
 impl webhook::Defaulter<Pod> for PodWebhook {
     async fn default(
         &self,
-        _object: &mut Pod,
-        _cx: &webhook::Request<Pod>,
+        object: &mut Pod, // as the user sent it
+        cx: &webhook::Request<Pod>,
     ) -> Result<(), webhook::Rejection> {
-        // Set missing fields of the object as the user sent it, for example
-        // `object.metadata.labels.get_or_insert_default();`
+        // Set missing fields, for example `object.spec.message.get_or_insert_default();`
+        let generation = object.metadata.generation;
+        tracing::debug!(name = cx.name(), generation, "nothing to default");
         Ok(())
     }
 }

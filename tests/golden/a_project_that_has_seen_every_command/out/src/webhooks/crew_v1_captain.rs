@@ -12,7 +12,12 @@ use manager::webhook;
 pub fn register(manager: &mut Manager) {
     manager.spoke::<Captain, CaptainV1alpha1>();
     manager.spoke::<Captain, CaptainV2>();
-    manager.defaulter_at::<Captain>("/defaults/captain", CaptainWebhook);
+
+    manager.defaulter_at::<Captain>(
+        "/defaults/captain", // as in the comment below
+        CaptainWebhook,
+    );
+
     // +kbr:scaffold:register
 }
 
@@ -23,11 +28,12 @@ struct CaptainWebhook;
 impl webhook::Defaulter<Captain> for CaptainWebhook {
     async fn default(
         &self,
-        _object: &mut Captain,
-        _cx: &webhook::Request<Captain>,
+        object: &mut Captain, // as the user sent it
+        cx: &webhook::Request<Captain>,
     ) -> Result<(), webhook::Rejection> {
-        // Set missing fields of the object as the user sent it, for example
-        // `object.spec.message.get_or_insert_default();`
+        // Set missing fields, for example `object.spec.message.get_or_insert_default();`
+        let generation = object.metadata.generation;
+        tracing::debug!(name = cx.name(), generation, "nothing to default");
         Ok(())
     }
 }

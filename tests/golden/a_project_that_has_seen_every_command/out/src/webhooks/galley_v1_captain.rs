@@ -20,11 +20,12 @@ struct CaptainWebhook;
 impl webhook::Defaulter<Captain> for CaptainWebhook {
     async fn default(
         &self,
-        _object: &mut Captain,
-        _cx: &webhook::Request<Captain>,
+        object: &mut Captain, // as the user sent it
+        cx: &webhook::Request<Captain>,
     ) -> Result<(), webhook::Rejection> {
-        // Set missing fields of the object as the user sent it, for example
-        // `object.spec.message.get_or_insert_default();`
+        // Set missing fields, for example `object.spec.message.get_or_insert_default();`
+        let generation = object.metadata.generation;
+        tracing::debug!(name = cx.name(), generation, "nothing to default");
         Ok(())
     }
 }
@@ -34,40 +35,51 @@ impl webhook::Defaulter<Captain> for CaptainWebhook {
 impl webhook::Validator<Captain> for CaptainWebhook {
     async fn validate_create(
         &self,
-        _object: &Captain,
-        _cx: &webhook::Request<Captain>,
+        object: &Captain, // with defaults set
+        cx: &webhook::Request<Captain>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
-        // Defaults are set. Collect all errors, each with its field, for example:
-        //
-        // let mut errors = webhook::FieldErrors::default();
-        // if object.spec.message.as_deref() == Some("") {
-        //     errors.push(webhook::FieldError::invalid("spec.message", "", "must not be empty"));
-        // }
-        // errors.check()?;
-        Ok(webhook::Warnings::new())
+        check(object, cx.name())
     }
 
     async fn validate_update(
         &self,
-        old: &Captain,
-        new: &Captain,
+        old: &Captain, // as stored
+        new: &Captain, // with defaults set
         cx: &webhook::Request<Captain>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
-        // Admit objects that are being deleted, so that their finalizers can be removed.
+        // Compare immutable fields here. Admit objects that are being deleted, so that their
+        // finalizers can be removed.
         if old.metadata.deletion_timestamp.is_some() {
             return Ok(webhook::Warnings::new());
         }
-        // Compare immutable fields here.
-        webhook::Validator::validate_create(self, new, cx).await
+        check(new, cx.name())
     }
 
     async fn validate_delete(
         &self,
-        _object: &Captain,
-        _cx: &webhook::Request<Captain>,
+        object: &Captain, // as stored
+        cx: &webhook::Request<Captain>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
+        let generation = object.metadata.generation;
+        tracing::debug!(name = cx.name(), generation, "may be deleted");
         Ok(webhook::Warnings::new())
     }
+}
+
+// Validates new and changed objects. Collect all errors, each with its field.
+fn check(
+    object: &Captain, // with defaults set
+    name: &str,
+) -> Result<webhook::Warnings, webhook::Rejection> {
+    let mut errors = webhook::FieldErrors::default();
+    // An example: the name must fit into a label value. Replace it with your own checks.
+    if name.len() > 63 {
+        errors.push(webhook::FieldError::too_long("metadata.name", 63));
+    }
+    let generation = object.metadata.generation;
+    tracing::debug!(name, generation, "checked");
+    errors.check()?;
+    Ok(webhook::Warnings::new())
 }
 
 // +kbr:scaffold:webhooks
@@ -89,6 +101,16 @@ mod tests {
         let admitted = FakeApi::new().admit(register, &request).await;
         assert!(admitted.allowed, "{}", admitted.message);
         assert_eq!(admitted.object, request["request"]["object"]);
+    }
+
+    #[tokio::test]
+    async fn an_invalid_object_is_rejected_with_the_field() {
+        let mut object = sample();
+        object.metadata.name = Some("x".repeat(64));
+        let request = review(Some(&sample()), Some(&object));
+        let admitted = FakeApi::new().admit(register, &request).await;
+        assert!(!admitted.allowed);
+        assert_eq!(admitted.causes[0].0, "metadata.name");
     }
 
     #[tokio::test]

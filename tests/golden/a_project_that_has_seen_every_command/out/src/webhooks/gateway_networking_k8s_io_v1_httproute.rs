@@ -19,40 +19,51 @@ struct HTTPRouteWebhook;
 impl webhook::Validator<HTTPRoute> for HTTPRouteWebhook {
     async fn validate_create(
         &self,
-        _object: &HTTPRoute,
-        _cx: &webhook::Request<HTTPRoute>,
+        object: &HTTPRoute, // with defaults set
+        cx: &webhook::Request<HTTPRoute>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
-        // Defaults are set. Collect all errors, each with its field, for example:
-        //
-        // let mut errors = webhook::FieldErrors::default();
-        // if object.metadata.labels.is_none() {
-        //     errors.push(webhook::FieldError::required("metadata.labels", "set a team"));
-        // }
-        // errors.check()?;
-        Ok(webhook::Warnings::new())
+        check(object, cx.name())
     }
 
     async fn validate_update(
         &self,
-        old: &HTTPRoute,
-        new: &HTTPRoute,
+        old: &HTTPRoute, // as stored
+        new: &HTTPRoute, // with defaults set
         cx: &webhook::Request<HTTPRoute>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
-        // Admit objects that are being deleted, so that their finalizers can be removed.
+        // Compare immutable fields here. Admit objects that are being deleted, so that their
+        // finalizers can be removed.
         if old.metadata.deletion_timestamp.is_some() {
             return Ok(webhook::Warnings::new());
         }
-        // Compare immutable fields here.
-        webhook::Validator::validate_create(self, new, cx).await
+        check(new, cx.name())
     }
 
     async fn validate_delete(
         &self,
-        _object: &HTTPRoute,
-        _cx: &webhook::Request<HTTPRoute>,
+        object: &HTTPRoute, // as stored
+        cx: &webhook::Request<HTTPRoute>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
+        let generation = object.metadata.generation;
+        tracing::debug!(name = cx.name(), generation, "may be deleted");
         Ok(webhook::Warnings::new())
     }
+}
+
+// Validates new and changed objects. Collect all errors, each with its field.
+fn check(
+    object: &HTTPRoute, // with defaults set
+    name: &str,
+) -> Result<webhook::Warnings, webhook::Rejection> {
+    let mut errors = webhook::FieldErrors::default();
+    // An example: the name must fit into a label value. Replace it with your own checks.
+    if name.len() > 63 {
+        errors.push(webhook::FieldError::too_long("metadata.name", 63));
+    }
+    let generation = object.metadata.generation;
+    tracing::debug!(name, generation, "checked");
+    errors.check()?;
+    Ok(webhook::Warnings::new())
 }
 
 // +kbr:scaffold:webhooks

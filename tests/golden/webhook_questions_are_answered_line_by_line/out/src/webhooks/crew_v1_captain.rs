@@ -19,11 +19,12 @@ struct CaptainWebhook;
 impl webhook::Defaulter<Captain> for CaptainWebhook {
     async fn default(
         &self,
-        _object: &mut Captain,
-        _cx: &webhook::Request<Captain>,
+        object: &mut Captain, // as the user sent it
+        cx: &webhook::Request<Captain>,
     ) -> Result<(), webhook::Rejection> {
-        // Set missing fields of the object as the user sent it, for example
-        // `object.spec.message.get_or_insert_default();`
+        // Set missing fields, for example `object.spec.message.get_or_insert_default();`
+        let generation = object.metadata.generation;
+        tracing::debug!(name = cx.name(), generation, "nothing to default");
         Ok(())
     }
 }
