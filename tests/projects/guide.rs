@@ -15,7 +15,8 @@ fn the_guide_works_as_written() {
     let script = repository().join("demo/script");
     let guide = repository().join("docs/guide.md");
     let script = foo.run("awk", &["-f", text(&script), text(&guide)]);
-    let shown = foo.run("sh", &["-e", "-c", &script]);
+    // kbr reports to stderr.
+    let shown = foo.run("sh", &["-e", "-c", &format!("exec 2>&1\n{script}")]);
     for line in printed(&guide) {
         assert!(shown.contains(&line), "{line:?} is not in:\n{shown}");
     }

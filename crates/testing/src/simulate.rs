@@ -20,6 +20,8 @@ mod run;
 mod scenario;
 mod state;
 mod story;
+#[cfg(test)]
+mod tests;
 mod trace;
 mod tried;
 mod wire;

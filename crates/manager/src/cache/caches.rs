@@ -30,7 +30,7 @@ pub(crate) struct Caches(Arc<Mutex<Entries>>);
 /// [`Caches`] that are not kept alive.
 pub(crate) struct WeakCaches(Weak<Mutex<Entries>>);
 
-/// Their order is that in which they start.
+/// They start in this order.
 type Entries = BTreeMap<TypeId, Entry>;
 
 #[derive(Clone)]

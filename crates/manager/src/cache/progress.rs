@@ -1,8 +1,11 @@
 //! The progress of the watches of one cache.
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// Why a watch fails, and how to fix it.
@@ -72,8 +75,8 @@ impl CacheState {
 
 /// The watches of one cache.
 pub(crate) struct Progress {
-    watches: watch::Sender<Watches>,
-    /// Notified of every change. Unlike those of a `watch`, its waiters are woken in the order in which they wait.
+    watches: Mutex<Watches>,
+    /// Notified of every change. Its waiters are woken in the order in which they wait, unlike those of tokio's `watch`.
     changed: Notify,
     /// Cancelled once the watches are doubted. A signal of its own, because each watch waits for it.
     doubt: CancellationToken,
@@ -141,7 +144,7 @@ impl Watch {
 impl Progress {
     pub(crate) fn new() -> Self {
         Self {
-            watches: watch::Sender::default(),
+            watches: Mutex::default(),
             changed: Notify::new(),
             doubt: CancellationToken::new(),
         }
@@ -149,11 +152,11 @@ impl Progress {
 
     /// Starts with `count` watches, which are identified by their index from now on.
     pub(crate) fn start(&self, count: usize) {
-        self.watches.send_replace(Watches {
+        *self.lock() = Watches {
             all: vec![Watch::default(); count],
             unlisted: count,
             ..Watches::default()
-        });
+        };
         self.changed.notify_waiters();
     }
 
@@ -178,19 +181,20 @@ impl Progress {
 
     /// Whether a watch has found that the API server does not serve the kind.
     pub(crate) fn is_absent(&self) -> bool {
-        self.watches.borrow().absent > 0
+        self.lock().absent > 0
     }
 
     /// Doubts that the watches which have started have delivered everything, until each has [proved](Self::prove) it.
     pub(crate) fn doubt(&self) {
-        let started = self.watches.send_if_modified(|watches| {
+        let started = {
+            let mut watches = self.lock();
+            watches.doubted = watches.all.len();
             let all = watches.all.iter_mut();
             all.for_each(|watch| watch.doubted = true);
-            watches.doubted = watches.all.len();
             watches.doubted > 0
-        });
-        self.changed.notify_waiters();
+        };
         if started {
+            self.changed.notify_waiters();
             self.doubt.cancel();
         }
     }
@@ -215,15 +219,19 @@ impl Progress {
     }
 
     fn change(&self, watch: usize, change: impl FnOnce(&mut Watch) -> bool) -> bool {
-        let modified = self
-            .watches
-            .send_if_modified(|watches| watches.change(watch, change));
-        self.changed.notify_waiters();
-        modified
+        let changed = self.lock().change(watch, change);
+        if changed {
+            self.changed.notify_waiters();
+        }
+        changed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Watches> {
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn state(&self) -> CacheState {
-        let watches = self.watches.borrow();
+        let watches = self.lock();
         let all = watches.all.iter().map(Watch::state);
         let all = all.reduce(CacheState::and);
         all.unwrap_or(CacheState::Waiting)
@@ -231,7 +239,7 @@ impl Progress {
 
     /// Whether all objects have been listed once, or the kind is absent.
     pub(crate) fn is_complete(&self) -> bool {
-        self.watches.borrow().are_complete()
+        self.lock().are_complete()
     }
 
     /// Waits until all objects have been listed once, or the kind is found to be absent; and until no watch is doubted.
@@ -240,7 +248,7 @@ impl Progress {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
-            if all(&self.watches.borrow()) {
+            if all(&self.lock()) {
                 return;
             }
             changed.await;

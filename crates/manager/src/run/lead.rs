@@ -55,10 +55,11 @@ impl Manager {
         let namespace = self.options.leader_election_namespace.as_deref();
         let namespace = namespace.filter(|namespace| !namespace.is_empty());
         let namespace = namespace.unwrap_or(self.clients.election.default_namespace());
-        let name = self.options.leader_election_id.as_ref();
+        let name = self.options.leader_election_id.as_deref();
+        let name = name.filter(|name| !name.is_empty());
         Election {
             namespace: namespace.to_owned(),
-            name: name.unwrap_or(&self.id).clone(),
+            name: name.unwrap_or(&self.id).to_owned(),
             identity: self.identity.clone(),
             lease_duration: self.options.leader_election_lease_duration,
             renew_deadline: self.options.leader_election_renew_deadline,

@@ -165,7 +165,8 @@ impl Manager {
     /// What the names of the objects that belong to the webhooks begin with.
     fn webhook_prefix(&self) -> &str {
         let project = self.id.split('.').next().unwrap_or(&self.id);
-        self.options.webhook_name.as_deref().unwrap_or(project)
+        let given = self.options.webhook_name.as_deref();
+        given.filter(|name| !name.is_empty()).unwrap_or(project)
     }
 
     /// The objects whose CA bundle the API server uses when it calls these webhooks.

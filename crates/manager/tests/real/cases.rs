@@ -4,6 +4,7 @@ mod apply;
 mod delete;
 mod read;
 mod refused;
+mod schema;
 mod status;
 mod write;
 
@@ -19,6 +20,7 @@ pub fn all() -> Vec<Case> {
         read::cases(),
         delete::cases(),
         apply::cases(),
+        schema::cases(),
     ]
     .concat()
 }
@@ -28,7 +30,8 @@ fn case(name: &'static str, steps: impl Into<Vec<Step>>) -> Case {
     Case { name, steps }
 }
 
-/// Two custom kinds: one with a status subresource and all types of lists, one without a status subresource.
+/// Three custom kinds: one with a status subresource and all types of lists, one without a status subresource, and one with
+/// defaults and restrictions.
 pub fn definitions() -> Vec<Value> {
     let string = json!({"type": "string"});
     let ports = json!({
@@ -55,7 +58,7 @@ pub fn definitions() -> Vec<Value> {
     let status =
         json!({"type": "object", "properties": {"phase": string, "conditions": conditions}});
     let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "status": status}}});
-    let crd = |kind: &str, subresources: Value| {
+    let crd = |kind: &str, schema: &Value, subresources: Value| {
         let singular = kind.to_lowercase();
         let plural = format!("{singular}s");
         json!({
@@ -71,8 +74,9 @@ pub fn definitions() -> Vec<Value> {
         })
     };
     vec![
-        crd("Captain", json!({"status": {}})),
-        crd("Mate", json!({})),
+        crd("Captain", &schema, json!({"status": {}})),
+        crd("Mate", &schema, json!({})),
+        crd("Boat", &schema::restricted(), json!({"status": {}})),
     ]
 }
 
@@ -80,7 +84,7 @@ pub fn definitions() -> Vec<Value> {
 fn path(short: &str) -> String {
     let plural = short.split(['/', '?']).next().unwrap_or_default();
     let root = match plural {
-        "captains" | "mates" => "/apis/crew.example.com/v1",
+        "boats" | "captains" | "mates" => "/apis/crew.example.com/v1",
         "deployments" => "/apis/apps/v1",
         "leases" => "/apis/coordination.k8s.io/v1",
         "poddisruptionbudgets" => "/apis/policy/v1",

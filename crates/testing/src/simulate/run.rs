@@ -59,7 +59,7 @@ pub(super) fn all(
     };
     let (scenario, mut notes) = prepared(scenario)?;
     let tried = Tried::new(Arc::new(scenario), settings.seed, test, &mut notes);
-    tried.check_reference()?;
+    tried.check_reference(&Plan::default())?;
     let mut summary = Summary {
         histories: 1,
         patterns: BTreeMap::new(),

@@ -9,7 +9,7 @@ use super::{
     history::History,
     life,
     oracle::{self, Finding, Reference},
-    plan::Plan,
+    plan::{Fault, Plan, What},
     plans::{self, Plans},
     scenario::Scenario,
     state, story, trace,
@@ -41,13 +41,10 @@ impl<'a> Tried<'a> {
         }
     }
 
-    /// Fails if the operator has a defect even without faults.
-    pub(super) fn check_reference(&self) -> anyhow::Result<()> {
+    /// Fails if the operator has a defect even without faults; `plan` is what leads to this scenario.
+    pub(super) fn check_reference(&self, plan: &Plan) -> anyhow::Result<()> {
         match oracle::check_reference(&self.scenario, &self.reference) {
-            Some(finding) => {
-                let history = &self.reference.history;
-                Err(self.error(&Plan::default(), &finding, history))
-            }
+            Some(finding) => Err(self.error(plan, &finding, &self.reference.history)),
             None => Ok(()),
         }
     }
@@ -73,15 +70,15 @@ impl<'a> Tried<'a> {
             .collect()
     }
 
-    /// The same with one step: this change of a spec. `None` if the operator rejects the changed spec.
-    pub(super) fn explored(&self, change: usize) -> anyhow::Result<Option<Self>> {
+    /// The same with one step: this change of a spec, from 1. `None` if the operator rejects the changed spec.
+    pub(super) fn explored(&self, number: usize) -> anyhow::Result<Option<Self>> {
         let mut changes = self.changes();
         anyhow::ensure!(
-            (1..=changes.len()).contains(&change),
-            "there is no change {change} of a spec: {} are known",
+            (1..=changes.len()).contains(&number),
+            "a spec has {} changes, and not a change {number}",
             changes.len()
         );
-        let (path, change) = changes.swap_remove(change - 1);
+        let (path, change) = changes.swap_remove(number - 1);
         let mut scenario = (*self.scenario).clone();
         let title = change.title();
         let step = move |api: &FakeApi| {
@@ -100,7 +97,10 @@ impl<'a> Tried<'a> {
         if !explored.reference.history.failing.is_empty() {
             return Ok(None);
         }
-        explored.check_reference()?;
+        explored.check_reference(&Plan(vec![Fault {
+            what: What::Explored(number),
+            at: 0,
+        }]))?;
         Ok(Some(explored))
     }
 
@@ -137,6 +137,11 @@ impl<'a> Tried<'a> {
     ) -> (Plan, History, Finding) {
         let mut at = 0;
         while at < plan.0.len() && plan.0.len() > 1 {
+            // Without it, this is not the scenario of the plan.
+            if matches!(plan.0[at].what, What::Explored(_)) {
+                at += 1;
+                continue;
+            }
             let mut fewer = plan.clone();
             fewer.0.remove(at);
             if let (shorter, Some(found)) = self.checked(&fewer) {

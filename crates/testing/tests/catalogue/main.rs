@@ -5,6 +5,7 @@
 mod anvil;
 mod crash;
 mod deletion;
+mod explored;
 mod fleet;
 mod kinds;
 mod refused;
