@@ -39,7 +39,7 @@ pub(super) fn check_reference(scenario: &Scenario, reference: &Reference) -> Opt
         let left = gone.keys().filter(|title| !before.contains_key(*title));
         let lost = before.keys().filter(|title| !gone.contains_key(*title));
         let left = left.map(|title| format!("left: {title}"));
-        let lost = lost.map(|title| format!("missing, although it was there before: {title}"));
+        let lost = lost.map(|title| format!("missing, but existed before: {title}"));
         let what = "after the deletion, the objects are not those from before the creation";
         finding(Oracle::NothingLeft, what, left.chain(lost).collect())
     };
@@ -107,7 +107,7 @@ fn at_rest(reference: &Reference, plan: &Plan, history: &History) -> Option<Find
             .zip(found.last().copied())
             .into_iter()
             .collect(),
-        // Of steps that were taken early, there is no state at rest.
+        // A step that was taken early has no state at rest of its own.
         None if wanted.len() != found.len() || plan.has_other_actions() => wanted
             .last()
             .zip(found.last().copied())

@@ -1,4 +1,4 @@
-//! What goes wrong in a history, and its notation.
+//! The faults of a history, and how they are written.
 
 use std::{fmt, str::FromStr};
 
@@ -22,7 +22,7 @@ pub(super) enum What {
     CrashAfter,
     /// The API server, or the network, does not do or does not confirm what is asked.
     Refused(Refusal),
-    /// The watches of this kind deliver nothing until all else is idle.
+    /// The watches of this kind deliver nothing until everything else is idle.
     Held(String),
     /// The same, and then they must list again: what was created and deleted meanwhile is never seen.
     Missed(String),

@@ -72,7 +72,7 @@ fn is_sensible(Plan(faults): &Plan) -> bool {
     };
     let is = |wanted: fn(&What) -> bool| faults.iter().any(|fault| wanted(&fault.what));
     let steps = |what: &What| matches!(what, What::Step(_) | What::AtOnce);
-    // A step that is taken early is taken back by no one.
+    // Only a step that the user takes in its turn can be taken back.
     let undoes = is(|what| matches!(what, What::Undone(_))) && is(steps);
     let distinct = (1..faults.len()).all(|at| !faults[..at].contains(&faults[at]));
     distinct && !undoes && faults.iter().filter(ends).count() < 2

@@ -17,12 +17,12 @@ use crate::server::Path;
 pub(super) struct Project {
     pub(super) definitions: Vec<Value>,
     pub(super) samples: Vec<Value>,
-    /// `None` if there is no role.
+    /// `None` without a role.
     pub(super) permissions: Option<Permissions>,
 }
 
 impl Project {
-    /// The project that the test belongs to: the folder with the nearest `PROJECT` file. Empty if there is none.
+    /// The project that the test belongs to: the folder with the nearest `PROJECT` file. Empty outside a project.
     ///
     /// # Errors
     /// If a file of it cannot be read.

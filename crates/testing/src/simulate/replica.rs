@@ -287,7 +287,7 @@ impl Replica {
         self.wire.record(&mut state, Happened::Fault(what));
     }
 
-    /// Changes an object as another writer does, so that its version is no longer that of the operator.
+    /// Changes an object as another writer does, so that the operator's version is out of date.
     fn touch(&self, path: &Path) {
         let object = path.object();
         let changed = self.wire.0.api.change(|objects| {

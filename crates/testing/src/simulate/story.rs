@@ -37,20 +37,20 @@ pub(super) fn of(test: Option<&str>, plan: &Plan, finding: &Finding, history: &H
 
 /// The events of the story; of a long one, those around the first fault, and the last ones.
 fn shortened(events: &[Event]) -> Vec<String> {
-    let mut told: Vec<&Event> = events.iter().filter(|event| event.is_told()).collect();
-    told.dedup_by_key(|event| event.to_string());
-    if told.len() <= LINES {
-        return told.iter().copied().map(line).collect();
+    let mut shown: Vec<&Event> = events.iter().filter(|event| event.is_shown()).collect();
+    shown.dedup_by_key(|event| event.to_string());
+    if shown.len() <= LINES {
+        return shown.iter().copied().map(line).collect();
     }
-    let fault = told.iter().position(|event| event.is_fault());
+    let fault = shown.iter().position(|event| event.is_fault());
     let half = LINES / 2;
     let from = fault.unwrap_or_default().saturating_sub(2);
-    let to = (from + half + 1).min(told.len());
-    let rest = to.max(told.len().saturating_sub(half));
-    let mut lines: Vec<_> = told[from..to].iter().copied().map(line).collect();
-    lines.splice(0..0, left_out(&told[..from]));
-    lines.extend(left_out(&told[to..rest]));
-    lines.extend(told[rest..].iter().copied().map(line));
+    let to = (from + half + 1).min(shown.len());
+    let rest = to.max(shown.len().saturating_sub(half));
+    let mut lines: Vec<_> = shown[from..to].iter().copied().map(line).collect();
+    lines.splice(0..0, left_out(&shown[..from]));
+    lines.extend(left_out(&shown[to..rest]));
+    lines.extend(shown[rest..].iter().copied().map(line));
     lines
 }
 

@@ -43,7 +43,7 @@ impl Event {
     }
 
     /// Whether it is part of the story.
-    pub(super) fn is_told(&self) -> bool {
+    pub(super) fn is_shown(&self) -> bool {
         match &self.what {
             Happened::Asked(_) => false,
             Happened::Wrote {

@@ -28,7 +28,7 @@ use crate::{
 /// The annotation that another writer sets.
 pub(super) const TOUCHED: &str = "simulate.kbr-testing/touched";
 
-/// More requests than this are no progress.
+/// A history with more requests than this makes no progress.
 pub(super) const MOST: usize = 1_500;
 
 /// The API server, with the faults of a plan.
@@ -73,8 +73,8 @@ pub(super) struct State {
     /// The first invariant that did not hold.
     pub(super) violated: Option<String>,
     pub(super) latency: Option<Random>,
-    /// The version when watches were told last.
-    told: u64,
+    /// The last version that the watches have seen.
+    delivered: u64,
 }
 
 /// The kind of a watch that is held back, and the version up to which it delivers.
@@ -156,8 +156,8 @@ impl Wire {
             } else {
                 Vec::new()
             };
-            if state.told != objects.version() {
-                state.told = objects.version();
+            if state.delivered != objects.version() {
+                state.delivered = objects.version();
                 self.0.stored.iter().for_each(Notify::notify_one);
             }
             recreated

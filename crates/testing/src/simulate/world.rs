@@ -39,7 +39,7 @@ const HELD: Duration = Duration::from_secs(2);
 /// For how long they are held back at most, if something is never idle without them.
 const LONGEST_HELD: Duration = Duration::from_secs(15);
 
-/// More time than this is no progress.
+/// A history that takes longer than this makes no progress.
 const LONGEST: Duration = Duration::from_secs(6 * 3600);
 
 pub(super) struct World {

@@ -223,7 +223,7 @@ fn data_is_only_in_memory_between_two_writes() {
         }
         done()
     }
-    // Whoever deletes the child by hand has deleted the treasure.
+    // Deleting the child by hand deletes the treasure, in the repaired operator too.
     fn crashes(register: fn(&mut Manager)) -> Simulation {
         let writes = 1..6;
         writes.fold(voyage(register), |simulation, at| {
