@@ -41,12 +41,12 @@ const BOOKMARKS: Duration = Duration::from_secs(60);
 /// JSON patch), applies and deletes like the real one, with its resource versions, generations, managed fields,
 /// finalizers, preconditions and `Status` errors. `/status` is a subresource. When an owner is gone, its dependents are
 /// deleted at once; in a cluster the garbage collector takes a while. The server knows which lists of Kubernetes' own
-/// kinds have keys. For custom resources it uses the definitions passed to [`define`](Self::define), and treats other
-/// lists as atomic.
+/// kinds have keys. For custom resources it uses the schemas of the definitions passed to [`define`](Self::define); without
+/// one it treats lists as atomic, sets no defaults, and accepts everything.
 ///
 /// It rejects what it does not implement: strategic merge patches, conversion between versions, other subresources,
-/// selectors of other fields, tables. It does not validate by schemas, sets no defaults, calls no webhooks, permits
-/// every request, and does not require that a namespace exists.
+/// selectors of other fields, tables. It calls no webhooks, permits every request, and
+/// does not require that a namespace exists.
 #[derive(Clone, Debug)]
 pub struct FakeApi {
     state: Arc<Mutex<State>>,
@@ -93,8 +93,10 @@ impl FakeApi {
         Connection(self.clone())
     }
 
-    /// Registers a kind with the server, like `kubectl apply` of its definition (CRD): its lists, its scope, and
-    /// whether it has a status subresource. Only needed if the test depends on these.
+    /// Registers a kind with the server, like `kubectl apply` of its definition (CRD): its schema, its lists, its scope, and
+    /// whether it has a status subresource. Only needed if the test depends on these. From then on, writes are pruned, get
+    /// defaults, and are rejected if the schema does not allow them; rules in CEL, patterns and formats are not evaluated.
+    /// [`put`](Self::put) stores an object even if it is invalid.
     ///
     /// # Panics
     /// If `crd` cannot be written as JSON.
