@@ -19,6 +19,33 @@ pub(super) fn complete(object: &mut Value, schema: &Value) {
     set_defaults(object, schema, true);
 }
 
+/// The path of a field that the schema does not know, if there is one: such a field cannot be applied.
+pub(super) fn undeclared(object: &Value, schema: &Value) -> Option<String> {
+    let mut known = object.clone();
+    prune(&mut known, schema, true);
+    difference(object, &known)
+}
+
+/// The path of the first field that `pruned` lacks.
+fn difference(whole: &Value, pruned: &Value) -> Option<String> {
+    match (whole, pruned) {
+        (Value::Object(whole), Value::Object(pruned)) => {
+            let mut fields = whole.iter();
+            fields.find_map(|(name, value)| match pruned.get(name) {
+                None => Some(format!(".{name}")),
+                Some(pruned) => Some(format!(".{name}{}", difference(value, pruned)?)),
+            })
+        }
+        (Value::Array(whole), Value::Array(pruned)) => {
+            let mut items = whole.iter().zip(pruned).enumerate();
+            items.find_map(|(at, (whole, pruned))| {
+                Some(format!("[{at}]{}", difference(whole, pruned)?))
+            })
+        }
+        _ => None,
+    }
+}
+
 fn prune(value: &mut Value, schema: &Value, is_object: bool) {
     match value {
         Value::Object(fields) => {
@@ -133,6 +160,19 @@ mod tests {
             "status": {"phase": "New"},
         });
         assert_eq!(completed(object, &schema), expected);
+    }
+
+    #[test]
+    fn the_path_of_an_unknown_field_is_found() {
+        let schema = json!({"properties": {"spec": {"properties": {
+            "list": {"items": {"properties": {"a": {}}}},
+        }}}});
+        let known = json!({"kind": "A", "spec": {"list": [{"a": 1}, {"a": 2}]}});
+        assert_eq!(undeclared(&known, &schema), None);
+        let mut unknown = known;
+        unknown["spec"]["list"][1]["b"] = json!(1);
+        let path = undeclared(&unknown, &schema);
+        assert_eq!(path.as_deref(), Some(".spec.list[1].b"));
     }
 
     #[test]

@@ -133,6 +133,13 @@ impl Objects {
                 "metadata.managedFields must be nil",
             ));
         }
+        let schema = kind.schema.as_ref();
+        if let Some(field) = schema.and_then(|schema| schema::undeclared(&call.body, schema)) {
+            let why = format!(
+                "failed to create typed patch object: {field}: field not declared in schema"
+            );
+            return Err(ErrorResponse::internal(&path, &why));
+        }
         let live = self.stored.get(&path).cloned();
         if live.is_none() && !call.path.subresource.is_empty() {
             return Err(ErrorResponse::not_found(&path));

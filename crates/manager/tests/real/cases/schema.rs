@@ -94,8 +94,21 @@ fn completed() -> Vec<Case> {
                     boat(json!({"size": 2, "keyed": [{"k": "a"}]})),
                 ),
                 apply("boats/argo", "a", boat(json!({"size": 3}))),
+                apply(
+                    "boats/argo",
+                    "a",
+                    boat(json!({"size": 3, "keyed": [{"k": "b"}]})),
+                ),
                 get("boats/argo"),
             ],
+        ),
+        case(
+            "a field that the schema does not know cannot be applied",
+            [apply(
+                "boats/argo",
+                "a",
+                boat(json!({"size": 2, "wrong": 1})),
+            )],
         ),
         case(
             "a status has its schema",
