@@ -28,12 +28,13 @@ impl Caller {
         })
     }
 
-    /// Posts a review; returns the status and, if it is JSON, the body.
+    /// Posts a review, with the time limit of the API server for conversion; returns the status and, if it is JSON, the
+    /// body.
     pub async fn post(&self, path: &str, body: &[u8]) -> anyhow::Result<(u16, Value)> {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).await?;
         let name = ServerName::try_from("127.0.0.1")?;
         let stream = self.connector.connect(name, stream).await?;
-        let head = format!("POST {path}?timeout=10s HTTP/1.1\r\ncontent-type: {JSON}\r\n");
+        let head = format!("POST {path}?timeout=30s HTTP/1.1\r\ncontent-type: {JSON}\r\n");
         let (status, body) = tls::exchange(stream, &head, body).await?;
         Ok((status, serde_json::from_str(&body).unwrap_or_default()))
     }

@@ -147,16 +147,20 @@ impl Site {
             .set(self.replicas.iter().map(|replica| replica.port).collect());
     }
 
-    /// Waits until webhooks admit objects; returns how long that took.
+    /// Waits until webhooks admit and convert objects; returns how long that took.
     pub async fn admitting(&self) -> anyhow::Result<Duration> {
         let started = std::time::Instant::now();
-        let path = format!("{GUESTS}?dryRun=All");
-        eventually(LONG, "a guest is admitted", async || {
-            self.create(&path, &guest("probe", &json!({ "first": "a" })))
-                .await
-                .map(Some)
-        })
-        .await?;
+        let admitted = (
+            format!("{GUESTS}?dryRun=All"),
+            guest("probe", &json!({ "first": "a" })),
+        );
+        // The API server may trust the CA of admission before that of conversion.
+        for (path, object) in [admitted, converted()] {
+            eventually(LONG, "a guest is admitted", async || {
+                self.create(&path, &object).await.map(Some)
+            })
+            .await?;
+        }
         Ok(started.elapsed())
     }
 
