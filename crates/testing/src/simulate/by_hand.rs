@@ -9,16 +9,25 @@ pub(super) fn restore(objects: &mut Objects, path: &Path, mut before: Value) {
     let Some(now) = objects.get(path).cloned() else {
         return;
     };
-    let meta = &before["metadata"];
-    let kept = [meta["labels"].clone(), meta["annotations"].clone()];
-    before["status"] = now["status"].clone();
-    before["metadata"] = now["metadata"].clone();
-    before["metadata"]["labels"] = kept[0].clone();
-    before["metadata"]["annotations"] = kept[1].clone();
-    if let Some(meta) = before["metadata"].as_object_mut() {
-        meta.remove("generation");
+    let mut meta = now["metadata"].clone();
+    for field in ["labels", "annotations"] {
+        copy(field, &before["metadata"], &mut meta);
     }
+    copy("generation", &Value::Null, &mut meta);
+    before["metadata"] = meta;
+    copy("status", &now, &mut before);
     objects.put(path, before);
+}
+
+/// Makes a field of one object what it is in another, or absent.
+fn copy(field: &str, from: &Value, to: &mut Value) {
+    let Some(to) = to.as_object_mut() else {
+        return;
+    };
+    match from.get(field) {
+        Some(value) => drop(to.insert(field.to_owned(), value.clone())),
+        None => drop(to.remove(field)),
+    }
 }
 
 /// Changes a value that everyone may change: neither a name nor what the API server keeps as it is.

@@ -1,7 +1,7 @@
 //! Other specs that the definition of a kind accepts: one change each.
 //!
-//! The idea is Acto's (SOSP'23). Strings are left alone unless the schema lists their values: no schema says which of
-//! them an operator understands.
+//! The idea is Acto's (SOSP'23). A string becomes empty at most, unless the schema lists its values: no schema says which of
+//! the others an operator understands.
 
 use serde_json::{Map, Value, json};
 
@@ -106,14 +106,11 @@ fn others(found: Option<&Value>, schema: &Value) -> Vec<Value> {
         (_, Some("integer")) => {
             let now = found.and_then(Value::as_i64);
             let next = now.map_or(1, |now| now + 1);
-            let bounds = [&schema["minimum"], &schema["maximum"]];
-            let bounds =
-                bounds.map(|bound| bound.as_i64().filter(|bound| (-1..=20).contains(bound)));
-            let all = [Some(next), now.map(|now| now - 1)]
-                .into_iter()
-                .chain(bounds);
+            let all = [Some(next), now.map(|now| now - 1), Some(0), Some(-1)];
+            let all = all.into_iter().chain([bound(&schema["maximum"])]);
             all.flatten().map(|number| json!(number)).collect()
         }
+        (_, Some("string")) if found.is_some() => vec![json!("")],
         (_, Some("array")) => {
             let items = found.and_then(Value::as_array);
             let shorter = items.and_then(|items| items.split_last());
@@ -132,6 +129,16 @@ fn others(found: Option<&Value>, schema: &Value) -> Vec<Value> {
     values
 }
 
+/// A bound that an operator can reach in a test. Schemas have floating-point numbers, too.
+fn bound(bound: &Value) -> Option<i64> {
+    let bound = bound.as_f64().filter(|bound| (-1.0..=20.0).contains(bound));
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "it is a small number, and a part of it means the integer below"
+    )]
+    bound.map(|bound| bound.floor() as i64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,7 +146,8 @@ mod tests {
     #[test]
     fn each_field_is_changed_within_its_schema() {
         let schema = json!({"properties": {"spec": {"required": ["size"], "properties": {
-            "size": {"type": "integer", "minimum": 0, "maximum": 3},
+            "size": {"type": "integer", "minimum": 0.0, "maximum": 4.0},
+            "shift": {"type": "integer"},
             "mode": {"type": "string", "enum": ["A", "B"]},
             "paused": {"type": "boolean"},
             "image": {"type": "string"},
@@ -155,12 +163,17 @@ mod tests {
             .collect();
         let expected = [
             "removes spec.image",
+            "sets spec.image to \"\"",
             "sets spec.mode to \"A\"",
             "sets spec.mode to \"B\"",
             "removes spec.nested",
             "sets spec.nested.on to false",
             "sets spec.paused to true",
             "removes spec.ports",
+            "sets spec.shift to 1",
+            "sets spec.shift to 0",
+            "sets spec.shift to -1",
+            "sets spec.size to 4",
             "sets spec.size to 2",
             "sets spec.size to 0",
         ];

@@ -159,15 +159,19 @@ impl World {
         Ok(())
     }
 
-    /// Reconciles everything again, which should change nothing.
+    /// Reconciles everything again, perhaps in a new process, which should change nothing.
     async fn resync(&mut self) -> Result<(), Broken> {
-        let what = "everything is reconciled again".to_owned();
-        self.wire.tell(Happened::Action(what));
+        if self.plan.restarts() {
+            self.wire.crash("the operator ends at rest".to_owned());
+        } else {
+            let what = "everything is reconciled again".to_owned();
+            self.wire.tell(Happened::Action(what));
+            self.enqueue_all();
+        }
         let (events, changes) = {
             let state = self.wire.lock();
             (state.events.len(), state.changes)
         };
-        self.enqueue_all();
         self.idle().await?;
         let state = self.wire.lock();
         let new = || state.events[events..].iter();

@@ -40,6 +40,8 @@ pub(super) enum What {
     Explored(usize),
     /// All objects are reconciled again.
     Resync,
+    /// At rest, the process ends and starts again.
+    Restarted,
     /// At rest, someone deletes the object at this path.
     ChildDeleted(String),
     /// At rest, someone changes the object at this path.
@@ -118,6 +120,11 @@ impl Plan {
         self.0.iter().any(|fault| fault.what == What::AtOnce)
     }
 
+    /// Whether the process starts again at rest.
+    pub(super) fn restarts(&self) -> bool {
+        self.0.iter().any(|fault| fault.what == What::Restarted)
+    }
+
     /// The step that the user takes back.
     pub(super) fn undone(&self) -> Option<usize> {
         self.0.iter().find_map(|fault| match fault.what {
@@ -149,7 +156,7 @@ impl What {
     /// The pattern that it belongs to.
     pub(super) fn pattern(&self) -> &'static str {
         match self {
-            Self::CrashBefore | Self::CrashAfter => "crash",
+            Self::CrashBefore | Self::CrashAfter | Self::Restarted => "crash",
             Self::Refused(_) => "refused",
             Self::Held(_) => "stale",
             Self::Missed(_) => "unobserved",
@@ -190,6 +197,7 @@ impl fmt::Display for Fault {
             What::Undone(step) => write!(f, "undo:{step}")?,
             What::Explored(change) => write!(f, "explore:{change}")?,
             What::Resync => f.write_str("resync")?,
+            What::Restarted => f.write_str("restart")?,
             What::ChildDeleted(path) => write!(f, "child-deleted:{path}")?,
             What::ChildEdited(path) => write!(f, "child-edited:{path}")?,
             What::Latency(seed) => write!(f, "latency:{seed}")?,
@@ -229,6 +237,7 @@ fn fault(text: &str) -> Result<Fault, String> {
         "undo" => What::Undone(value.parse().map_err(|_| wrong())?),
         "explore" => What::Explored(value.parse().map_err(|_| wrong())?),
         "resync" => What::Resync,
+        "restart" => What::Restarted,
         "child-deleted" => What::ChildDeleted(value.to_owned()),
         "child-edited" => What::ChildEdited(value.to_owned()),
         "latency" => What::Latency(number()?),
@@ -244,7 +253,7 @@ mod tests {
     #[test]
     fn a_plan_is_read_as_it_is_written() {
         let text = "crash-before@1,crash-after@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,\
-                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,child-deleted:/api/v1/pods/a,child-edited:/b,latency:7";
+                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b,latency:7";
         let plan: Plan = text.parse().unwrap();
         assert_eq!(plan.to_string(), text);
         for refusal in Refusal::ALL {

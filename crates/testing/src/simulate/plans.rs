@@ -95,6 +95,7 @@ fn systematic(reference: &History) -> Vec<Vec<Plan>> {
         |whats: Vec<What>| -> Vec<Plan> { whats.into_iter().map(|what| one(what, 0)).collect() };
     let actions = actions(reference);
     let mut patterns = vec![
+        at_rest(vec![What::Restarted]),
         each(&[What::CrashAfter, What::CrashBefore]),
         each(&Refusal::ALL.map(What::Refused)),
         each(&kinds(What::Held)),

@@ -263,15 +263,8 @@ impl Replica {
             ),
             _ => format!("the operator ends right after write {number}"),
         };
-        self.stop(what);
+        self.wire.crash(what);
         std::future::pending::<()>().await;
-    }
-
-    fn stop(&self, what: String) {
-        let mut state = self.wire.lock();
-        state.running = false;
-        self.wire.record(&mut state, Happened::Fault(what));
-        self.wire.0.crashed.notify_one();
     }
 
     fn hold(&self, kind: &str, missed: bool) {

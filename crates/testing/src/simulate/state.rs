@@ -91,6 +91,7 @@ impl Names {
             }
         }
         self.mask(&mut object, &generation);
+        without_zeros(&mut object["status"]);
         object
     }
 
@@ -134,6 +135,30 @@ impl Names {
             return "<uid of an object that is gone>".to_owned();
         }
         text
+    }
+}
+
+/// Removes fields of a status that are zero: to types with defaults, and in the Kubernetes API conventions, that is the same
+/// as no field.
+fn without_zeros(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(without_zeros),
+        Value::Object(fields) => {
+            fields.values_mut().for_each(without_zeros);
+            fields.retain(|_, value| !is_zero(value));
+        }
+        _ => {}
+    }
+}
+
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Bool(true) => false,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
     }
 }
 
@@ -260,6 +285,22 @@ mod tests {
 
     fn state(value: Value) -> State {
         std::iter::once(("ConfigMap default/a".to_owned(), value)).collect()
+    }
+
+    #[test]
+    fn a_zero_in_a_status_is_no_field() {
+        let mut object = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "default"},
+            "spec": {"replicas": 0}, "status": {"phase": "", "count": 0, "list": [{"ok": false, "at": 1}], "more": {}},
+        });
+        let names = Names::of(&[]);
+        let normal = names.normal(&object);
+        assert_eq!(normal["status"], json!({"list": [{"at": 1}]}));
+        assert_eq!(normal["spec"], json!({"replicas": 0}));
+        object["status"] = Value::Null;
+        let nothing = names.normal(&object);
+        object.as_object_mut().unwrap().remove("status");
+        assert_eq!(nothing, names.normal(&object));
     }
 
     #[test]

@@ -117,6 +117,14 @@ impl Wire {
         self.0.stored[actor].notified().await;
     }
 
+    /// Ends the process of the operator.
+    pub(super) fn crash(&self, what: String) {
+        let mut state = self.lock();
+        state.running = false;
+        self.record(&mut state, Happened::Fault(what));
+        self.0.crashed.notify_one();
+    }
+
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,12 +1,13 @@
-//! What `.explore()` finds: an operator that does not follow a field of the spec.
+//! What `.explore()` finds: operators that do not follow a field of the spec.
 
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::Simulation;
 use kube::CustomResourceExt;
 use manager::{Context, Manager};
 
-use crate::kinds::{Reconciled, Ship, done, log, ship, ships};
+use crate::kinds::{Reconciled, Ship, done, log, map, name, ship, ships};
 
 /// One ship, whose user takes no steps.
 fn anchored(register: fn(&mut Manager)) -> Simulation {
@@ -50,4 +51,69 @@ fn an_operator_that_follows_its_spec_is_clean() {
     let summary = anchored(repaired).histories(1).check().unwrap();
     let tried = summary.patterns["explored"];
     assert!(tried >= 6, "{summary}");
+}
+
+/// Finds the bug of an operator at rest, which no fault shows, and no bug in its twin.
+#[track_caller]
+fn pair(buggy: fn(&mut Manager), repaired: fn(&mut Manager)) {
+    let story = anchored(buggy).histories(1).check().unwrap_err();
+    println!("{story}\n");
+    anchored(repaired).histories(1).check().unwrap();
+}
+
+/// Counts on a field that may be missing.
+#[test]
+fn a_field_that_may_be_missing_is_unwrapped() {
+    async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+        let flag = ship.spec.flag.clone();
+        let flag = if BUGGY {
+            flag.expect("a ship has a flag")
+        } else {
+            flag.unwrap_or_default()
+        };
+        cx.apply(&map(&name(&ship, "log"), "flag", &flag)).await?;
+        done()
+    }
+    pair(
+        |manager| ships(manager).reconcile(reconcile::<true>),
+        |manager| ships(manager).reconcile(reconcile::<false>),
+    );
+}
+
+/// Counts down from a number that may be zero.
+#[test]
+fn there_may_be_none() {
+    async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+        let share = if BUGGY {
+            100 / ship.spec.sails
+        } else {
+            100_u32.checked_div(ship.spec.sails).unwrap_or_default()
+        };
+        cx.apply(&map(&name(&ship, "log"), "share", &share.to_string()))
+            .await?;
+        done()
+    }
+    pair(
+        |manager| ships(manager).reconcile(reconcile::<true>),
+        |manager| ships(manager).reconcile(reconcile::<false>),
+    );
+}
+
+/// Creates a child for a field, and keeps it when the field is gone.
+#[test]
+fn the_child_of_a_field_outlives_it() {
+    async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+        if ship.spec.flag.is_some() {
+            cx.apply(&log(&ship)).await?;
+        } else if let Some(child) = cx.get::<ConfigMap>(&*name(&ship, "log"))?
+            && !BUGGY
+        {
+            cx.delete(&*child).await?;
+        }
+        done()
+    }
+    pair(
+        |manager| ships(manager).reconcile(reconcile::<true>),
+        |manager| ships(manager).reconcile(reconcile::<false>),
+    );
 }
