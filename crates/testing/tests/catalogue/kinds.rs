@@ -108,7 +108,7 @@ pub fn pair_in(
 /// How many histories a twin has: 300 before a release, as by default, and fewer for each change.
 pub fn histories() -> usize {
     let given = std::env::var("KBR_HISTORIES").ok();
-    given.and_then(|given| given.parse().ok()).unwrap_or(100)
+    given.and_then(|given| given.parse().ok()).unwrap_or(60)
 }
 
 /// An API without the library around it, as the buggy operators use it.
