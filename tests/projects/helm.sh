@@ -17,6 +17,22 @@ sed -i "s/^rules:\$/rules:\n$rule/" config/rbac/role.yaml
 sed -i 's/^  names:$/  names:\n    categories:\n    - added/' config/crd/bases/*.yaml
 packaged 0.2.0
 
+step 'take over what make deploy installed'
+# Helm 3 has no such flag, and needs none.
+force=$("$helm" install --help | grep --only-matching --max-count 1 -e --force-conflicts || true)
+kubectl apply --server-side --kustomize config/default
+kubectl wait --namespace "$system" --for=condition=Available --timeout 3m "deployment/$name-controller-manager"
+# shellcheck disable=SC2086 # a flag
+run install "$name" "target/charts/$name-0.1.0.tgz" --namespace "$system" --take-ownership $force --wait --timeout 3m
+is "$(kubectl get --namespace "$system" "deployment/$name-controller-manager" -o jsonpath='{.metadata.annotations.meta\.helm\.sh/release-name}')" "$name"
+# shellcheck disable=SC2086
+run upgrade "$name" "target/charts/$name-0.1.0.tgz" --namespace "$system" --set manager.replicas=2 $force --wait --timeout 3m
+is "$(kubectl get --namespace "$system" "deployment/$name-controller-manager" -o jsonpath='{.spec.replicas}')" 2
+run uninstall "$name" --namespace "$system" --wait --timeout 3m
+is "$(left)" ''
+kubectl delete crds --all
+kubectl delete namespace "$system"
+
 step 'install'
 run install "$name" "target/charts/$name-0.1.0.tgz" --namespace "$system" --create-namespace --wait --timeout 3m
 start "$name" "$system" "$name"
