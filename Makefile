@@ -66,6 +66,7 @@ soak: control-plane libfaketime ## Run the long fault tests, and the tests with 
 	KBR_FAULTS=long cargo test --workspace --all-features --test processes
 	KBR_FUZZ_SECONDS=600 cargo test --workspace --all-features --bins --lib fuzz::
 	KBR_FUZZ_ROUNDS=100000 cargo test -p kbr-manager --all-features --test hostile
+	KBR_SIMULATE=90m cargo test --workspace --all-features --test catalogue anvil -- --nocapture
 	IPPOOL_ROUNDS=100 cargo test --all-features --test projects ippool
 	tests/certmanager/run
 
