@@ -6,6 +6,9 @@ use sha2::{Digest as _, Sha256};
 /// The start of the first line of each sample that kbr wrote; templates have no checksum.
 const SAMPLE: &str = "# kbr:sample";
 
+/// What follows the checksum, for readers. Samples of 0.1.0 and 0.2.0 do not have it.
+const NOTE: &str = ": a checksum. Until you edit this file, kbr manifests keeps it valid.";
+
 /// The length of the shortened checksum.
 const DIGITS: usize = 12;
 
@@ -51,27 +54,40 @@ pub fn is_generated(text: &[u8]) -> bool {
     Mark::Header("").is_on(text) || Mark::Checksum.is_on(text)
 }
 
-/// The sample with its first line: `# kbr:sample <first 12 hexadecimal digits of the SHA-256 of the rest>`.
+/// The sample with its first line: `# kbr:sample <first 12 hexadecimal digits of the SHA-256 of the rest>`, and a note.
 pub fn checksummed(body: &str) -> String {
-    format!("{SAMPLE} {}\n{body}", &sha256(body.as_bytes())[..DIGITS])
+    noted(NOTE, body)
+}
+
+fn noted(note: &str, body: &str) -> String {
+    format!("{}{note}\n{body}", checksum(body))
+}
+
+fn checksum(body: &str) -> String {
+    format!("{SAMPLE} {}", &sha256(body.as_bytes())[..DIGITS])
 }
 
 /// Whether a sample has not been edited since kbr wrote it. Line endings are ignored, because git may convert them.
 pub fn is_untouched(text: &str) -> bool {
     let text = text.replace("\r\n", "\n");
-    text.split_once('\n')
-        .is_some_and(|(_, body)| checksummed(body) == text)
+    text.split_once('\n').is_some_and(|(first, body)| {
+        let note = first.strip_prefix(&checksum(body));
+        note.is_some_and(is_note)
+    })
 }
 
 /// A rendered template, with a checksum if its first line asks for one.
 pub fn with_checksum(rendered: String) -> String {
-    match rendered
-        .strip_prefix(SAMPLE)
-        .and_then(|rest| rest.strip_prefix('\n'))
-    {
-        Some(body) => checksummed(body),
-        None => rendered,
+    let rest = rendered.strip_prefix(SAMPLE);
+    match rest.and_then(|rest| rest.split_once('\n')) {
+        Some((note, body)) if is_note(note) => noted(note, body),
+        _ => rendered,
     }
+}
+
+/// Whether this is what may follow the checksum in its line.
+fn is_note(text: &str) -> bool {
+    text.is_empty() || text.starts_with(": ")
 }
 
 #[cfg(test)]
@@ -92,9 +108,21 @@ mod tests {
             text.replace("a: 1\n", ""),
             "a: 1\n".to_owned(),
             format!("\n{text}"),
+            text.replacen('\n', "0\n", 1),
         ] {
             assert!(!is_untouched(&touched), "{touched:?}");
         }
+    }
+
+    #[test]
+    fn the_note_after_the_checksum_is_for_readers() {
+        let template = format!("{SAMPLE}{NOTE}\na: 1\n");
+        let text = with_checksum(template);
+        assert_eq!(text, checksummed("a: 1\n"));
+        assert!(text.starts_with("# kbr:sample 37b128c59f1f: "), "{text}");
+        assert!(is_untouched(&text));
+        assert!(is_untouched(&text.replace(NOTE, "")));
+        assert!(!is_untouched(&text.replace("a: 1", "a: 2")));
     }
 
     #[test]
