@@ -11,8 +11,10 @@ pub mod hopegi_com;
 #[must_use]
 #[allow(clippy::too_many_lines)] // one line for each kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    let crds = &mut Vec::new();
-    crds.push(hopegi_com::v1::EcsBinding::crd());
-    // +kbr:scaffold:crds
+    let crds = &mut vec![
+        hopegi_com::v1::EcsBinding::crd(),
+        // +kbr:scaffold:crds
+    ];
+    // +kbr:scaffold:conversions
     std::mem::take(crds)
 }

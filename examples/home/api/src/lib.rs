@@ -13,10 +13,12 @@ pub mod conversion;
 #[must_use]
 #[allow(clippy::too_many_lines)] // one line for each kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    let crds = &mut Vec::new();
-    crds.push(ajd::v1::Home::crd());
-    crds.push(ajd::v2::Home::crd());
+    let crds = &mut vec![
+        ajd::v1::Home::crd(),
+        ajd::v2::Home::crd(),
+        // +kbr:scaffold:crds
+    ];
     ajd::v1::Home::spoke(crds);
-    // +kbr:scaffold:crds
+    // +kbr:scaffold:conversions
     std::mem::take(crds)
 }

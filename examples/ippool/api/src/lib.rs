@@ -11,10 +11,12 @@ pub mod tsi;
 #[must_use]
 #[allow(clippy::too_many_lines)] // one line for each kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    let crds = &mut Vec::new();
-    crds.push(tsi::v1alpha1::IPPool::crd());
-    crds.push(tsi::v1alpha1::IPClaim::crd());
-    crds.push(tsi::v1alpha1::IPAllocation::crd());
-    // +kbr:scaffold:crds
+    let crds = &mut vec![
+        tsi::v1alpha1::IPPool::crd(),
+        tsi::v1alpha1::IPClaim::crd(),
+        tsi::v1alpha1::IPAllocation::crd(),
+        // +kbr:scaffold:crds
+    ];
+    // +kbr:scaffold:conversions
     std::mem::take(crds)
 }

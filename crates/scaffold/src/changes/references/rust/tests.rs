@@ -92,7 +92,7 @@ fn a_type_is_found_by_every_way_to_name_it() {
         "use super::super::v1::Captain;",
         1,
     );
-    check("api/src/lib.rs", "crds.push(crew::v1::Captain::crd());", 1);
+    check("api/src/lib.rs", "crew::v1::Captain::crd(),", 1);
     check("api/src/crew/v1/mod.rs", "mod captain;", 1);
     check("api/src/crew/v1/mod.rs", "pub use captain::*;", 1);
     check("tools/src/main.rs", "use api::crew::v1::Captain;", 1);

@@ -12,9 +12,11 @@ pub mod galley;
 #[must_use]
 #[allow(clippy::too_many_lines)] // one line for each kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    let crds = &mut Vec::new();
-    crds.push(crew::v1::Captain::crd());
-    crds.push(galley::v1::Captain::crd());
-    // +kbr:scaffold:crds
+    let crds = &mut vec![
+        crew::v1::Captain::crd(),
+        galley::v1::Captain::crd(),
+        // +kbr:scaffold:crds
+    ];
+    // +kbr:scaffold:conversions
     std::mem::take(crds)
 }

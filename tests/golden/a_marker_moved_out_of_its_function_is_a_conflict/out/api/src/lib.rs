@@ -10,9 +10,11 @@ pub mod crew;
 #[must_use]
 #[allow(clippy::too_many_lines)] // one line for each kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    let crds = &mut Vec::new();
+    let crds = &mut vec![
     // +kbr:scaffold:groups
-    crds.push(crew::v1::Captain::crd());
-    // +kbr:scaffold:crds
+        crew::v1::Captain::crd(),
+        // +kbr:scaffold:crds
+    ];
+    // +kbr:scaffold:conversions
     std::mem::take(crds)
 }

@@ -9,7 +9,9 @@ use ::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::Custom
 #[must_use]
 #[allow(clippy::too_many_lines)] // one line for each kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    let crds = &mut Vec::new();
-    // +kbr:scaffold:crds
+    let crds = &mut vec![
+        // +kbr:scaffold:crds
+    ];
+    // +kbr:scaffold:conversions
     std::mem::take(crds)
 }

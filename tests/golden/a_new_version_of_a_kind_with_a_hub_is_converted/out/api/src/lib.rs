@@ -13,12 +13,14 @@ pub mod crew;
 #[must_use]
 #[allow(clippy::too_many_lines)] // one line for each kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    let crds = &mut Vec::new();
-    crds.push(crew::v1::Captain::crd());
-    crds.push(crew::v2::Captain::crd());
+    let crds = &mut vec![
+        crew::v1::Captain::crd(),
+        crew::v2::Captain::crd(),
+        crew::v3::Captain::crd(),
+        // +kbr:scaffold:crds
+    ];
     crew::v1::Captain::spoke(crds);
-    crds.push(crew::v3::Captain::crd());
     crew::v3::Captain::spoke(crds);
-    // +kbr:scaffold:crds
+    // +kbr:scaffold:conversions
     std::mem::take(crds)
 }

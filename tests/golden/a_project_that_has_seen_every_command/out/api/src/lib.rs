@@ -14,14 +14,16 @@ pub mod galley;
 #[must_use]
 #[allow(clippy::too_many_lines)] // one line for each kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    let crds = &mut Vec::new();
-    crds.push(crew::v1alpha1::Captain::crd());
-    crds.push(galley::v1::Captain::crd());
-    crds.push(crew::v1::Captain::crd());
+    let crds = &mut vec![
+        crew::v1alpha1::Captain::crd(),
+        galley::v1::Captain::crd(),
+        crew::v1::Captain::crd(),
+        crew::v2::Captain::crd(),
+        crew::v1::Mate::crd(),
+        // +kbr:scaffold:crds
+    ];
     crew::v1alpha1::Captain::spoke(crds);
-    crds.push(crew::v2::Captain::crd());
     crew::v2::Captain::spoke(crds);
-    crds.push(crew::v1::Mate::crd());
-    // +kbr:scaffold:crds
+    // +kbr:scaffold:conversions
     std::mem::take(crds)
 }

@@ -11,9 +11,11 @@ pub mod crew;
 #[must_use]
 #[allow(clippy::too_many_lines)] // one line for each kind and version
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    let crds = &mut Vec::new();
-    crds.push(crew::v1::Captain::crd());
-    crds.push(crew::v1::Admiral::crd());
-    // +kbr:scaffold:crds
+    let crds = &mut vec![
+        crew::v1::Captain::crd(),
+        crew::v1::Admiral::crd(),
+        // +kbr:scaffold:crds
+    ];
+    // +kbr:scaffold:conversions
     std::mem::take(crds)
 }
