@@ -56,6 +56,12 @@ pub struct Args {
         conflicts_with_all = ["check", "crd_only", "prune", "max_description_length", "watch"]
     )]
     pub check_permissions: Option<PathBuf>,
+    /// Generate nothing, but print `RESOURCE=FINALIZER` for each finalizer that a controller sets, as `make undeploy` needs them
+    #[arg(
+        long,
+        conflicts_with_all = ["check", "crd_only", "prune", "max_description_length", "watch", "check_permissions", "against"]
+    )]
+    pub finalizers: bool,
     /// Write nothing, but compare the CRDs with earlier ones, and fail if a change breaks objects or clients
     ///
     /// FROM is a git ref (`origin/main`, `v1.2.0`), a folder with CRDs or a project, which begins with `./`, `../` or `/`, or
@@ -89,12 +95,16 @@ impl Args {
 /// # Errors
 /// The code does not compile, or the API server would reject what it describes: all problems are reported at once, and nothing
 /// is written. With `--check`, also if anything is stale. With `--check-permissions`, only if a permission was denied. With `--against`,
-/// if a change is incompatible.
+/// if a change is incompatible. With `--finalizers`, if the name of one cannot be read.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let folder = std::env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&folder)?;
     if let Some(log) = &args.check_permissions {
         return check_permissions(&root, log);
+    }
+    if args.finalizers {
+        let found = manifests::finalizers::named(&root)?.into_iter();
+        return output::data(&found.map(|line| line + "\n").collect::<String>());
     }
     if let Some(from) = &args.against {
         return against(&root, &Source::of(from), args.output);

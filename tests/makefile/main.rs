@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -35,6 +36,13 @@ fn the_makefile_installs_deploys_and_removes() {
         "{}",
         stderr(&output, project.path())
     );
+    let controller = project.path().join("src/controllers/captain.rs");
+    let code = fs::read_to_string(&controller).expect("a controller");
+    let with = code.replace(
+        ".reconcile(reconcile)",
+        ".finalizer(FINALIZER, cleanup).reconcile(reconcile)",
+    ) + "\nconst FINALIZER: &str = \"crew.example.com/captain\";\n";
+    write(&controller, with.as_bytes());
     let crd = "config/crd/bases/crew.example.com_captains.yaml";
     write(&project.path().join(crd), CRD.as_bytes());
     let before = tracked(project.path());
@@ -43,6 +51,7 @@ fn the_makefile_installs_deploys_and_removes() {
         .args(["envtest", "run", "--", "sh", "-e"])
         .arg(repository().join("tests/makefile/script.sh"))
         .current_dir(project.path())
+        .env("KBR_BINARY", KBR)
         .env_remove("MAKEFLAGS")
         .env_remove("MAKELEVEL")
         .output()

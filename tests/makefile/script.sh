@@ -2,8 +2,8 @@
 system=captains-system
 captain=captains.crew.example.com
 
-# Nothing is compiled here.
-export KBR=true
+# Nothing is compiled here: kbr only reads the finalizers of the controllers.
+export KBR=target/kbr
 
 # `make` must succeed.
 works() {
@@ -43,6 +43,8 @@ end_namespaces() {
 end_namespaces &
 
 mkdir -p target
+printf '#!/bin/sh\ntest "$*" != "manifests --finalizers" || exec "%s" "$@"\n' "$KBR_BINARY" > target/kbr
+chmod +x target/kbr
 # `kbr envtest run` has installed the CRDs.
 works uninstall
 works install
@@ -90,6 +92,9 @@ find config -name '*.kept' | while read -r kept; do mv "$kept" "${kept%.kept}"; 
 # An object that needs the operator prevents undeploy.
 finalizers $captain captain-sample '["other.example.com/x","crew.example.com/captain"]'
 fails 'captains.crew.example.com default/captain-sample has the finalizer crew.example.com/captain' undeploy
+sed -i.kept 's/const FINALIZER/const OTHER/' src/controllers/captain.rs
+fails 'kbr cannot read the name of this finalizer' undeploy
+mv src/controllers/captain.rs.kept src/controllers/captain.rs
 finalizers $captain captain-sample '["other.example.com/x"]'
 sed 's/captain-sample/inside/' config/samples/crew_v1_captain.yaml | kubectl apply --namespace $system --filename -
 fails "captains.crew.example.com $system/inside is in the namespace $system" undeploy

@@ -2,6 +2,7 @@
 
 use super::crd::Crd;
 use kbr_scaffold::project::Project;
+use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::kubernetes;
 use kbr_scaffold::resource::target::Target;
 
@@ -23,10 +24,18 @@ impl Kinds {
                 .filter(|crd| crd.group == group && crd.kind == kind);
             crds.any(|crd| crd.versions().iter().any(|known| known["name"] == version))
         };
-        let own = project
-            .apis()
-            .filter(|api| typed(&api.full_group, &api.kind, &api.version))
-            .map(Target::own);
+        Self::with(project, &|api| {
+            typed(&api.full_group, &api.kind, &api.version)
+        })
+    }
+
+    /// The same with all own kinds of PROJECT, whatever their types are.
+    pub fn recorded(project: &Project) -> Self {
+        Self::with(project, &|_| true)
+    }
+
+    fn with(project: &Project, is_known: &dyn Fn(&Resource) -> bool) -> Self {
+        let own = project.apis().filter(|api| is_known(api)).map(Target::own);
         let external = project.targets().filter(|kind| !kind.is_own());
         let kubernetes = kubernetes::kinds().map(|kind| Target::kubernetes(&kind));
         Self {

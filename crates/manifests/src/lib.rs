@@ -16,6 +16,7 @@ mod crd;
 mod descriptions;
 pub mod dist;
 mod files;
+pub mod finalizers;
 #[cfg(test)]
 #[path = "../../../tests/fuzz/driver.rs"]
 mod fuzz;

@@ -72,6 +72,56 @@ pub fn registrations<'a>(
     found
 }
 
+/// The `.finalizer(…)` of a controller's registration.
+pub struct Finalizer<'a> {
+    pub line: usize,
+    /// The kind of the controller.
+    pub kind: &'a Target,
+    /// The code after the opening parenthesis.
+    pub arguments: &'a str,
+}
+
+impl Finalizer<'_> {
+    /// The call, without its arguments.
+    pub const WHAT: &'static str = ".finalizer(…)";
+}
+
+/// The finalizers of the controllers that a file registers, for kinds that kbr knows.
+pub fn finalizers<'a>(
+    kinds: &'a Kinds,
+    source: &'a Source,
+) -> impl Iterator<Item = Finalizer<'a>> + use<'a> {
+    let code = source.code().unwrap_or_default();
+    let call = ".finalizer(";
+    let controllers = registrations(kinds, &["controller"], source).into_iter();
+    controllers.filter_map(move |controller| {
+        let (before, _) = statement(controller.rest).split_once(call)?;
+        let at = code.len() - controller.rest.len() + before.len();
+        Some(Finalizer {
+            line: line(code, at),
+            kind: controller.kind,
+            arguments: &code[at + call.len()..],
+        })
+    })
+}
+
+/// The rest of a statement, from within the parentheses of a call. Blocks in it may have statements of their own.
+pub fn statement(rest: &str) -> &str {
+    let mut depth = 1;
+    for (at, character) in rest.char_indices() {
+        match character {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ';' if depth == 0 => return &rest[..at],
+            _ => {}
+        }
+        if depth < 0 {
+            return &rest[..at];
+        }
+    }
+    rest
+}
+
 /// `PartialObjectMeta<Job>` -> `Job`.
 fn whole(written: &str) -> &str {
     let inside = written.strip_suffix('>').and_then(|it| it.split_once('<'));

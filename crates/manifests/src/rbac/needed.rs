@@ -4,7 +4,7 @@ use super::Roles;
 use crate::allow::MISSING_PERMISSION;
 use crate::kinds::Kinds;
 use crate::problem::{self, Problem};
-use crate::registrations::{WATCHING, is_allowed, registrations};
+use crate::registrations::{Finalizer, WATCHING, finalizers, is_allowed, registrations};
 use crate::sources::Sources;
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::rust::uses::call;
@@ -90,37 +90,14 @@ fn watched<'a>(kinds: &'a Kinds, source: &'a Source) -> impl Iterator<Item = Nee
 
 /// What a finalizer in the registration of a controller needs: it is added by a patch, and removed by replacing the object.
 fn finalized<'a>(kinds: &'a Kinds, source: &'a Source) -> impl Iterator<Item = Need> + use<'a> {
-    let code = source.code().unwrap_or_default();
-    let controllers = registrations(kinds, &["controller"], source).into_iter();
-    controllers.filter_map(|controller| {
-        let method = ".finalizer";
-        let (before, _) = registration(controller.rest).split_once(&format!("{method}("))?;
-        Some(Need {
-            line: line(code, code.len() - controller.rest.len() + before.len()),
-            what: format!("{method}(…)"),
-            group: controller.kind.full_group.clone(),
-            resource: controller.kind.plural.clone(),
-            name: None,
-            verbs: &["get", "patch", "update"],
-        })
+    finalizers(kinds, source).map(|finalizer| Need {
+        line: finalizer.line,
+        what: Finalizer::WHAT.to_owned(),
+        group: finalizer.kind.full_group.clone(),
+        resource: finalizer.kind.plural.clone(),
+        name: None,
+        verbs: &["get", "patch", "update"],
     })
-}
-
-/// The rest of a statement, from within the parentheses of a call. Blocks in it may have statements of their own.
-fn registration(rest: &str) -> &str {
-    let mut depth = 1;
-    for (at, character) in rest.char_indices() {
-        match character {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth -= 1,
-            ';' if depth == 0 => return &rest[..at],
-            _ => {}
-        }
-        if depth < 0 {
-            return &rest[..at];
-        }
-    }
-    rest
 }
 
 /// Whether the code migrates the stored objects of this kind, named in any of its versions.
